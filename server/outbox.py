@@ -1,7 +1,7 @@
 """Mails that are to go out: queued with the news they carry, leased to a mailer, marked; each at least once.
 
-A mail's key says what it is about, so the same news is never queued twice. A mailer that dies between the mail
-server's "accepted" and the mark causes one more copy, with the same Message-ID (promises.md 6).
+A mail's key says what it is about, so the same news is never queued twice. A mailer that dies between the
+mail server's "accepted" and the mark causes one more copy, with the same Message-ID (promises.md 6).
 """
 
 from __future__ import annotations
