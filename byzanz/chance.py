@@ -1,0 +1,124 @@
+"""Seed, commitment, key and shuffle: chance that nobody chose and all can check later (formats.md §3)."""
+
+from __future__ import annotations
+
+import hmac
+import unicodedata
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+
+from byzanz.rules import Move, RulesError, Shuffle
+
+LONGEST_CUT = 64
+"""A cut has 0 to this many code points."""
+_WORD = 2**64
+_NOT_IN_A_CUT = {"Cc", "Cs", "Zl", "Zp"}
+
+
+class BadCut(RulesError):
+    """The text cannot be stored as a cut of the deck."""
+
+
+def commitment(game_id: str, seed: bytes) -> str:
+    """What is shown before anyone takes a seat: it binds the server to the seed and keeps it (formats.md §3).
+
+    Args:
+        game_id: the game's id.
+        seed: 32 bytes from the operating system.
+    """
+    return sha256(f"byzanz-deal/1\n{game_id}\n".encode() + seed).hexdigest()
+
+
+def key(game_id: str, seed: bytes, cuts: Sequence[str]) -> bytes:
+    """The key of every shuffle of a game: the server's seed and all players' cuts together (formats.md §3).
+
+    Args:
+        game_id: the game's id.
+        seed: the seed that was committed to.
+        cuts: one text a seat, in seat order, as `clean_cut` passed them.
+    """
+    return hmac.digest(seed, "\n".join((game_id, *cuts)).encode(), "sha256")
+
+
+class Stream:
+    """A stream of integers that is the same for the same key and label (formats.md §3).
+
+    Args:
+        key: the key of the game.
+        label: the label of the shuffle.
+    """
+
+    def __init__(self, key: bytes, label: str) -> None:
+        self._key = key
+        self._label = label
+        self._block = 0
+        self._words: list[int] = []
+
+    def below(self, n: int) -> int:
+        """The next integer from 0 to n-1, each as likely as the other.
+
+        Args:
+            n: from 1 to 2**64.
+
+        Raises:
+            ValueError: n is out of that range.
+        """
+        if not 1 <= n <= _WORD:
+            raise ValueError(f"an integer below {n} cannot be drawn: give 1 to 2**64")
+        # Words above the last whole multiple of n would make the low integers likelier.
+        limit = n * (_WORD // n)
+        while (word := self._next()) >= limit:
+            pass
+        return word % n
+
+    def _next(self) -> int:
+        if not self._words:
+            block = hmac.digest(self._key, f"{self._label}:{self._block}".encode(), "sha256")
+            self._block += 1
+            self._words = [int.from_bytes(block[at : at + 8], "big") for at in (24, 16, 8, 0)]
+        return self._words.pop()
+
+
+def shuffled(key: bytes, label: str, cards: Sequence[str]) -> tuple[str, ...]:
+    """The cards in the order that this key and label give (Fisher–Yates, formats.md §3).
+
+    Args:
+        key: the key of the game.
+        label: the label of the shuffle.
+        cards: in canonical order.
+    """
+    order = list(cards)
+    below = Stream(key, label).below
+    for i in range(len(order) - 1, 0, -1):
+        j = below(i + 1)
+        order[i], order[j] = order[j], order[i]
+    return tuple(order)
+
+
+def deal(key: bytes) -> Callable[[Shuffle], Move]:
+    """The dealer of a game: makes of each shuffle that is due the move `shuffle LABEL CARD…`.
+
+    Args:
+        key: the key of the game.
+    """
+    return lambda shuffle: Move("shuffle", (shuffle.label, *shuffled(key, shuffle.label, shuffle.cards)))
+
+
+def clean_cut(text: str) -> str:
+    """The cut exactly as typed, if it can be one: a single line of 0 to 64 code points (formats.md §3).
+
+    Args:
+        text: what the player typed.
+
+    Raises:
+        BadCut: too long, or with control or line-separator characters.
+    """
+    if len(text) > LONGEST_CUT:
+        raise BadCut(
+            "A cut has at most %(most)s characters; this one has %(length)s.",
+            most=LONGEST_CUT,
+            length=len(text),
+        )
+    if any(unicodedata.category(sign) in _NOT_IN_A_CUT for sign in text):
+        raise BadCut("A cut is one line of text without control characters.")
+    return text
