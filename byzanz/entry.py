@@ -1,0 +1,108 @@
+"""An entry of the log, the chain of hashes that binds the entries, and their table acts (formats.md §2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+
+GENESIS = "0" * 64
+"""Stands for the hash before the first entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a log, its fields as formats.md §2 lists them.
+
+    Args:
+        seq: 1, 2, 3 … within the game.
+        at: when, UTC, RFC 3339 with milliseconds and `Z`.
+        seat: who moves or whom a table act concerns, from 0; None for chance and the whole table.
+        by: `player`, `order`, `clock`, `autopilot`, `bot`, `rules`, `chance` or `moderator`.
+        move: a move in canonical form, or a table act with a leading `!`.
+        note: why, or None.
+        salt: 32 hex digits; None where it is withheld from the reader of a running game.
+        hash: 64 hex digits.
+    """
+
+    seq: int
+    at: str
+    seat: int | None
+    by: str
+    move: str
+    note: str | None
+    salt: str | None
+    hash: str
+
+
+def entry_hash(
+    previous: str, seq: int, at: str, seat: int | None, by: str, move: str, note: str | None, salt: str | None
+) -> str:
+    """The hash of an entry: SHA-256 of the hash before it, a line feed and the entry as JSON (formats.md §2).
+
+    Args:
+        previous: the hash of the entry before, `GENESIS` for the first.
+        seq, at, seat, by, move, note, salt: the fields of the entry.
+    """
+    fields = {"seq": seq, "at": at, "seat": seat, "by": by, "move": move, "note": note, "salt": salt}
+    return sha256(f"{previous}\n{json.dumps(fields, separators=(',', ':'))}".encode()).hexdigest()
+
+
+def sealed_entry(
+    previous: str, seq: int, at: str, seat: int | None, by: str, move: str, note: str | None, salt: str
+) -> Entry:
+    """The entry with its hash.
+
+    Args:
+        previous: the hash of the entry before, `GENESIS` for the first.
+        seq, at, seat, by, move, note, salt: the fields of the entry.
+    """
+    return Entry(
+        seq, at, seat, by, move, note, salt, entry_hash(previous, seq, at, seat, by, move, note, salt)
+    )
+
+
+def true_hash(previous: str, entry: Entry) -> str:
+    """The hash this entry should bear after an entry with the hash `previous`."""
+    fields = asdict(entry)
+    del fields["hash"]
+    return entry_hash(previous, **fields)
+
+
+def act(entry: Entry) -> tuple[str, ...] | None:
+    """The words of a table act (`("!void", "7")`), or None for a move or a shuffle."""
+    return tuple(entry.move.split(" ")) if entry.move.startswith("!") else None
+
+
+def is_shuffle(entry: Entry) -> bool:
+    """Whether this entry is a shuffle, its order told or not."""
+    return entry.seat is None and entry.move.split(" ")[0] == "shuffle"
+
+
+def counting(entries: Iterable[Entry]) -> list[Entry]:
+    """The moves and shuffles that make the position, in order: no table acts, nothing voided (formats.md §2).
+
+    Args:
+        entries: a log from its first entry on.
+    """
+    kept: list[Entry] = []
+    for entry in entries:
+        words = act(entry)
+        if words is None:
+            kept.append(entry)
+        elif words[0] == "!void":
+            while kept and kept[-1].seq >= int(words[1]):
+                kept.pop()
+    return kept
+
+
+def paused(entries: Iterable[Entry]) -> bool:
+    """Whether the game rests: the last of its pauses and resumes was a pause."""
+    rests = [entry.move == "!pause" for entry in entries if entry.move in ("!pause", "!resume")]
+    return bool(rests) and rests[-1]
+
+
+def abandoned(entries: Iterable[Entry]) -> bool:
+    """Whether the game was given up before its end."""
+    return any(entry.move == "!abandon" for entry in entries)

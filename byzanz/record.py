@@ -1,0 +1,306 @@
+"""The record of a game: one JSON object a line, to be written, read and passed on (formats.md §4)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NoReturn
+
+from byzanz.entry import (
+    GENESIS,
+    Entry,
+    abandoned,
+    act,
+    counting,
+    entry_hash,
+    is_shuffle,
+    paused,
+    sealed_entry,
+    true_hash,
+)
+
+__all__ = [
+    "FORMAT",
+    "GENESIS",
+    "BadRecord",
+    "Entry",
+    "Header",
+    "Record",
+    "Result",
+    "abandoned",
+    "act",
+    "counting",
+    "entry_hash",
+    "is_shuffle",
+    "paused",
+    "read",
+    "sealed_entry",
+    "true_hash",
+    "write",
+]
+
+FORMAT = "byzanz-record/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line of a record.
+
+    Args:
+        id: the game's id.
+        game: slug of the game.
+        rules: version of its rules.
+        options: those that are not at their default.
+        seats: the names, in seat order.
+        commitment: 64 hex digits.
+        seed: 32 bytes, None while the game runs.
+        cuts: one text a seat.
+        uncut: the seats that were started without being asked to cut.
+    """
+
+    id: str
+    game: str
+    rules: int
+    options: Mapping[str, Any]
+    seats: tuple[str, ...]
+    commitment: str
+    seed: bytes | None
+    cuts: tuple[str, ...]
+    uncut: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a game ended.
+
+    Args:
+        scores: one number a seat.
+        winners: the seats that share the win; none when abandoned.
+        reason: `finished`, `fallen` or `abandoned`.
+    """
+
+    scores: tuple[int, ...]
+    winners: tuple[int, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A game from its header to its result.
+
+    Args:
+        header: the first line.
+        entries: the log.
+        result: None while the game runs.
+        head: the hash of the last entry, None while the game runs.
+    """
+
+    header: Header
+    entries: tuple[Entry, ...] = field(default=())
+    result: Result | None = None
+    head: str | None = None
+
+
+class BadRecord(ValueError):
+    """The text is no record.
+
+    Args:
+        line: the number of the line, from 1.
+        reason: what is wrong with it.
+        entry: which entry of its game it should be, None outside the entries.
+    """
+
+    def __init__(self, line: int, reason: str, entry: int | None = None) -> None:
+        place = f"line {line}" if entry is None else f"line {line}, entry {entry} of its game"
+        super().__init__(f"{place}: {reason}")
+        self.line = line
+        self.entry = entry
+        self.reason = reason
+
+
+def write(record: Record) -> str:
+    """The record as JSON Lines, each ended by a line feed, in ASCII."""
+    header = asdict(record.header)
+    header["seats"] = [{"seat": seat, "name": name} for seat, name in enumerate(record.header.seats)]
+    header["seed"] = None if record.header.seed is None else record.header.seed.hex()
+    lines: list[object] = [{"format": FORMAT, **header}]
+    lines += [asdict(entry) for entry in record.entries]
+    if record.result is not None:
+        lines.append({"result": asdict(record.result), "head": record.head})
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+
+
+def read(text: str | Iterable[str]) -> Iterator[Record]:
+    """The records in a text, one after another; each is yielded when its last line is read.
+
+    Only the shape is looked at here, see `verify` for the rest.
+
+    Args:
+        text: the whole text, or its lines.
+
+    Raises:
+        BadRecord: a line is not what it should be there.
+    """
+    header: Header | None = None
+    entries: list[Entry] = []
+    for number, line in enumerate(text.split("\n") if isinstance(text, str) else text, start=1):
+        if not line.strip():
+            continue
+        expected = None if header is None else len(entries) + 1
+        line_read = _Line(line, number, expected)
+        if "format" in line_read.fields:
+            if header is not None:
+                yield Record(header, tuple(entries))
+            header, entries = line_read.header(), []
+        elif header is None:
+            line_read.refuse("a record begins with a header, a line with the field format")
+        elif "result" in line_read.fields:
+            yield Record(header, tuple(entries), *line_read.ending())
+            header = None
+        else:
+            entries.append(line_read.entry())
+    if header is not None:
+        yield Record(header, tuple(entries))
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_number, value))
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_seats(value: Any) -> bool:
+    return isinstance(value, list) and all(_is_seat(seat, number) for number, seat in enumerate(value))
+
+
+def _is_seat(value: Any, number: int) -> bool:
+    if not isinstance(value, dict) or set(value) != {"seat", "name"}:
+        return False
+    return _is_number(value["seat"]) and value["seat"] == number and _is_text(value["name"])
+
+
+def _is_seed(value: Any) -> bool:
+    return value is None or (_is_text(value) and re.fullmatch("[0-9a-f]{64}", value) is not None)
+
+
+def _or_none(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or test(value)
+
+
+_Shape = Mapping[str, tuple[Callable[[Any], bool], str]]
+_ENTRY: _Shape = {
+    "seq": (_is_number, "a whole number"),
+    "at": (_is_text, "a text"),
+    "seat": (_or_none(_is_number), "a whole number or null"),
+    "by": (_is_text, "a text"),
+    "move": (_is_text, "a text"),
+    "note": (_or_none(_is_text), "a text or null"),
+    "salt": (_or_none(_is_text), "a text or null"),
+    "hash": (_is_text, "a text"),
+}
+_HEADER: _Shape = {
+    "format": (lambda value: value == FORMAT, f'"{FORMAT}"'),
+    "id": (_is_text, "a text"),
+    "game": (_is_text, "a text"),
+    "rules": (_is_number, "a whole number"),
+    "options": (lambda value: isinstance(value, dict), "an object"),
+    "seats": (_is_seats, 'a list of {"seat":…,"name":…} with the seats 0, 1, 2 … in order'),
+    "commitment": (_is_text, "a text"),
+    "seed": (_is_seed, "64 hex digits or null"),
+    "cuts": (_is_texts, "a list of texts"),
+    "uncut": (_is_numbers, "a list of whole numbers"),
+}
+_ENDING: _Shape = {
+    "result": (lambda value: isinstance(value, dict), "an object"),
+    "head": (_is_text, "a text"),
+}
+_RESULT: _Shape = {
+    "scores": (_is_numbers, "a list of whole numbers"),
+    "winners": (_is_numbers, "a list of whole numbers"),
+    "reason": (_is_text, "a text"),
+}
+
+
+class _Line:
+    """One line of a record, its JSON read strictly."""
+
+    def __init__(self, text: str, number: int, expected: int | None) -> None:
+        self.number = number
+        self.expected = expected
+        self.fields: dict[str, Any] = self._json(text)
+
+    def refuse(self, reason: str) -> NoReturn:
+        raise BadRecord(self.number, reason, self.expected)
+
+    def _json(self, text: str) -> dict[str, Any]:
+        try:
+            value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        except RecursionError:
+            self.refuse("not JSON of a record: nested too deeply")
+        except ValueError as error:
+            self.refuse(f"not JSON of a record: {error}")
+        if not isinstance(value, dict):
+            self.refuse("not a JSON object")
+        return value
+
+    def _fit(self, fields: dict[str, Any], shape: _Shape) -> None:
+        for name in fields:
+            if name not in shape:
+                self.refuse(f"the field {name!r} does not belong here")
+        for name, (test, wanted) in shape.items():
+            if name not in fields:
+                self.refuse(f"the field {name} is missing")
+            if not test(fields[name]):
+                self.refuse(f"the field {name} must be {wanted}")
+
+    def header(self) -> Header:
+        self._fit(self.fields, _HEADER)
+        of = self.fields
+        seed = None if of["seed"] is None else bytes.fromhex(of["seed"])
+        names = tuple(seat["name"] for seat in of["seats"])
+        return Header(
+            id=of["id"],
+            game=of["game"],
+            rules=of["rules"],
+            options=of["options"],
+            seats=names,
+            commitment=of["commitment"],
+            seed=seed,
+            cuts=tuple(of["cuts"]),
+            uncut=tuple(of["uncut"]),
+        )
+
+    def entry(self) -> Entry:
+        self._fit(self.fields, _ENTRY)
+        return Entry(**self.fields)
+
+    def ending(self) -> tuple[Result, str]:
+        self._fit(self.fields, _ENDING)
+        result = self.fields["result"]
+        self._fit(result, _RESULT)
+        return Result(tuple(result["scores"]), tuple(result["winners"]), result["reason"]), self.fields[
+            "head"
+        ]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a field is given twice")
+    return fields
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a value of JSON")
