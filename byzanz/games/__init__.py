@@ -1,0 +1,41 @@
+"""The games that can be played, by slug and version of their rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from byzanz.games.byzanz import Byzanz
+from byzanz.rules import BadSetup, Rules
+
+_GAMES: tuple[Rules[Any, Any], ...] = (Byzanz(),)
+
+
+def rules_of(slug: str, version: int | None = None) -> Rules[Any, Any]:
+    """The rules of a game.
+
+    Args:
+        slug: the game's name, `byzanz`.
+        version: of its rules, the latest if None; old versions stay for the records played with them.
+
+    Raises:
+        BadSetup: no such game, or no such version of it.
+    """
+    versions = {rules.version: rules for rules in _GAMES if rules.slug == slug}
+    if not versions:
+        known = ", ".join(rules.slug for rules in latest())
+        raise BadSetup("There is no game “%(slug)s”; the games are: %(known)s.", slug=slug, known=known)
+    if version is not None and version not in versions:
+        known = ", ".join(map(str, sorted(versions)))
+        raise BadSetup(
+            "There are no rules %(version)s of %(slug)s; the versions are: %(known)s.",
+            version=version,
+            slug=slug,
+            known=known,
+        )
+    return versions[max(versions) if version is None else version]
+
+
+def latest() -> tuple[Rules[Any, Any], ...]:
+    """The latest rules of every game, by slug."""
+    newest = {rules.slug: rules for rules in sorted(_GAMES, key=lambda rules: rules.version)}
+    return tuple(newest[slug] for slug in sorted(newest))
