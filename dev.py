@@ -7,8 +7,8 @@
     python3 dev.py WORDS          byzanz WORDS (--help lists them)
     python3 dev.py                sets up everything, starts nothing
 
-The environment is the folder .venv. uv makes it where uv is on PATH, else venv and pip; a changed lock brings it
-up to date. Starts on Python 3.9; the environment is of Python 3.11 or later.
+The environment is the folder .venv. uv makes it where uv is on PATH, else venv and pip, and a changed lock is
+installed at the next start. Starts on Python 3.9; the environment is of Python 3.11 or later.
 """
 
 import hashlib
@@ -55,7 +55,7 @@ def main(words: List[str]) -> None:
             start("pytest" if first == "test" else "tests.torture", rest)
         else:
             start("server.cli", words)
-    except SetUpError as error:
+    except (SetUpError, OSError) as error:
         sys.exit(f"dev.py: {error}")
     except KeyboardInterrupt:
         sys.exit("dev.py: stopped; the same command starts anew.")

@@ -1,0 +1,246 @@
+"""The set-up: what dev.py installs and when, what the locks hold, and what the wheel carries."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+import dev
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+class Checkout:
+    """A folder in which dev.py works, with installing replaced by writing down what was asked for."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root, self.steps, self.breaks = root, [], False  # type: ignore[var-annotated]
+        root.mkdir()
+        self.locks = {kind: root / f"{kind}.txt" for kind in dev.LOCKS}
+        for kind, lock in self.locks.items():
+            lock.write_text(kind)
+        monkeypatch.setattr(dev, "ROOT", root)
+        monkeypatch.setattr(dev, "VENV", root / ".venv")
+        monkeypatch.setattr(dev, "PYTHON", root / ".venv/bin/python")
+        monkeypatch.setattr(dev, "STAMP", root / ".venv/installed")
+        monkeypatch.setattr(dev, "LOCKS", self.locks)
+        monkeypatch.setattr(dev, "make_environment", self.make)
+        monkeypatch.setattr(dev, "install", self.install)
+        monkeypatch.setattr(dev, "put_checkout_on_path", lambda: None)
+
+    def make(self, uv: str | None) -> None:
+        self.steps.append("make")
+        (self.root / ".venv/bin").mkdir(parents=True)
+        (self.root / ".venv/bin/python").symlink_to(sys.executable)
+
+    def install(self, lock: Path, uv: str | None) -> None:
+        self.steps.append(lock.stem)
+        if self.breaks:
+            raise KeyboardInterrupt
+
+    def set_up(self, kind: str) -> list[str]:
+        """The steps that setting up `kind` took."""
+        self.steps.clear()
+        dev.set_up(kind)
+        return list(self.steps)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    return Checkout(tmp_path / "checkout", monkeypatch)
+
+
+def test_a_lock_is_installed_once_and_again_when_it_changed(checkout: Checkout) -> None:
+    assert checkout.set_up("run") == ["make", "run"]
+    assert checkout.set_up("run") == []
+    checkout.locks["run"].write_text("another version")
+    assert checkout.set_up("run") == ["run"]
+    assert checkout.set_up("run") == []
+
+
+def test_the_dev_lock_serves_play_too_until_the_other_changes(checkout: Checkout) -> None:
+    assert checkout.set_up("dev") == ["make", "dev"]
+    assert checkout.set_up("run") == []
+    checkout.locks["run"].write_text("another version")
+    assert checkout.set_up("run") == ["run"]
+    assert checkout.set_up("dev") == ["dev"]
+
+
+def test_an_install_broken_off_is_done_anew_from_the_start(checkout: Checkout) -> None:
+    checkout.set_up("run")
+    checkout.locks["run"].write_text("another version")
+    checkout.breaks = True
+    with pytest.raises(KeyboardInterrupt):
+        dev.set_up("run")
+    checkout.breaks = False
+    assert checkout.set_up("run") == ["make", "run"]
+
+
+def test_a_python_gone_makes_the_environment_anew(checkout: Checkout) -> None:
+    checkout.set_up("run")
+    (checkout.root / ".venv/bin/python").unlink()
+    assert checkout.set_up("run") == ["make", "run"]
+
+
+def test_a_copy_of_the_checkout_does_not_trust_the_stamp(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout.set_up("run")
+    monkeypatch.setattr(dev, "ROOT", checkout.root.parent)
+    assert not dev.is_ready("run")
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "started"),
+    [
+        (["demo", "--port", "0"], "run", ("server.cli", ["demo", "--port", "0"])),
+        (["verify", "test"], "run", ("server.cli", ["verify", "test"])),
+        (["test", "-k", "x"], "dev", ("pytest", ["-k", "x"])),
+        (["torture", "--ci"], "dev", ("tests.torture", ["--ci"])),
+        ([], "dev", None),
+    ],
+)
+def test_words_choose_what_is_installed_and_started(
+    words: list[str], kind: str, started: tuple[str, list[str]] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[object] = []
+    monkeypatch.setattr(dev, "set_up", calls.append)
+    monkeypatch.setattr(dev, "start", lambda module, rest: calls.append((module, rest)))
+    monkeypatch.chdir(ROOT)
+    dev.main(words)
+    assert calls == [kind, started] if started else [kind]
+
+
+def test_dev_starts_on_python_3_9_with_the_standard_library_alone() -> None:
+    tree = ast.parse((ROOT / "dev.py").read_text(), feature_version=(3, 9))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert names <= sys.stdlib_module_names
+
+
+def test_an_old_python_without_a_newer_one_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(dev, "runs", lambda python, code: False)
+    with pytest.raises(dev.SetUpError, match=r"3\.11 or later is needed .* install python3\.11") as told:
+        dev.python_with_venv()
+    assert "\n" not in str(told.value)
+
+
+def test_a_newer_python_on_path_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name on PATH may be a wrapper that starts nothing, so each is tried."""
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(dev, "runs", lambda python, code: python == "/bin/python3.11")
+    assert dev.python_to_use() == "/bin/python3.11"
+
+
+def test_a_missing_ensurepip_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    really_runs = dev.runs
+    monkeypatch.setattr(
+        dev, "runs", lambda python, code: "ensurepip" not in code and really_runs(python, code)
+    )
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    with pytest.raises(dev.SetUpError, match=rf"apt install python{here}-venv") as told:
+        dev.python_with_venv()
+    assert "\n" not in str(told.value)
+
+
+def test_a_step_that_fails_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dev, "set_up", lambda kind: dev.run(["false"]))
+    with pytest.raises(SystemExit, match=r"^dev\.py: `false …` failed"):
+        dev.main(["demo"])
+
+
+def pins(lock: str) -> dict[str, set[tuple[str, frozenset[str]]]]:
+    """What a lock holds: name → versions, each with its hashes; more than one where platforms differ."""
+    found: dict[str, set[tuple[str, frozenset[str]]]] = {}
+    for entry in re.split(r"\n(?=\S)", (ROOT / lock).read_text().replace("\\\n", "")):
+        line, *hashes = re.split(r"\s+--hash=", entry.strip())
+        wanted = Requirement(line)
+        (pin,) = wanted.specifier
+        assert pin.operator == "==", line
+        assert wanted.url is None, line
+        assert hashes, f"{line} has no hash"
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", digest) for digest in hashes), line
+        found.setdefault(wanted.name, set()).add((pin.version, frozenset(hashes)))
+    return found
+
+
+def test_the_dev_lock_holds_the_other_in_the_same_versions() -> None:
+    everything = pins("requirements-dev.txt")
+    for name, versions in pins("requirements.txt").items():
+        assert versions == everything[name]
+
+
+@pytest.mark.parametrize(
+    ("lock", "extra"), [("requirements.txt", []), ("requirements-dev.txt", ["dev"])], ids=["run", "dev"]
+)
+def test_the_locks_keep_the_ranges_of_the_project(lock: str, extra: list[str]) -> None:
+    locked = pins(lock)
+    asked = PROJECT["dependencies"] + [
+        line for name in extra for line in PROJECT["optional-dependencies"][name]
+    ]
+    for wanted in map(Requirement, asked):
+        for version, _ in locked[wanted.name]:
+            assert Version(version) in wanted.specifier, f"{wanted}: run `python3 dev.py lock`"
+
+
+def test_no_lock_names_a_host_or_a_path() -> None:
+    for lock in ROOT.glob("requirements*"):
+        assert not re.search(r"://|/|^-|@|index|find-links|trusted", lock.read_text(), re.MULTILINE), (
+            lock.name
+        )
+
+
+def test_no_file_names_a_registry_or_a_folder_of_one_machine() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout: which files belong to the project is not known")
+    never = ["py" + "pi.org", "python" + "hosted", "npm" + "js.org", "/opt/" + "pypi", "/opt/" + "wheels"]
+    never += ["/ro" + "ot/", "/wo" + "rk/", "--index" + "-url http", "--find" + "-links /"]
+    for path in filter(Path.is_file, (ROOT / name for name in listed.stdout.split("\0") if name)):
+        text = path.read_bytes()
+        assert not [word for word in never if word.encode() in text], path
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Callable[[str], list[str]]:
+    """Builds a wheel of that kind from a small copy of the project and lists its files."""
+    for name in ("pyproject.toml", "build_hook.py", "LICENSE", "byzanz/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name in (
+        "README.md",
+        "server/__init__.py",
+        "templates/pages/turn.html",
+        "migrations/versions/one.py",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    def files(kind: str) -> list[str]:
+        (wheel,) = WheelBuilder(str(tmp_path)).build(directory=str(tmp_path / "dist"), versions=[kind])
+        return ZipFile(wheel).namelist()
+
+    return files
+
+
+def test_a_wheel_carries_templates_and_migrations(build: Callable[[str], list[str]]) -> None:
+    files = build("standard")
+    assert {"byzanz/__init__.py", "server/__init__.py"} <= set(files)
+    assert {"server/templates/pages/turn.html", "server/migrations/versions/one.py"} <= set(files)
+
+
+def test_an_editable_wheel_leaves_them_in_the_checkout(build: Callable[[str], list[str]]) -> None:
+    assert not [name for name in build("editable") if "templates" in name or "migrations" in name]
