@@ -1,0 +1,106 @@
+"""A whole game played by bots without a server: the same seed gives the same bytes (formats.md §5)."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from byzanz.bots import decide, known_bot
+from byzanz.chance import Stream, clean_cut, commitment, deal, key
+from byzanz.record import GENESIS, Entry, Header, Record, Result, sealed_entry
+from byzanz.rules import BadSetup, Rules, S, V
+from byzanz.umpire import Step, play, settle
+
+_FIRST_DAY = datetime(2000, 1, 1)  # noqa: DTZ001 - written with Z; no clock is asked
+_LONGEST_THOUGHT = 3_600_000
+_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+
+
+class _Source:
+    """Everything in a simulated game that would be random or read off a clock in a real one."""
+
+    def __init__(self, seed: bytes, game: str) -> None:
+        self._key = hmac.digest(seed, f"byzanz-simulate/1\n{game}".encode(), "sha256")
+        self._thought = Stream(self._key, "thought").below
+        self._milliseconds = 0
+
+    def bytes(self, label: str) -> bytes:
+        return hmac.digest(self._key, label.encode(), "sha256")
+
+    def game_id(self) -> str:
+        below = Stream(self._key, "id").below
+        return "".join(_LETTERS[below(len(_LETTERS))] for _ in range(16))
+
+    def bot(self, seat: int) -> Stream:
+        return Stream(self._key, f"bot:{seat}")
+
+    def think(self) -> None:
+        """Let a moment pass before the next entry."""
+        self._milliseconds += 1 + self._thought(_LONGEST_THOUGHT)
+
+    def now(self) -> str:
+        return (_FIRST_DAY + timedelta(milliseconds=self._milliseconds)).isoformat(
+            timespec="milliseconds"
+        ) + "Z"
+
+
+def simulated(rules: Rules[S, V], seats: int, seed: bytes, number: int, bots: Sequence[str]) -> Record:
+    """A finished game among bots: ids, seeds, salts, times and all choices come from the arguments.
+
+    Args:
+        rules: the game.
+        seats: how many play.
+        seed: any bytes; another seed gives other games.
+        number: which of the games of this seed, from 0.
+        bots: names of bots, the first for seat 0; fewer than seats take turns.
+
+    Raises:
+        BadSetup: not for so many, no bot named or one that is not known (`UnknownBot`).
+    """
+    state = rules.setup(seats, {})
+    if not bots:
+        raise BadSetup("Name at least one bot.")
+    players = tuple(clean_cut(bots[seat % len(bots)]) for seat in range(seats))
+    for name in players:
+        known_bot(name)
+    source = _Source(seed, f"{rules.slug} {rules.version} {seats} {number}")
+    header = _header(rules, players, source)
+    assert header.seed is not None
+    dealer = deal(key(header.id, header.seed, header.cuts))
+    draws = [source.bot(seat).below for seat in range(seats)]
+    entries: list[Entry] = []
+    state, steps = settle(rules, state, dealer)
+    _write_down(entries, steps, source)
+    while (outcome := rules.outcome(state)) is None:
+        source.think()
+        seat = min(rules.awaited(state))
+        choices = rules.moves(state, seat) + rules.asides(state, seat)
+        move = decide(players[seat], rules, rules.view(state, seat), choices, draws[seat])
+        state, steps = settle(rules, play(rules, state, seat, move), dealer)
+        _write_down(entries, (Step(seat, "bot", move), *steps), source)
+    result = Result(outcome.scores, outcome.winners, outcome.reason)
+    return Record(header, tuple(entries), result, entries[-1].hash)
+
+
+def _header(rules: Rules[S, V], players: tuple[str, ...], source: _Source) -> Header:
+    game_id, seed = source.game_id(), source.bytes("seed")
+    return Header(
+        id=game_id,
+        game=rules.slug,
+        rules=rules.version,
+        options={},
+        seats=players,
+        commitment=commitment(game_id, seed),
+        seed=seed,
+        cuts=players,
+    )
+
+
+def _write_down(entries: list[Entry], steps: Sequence[Step], source: _Source) -> None:
+    for step in steps:
+        previous = entries[-1].hash if entries else GENESIS
+        seq = len(entries) + 1
+        salt = source.bytes(f"salt:{seq}")[:16].hex()
+        move = str(step.move)
+        entries.append(sealed_entry(previous, seq, source.now(), step.seat, step.by, move, None, salt))
