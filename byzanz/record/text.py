@@ -8,38 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NoReturn
 
-from byzanz.entry import (
-    GENESIS,
-    Entry,
-    abandoned,
-    act,
-    counting,
-    entry_hash,
-    is_shuffle,
-    paused,
-    sealed_entry,
-    true_hash,
-)
-
-__all__ = [
-    "FORMAT",
-    "GENESIS",
-    "BadRecord",
-    "Entry",
-    "Header",
-    "Record",
-    "Result",
-    "abandoned",
-    "act",
-    "counting",
-    "entry_hash",
-    "is_shuffle",
-    "paused",
-    "read",
-    "sealed_entry",
-    "true_hash",
-    "write",
-]
+from byzanz.record.entry import Entry
 
 FORMAT = "byzanz-record/1"
 

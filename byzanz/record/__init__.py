@@ -1,0 +1,38 @@
+"""The record of a game: its entries and their chain, its text, what a reader may see of it, and whether it is true.
+
+The parts are modules of this package; everything is called by its name here (`record.verify`).
+"""
+
+from byzanz.record.entry import (
+    GENESIS,
+    Entry,
+    abandoned,
+    act,
+    counting,
+    entry_hash,
+    is_shuffle,
+    paused,
+    sealed_entry,
+    true_hash,
+)
+from byzanz.record.text import FORMAT, BadRecord, Header, Record, Result, read, write
+
+__all__ = [
+    "FORMAT",
+    "GENESIS",
+    "BadRecord",
+    "Entry",
+    "Header",
+    "Record",
+    "Result",
+    "abandoned",
+    "act",
+    "counting",
+    "entry_hash",
+    "is_shuffle",
+    "paused",
+    "read",
+    "sealed_entry",
+    "true_hash",
+    "write",
+]
