@@ -1,8 +1,9 @@
-"""The record of a game: its entries and their chain, its text, what a reader may see of it, and whether it is true.
+"""The record of a game: entries and their chain, its text, what a reader may see of it, and whether it is so.
 
 The parts are modules of this package; everything is called by its name here (`record.verify`).
 """
 
+from byzanz.record.check import Report, Wrong, verify
 from byzanz.record.entry import (
     GENESIS,
     Entry,
@@ -15,6 +16,7 @@ from byzanz.record.entry import (
     sealed_entry,
     true_hash,
 )
+from byzanz.record.redaction import opened, redacted, shown
 from byzanz.record.text import FORMAT, BadRecord, Header, Record, Result, read, write
 
 __all__ = [
@@ -24,15 +26,21 @@ __all__ = [
     "Entry",
     "Header",
     "Record",
+    "Report",
     "Result",
+    "Wrong",
     "abandoned",
     "act",
     "counting",
     "entry_hash",
     "is_shuffle",
+    "opened",
     "paused",
     "read",
+    "redacted",
     "sealed_entry",
+    "shown",
     "true_hash",
+    "verify",
     "write",
 ]

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 
 GENESIS = "0" * 64
 """Stands for the hash before the first entry."""
+
+_NUMBER = "[0-9]{1,10}"
+_ACTS = {
+    "!void": (_NUMBER,),
+    "!pause": (),
+    "!resume": (),
+    "!credit": (f"-?{_NUMBER}",),
+    "!extend": (_NUMBER, f"-?{_NUMBER}"),
+    "!bank": (_NUMBER, f"-?{_NUMBER}"),
+    "!autopilot": (_NUMBER, "on|off"),
+    "!replace": (_NUMBER,),
+    "!link": (_NUMBER,),
+    "!look": (f"{_NUMBER}|public|all",),
+    "!leave": (_NUMBER,),
+    "!abandon": (),
+    "!note": (),
+}
+"""The words after each table act, as patterns."""
+_NAME_A_SEAT = ("!extend", "!bank", "!autopilot", "!replace", "!link", "!leave")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +93,25 @@ def true_hash(previous: str, entry: Entry) -> str:
 def act(entry: Entry) -> tuple[str, ...] | None:
     """The words of a table act (`("!void", "7")`), or None for a move or a shuffle."""
     return tuple(entry.move.split(" ")) if entry.move.startswith("!") else None
+
+
+def act_fault(entry: Entry, seats: int) -> str | None:
+    """What is wrong with how a table act is written, or None; acts that nobody knows yet are never wrong.
+
+    Args:
+        entry: a table act.
+        seats: how many play.
+    """
+    verb, *words = entry.move.split(" ")
+    if entry.seat is not None and entry.seat not in range(seats):
+        return f"there is no seat {entry.seat}"
+    if verb not in _ACTS:
+        return None
+    if len(words) != len(_ACTS[verb]) or not all(map(re.fullmatch, _ACTS[verb], words)):
+        return f"{entry.move!r} is not how a {verb} is written"
+    if verb in _NAME_A_SEAT and (int(words[0]) not in range(seats) or entry.seat != int(words[0])):
+        return f"{entry.move!r} must name a seat of the game and stand with that seat"
+    return None
 
 
 def is_shuffle(entry: Entry) -> bool:
