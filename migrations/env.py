@@ -1,0 +1,44 @@
+"""How Alembic meets the app's database; run by `flask --app wsgi db …` and by the server at its start."""
+
+from __future__ import annotations
+
+from alembic import context
+from sqlalchemy import Connection, text
+
+from server import schema
+from server.db import db
+
+target = schema.Base.metadata
+
+
+def run(connection: Connection) -> None:
+    """Run the wanted revisions in one transaction.
+
+    SQLite rebuilds a table to alter it; with foreign keys on that would follow the references of the dropped one, and
+    the pragma is ignored inside a transaction. So they are off during the run and checked before the commit.
+    """
+    sqlite = connection.dialect.name == "sqlite"
+    if sqlite:
+        connection.connection.driver_connection.execute("PRAGMA foreign_keys=OFF")  # type: ignore[union-attr]
+    context.configure(
+        connection=connection,
+        target_metadata=target,
+        render_as_batch=True,
+        compare_type=True,
+        transaction_per_migration=False,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+        if sqlite:
+            broken = connection.execute(text("PRAGMA foreign_key_check")).fetchall()
+            if broken:
+                raise RuntimeError(f"a migration would leave rows that point at nothing: {broken[:5]}")
+    if sqlite:
+        connection.commit()
+        connection.connection.driver_connection.execute("PRAGMA foreign_keys=ON")  # type: ignore[union-attr]
+
+
+if context.is_offline_mode():
+    raise SystemExit("migrations run against a live database only")
+with db.engine.connect().execution_options(writes=True) as live:
+    run(live)

@@ -1,0 +1,131 @@
+"""The engine, one way to write (`transaction`), one way to read, and time that is always UTC."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy import DateTime, Dialect, Engine, MetaData, event
+from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session
+from sqlalchemy.types import TypeDecorator
+
+try:
+    import fcntl
+except ImportError:  # not a Unix: SQLite's own busy handler alone keeps writers apart
+    fcntl = None  # type: ignore[assignment]
+
+BUSY_SECONDS = 30
+committed = threading.Event()
+"""Set after each commit of this process, so that mailer and bots in the same process need not wait for their tick."""
+
+
+class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
+    """What every table inherits; its constraints have names, so that migrations can change them."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(column_0_N_label)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+db = SQLAlchemy(metadata=Base.metadata, disable_autonaming=True)
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A moment: aware and UTC in Python, on SQLite stored without a zone because SQLite would drop it unconverted."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a moment without a time zone reached the database")
+        moment = value.astimezone(UTC)
+        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def init_app(app: Flask) -> None:
+    """Bind the database to an app and, on SQLite, set what durability and append-only triggers need."""
+    db.init_app(app)
+    with app.app_context():
+        if db.engine.dialect.name == "sqlite":
+            event.listen(db.engine, "connect", _set_up_sqlite)
+            event.listen(db.engine, "begin", _begin_sqlite)
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # SQLAlchemy's own BEGIN decides, see _begin_sqlite
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "recursive_triggers=ON",  # else INSERT OR REPLACE slips past the triggers that keep the log append-only
+        "secure_delete=ON",
+        f"busy_timeout={BUSY_SECONDS * 1000}",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Any) -> None:
+    # A deferred transaction that reads and then writes fails with "database is locked" whatever the timeout.
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def _one_writer(engine: Engine) -> Iterator[None]:
+    """Queue the writers of one SQLite file: a file lock wakes the next one at once, the busy handler polls."""
+    name = engine.url.database
+    if fcntl is None or not name or name == ":memory:":
+        yield
+        return
+    with Path(f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def transaction() -> Iterator[Session]:
+    """One writing transaction: commits at the end of the block, rolls back when anything is raised.
+
+    The session is its own, so nothing read before the block is trusted inside it. Never keep one open during SMTP,
+    HTTP or a bot's thinking.
+    """
+    engine = db.engine
+    queue = _one_writer(engine) if engine.dialect.name == "sqlite" else nullcontext()
+    with queue, Session(engine, expire_on_commit=False) as session:
+        session.connection(execution_options={"writes": True})
+        yield session
+        session.commit()
+    committed.set()
+
+
+@contextmanager
+def reading() -> Iterator[Session]:
+    """A session for reading only: one consistent picture of the database, written to by nobody."""
+    with Session(db.engine, expire_on_commit=False) as session:
+        yield session
+
+
+def utc_now() -> datetime:
+    """The present moment; called at the edges only and handed inward as `now`."""
+    return datetime.now(UTC)

@@ -1,0 +1,120 @@
+"""The pages people meet: blueprints, error pages, and what every answer carries."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import flask
+from flask import Flask, Response, render_template
+from flask_babel import Babel, format_datetime, gettext
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from flask_wtf.csrf import CSRFError, CSRFProtect
+from werkzeug.exceptions import HTTPException
+
+from byzanz.rules import RulesError
+from server.positions import Broken
+from server.table import Refused
+
+LOGGER = logging.getLogger(__name__)
+csrf = CSRFProtect()
+"""Guards every POST that a cookie vouches for; pages opened by a token in the address are exempt."""
+limiter = Limiter(get_remote_address, storage_uri="memory://", default_limits=["600/minute"])
+babel = Babel()
+ROOMS = ("lobby", "invitations", "account", "turn", "history", "rules", "moderate", "health", "inbox")
+"""The modules of this package; each has a `blueprint`."""
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def init_app(app: Flask) -> None:
+    """Give an app its pages, its error pages and its guards."""
+    csrf.init_app(app)
+    limiter.init_app(app)
+    babel.init_app(app)
+    app.jinja_env.globals["said"] = said
+    app.jinja_env.filters["moment"] = moment
+    for room in ROOMS:
+        if room == "inbox" and not app.config.get("DEMO_INBOX"):
+            continue
+        app.register_blueprint(importlib.import_module(f"{__name__}.{room}").blueprint)
+    app.after_request(_guard)
+    app.register_error_handler(HTTPException, _http_error)
+    app.register_error_handler(Broken, _broken)
+    app.register_error_handler(Exception, _fault)
+
+
+def said(error: Refused | RulesError) -> str:
+    """What a refusal says, in the reader's language."""
+    return gettext(error.message) % error.places if error.places else gettext(error.message)
+
+
+def moment(at: datetime, zone: str = "UTC") -> str:
+    """A moment in words, in this time zone, with the zone named."""
+    local = at.astimezone(ZoneInfo(zone))
+    return f"{format_datetime(local, 'EEE d MMM, HH:mm', rebase=False)} ({zone.replace('_', ' ')})"
+
+
+def error_page(status: int, title: str, sentence: str, **more: object) -> tuple[str, int]:
+    """A page that says what is wrong and what would do."""
+    return render_template("pages/error.html", title=title, sentence=sentence, **more), status
+
+
+def _guard(response: Response) -> Response:
+    response.headers.setdefault("Content-Security-Policy", POLICY)
+    # Not no-referrer: over HTTPS the check against forged forms wants to see where a form came from.
+    response.headers.setdefault("Referrer-Policy", "same-origin")
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    response.headers.setdefault("X-Robots-Tag", "noindex")
+    if flask.request.endpoint != "static":
+        response.headers.setdefault("Cache-Control", "no-store")
+    if flask.request.is_secure:
+        response.headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+    return response
+
+
+def _http_error(error: HTTPException) -> Response | tuple[str, int]:
+    if error.response is not None:  # a redirect, or an answer made elsewhere
+        return Response.force_type(error.response, flask.request.environ)
+    status = error.code or 500
+    titles = {
+        400: gettext("That did not reach us whole"),
+        404: gettext("There is nothing at this address"),
+        405: gettext("This address does not take that"),
+        413: gettext("That is too much"),
+        429: gettext("A little slower, please"),
+    }
+    sentences = {
+        400: gettext("Nothing has changed. Go back, reload the page and try again."),
+        404: gettext("Look at the link in your newest mail, or begin at the front page."),
+        405: gettext("Nothing has changed. Begin at the front page."),
+        413: gettext("Nothing has changed. Send less at once."),
+        429: gettext("Too many requests came from your address. Wait a minute and try again."),
+    }
+    sentence = sentences.get(status, gettext("Nothing has changed."))
+    if isinstance(error, CSRFError):
+        sentence = gettext("This form is not from a page of yours here. Reload the page and try again.")
+    return error_page(status, titles.get(status, error.name), sentence)
+
+
+def _broken(_error: Broken) -> tuple[str, int]:
+    return error_page(
+        409,
+        gettext("This game is set aside"),
+        gettext("A fault was found in it; nothing is lost. Moderators have been told and will look into it."),
+    )
+
+
+def _fault(error: Exception) -> tuple[str, int]:
+    # The address may hold a link's token, so the route is logged and not the address.
+    LOGGER.error("fault at %s", flask.request.endpoint, exc_info=error)
+    return error_page(
+        500,
+        gettext("Something went wrong on our side"),
+        gettext("Nothing has changed. Try again in a minute; if it stays, tell whoever runs this server."),
+    )

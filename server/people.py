@@ -1,0 +1,160 @@
+"""Persons, capability links and sign-in. A token is computed when it is needed and stored nowhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import flask
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from server.config import settings
+from server.schema import Game, Link, Person, Seat
+
+Purpose = Literal["seat", "stop", "invite", "organise", "signin"]
+PATHS: dict[str, str] = {"seat": "t", "stop": "u", "invite": "i", "organise": "o", "signin": "s"}
+"""The first part of the address behind each kind of link."""
+TOKEN = re.compile(r"[a-z2-7]{26}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a seat's link opens: that one seat."""
+
+    link: Link
+    game: Game
+    seat: Seat
+
+
+def token(link: Link) -> str:
+    """The token of a link: HMAC-SHA256 of its nonce under the link key, as 26 lower-case base32 characters."""
+    secret = settings().secret_key.get_secret_value().encode()
+    link_key = hmac.digest(secret, b"byzanz links", "sha256")
+    mac = hmac.digest(link_key, link.nonce, "sha256")
+    return base64.b32encode(mac).decode().lower()[:26]
+
+
+def url(link: Link) -> str:
+    """The mailed address of a link; it begins with BYZANZ_BASE_URL, never with what a request claims."""
+    return f"{settings().base_url}/{PATHS[link.purpose]}/{token(link)}"
+
+
+def issue(
+    session: Session,
+    purpose: Purpose,
+    person_id: int,
+    now: datetime,
+    game_id: str | None = None,
+    expires_at: datetime | None = None,
+) -> Link:
+    """Make a new link with a fresh nonce; links made before stay as they are."""
+    link = Link(
+        purpose=purpose,
+        person_id=person_id,
+        nonce=secrets.token_bytes(16),
+        digest="",
+        created_at=now,
+        game_id=game_id,
+        expires_at=expires_at,
+    )
+    link.digest = _digest(token(link))
+    session.add(link)
+    session.flush()
+    return link
+
+
+def link_for(session: Session, purpose: Purpose, person_id: int, game_id: str, now: datetime) -> Link:
+    """The live link of a person to a game, made if there is none."""
+    found = session.scalar(
+        select(Link)
+        .where(
+            Link.purpose == purpose,
+            Link.person_id == person_id,
+            Link.game_id == game_id,
+            Link.revoked_at.is_(None),
+        )
+        .order_by(Link.id.desc())
+        .limit(1)
+    )
+    return found or issue(session, purpose, person_id, now, game_id)
+
+
+def find(session: Session, purpose: Purpose, text: str, now: datetime) -> Link | None:
+    """The live link that this token opens for this purpose, or None."""
+    link = find_any(session, purpose, text)
+    if link is None or link.revoked_at or (link.expires_at and link.expires_at <= now):
+        return None
+    return link
+
+
+def find_any(session: Session, purpose: Purpose, text: str) -> Link | None:
+    """The link that this token belongs to, be it revoked or expired: only to mail its owner a fresh one."""
+    if not TOKEN.fullmatch(text):
+        return None
+    return session.scalar(select(Link).where(Link.digest == _digest(text), Link.purpose == purpose))
+
+
+def seat_of(session: Session, text: str, now: datetime) -> Place | None:
+    """The seat that this token opens, or None: unknown, revoked, or its owner sits there no more."""
+    link = find(session, "seat", text, now)
+    if link is None:
+        return None
+    found = session.execute(
+        select(Game, Seat)
+        .join(Seat, Seat.game_id == Game.id)
+        .where(Game.id == link.game_id, Seat.person_id == link.person_id, Seat.status == "seated")
+    ).first()
+    return Place(link, found[0], found[1]) if found else None
+
+
+def revoke(session: Session, person_id: int, game_id: str, now: datetime) -> None:
+    """End every link of a person into one game."""
+    session.execute(
+        update(Link)
+        .where(Link.person_id == person_id, Link.game_id == game_id, Link.revoked_at.is_(None))
+        .values(revoked_at=now)
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def address(email: str) -> str:
+    """An address as it is compared and kept: without blanks around it, lower-case."""
+    return email.strip().lower()
+
+
+def person_at(session: Session, email: str, name: str, now: datetime) -> Person:
+    """The person with this address, made with this name if there is none."""
+    found = session.scalar(select(Person).where(Person.email == address(email)))
+    if found is None:
+        found = Person(email=address(email), name=name, created_at=now)
+        session.add(found)
+        session.flush()
+    return found
+
+
+def sign_in(person: Person) -> None:
+    """Make this browser the person's own."""
+    flask.session.clear()
+    flask.session.permanent = True
+    flask.session["person"] = person.id
+
+
+def sign_out() -> None:
+    """Forget who sits at this browser."""
+    flask.session.clear()
+
+
+def signed_in(session: Session) -> Person | None:
+    """The person who signed in with this browser, or None."""
+    person_id = flask.session.get("person")
+    return session.get(Person, person_id) if isinstance(person_id, int) else None

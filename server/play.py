@@ -1,0 +1,215 @@
+"""The one way a running game changes: its beginning, a move, a time-out, a moderator's act. One transaction each."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from byzanz import umpire
+from byzanz.games import rules_of
+from byzanz.rules import Move
+from server import acts, log, outbox, positions, table, turns
+from server.db import transaction
+from server.positions import Broken, Position
+from server.schema import Deed, Game, Seat, Turn
+from server.table import BadRequest, NotRunning, NotYourTurn, Paused, Stale
+
+LOGGER = logging.getLogger(__name__)
+REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
+LONGEST_TEXT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a move.
+
+    Args:
+        seq: of the entry that it is.
+        repeated: the same request had been made before; nothing was played again.
+    """
+
+    game_id: str
+    seat: int
+    seq: int
+    repeated: bool
+
+
+def begin(session: Session, game: Game, now: datetime) -> None:
+    """Start a locked game whose seats are all taken: shuffle, deal, ask, mail."""
+    rules = rules_of(game.slug, game.rules)
+    game.status = "running"
+    game.started_at = now
+    state = positions.replayed(session, game, rules, [])
+    position = Position(game.id, rules, state, 0, paused=False, outcome=None)
+    table.carry_on(session, game, position, state, now)
+
+
+def submit(
+    game_id: str, seat: int, text: str, *, seen: int, request_id: str, now: datetime, by: str = "player"
+) -> Receipt:
+    """Play a move for a seat (architecture.md, "One move").
+
+    Args:
+        text: the move, abbreviated or not.
+        seen: any seq that the player had seen when deciding.
+        request_id: the client's own name for this intent; the same one again gives the same receipt.
+        by: `player` or `bot`.
+
+    Raises:
+        RulesError: the text is no move, or not legal now. Refused: its kinds say why.
+    """
+    if not REQUEST_ID.fullmatch(request_id):
+        raise BadRequest("request_id must be 1 to 64 visible ASCII characters.")
+    with _guarded(game_id, now), transaction() as session:
+        game = table.locked(session, game_id)
+        move = rules_of(game.slug, game.rules).parse(text[: LONGEST_TEXT + 1])
+        repeated = log.by_request(session, game_id, seat, request_id)
+        if repeated is not None:
+            if repeated.move != str(move):
+                raise BadRequest("This request_id was used for another move: “%(move)s”.", move=repeated.move)
+            return Receipt(game_id, seat, repeated.seq, repeated=True)
+        position = _moving(session, game)
+        _check_turn(session, position, seat, move, seen)
+        state = umpire.play(position.rules, position.state, seat, move)
+        entry = log.append(session, game, seat=seat, by=by, move=str(move), now=now, request_id=request_id)
+        table.carry_on(session, game, position, state, now, mover=seat if by == "player" else None)
+        return Receipt(game_id, seat, entry.seq, repeated=False)
+
+
+def _moving(session: Session, game: Game) -> Position:
+    position = table.running(session, game)
+    if position.paused:
+        raise Paused("The game is paused: nobody moves until a moderator resumes it.")
+    return position
+
+
+def _check_turn(session: Session, position: Position, seat: int, move: Move, seen: int) -> None:
+    if seen < 0 or seen > position.head:
+        raise BadRequest("seen must be a seq of this game, from 0 to %(head)s.", head=position.head)
+    if position.rules.is_aside(position.state, seat, move):
+        return
+    turn = session.get(Turn, (position.game_id, seat))
+    if turn is None:
+        raise NotYourTurn("It is not your turn now.")
+    if turn.opened_seq > seen:
+        raise Stale("The table has moved on since this page was drawn. Look again before you decide.")
+
+
+def time_out(game_id: str, seat: int, question: str, now: datetime) -> int | None:
+    """Play the fallback for a seat that has not answered in time; everything is looked at again under the lock.
+
+    A turn that looked due but was moved by an outage gets a `!credit` entry instead, so that everybody sees why.
+
+    Args:
+        question: the text of the turn's question; nothing happens if another is open by now.
+
+    Returns:
+        The seq of the first move played, or None if nothing was played.
+    """
+    with _guarded(game_id, now), transaction() as session:
+        game = log.lock_game(session, game_id, skip_locked=True)
+        turn = session.get(Turn, (game_id, seat)) if game else None
+        if game is None or turn is None or turn.question != question or game.paused or game.quarantine:
+            return None
+        due = turns.reckoned(session, game, turn)
+        if due is None or due > now:
+            _postpone(session, game, turn, due, now)
+            return None
+        return _play_fallback(session, game, seat, now)
+
+
+def _postpone(session: Session, game: Game, turn: Turn, due: datetime | None, now: datetime) -> None:
+    hinted = turn.due_at
+    turn.due_at = due
+    if due is None or hinted is None or hinted > now or due <= hinted:
+        return
+    position = table.running(session, game)
+    seconds = round((due - hinted).total_seconds())
+    turn.credited += seconds
+    log.append(session, game, seat=turn.seat, by="clock", move=f"!credit {seconds}", now=now)
+    positions.save(session, game, position.at(game.head))
+
+
+def _play_fallback(session: Session, game: Game, seat: int, now: datetime) -> int:
+    position = _moving(session, game)
+    rules, state = position.rules, position.state
+    asked = rules.awaited(state)[seat]
+    first = game.head + 1
+    while rules.awaited(state).get(seat) == asked:
+        move = rules.fallback(rules.view(state, seat), rules.moves(state, seat))
+        state = umpire.play(rules, state, seat, move)
+        log.append(session, game, seat=seat, by="clock", move=str(move), now=now)
+    last = game.head
+    table.carry_on(session, game, position, state, now)
+    _tell_late(session, game, seat, first, last, now)
+    return first
+
+
+def _tell_late(session: Session, game: Game, seat: int, first: int, last: int, now: datetime) -> None:
+    person_id = session.get_one(Seat, (game.id, seat)).person_id
+    if person_id is None:
+        return
+    outbox.enqueue(
+        session,
+        key=f"timeout:{game.id}:{seat}:{first}",
+        kind="timeout",
+        person_id=person_id,
+        now=now,
+        game_id=game.id,
+        seat=seat,
+        seq=first,
+        details={"last": last},
+    )
+
+
+def moderate(
+    game_id: str,
+    act: str,
+    *,
+    reason: str,
+    person_id: int,
+    now: datetime,
+    newcomer: acts.Newcomer | None = None,
+) -> int:
+    """A moderator's act on a running game: an entry with its reason, its effect, and a mail to the table.
+
+    Args:
+        act: as the log writes it (formats.md §2): `!void 7`, `!extend 2 3600`.
+        reason: public for good, one line.
+        person_id: the moderator; kept beside the log, not in it.
+        newcomer: who takes the seat of a `!replace`.
+
+    Returns:
+        The seq of the act's entry.
+
+    Raises:
+        Refused: the act is unknown, malformed, or not possible now; nothing has changed.
+    """
+    with _guarded(game_id, now), transaction() as session:
+        game = table.locked(session, game_id)
+        words = tuple(act.split())
+        acts.check(session, game, words, reason, person_id)
+        seq = acts.carry_out(session, game, acts.Act(words, reason.strip(), person_id, now, newcomer))
+        session.add(Deed(game_id=game.id, seq=seq, person_id=person_id, at=now))
+        table.tell_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq)
+        return seq
+
+
+@contextmanager
+def _guarded(game_id: str, now: datetime) -> Iterator[None]:
+    """Set a game aside whose log does not replay, once the transaction that met it has rolled back."""
+    try:
+        yield
+    except Broken as broken:
+        LOGGER.exception("a game is set aside")
+        with transaction() as session:
+            table.set_aside(session, table.locked(session, game_id), str(broken), now)
+        raise NotRunning(
+            "This game is set aside until somebody has looked into a fault; nothing is lost."
+        ) from broken
