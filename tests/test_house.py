@@ -30,8 +30,8 @@ def test_the_rules_import_the_standard_library_alone() -> None:
 
 MODULES = {
     "byzanz": "rules chance umpire record bots games/__init__ games/byzanz games/empire",
-    "server": "where config db clock schema log turns people orders outbox positions table acts play lifecycle"
-    " mail/__init__ pages/__init__ pages/turn api jobs cli",
+    "server": "where config db clock schema log turns people orders outbox positions table acts play"
+    " lifecycle mail/__init__ pages/__init__ pages/turn api jobs cli",
 }
 
 
