@@ -1,0 +1,70 @@
+"""A game before its first move: asked for, confirmed, its people invited and seated; it ends by `play.begin`.
+
+Each function is one transaction, takes the moment as `now`, and raises a kind of `Refused` when it changes
+nothing. `wishes` checks what people type, `making` creates and confirms, `inviting` is for who is invited,
+`organising` for who invites, `doors` mails links that were asked for, `quiet` switches mails off, `news`
+queues the mails.
+
+Mails queued here, with `game_id`, and what their templates find in `details`:
+
+- `confirm` to the organiser, once: press the button on the organiser's page. No details.
+- `invite` to somebody invited, with `seat`: no details; his link is of purpose `invite`.
+- `nudge` the same, for an invitation not answered: no details.
+- `answered` to the organiser, with `seat`: `name` of who it is about; `answer`: `accepted`, `declined`,
+  `left` (had accepted before), `joined` (took a free seat of a listed game), `silent` (no answer after 48 hours,
+  reminded now); `begun`: whether the game has begun with this.
+- `cancelled` to somebody invited or seated: `why`: `cancelled` (the game), `withdrawn` (the organiser gave up
+  his seat), `started` (the game began without him).
+- `signin`: `link`, the id of the row in `link`; it expires, and the mail with it. No `game_id`.
+- `fresh`, somebody opened a dead link and asked for a new one: `purpose`: `seat`, `invite` or `organise`.
+"""
+
+from __future__ import annotations
+
+from server.lifecycle.doors import mail_fresh_link, mail_sign_in, redeem
+from server.lifecycle.inviting import Invitation, accept, decline, invitation, take_free_seat
+from server.lifecycle.making import confirm, create, quick
+from server.lifecycle.news import Closed, NoSuchLink, TooMany
+from server.lifecycle.organising import (
+    cancel,
+    drop,
+    due_nudges,
+    fill,
+    organised,
+    reinvite,
+    remind,
+    set_listed,
+    start,
+)
+from server.lifecycle.quiet import mute, mute_all
+from server.lifecycle.wishes import BadWish, Guest
+
+__all__ = [
+    "BadWish",
+    "Closed",
+    "Guest",
+    "Invitation",
+    "NoSuchLink",
+    "TooMany",
+    "accept",
+    "cancel",
+    "confirm",
+    "create",
+    "decline",
+    "drop",
+    "due_nudges",
+    "fill",
+    "invitation",
+    "mail_fresh_link",
+    "mail_sign_in",
+    "mute",
+    "mute_all",
+    "organised",
+    "quick",
+    "redeem",
+    "reinvite",
+    "remind",
+    "set_listed",
+    "start",
+    "take_free_seat",
+]

@@ -1,0 +1,142 @@
+"""Who is invited says yes or no; who finds a free seat in the lobby takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server import acts, people, positions, table
+from server.db import transaction
+from server.lifecycle import news, wishes
+from server.lifecycle.making import seat_person
+from server.lifecycle.news import Closed, NoSuchLink
+from server.schema import Game, Link, Person, Seat
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """What an invitation's link opens; `seat` is None when it is no longer kept for this person."""
+
+    link: Link
+    game: Game
+    seat: Seat | None
+    person: Person
+
+
+def invitation(session: Session, token: str, now: datetime) -> Invitation | None:
+    """What this token shows, or None: unknown or revoked."""
+    link = people.find(session, "invite", token, now)
+    game = session.get(Game, link.game_id) if link and link.game_id else None
+    if link is None or game is None:
+        return None
+    person = session.get_one(Person, link.person_id)
+    return Invitation(link, game, seat_for(session, game, person.id), person)
+
+
+def seat_for(session: Session, game: Game, person_id: int) -> Seat | None:
+    """The seat that is kept for a person or held by him, or None."""
+    return session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
+
+
+def _answerable(session: Session, token: str, now: datetime) -> tuple[Game, Seat]:
+    """The locked game and the seat about which this invitation may still be answered."""
+    link = people.find(session, "invite", token, now)
+    if link is None or link.game_id is None:
+        raise NoSuchLink("This link opens nothing.")
+    game = table.locked(session, link.game_id)
+    seat = seat_for(session, game, link.person_id)
+    if game.status == "cancelled":
+        raise Closed("This game was cancelled.")
+    if seat is None:
+        raise Closed("This seat is no longer kept for you.")
+    return game, seat
+
+
+def accept(token: str, name: str, cut: str, now: datetime) -> str:
+    """Take the seat one is invited to; the game begins when all are taken. Accepting twice changes nothing.
+
+    Args:
+        token: of the invitation.
+        name: what one is called at this table.
+        cut: one's cut of the deck, public for good.
+
+    Returns:
+        The game's id.
+
+    Raises:
+        NoSuchLink, Closed (the seat is gone), BadWish (name or cut).
+    """
+    name, cut = wishes.clean_name(name), wishes.clean_cut(cut)
+    with transaction() as session:
+        game, seat = _answerable(session, token, now)
+        if game.status == "inviting" and seat.status != "seated":
+            _check_name_free(session, game, seat.seat, name)
+            seat.name = name
+            session.get_one(Person, seat.person_id).name = name
+            _sit(session, game, seat, cut, now, "accepted")
+        return game.id
+
+
+def _sit(session: Session, game: Game, seat: Seat, cut: str, now: datetime, answer: str) -> None:
+    seat_person(seat, cut, now)
+    session.flush()
+    begun = news.begin_if_full(session, game, now)
+    news.tell_organiser(session, game, seat, answer, now, begun=begun)
+
+
+def _check_name_free(session: Session, game: Game, number: int, name: str) -> None:
+    others = [seat.name for seat in positions.seats_of(session, game.id) if seat.seat != number and seat.name]
+    if wishes.alike(name) in map(wishes.alike, others):
+        raise wishes.BadWish("Somebody at this table is called %(name)s already.", field="name", name=name)
+
+
+def decline(token: str, now: datetime) -> str:
+    """Say no, or leave again before the start, which takes the cut along. Declining twice changes nothing.
+
+    Returns:
+        The game's id.
+
+    Raises:
+        NoSuchLink, Closed (the seat is gone, or the game has begun).
+    """
+    with transaction() as session:
+        game, seat = _answerable(session, token, now)
+        if game.status != "inviting":
+            raise Closed("The game has begun; your seat is yours.")
+        if seat.status != "declined":
+            answer = "left" if seat.status == "seated" else "declined"
+            seat.status, seat.cut, seat.answered_at = "declined", "", now
+            news.tell_organiser(session, game, seat, answer, now)
+        return game.id
+
+
+def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datetime) -> int:
+    """A signed-in person takes a free seat of a listed game; it begins when all are taken.
+
+    Returns:
+        The number of the seat.
+
+    Raises:
+        NoSuchGame, Closed (not open, no seat free), BadWish (name or cut).
+    """
+    name, cut = wishes.clean_name(name), wishes.clean_cut(cut)
+    with transaction() as session:
+        game = table.locked(session, game_id)
+        if not game.listed or game.status != "inviting":
+            raise Closed("No seat of this game is open to everybody.")
+        seats = positions.seats_of(session, game.id)
+        if any(seat.person_id == person_id for seat in seats):
+            raise Closed("You have a seat at this table already, or an invitation to one.")
+        if acts.has_looked(session, game.id, person_id):
+            raise Closed("You have looked into the hands of this game and cannot take a seat.")
+        free = next((seat for seat in seats if seat.status == "free"), None)
+        if free is None:
+            raise Closed("No seat is free any more.")
+        _check_name_free(session, game, free.seat, name)
+        number = free.seat
+        free.name, free.person_id = name, person_id
+        _sit(session, game, free, cut, now, "joined")
+        return number

@@ -1,0 +1,259 @@
+"""A game is asked for, laid out with its seats and its sealed seed, and confirmed by its organiser."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from byzanz import chance
+from server import people, positions, table
+from server.db import transaction
+from server.lifecycle import news, wishes
+from server.lifecycle.news import Closed, NoSuchLink
+from server.lifecycle.wishes import Guest
+from server.schema import Game, Seat
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A game as somebody asks for it.
+
+    Args:
+        organiser: who asks; gets seat 0 if `plays`.
+        slug: which game.
+        name: what this game is called.
+        allowance: seconds for a decision.
+        players: who is invited, in the order of their seats.
+        bots: the kinds of the bots, after the players.
+        free: seats left free, the last ones.
+        time_zone: of the table, for people who have set none.
+        listed: shown in the lobby, where anybody may take a free seat.
+    """
+
+    organiser: Guest
+    slug: str
+    name: str
+    allowance: int
+    players: Sequence[Guest] = ()
+    bots: Sequence[str] = ()
+    free: int = 0
+    time_zone: str = "UTC"
+    plays: bool = True
+    listed: bool = False
+
+    @property
+    def guests(self) -> tuple[Guest, ...]:
+        """The people who are to sit, in the order of their seats."""
+        return (self.organiser, *self.players) if self.plays else tuple(self.players)
+
+
+def checked(wish: Wish) -> Wish:
+    """The wish as it can be granted, names and addresses in their kept form.
+
+    Raises:
+        BadWish: the first thing that cannot be had, with the name of its field.
+    """
+    rules = wishes.game_rules(wish.slug)
+    host = Guest(wishes.clean_name(wish.organiser.name), wishes.clean_address(wish.organiser.address))
+    players = tuple(
+        Guest(wishes.clean_name(name, "players"), wishes.clean_address(address, "players"))
+        for name, address in wish.players
+    )
+    granted = replace(
+        wish,
+        organiser=host,
+        name=wishes.clean_name(wish.name, "title"),
+        allowance=wishes.clean_allowance(wish.allowance),
+        players=players,
+        bots=tuple(wishes.clean_bot(kind) for kind in wish.bots),
+        time_zone=wishes.clean_zone(wish.time_zone),
+    )
+    wishes.check_different(granted.guests)
+    if wish.free and not wish.listed:
+        raise wishes.BadWish("Free seats are for games that are shown in the lobby.", field="free")
+    wishes.check_count(rules, len(granted.guests) + len(granted.bots) + max(0, wish.free))
+    return granted
+
+
+def create(wish: Wish, now: datetime) -> str:
+    """Make a game that waits for its organiser's confirmation, and mail him the page with the button.
+
+    Returns:
+        The game's id.
+
+    Raises:
+        BadWish: something cannot be had.
+        TooMany: games are asked for under this address again and again.
+    """
+    wish = checked(wish)
+    with transaction() as session:
+        game = _laid_out(session, wish, now)
+        host = people.person_at(session, wish.organiser.address, wish.organiser.name, now)
+        news.check_invitations(session, host.id, len(wish.guests) - wish.plays, now)
+        news.ask_to_confirm(session, game, host, now)
+        return game.id
+
+
+def _laid_out(session: Session, wish: Wish, now: datetime) -> Game:
+    """The rows of a game with its seats, each person invited but not yet mailed."""
+    host = people.person_at(session, wish.organiser.address, wish.organiser.name, now)
+    game_id = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
+    seed = secrets.token_bytes(32)
+    game = Game(
+        id=game_id,
+        slug=wish.slug,
+        rules=wishes.game_rules(wish.slug).version,
+        name=wish.name,
+        organiser_id=host.id,
+        status="asked",
+        allowance=wish.allowance,
+        seed=seed.hex(),
+        commitment=chance.commitment(game_id, seed),
+        created_at=now,
+        time_zone=wish.time_zone,
+        listed=wish.listed,
+    )
+    session.add(game)
+    session.flush()
+    session.add_all(_seats(session, wish, game, now))
+    session.flush()
+    return game
+
+
+def _seats(session: Session, wish: Wish, game: Game, now: datetime) -> Iterator[Seat]:
+    taken: list[str] = []
+    for number, guest in enumerate(wish.guests):
+        person = people.person_at(session, guest.address, guest.name, now)
+        taken.append(wishes.told_apart(guest.name, taken))
+        yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=person.id)
+    for number, kind in enumerate(wish.bots, len(wish.guests)):
+        seat = Seat(game_id=game.id, seat=number, name="", status="free")
+        seat_bot(seat, kind, taken, now)
+        taken.append(seat.name)
+        yield seat
+    for number in range(len(taken), len(taken) + wish.free):
+        yield Seat(game_id=game.id, seat=number, name="", status="free")
+
+
+def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None:
+    """Give a seat to a bot; its cut is its name (formats.md §3).
+
+    Args:
+        taken: the names at the table.
+    """
+    seat.name = wishes.told_apart(f"{kind.capitalize()} bot", taken)
+    seat.bot, seat.cut, seat.status = kind, kind, "seated"
+    seat.person_id, seat.uncut, seat.answered_at = None, False, now
+
+
+def seat_person(seat: Seat, cut: str, now: datetime, *, uncut: bool = False) -> None:
+    """Seat the person for whom a seat is kept.
+
+    Args:
+        cut: his cut of the deck, checked.
+        uncut: he was not asked; the cut is the server's offer.
+    """
+    seat.cut, seat.uncut, seat.status, seat.answered_at = cut, uncut, "seated", now
+
+
+def confirm(token: str, now: datetime, cut: str = "") -> str:
+    """The organiser presses the button of his mail: the invitations go out, and he is seated if he plays.
+
+    A second press changes nothing.
+
+    Args:
+        token: of his page.
+        cut: his cut of the deck, if he plays.
+
+    Returns:
+        The game's id.
+
+    Raises:
+        NoSuchLink, Closed (cancelled), TooMany (invitations today), BadWish (the cut).
+    """
+    cut = wishes.clean_cut(cut)
+    with transaction() as session:
+        game = organised_game(session, token, now)
+        if game.status == "cancelled":
+            raise Closed("This game was cancelled.")
+        if game.status == "asked":
+            seats = positions.seats_of(session, game.id)
+            invited = [seat for seat in seats if seat.status == "invited"]
+            others = [seat for seat in invited if seat.person_id != game.organiser_id]
+            news.check_invitations(session, game.organiser_id, len(others), now)
+            for seat in invited:
+                if seat in others:
+                    news.invite(session, seat, now)
+                else:
+                    seat_person(seat, cut, now)
+            game.status = "inviting"
+            news.begin_if_full(session, game, now)
+        return game.id
+
+
+def organised_game(session: Session, token: str, now: datetime) -> Game:
+    """The game whose organiser's page this token opens, locked for the transaction.
+
+    Raises:
+        NoSuchLink: unknown, revoked, or somebody else organises the game by now.
+    """
+    link = people.find(session, "organise", token, now)
+    game = table.locked(session, link.game_id) if link and link.game_id else None
+    if link is None or game is None or game.organiser_id != link.person_id:
+        raise NoSuchLink("This link opens nothing.")
+    return game
+
+
+def quick(
+    *,
+    slug: str,
+    players: Sequence[Guest],
+    now: datetime,
+    name: str | None = None,
+    bots: Sequence[str] = (),
+    allowance: int = 24 * 3600,
+    time_zone: str = "UTC",
+    start: bool = False,
+) -> str:
+    """Make a game from the command line: nothing to confirm, invitations go out at once.
+
+    Args:
+        players: the first one is the organiser too.
+        name: what the game is called; a random name if None.
+        start: seat everybody without asking, each with a random cut that nobody chose (`uncut`), and begin.
+
+    Returns:
+        The game's id.
+
+    Raises:
+        BadWish: what cannot be had.
+    """
+    if not players:
+        raise wishes.BadWish("Name at least one player, as “Ann <ann@example.org>”.", field="players")
+    asked = Wish(
+        organiser=players[0],
+        slug=slug,
+        name=wishes.offered_name() if name is None else name,
+        allowance=allowance,
+        players=players[1:],
+        bots=bots,
+        time_zone=time_zone,
+    )
+    wish = checked(asked)
+    with transaction() as session:
+        game = _laid_out(session, wish, now)
+        game.status = "inviting"
+        for seat in positions.seats_of(session, game.id):
+            if seat.person_id is None:
+                continue
+            if start:
+                seat_person(seat, wishes.offered_cut(), now, uncut=True)
+            else:
+                news.invite(session, seat, now)
+        news.begin_if_full(session, game, now)
+        return game.id
