@@ -1,0 +1,110 @@
+"""Figures for Prometheus, counted in the database at each scrape, given to this machine alone."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import flask
+from flask import Blueprint, Flask, Response
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from server import db
+from server.schema import Alarm, Beat, Game, Mail, Turn
+
+STATUSES = ("asked", "inviting", "running", "over", "cancelled")
+PROXY_HEADERS = ("X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
+"""A request with one of these came through a proxy, so it did not begin on this machine."""
+blueprint = Blueprint("metrics", __name__)
+
+
+def init_app(app: Flask) -> None:
+    """Give an app its page of figures, with a registry of its own."""
+    registry = CollectorRegistry()
+    registry.register(_Figures())
+    app.extensions["byzanz_metrics"] = registry
+    app.register_blueprint(blueprint)
+
+
+@blueprint.get("/metrics")
+def metrics() -> Response:
+    """The figures, on loopback only; nobody else is told that the page exists."""
+    if not _from_this_machine():
+        flask.abort(404)
+    text = generate_latest(flask.current_app.extensions["byzanz_metrics"])
+    return Response(text, content_type=CONTENT_TYPE_LATEST)
+
+
+def _from_this_machine() -> bool:
+    if any(name in flask.request.headers for name in PROXY_HEADERS):
+        return False
+    try:
+        return ipaddress.ip_address(flask.request.remote_addr or "").is_loopback
+    except ValueError:
+        return False
+
+
+class _Figures(Collector):
+    """Reads every figure anew; nothing is kept in the process, so all processes tell the same."""
+
+    def describe(self) -> list[Metric]:
+        return []  # else registering would ask the database
+
+    def collect(self) -> Iterator[Metric]:
+        with db.reading() as session:
+            yield from _of_games(session)
+            yield from _of_mail(session, db.utc_now())
+            yield from _of_health(session, db.utc_now())
+
+
+def _count(session: Session, query: Any) -> int:
+    return session.scalar(query) or 0
+
+
+def _of_games(session: Session) -> Iterator[Metric]:
+    games = GaugeMetricFamily("byzanz_games", "Games by status.", labels=["status"])
+    rows = session.execute(select(Game.status, func.count()).group_by(Game.status))
+    found = {status: n for status, n in rows}  # noqa: C416 - dict() does not know a row for a pair
+    for status in STATUSES:
+        games.add_metric([status], found.get(status, 0))
+    yield games
+    aside = _count(session, select(func.count()).where(Game.quarantine.is_not(None)))
+    yield GaugeMetricFamily("byzanz_games_set_aside", "Games in which a fault was found.", value=aside)
+    turns = _count(session, select(func.count()).select_from(Turn))
+    yield GaugeMetricFamily("byzanz_open_turns", "Questions that wait for a seat's answer.", value=turns)
+    entries = _count(session, select(func.sum(Game.head)))
+    yield CounterMetricFamily("byzanz_entries", "Entries appended to the logs of all games.", value=entries)
+
+
+def _of_mail(session: Session, now: datetime) -> Iterator[Metric]:
+    waiting = Mail.status == "waiting"
+    count, oldest = session.execute(select(func.count(), func.min(Mail.created_at)).where(waiting)).one()
+    age = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
+    yield GaugeMetricFamily("byzanz_outbox_waiting", "Mails that have not been handed over yet.", value=count)
+    yield GaugeMetricFamily("byzanz_outbox_oldest_seconds", "Age of the oldest of them.", value=age)
+    tried = _count(session, select(func.sum(Mail.attempts)))
+    ended = _count(session, select(func.count()).where(Mail.status.in_(("sent", "failed"))))
+    yield CounterMetricFamily(
+        "byzanz_mail_attempts", "Times a mail was offered to the mail server.", value=tried + ended
+    )
+    for status in ("sent", "failed", "dropped"):
+        n = _count(session, select(func.count()).where(Mail.status == status))
+        yield GaugeMetricFamily(f"byzanz_outbox_{status}", f"Mails that were {status}.", value=n)
+
+
+def _of_health(session: Session, now: datetime) -> Iterator[Metric]:
+    alarms = _count(session, select(func.count()).where(Alarm.cleared_at.is_(None)))
+    yield GaugeMetricFamily("byzanz_alarms_open", "Alarms that no moderator has cleared.", value=alarms)
+    beats = GaugeMetricFamily(
+        "byzanz_beat_age_seconds", "Seconds since a part of the server beat.", labels=["part"]
+    )
+    for beat in session.scalars(select(Beat).order_by(Beat.part)):
+        beats.add_metric([beat.part], max(0.0, (now - beat.at).total_seconds()))
+    yield beats
