@@ -1,0 +1,236 @@
+"""The cards of Byzanz: what there is, what a hand can bid and sell, and how a player's line is read.
+
+Inside a state a card is a number from 0 to 24 in canonical order (goods by name, then value, then merchants), so
+that sorted tuples of numbers are the one form of a hand, a bid or a lot (rules/byzanz.md "Cards").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple, TypeAlias
+
+from byzanz.rules import AmbiguousMove, Move, UnreadableMove
+
+Cards: TypeAlias = tuple[int, ...]
+"""Cards as numbers, ascending (the deck alone stands in its own order)."""
+Names: TypeAlias = tuple[str, ...]
+"""Cards by their names, in canonical order."""
+
+
+class Table(NamedTuple):
+    """What the number of players decides.
+
+    Args:
+        lots: the sizes of the lots of a round, in order.
+        removed: how many cards are put aside unseen.
+        rounds: how many rounds are played.
+    """
+
+    lots: tuple[int, ...]
+    removed: int
+    rounds: int
+
+
+TABLES = {
+    3: Table((6, 4, 2), 4, 8),
+    4: Table((5, 4, 3, 2), 12, 6),
+    5: Table((5, 4, 3, 2, 1), 2, 6),
+    6: Table((6, 5, 4, 3, 2, 1), 4, 4),
+}
+GROUPS = ("cloth", "grain", "olive", "spice", "wine", "wood", "merchant")
+GOODS = GROUPS[:6]
+MERCHANT = 24
+NAME = (*(f"{good}{value}" for good in GOODS for value in (1, 2, 3, 4)), "merchant")
+CARD = {name: card for card, name in enumerate(NAME)}
+VALUE = (1, 2, 3, 4) * 6 + (0,)
+PROFIT = (1, 2, 3, 4) * 6 + (5,)
+COPIES = (6, 5, 3, 2) * 6 + (16,)
+PACK: Cards = tuple(card for card, copies in enumerate(COPIES) for _ in range(copies))
+LONGEST = 1000
+VERBS = ("bid", "pass", "tax", "take", "sell", "discard", "done")
+
+
+def names(cards: Iterable[int]) -> Names:
+    """The names of cards."""
+    return tuple([NAME[card] for card in cards])
+
+
+def numbers(cards: Iterable[str]) -> Cards:
+    """The cards of these names, in the order given."""
+    return tuple([CARD[name] for name in cards])
+
+
+def total(cards: Cards) -> int:
+    """What cards are worth in a bid."""
+    return sum(map(VALUE.__getitem__, cards))
+
+
+def groups_in(cards: Cards) -> list[int]:
+    """The groups among cards: 0 to 5 for the goods, 6 for merchants, ascending."""
+    return sorted({card // 4 for card in cards})
+
+
+def of_group(cards: Cards, group: int) -> Cards:
+    """The cards of one group."""
+    return tuple([card for card in cards if card // 4 == group])
+
+
+def plus(cards: Cards, more: Cards) -> Cards:
+    """Both together."""
+    return tuple(sorted(cards + more)) if more else cards
+
+
+def minus(cards: Cards, gone: Cards) -> Cards:
+    """The cards without those gone, as far as they are there."""
+    if not cards:
+        return cards
+    rest = list(cards)
+    for card in gone:
+        if card in rest:
+            rest.remove(card)
+    return tuple(rest)
+
+
+def put(piles: tuple[Cards, ...], seat: int, pile: Cards) -> tuple[Cards, ...]:
+    """The piles of all seats, with another pile for one."""
+    return (*piles[:seat], pile, *piles[seat + 1 :])
+
+
+def is_set(cards: Cards) -> bool:
+    """Whether cards can be sold: three of one good where merchants may stand in, or three merchants."""
+    return len(cards) == 3 and len({card // 4 for card in cards if card != MERCHANT}) <= 1
+
+
+def kept_of(cards: Cards) -> int:
+    """The card of a set that becomes profit: its highest good, else a merchant."""
+    return max((card for card in cards if card != MERCHANT), default=MERCHANT)
+
+
+@lru_cache(maxsize=1 << 15)
+def sales_from(hand: Cards) -> tuple[Move, ...]:
+    """All sets that a hand can sell, in canonical order."""
+    merchants = hand.count(MERCHANT)
+    found: list[Move] = []
+    for good in range(len(GOODS)):
+        found += _sets(of_group(hand, good), min(merchants, 2))
+    return (*found, *_sets((), 3)) if merchants >= 3 else tuple(found)
+
+
+@lru_cache(maxsize=1 << 12)
+def _sets(cards: Cards, merchants: int) -> tuple[Move, ...]:
+    found = set(combinations(cards + (MERCHANT,) * merchants, 3))
+    return tuple([Move("sell", names(each)) for each in sorted(found)])
+
+
+@lru_cache(maxsize=1 << 15)
+def bids_from(goods: Cards) -> tuple[tuple[int, ...], tuple[Move, ...]]:
+    """All that these goods can bid, by their sums and then in canonical order: the sums, and the bids."""
+    found = {cards for size in range(1, len(goods) + 1) for cards in combinations(goods, size)}
+    ranked = sorted(map(_ranked_bid, found))
+    return tuple([rank for rank, _, _ in ranked]), tuple([move for _, _, move in ranked])
+
+
+@lru_cache(maxsize=1 << 16)
+def _ranked_bid(cards: Cards) -> tuple[int, Cards, Move]:
+    return total(cards), cards, Move("bid", names(cards))
+
+
+@lru_cache(maxsize=1 << 16)
+def worth(hand: Cards, left: float) -> float:
+    """A guess at what a hand will bring: its sets, and for single cards a share that shrinks with time.
+
+    Args:
+        hand: the cards.
+        left: the part of the game still to come, from 1 to 0.
+    """
+    loose = sorted((1.6 if card == MERCHANT else 0.2 + 0.25 * VALUE[card] for card in hand), reverse=True)
+    unsold = left * sum(loose[:7]) + 0.01 * len(hand)
+    sets = [numbers(move.args) for move in sales_from(hand)]
+    if not sets:
+        return unsold
+    best = max(sets, key=lambda cards: (PROFIT[kept_of(cards)], -cards.count(MERCHANT)))
+    return max(unsold, 0.97 * PROFIT[kept_of(best)] + worth(minus(hand, best), left))
+
+
+def read_move(text: str) -> Move:
+    """Read a line in any letter case, spacing, card order and unambiguous abbreviation (formats.md §1).
+
+    Args:
+        text: such as `b sp2 c4`, `TAKE wi` or `sell m cloth1 cloth1`.
+
+    Raises:
+        UnreadableMove, AmbiguousMove: it is not one move; the sentence says what would be.
+    """
+    if len(text) > LONGEST:
+        raise UnreadableMove("A move is one line of at most %(longest)s characters.", longest=LONGEST)
+    line = text.strip().replace("\t", " ")
+    if not line:
+        raise UnreadableMove("Write a move, such as pass or bid cloth2 wood1.")
+    if not line.isascii() or not line.isprintable():
+        raise UnreadableMove("A move is one line of plain letters, digits and spaces.")
+    first, *words = line.lower().split()
+    verb = _verb(first)
+    _check_count(verb, len(words))
+    if verb == "take":
+        return Move(verb, (_good(words[0], GROUPS),))
+    return Move(verb, names(sorted(map(_card, words))))
+
+
+def _verb(word: str) -> str:
+    fits = _completed(word, VERBS)
+    if not fits:
+        known = ", ".join(VERBS)
+        raise UnreadableMove(
+            "There is no move %(word)s; the moves are %(known)s.", word=word[:20], known=known
+        )
+    return fits
+
+
+def _good(word: str, among: Sequence[str]) -> str:
+    fits = _completed(word, among)
+    if not fits:
+        known = ", ".join(among)
+        raise UnreadableMove(
+            "There is no good %(word)s; the goods are %(known)s.", word=word[:20], known=known
+        )
+    return fits
+
+
+def _completed(word: str, among: Sequence[str]) -> str:
+    """The one word that begins so, or nothing."""
+    fits = [full for full in among if full.startswith(word)]
+    if len(fits) > 1:
+        raise AmbiguousMove(
+            "%(word)s can be %(fits)s: write more letters.", word=word, fits=" or ".join(fits)
+        )
+    return fits[0] if fits else ""
+
+
+def _check_count(verb: str, count: int) -> None:
+    if verb in ("pass", "done") and count:
+        raise UnreadableMove("%(verb)s stands alone, without any card.", verb=verb)
+    if verb in ("bid", "discard") and not count:
+        raise UnreadableMove("Name the cards: %(verb)s and then one card or more.", verb=verb)
+    if verb == "tax" and count != 1:
+        raise UnreadableMove("Name one card of the lot: tax and then the card.")
+    if verb == "take" and count != 1:
+        raise UnreadableMove("Name one group of the market: take and then a good or merchant.")
+    if verb == "sell" and count != 3:
+        raise UnreadableMove("Name three cards: sell and then the cards of the set.")
+
+
+def _card(word: str) -> int:
+    good = word.rstrip("0123456789")
+    value = word[len(good) :]
+    if good and not value and "merchant".startswith(good):
+        return MERCHANT
+    if not good or "merchant".startswith(good):
+        raise UnreadableMove("There is no card %(word)s; a card is a good and its value.", word=word[:20])
+    good = _good(good, GOODS)
+    if not value:
+        raise AmbiguousMove("%(good)s lacks its value: write %(good)s1, 2, 3 or 4.", good=good)
+    if value not in ("1", "2", "3", "4"):
+        raise UnreadableMove("There is no card %(word)s: values go from 1 to 4.", word=word[:20])
+    return CARD[good + value]
