@@ -11,7 +11,7 @@ Mails queued here, with `game_id`, and what their templates find in `details`:
 - `invite` to somebody invited, with `seat`: no details; his link is of purpose `invite`.
 - `nudge` the same, for an invitation not answered: no details.
 - `answered` to the organiser, with `seat`: `name` of who it is about; `answer`: `accepted`, `declined`,
-  `left` (had accepted before), `joined` (took a free seat of a listed game), `silent` (no answer after 48 hours,
+  `left` (had accepted before), `joined` (took a free seat of a listed game), `silent` (no answer in two days,
   reminded now); `begun`: whether the game has begun with this.
 - `cancelled` to somebody invited or seated: `why`: `cancelled` (the game), `withdrawn` (the organiser gave up
   his seat), `started` (the game began without him).

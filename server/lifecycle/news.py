@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from server import outbox, play, positions
+from server import outbox, people, play, positions
 from server.schema import Game, Mail, Person, Seat
 from server.table import Refused
 
@@ -133,11 +133,17 @@ def tell_cancelled(session: Session, game: Game, seat: Seat, why: str, now: date
 
 
 def begin_if_full(session: Session, game: Game, now: datetime) -> bool:
-    """Begin a locked game whose people have been asked, once every seat is taken; whether it has begun."""
+    """Begin a locked game whose people have been asked, once every seat is taken; whether it has begun.
+
+    Everybody's link to his seat is made here, so that pages which make none can show it.
+    """
     session.flush()
     session.expire_all()  # seats may have moved up, and who was just seated has no person loaded yet
     seats = positions.seats_of(session, game.id)
     if game.status != "inviting" or any(seat.status != "seated" for seat in seats):
         return False
     play.begin(session, game, now)
+    for seat in seats:
+        if seat.person_id is not None:
+            people.link_for(session, "seat", seat.person_id, game.id, now)
     return True

@@ -1,0 +1,188 @@
+"""Signing in by mail, one's own name, time zone and mails, and the unsubscribe link that mails carry."""
+
+from __future__ import annotations
+
+import flask
+from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server import lifecycle, people
+from server.db import reading, transaction, utc_now
+from server.lifecycle import wishes
+from server.lifecycle.wishes import BadWish
+from server.pages import csrf, limiter
+from server.pages.lobby import dead_link
+from server.schema import Game, Person, Seat
+
+blueprint = Blueprint("account", __name__)
+
+
+@blueprint.get("/sign-in")
+def sign_in() -> ResponseReturnValue:
+    """A form for one's mail address."""
+    return render_template("pages/signin.html", address="", refusal=None)
+
+
+@blueprint.post("/sign-in")
+@limiter.limit("10/minute")
+def ask_link() -> ResponseReturnValue:
+    """Mail a sign-in link; the answer is the same whether the address is known or not."""
+    address = flask.request.form.get("address", "")
+    try:
+        lifecycle.mail_sign_in(address, utc_now())
+    except BadWish as refusal:
+        page = render_template("pages/signin.html", address=address, refusal=refusal)
+        return page, refusal.status
+    return render_template("pages/signed.html")
+
+
+@blueprint.get("/s/<token>")
+def door(token: str) -> ResponseReturnValue:
+    """A button that signs in; the link is not used up by looking, for machines look at mailed links, too."""
+    with reading() as session:
+        link = people.find(session, "signin", token, utc_now())
+        if link is None or link.used_at is not None:
+            return dead_link(token)
+        return render_template("pages/door.html", token=token, person=session.get_one(Person, link.person_id))
+
+
+@blueprint.post("/s/<token>")
+@limiter.limit("10/minute")
+def redeem(token: str) -> ResponseReturnValue:
+    """Sign this browser in, once a link.
+
+    The form needs its own page's CSRF token although the address vouches for it: else a stranger's page could sign
+    somebody in as the stranger.
+    """
+    person = lifecycle.redeem(token, utc_now())
+    if person is None:
+        return dead_link(token)
+    people.sign_in(person)
+    return flask.redirect(url_for("lobby.index"), 303)
+
+
+@blueprint.post("/sign-out")
+def sign_out() -> ResponseReturnValue:
+    """Forget who sits at this browser."""
+    people.sign_out()
+    return flask.redirect(url_for("lobby.index"), 303)
+
+
+@blueprint.get("/account")
+def account() -> ResponseReturnValue:
+    """Name, time zone and mails of who is signed in."""
+    return _account_page(None)
+
+
+def _account_page(refusal: BadWish | None) -> ResponseReturnValue:
+    with reading() as session:
+        me = people.signed_in(session)
+        if me is None:
+            return flask.redirect(url_for(".sign_in"), 303)
+        form = flask.request.form
+        page = render_template(
+            "pages/account.html",
+            me=me,
+            name=form.get("name", me.name),
+            time_zone=form.get("time_zone", me.time_zone or ""),
+            tables=_tables(session, me),
+            zones=wishes.time_zones(),
+            refusal=refusal,
+        )
+    return page, refusal.status if refusal else 200
+
+
+def _tables(session: Session, me: Person) -> list[tuple[Game, Seat]]:
+    """The games that still send him mails, newest first."""
+    query = (
+        select(Game, Seat)
+        .join(Seat, Seat.game_id == Game.id)
+        .where(Seat.person_id == me.id, Game.status.in_(("inviting", "running")))
+        .order_by(Game.created_at.desc())
+    )
+    return [(game, seat) for game, seat in session.execute(query).unique()]
+
+
+@blueprint.post("/account")
+@limiter.limit("30/minute")
+def save() -> ResponseReturnValue:
+    """Keep a new name and time zone, or switch mails off or on, whichever button was pressed."""
+    form, now = flask.request.form, utc_now()
+    with reading() as session:
+        me = people.signed_in(session)
+    if me is None:
+        return flask.redirect(url_for(".sign_in"), 303)
+    do, game_id = form.get("do"), form.get("game", "")
+    try:
+        match do:
+            case "save":
+                _save(me.id, form.get("name", ""), form.get("time_zone", ""))
+            case "mute" | "unmute" if game_id.isalnum():
+                lifecycle.mute(game_id, me.id, do == "mute", now)
+            case "mute-all" | "unmute-all":
+                lifecycle.mute_all(me.id, do == "mute-all", now)
+            case _:
+                flask.abort(400)
+    except BadWish as refusal:
+        return _account_page(refusal)
+    return flask.redirect(url_for(".account"), 303)
+
+
+def _save(person_id: int, name: str, zone: str) -> None:
+    name = wishes.clean_name(name)
+    chosen = wishes.clean_zone(zone) if zone else None
+    with transaction() as session:
+        person = session.get_one(Person, person_id)
+        person.name, person.time_zone = name, chosen
+
+
+@blueprint.get("/u/<token>")
+def stop(token: str) -> ResponseReturnValue:
+    """Buttons that switch off the mails of one game, or all, and on again."""
+    return _stop_page(token)
+
+
+@blueprint.post("/u/<token>")
+@limiter.limit("30/minute")
+def unsubscribe(token: str) -> ResponseReturnValue:
+    """Switch mails off or on; without a choice, as a mail reader posts it (RFC 8058), those of this game off.
+
+    Answers with a page and no redirect, which mail readers would not follow.
+    """
+    now = utc_now()
+    with reading() as session:
+        link = people.find(session, "stop", token, now)
+    if link is None or link.game_id is None:
+        return dead_link(token)
+    match flask.request.form.get("do", "game"):
+        case "game" | "undo-game" as do:
+            lifecycle.mute(link.game_id, link.person_id, do == "game", now)
+        case "all" | "undo-all" as do:
+            lifecycle.mute_all(link.person_id, do == "all", now)
+        case _:
+            flask.abort(400)
+    return _stop_page(token)
+
+
+def _stop_page(token: str) -> ResponseReturnValue:
+    with reading() as session:
+        link = people.find(session, "stop", token, utc_now())
+        if link is None:
+            return dead_link(token)
+        seat = session.scalar(
+            select(Seat).where(Seat.game_id == link.game_id, Seat.person_id == link.person_id)
+        )
+        return render_template(
+            "pages/stop.html",
+            token=token,
+            game=session.get(Game, link.game_id),
+            seat=seat,
+            person=session.get_one(Person, link.person_id),
+        )
+
+
+# These two work without cookies: one only mails, for the other the address itself vouches.
+for view in (ask_link, unsubscribe):
+    csrf.exempt(view)

@@ -1,0 +1,213 @@
+"""The front page, a new game, and a fresh link for a dead one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import flask
+from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from byzanz import games
+from byzanz.bots import BOTS
+from server import lifecycle, people
+from server.db import reading, utc_now
+from server.lifecycle import making, wishes
+from server.lifecycle.wishes import BadWish, Guest
+from server.pages import csrf, limiter
+from server.schema import Game, Link, Person, Seat, Turn
+from server.table import Refused
+
+blueprint = Blueprint("lobby", __name__)
+
+SHOWN = 50
+"""Games of one kind that the front page lists at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mine:
+    """A game on the front page of somebody signed in.
+
+    Args:
+        seat: his own, None if he only organises.
+        awaited: whether it is his turn.
+        door: the address of his seat, his invitation or his organiser's page.
+    """
+
+    game: Game
+    seat: Seat | None
+    awaited: bool
+    door: str
+
+
+@blueprint.get("/")
+def index() -> ResponseReturnValue:
+    """What this is, how to begin, and for somebody signed in, his games."""
+    with reading() as session:
+        me = people.signed_in(session)
+        mine = _mine(session, me) if me else []
+        return render_template(
+            "pages/lobby.html",
+            me=me,
+            mine=mine,
+            awaiting=sum(entry.awaited for entry in mine),
+            titles={rules.slug: rules.title for rules in games.latest()},
+            open_games=_listed(session, "inviting"),
+            running=_listed(session, "running"),
+        )
+
+
+def _listed(session: Session, status: str) -> Sequence[Game]:
+    query = select(Game).where(Game.listed, Game.status == status, Game.quarantine.is_(None))
+    return session.scalars(query.order_by(Game.created_at.desc()).limit(SHOWN)).unique().all()
+
+
+def _mine(session: Session, me: Person) -> list[Mine]:
+    """His games that are not over, those that wait for him first."""
+    alive = ("asked", "inviting", "running")
+    seats = {
+        seat.game_id: seat
+        for seat in session.scalars(
+            select(Seat)
+            .join(Game, Game.id == Seat.game_id)
+            .where(Seat.person_id == me.id, Seat.status != "declined", Game.status.in_(alive))
+        )
+    }
+    ids = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != "declined")
+    theirs = (Game.organiser_id == me.id) | Game.id.in_(ids)
+    found = session.scalars(
+        select(Game).where(theirs, Game.status.in_(alive)).order_by(Game.created_at.desc())
+    )
+    awaited = set(
+        session.execute(
+            select(Turn.game_id, Turn.seat)
+            .join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
+            .where(Seat.person_id == me.id)
+        ).tuples()
+    )
+    mine = []
+    for game in found.unique():
+        seat = seats.get(game.id)
+        if (door := _door(session, me, game, seat)) is not None:
+            mine.append(Mine(game, seat, seat is not None and (game.id, seat.seat) in awaited, door))
+    return sorted(mine, key=lambda entry: not entry.awaited)
+
+
+def _door(session: Session, me: Person, game: Game, seat: Seat | None) -> str | None:
+    """The address by which he enters a game; None for an invitation that has not been sent yet."""
+    if seat is not None and game.status == "running":
+        return _live(session, me, game, "seat") or url_for("history.game", game_id=game.id)
+    if game.organiser_id == me.id:
+        return _live(session, me, game, "organise")
+    return _live(session, me, game, "invite")
+
+
+def _live(session: Session, me: Person, game: Game, purpose: str) -> str | None:
+    """The address of a link that exists and is live; a page that is only looked at makes none."""
+    link = session.scalar(
+        select(Link)
+        .where(Link.person_id == me.id, Link.game_id == game.id, Link.purpose == purpose)
+        .where(Link.revoked_at.is_(None), Link.expires_at.is_(None))
+        .order_by(Link.id.desc())
+        .limit(1)
+    )
+    return people.url(link) if link else None
+
+
+ALLOWANCES = (600, 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
+"""Seconds for a decision, as the form offers them."""
+
+
+@blueprint.route("/new", methods=["GET", "POST"])
+@limiter.limit("10/minute", methods=["POST"])
+def new() -> ResponseReturnValue:
+    """A form for a new game; it makes one that waits for the button in the organiser's mail."""
+    if flask.request.method != "POST":
+        return _new_form(_first_fields(), None)
+    fields = flask.request.form
+    try:
+        lifecycle.create(_wish(), utc_now())
+    except Refused as refusal:
+        return _new_form(fields.to_dict(), refusal), refusal.status
+    return flask.redirect(url_for("lobby.asked"), 303)
+
+
+def _first_fields() -> dict[str, str]:
+    with reading() as session:
+        me = people.signed_in(session)
+    return {
+        "title": wishes.offered_name(),
+        "name": me.name if me else "",
+        "address": (me.email or "") if me else "",
+        "time_zone": (me.time_zone or "UTC") if me else "UTC",
+        "plays": "yes",
+        "allowance": "86400",
+    }
+
+
+def _new_form(fields: dict[str, str], refusal: Refused | None) -> str:
+    return render_template(
+        "pages/new.html",
+        fields=fields,
+        refusal=refusal,
+        wrong=refusal.field if isinstance(refusal, BadWish) else None,
+        games=games.latest(),
+        bots=sorted(BOTS),
+        allowances=ALLOWANCES,
+        zones=wishes.time_zones(),
+    )
+
+
+def _wish() -> making.Wish:
+    """The game that the form asks for."""
+    fields = flask.request.form
+    return making.Wish(
+        organiser=Guest(fields.get("name", ""), fields.get("address", "")),
+        slug=fields.get("game", "byzanz"),
+        name=fields.get("title", ""),
+        allowance=_number("allowance", 86400),
+        players=wishes.read_guests(fields.get("players", "")),
+        bots=[kind for kind in sorted(BOTS) for _ in range(_number(f"bot_{kind}", 0, field="bots"))],
+        free=_number("free", 0),
+        time_zone=fields.get("time_zone", "UTC"),
+        plays="plays" in fields,
+        listed="listed" in fields,
+    )
+
+
+def _number(name: str, absent: int, field: str | None = None) -> int:
+    """A whole number from the form; seats are counted, so a number of them is small."""
+    text = flask.request.form.get(name, "") or str(absent)
+    if not (text.isascii() and text.isdigit() and len(text) < 8):
+        raise BadWish("“%(text)s” should be a whole number.", field=field or name, text=text[:40])
+    number = int(text)
+    if name != "allowance" and number > 6:
+        raise BadWish("So many seats no game has.", field=field or name)
+    return number
+
+
+@blueprint.get("/asked")
+def asked() -> ResponseReturnValue:
+    """Look into your mail: the same page whatever was asked for."""
+    return render_template("pages/asked.html")
+
+
+@blueprint.post("/link")
+@limiter.limit("10/minute")
+def fresh_link() -> ResponseReturnValue:
+    """Somebody opened a dead link: its owner gets a mail if there is something he may open; the answer is the same."""
+    lifecycle.mail_fresh_link(flask.request.form.get("token", ""), utc_now())
+    return render_template("pages/fresh.html")
+
+
+def dead_link(token: str) -> ResponseReturnValue:
+    """The page for a link that opens nothing, with the button that mails its owner a fresh one."""
+    return render_template("pages/dead.html", token=token), 404
+
+
+# These two work without cookies: no cookie vouches for what they do.
+for view in (new, fresh_link):
+    csrf.exempt(view)
