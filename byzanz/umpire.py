@@ -116,7 +116,7 @@ def read_made(rules: Rules[S, V], text: str) -> Move:
         UnreadableMove: not in canonical form.
     """
     words = text.split(" ")
-    if not all(words) or text != text.lower() or not text.isascii() or len(text.split()) != len(words):
+    if words != text.split() or text != text.lower() or not text.isascii():
         raise UnreadableMove(
             "“%(text)s” is not the canonical form of a move of %(game)s.", text=text, game=rules.title
         )
