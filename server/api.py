@@ -7,24 +7,24 @@ import json
 import logging
 import re
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
 import flask
 from flask import Blueprint, Flask, Response
 from flask_babel import gettext
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 
 from byzanz import record
 from byzanz.rules import PUBLIC, AmbiguousMove, Outcome, RulesError, UnreadableMove, Viewer
-from server import db, log, pages, people, play, positions, records, turns
+from server import db, log, openapi, pages, people, play, positions, records, turns
+from server.openapi import Wish
 from server.positions import Broken, Position
 from server.schema import Game, Turn
 from server.table import BadRequest, NoSuchGame, NotRunning, Refused
 
 LOGGER = logging.getLogger(__name__)
-GAME_ID = re.compile(r"[0-9A-Za-z_-]{1,16}")
 READS, WRITES = "300/minute", "120/minute"
 """Calls that one address may make."""
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
@@ -42,16 +42,6 @@ class Unreadable(Refused):
 
     status = 400
     code = "bad_json"
-
-
-class Wish(BaseModel):
-    """The body of a move: what to play, what its client has seen, and the client's name for this intent."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    move: Annotated[str, Field(min_length=1, max_length=play.LONGEST_TEXT)]
-    seen: Annotated[int, Field(ge=0)]
-    request_id: Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,64}$")]
 
 
 def init_app(app: Flask) -> None:
@@ -102,10 +92,17 @@ def seat_record(token: str) -> Response:
 def public_record(game_id: str) -> Response:
     """The record as everybody may see it."""
     with db.reading() as session:
-        game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
+        game = session.get(Game, game_id) if re.fullmatch(openapi.GAME_ID[1:-1], game_id) else None
         if game is None:
             raise NoSuchGame("There is no game with this address.")
         return _record(session, game, PUBLIC)
+
+
+@blueprint.get("/openapi.json")
+@pages.limiter.limit(READS)
+def description() -> dict[str, Any]:
+    """The OpenAPI document of this API."""
+    return openapi.document()
 
 
 def _place(session: Session, token: str) -> people.Place:
@@ -118,6 +115,7 @@ def _place(session: Session, token: str) -> people.Place:
 def _wish() -> Wish:
     if not flask.request.is_json:
         flask.abort(415)
+    flask.request.max_content_length = openapi.LONGEST_BODY
     try:
         body = json.loads(flask.request.get_data(cache=False))
     except (ValueError, RecursionError):

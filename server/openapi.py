@@ -1,0 +1,197 @@
+"""The bodies of the API and the OpenAPI document that describes it (formats.md §7)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from byzanz import __version__
+from byzanz.games import latest
+from byzanz.rules import PUBLIC
+from server import play
+
+GAME_ID = r"^[0-9A-Za-z_-]{1,16}$"
+TOKEN = r"^[a-z2-7]{26}$"  # noqa: S105 - the shape of a link's token
+LONGEST_BODY = 16 * 1024
+"""Bytes; a move is far shorter."""
+NOT_NOW = "Not now; `code` is `stale`, `not_your_turn`, `paused` or `not_running`. Nothing has changed."
+REFUSED = (
+    "Refused; nothing has changed. `code` is `illegal`, `unreadable` or `ambiguous` for a move, "
+    "and `legal` then lists every legal move of this seat; `bad_request` for a wrong field."
+)
+
+
+class Body(BaseModel):
+    """What all bodies share: the line under a field describes it."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Wish(Body):
+    """A move to be played."""
+
+    move: Annotated[str, Field(min_length=1, max_length=play.LONGEST_TEXT, examples=["pass"])]
+    """One line of text, abbreviated or not (formats.md §1)."""
+    seen: Annotated[int, Field(ge=0)]
+    """Any `seq` that the client had seen when deciding; a turn that opened later is not answered by this move."""
+    request_id: Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,64}$")]
+    """The client's own name for this intent: the same one again plays nothing twice."""
+
+
+class Played(Body):
+    """What became of a move."""
+
+    seq: int
+    """The number of the entry that it is."""
+
+
+class Result(Body):
+    """How a game ended."""
+
+    scores: list[int]
+    winners: list[int]
+    reason: str
+
+
+class SeatNow(Body):
+    """What a seat may know, and what it may do."""
+
+    game: str
+    id: str
+    rules: int
+    seq: int
+    """The head of the log."""
+    seat: int
+    awaited: list[int]
+    """The seats that are asked something now."""
+    deadline: str | None
+    """RFC 3339, UTC; null while no clock runs for this seat."""
+    view: dict[str, Any]
+    """The table with this seat's eyes, as its game describes it: the schemas `VIEW_…`."""
+    moves: list[str]
+    """All legal moves of this seat, answers before what it may do besides."""
+    result: Result | None
+
+
+class Fault(Body):
+    """Why a call was refused."""
+
+    code: str
+    message: str
+    legal: list[str]
+    """The legal moves, if a move was refused as not legal; else empty."""
+
+
+class Refusal(Body):
+    """The body of every answer that is no success."""
+
+    error: Fault
+
+
+def document() -> dict[str, Any]:
+    """The OpenAPI document of this API."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Byzanz",
+            "version": __version__,
+            "description": "Seats, moves and records. A token opens one seat and nothing else.",
+        },
+        "servers": [{"url": "/"}],
+        "paths": {
+            "/api/v1/seats/{token}": {"parameters": [_token()], "get": _seat()},
+            "/api/v1/seats/{token}/moves": {"parameters": [_token()], "post": _move()},
+            "/api/v1/seats/{token}/record": {
+                "parameters": [_token()],
+                "get": _record("as this seat may see it"),
+            },
+            "/api/v1/games/{game_id}/record": {
+                "parameters": [_parameter("game_id", GAME_ID, "The id of a game.")],
+                "get": _record("as everybody may see it"),
+            },
+        },
+        "components": {"schemas": _schemas()},
+    }
+
+
+def _token() -> dict[str, Any]:
+    return _parameter("token", TOKEN, "The last part of a seat's link, `/t/<token>`.")
+
+
+def _parameter(name: str, pattern: str, description: str) -> dict[str, Any]:
+    schema = {"type": "string", "pattern": pattern}
+    return {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
+
+
+def _seat() -> dict[str, Any]:
+    answers = {
+        "200": _json("SeatNow", "The seat now."),
+        "409": _json("Refusal", "The game has not begun, or is set aside."),
+    }
+    return {
+        "operationId": "seat",
+        "summary": "What the seat may know and do.",
+        "responses": answers | _common(),
+    }
+
+
+def _move() -> dict[str, Any]:
+    answers = {
+        "200": _json("Played", "This request was made before; nothing was played again."),
+        "201": _json("Played", "Played."),
+        "400": _json("Refusal", "The body is not JSON."),
+        "409": _json("Refusal", NOT_NOW),
+        "413": _json("Refusal", f"The body is longer than {LONGEST_BODY} bytes."),
+        "415": _json("Refusal", "The body is not sent as application/json."),
+        "422": _json("Refusal", REFUSED),
+    }
+    body = {"required": True, "content": {"application/json": {"schema": _ref("Wish")}}}
+    return {
+        "operationId": "move",
+        "summary": "Play a move for the seat.",
+        "requestBody": body,
+        "responses": answers | _common(),
+    }
+
+
+def _record(whose: str) -> dict[str, Any]:
+    text = {"schema": {"type": "string"}}
+    answers = {
+        "200": {
+            "description": "JSON Lines: header, entries, result once over.",
+            "content": {"application/jsonl": text},
+        },
+        "409": _json("Refusal", "The game has not begun, or is set aside."),
+    }
+    return {"summary": f"The record, {whose}.", "responses": answers | _common()}
+
+
+def _common() -> dict[str, Any]:
+    return {
+        "404": _json("Refusal", "No seat or game has this address."),
+        "429": _json("Refusal", "Too many requests from this address; wait a minute."),
+    }
+
+
+def _json(model: str, description: str) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": _ref(model)}}}
+
+
+def _ref(model: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{model}"}
+
+
+def _schemas() -> dict[str, Any]:
+    views = {f"VIEW_{rules.slug}": TypeAdapter(_view_type(rules)) for rules in latest()}
+    models = {model.__name__: TypeAdapter(model) for model in (Wish, Played, SeatNow, Refusal)}
+    found: dict[str, Any] = {}
+    for name, adapter in (models | views).items():
+        schema = adapter.json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+        found |= schema.pop("$defs", {})
+        found[name] = schema
+    return found
+
+
+def _view_type(rules: Any) -> Any:
+    return type(rules.view(rules.setup(rules.seats[0], {}), PUBLIC))
