@@ -1,0 +1,107 @@
+"""A game's public page, and its history: every entry in words, and the table as it stood at any of them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import flask
+from flask import Blueprint, render_template, url_for
+from flask_babel import gettext as _
+from sqlalchemy.orm import Session
+
+from byzanz.rules import PUBLIC, Viewer
+from server import people, positions, turns
+from server.db import reading, utc_now
+from server.pages import error_page, said, story
+from server.pages.turn import unknown_link
+from server.positions import Broken
+from server.schema import Game
+from server.table import Refused
+
+blueprint = Blueprint("history", __name__)
+GAME_ID = re.compile(r"[0-9A-Za-z_-]{1,16}")
+Answer = str | tuple[str, int]
+
+
+@blueprint.get("/g/<game_id>")
+def game(game_id: str) -> Answer:
+    """What everybody may know of a game."""
+    with reading() as session:
+        found = _game(session, game_id)
+        if found is None:
+            return _no_game()
+        context = {
+            "game": found,
+            "seats": positions.seats_of(session, game_id),
+            "names": story.names_of(session, found),
+            "zone": found.time_zone,
+            "view": None,
+            "due": {},
+        }
+        if found.status in ("running", "over"):
+            context |= _standing(session, found)
+        return render_template("pages/game.html", **context)
+
+
+@blueprint.get("/g/<game_id>/history")
+def public(game_id: str) -> Answer:
+    """The history as everybody may read it."""
+    with reading() as session:
+        found = _game(session, game_id)
+        if found is None or found.status not in ("running", "over"):
+            return _no_game()
+        here = url_for(".public", game_id=game_id)
+        return _history(session, found, PUBLIC, found.time_zone, here, url_for(".game", game_id=game_id))
+
+
+@blueprint.get("/t/<token>/history")
+def seat(token: str) -> Answer:
+    """The history as this seat may read it."""
+    with reading() as session:
+        place = people.seat_of(session, token, utc_now())
+        if place is None:
+            return unknown_link(token)
+        if place.game.status not in ("running", "over"):
+            return _no_game()
+        person = place.seat.person
+        zone = (person.time_zone if person else None) or place.game.time_zone
+        here = url_for(".seat", token=token)
+        return _history(session, place.game, place.seat.seat, zone, here, url_for("turn.show", token=token))
+
+
+def _game(session: Session, game_id: str) -> Game | None:
+    """The game, unless nobody has confirmed it yet."""
+    found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
+    return found if found and found.status != "asked" else None
+
+
+def _no_game() -> tuple[str, int]:
+    return error_page(
+        404,
+        _("There is no game here"),
+        _("Look at the link in your newest mail, or begin at the front page."),
+    )
+
+
+def _history(session: Session, game: Game, viewer: Viewer, zone: str, here: str, back: str) -> Answer:
+    if game.quarantine:
+        raise Broken(game.quarantine)
+    try:
+        context = story.chapter(session, game, viewer, zone, flask.request.args, here)
+    except Refused as error:
+        return error_page(400, _("There is no such entry"), said(error), back=here)
+    return render_template("pages/history.html", back=back, **context)
+
+
+def _standing(session: Session, game: Game) -> dict[str, object]:
+    """The table of a game that has begun, and its result when it is over."""
+    if game.quarantine:
+        raise Broken(game.quarantine)
+    position = positions.load(session, game)
+    open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
+    return {
+        "view": position.view(PUBLIC),
+        "due": {turn.seat: turns.reckoned(session, game, turn) for turn in open_turns},
+        "result": json.loads(game.result) if game.result else None,
+    }

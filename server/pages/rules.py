@@ -1,0 +1,24 @@
+"""The rules of each game, in our own words."""
+
+from __future__ import annotations
+
+from flask import Blueprint, render_template
+from flask_babel import gettext as _
+
+from byzanz.games import rules_of
+from byzanz.rules import BadSetup
+from server.pages import error_page
+
+blueprint = Blueprint("rules", __name__)
+
+
+@blueprint.get("/rules/<slug>")
+def page(slug: str) -> str | tuple[str, int]:
+    """The rules of one game."""
+    try:
+        rules = rules_of(slug)
+    except BadSetup:
+        return error_page(
+            404, _("There is no such game"), _("Begin at the front page: it names the games there are.")
+        )
+    return render_template("pages/rules.html", rules=rules)
