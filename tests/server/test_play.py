@@ -1,0 +1,315 @@
+"""One move, from the click to what follows: stale turns, retries, asides, time-outs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from byzanz import chance, record, umpire
+from byzanz.games import rules_of
+from byzanz.rules import PUBLIC, IllegalMove, UnreadableMove
+from server import db, log, play, positions, schema, table, turns
+from server.schema import Mail, Turn
+from tests.conftest import NOW, Table
+
+Begin = Callable[..., Table]
+
+
+def position(game_id: str) -> positions.Position:
+    with db.reading() as session:
+        return positions.load(session, session.get_one(schema.Game, game_id))
+
+
+def entries(game_id: str) -> list[record.Entry]:
+    with db.reading() as session:
+        return log.entries(session, game_id)
+
+
+def turn_of(game_id: str, seat: int) -> Turn | None:
+    with db.reading() as session:
+        return session.get(Turn, (game_id, seat))
+
+
+def mails(kind: str) -> list[Mail]:
+    with db.reading() as session:
+        return list(session.scalars(select(Mail).where(Mail.kind == kind).order_by(Mail.id)))
+
+
+def submit(
+    game_id: str, seat: int, text: str, request_id: str = "r1", seen: int | None = None
+) -> play.Receipt:
+    return play.submit(
+        game_id,
+        seat,
+        text,
+        seen=position(game_id).head if seen is None else seen,
+        request_id=request_id,
+        now=NOW,
+    )
+
+
+def test_it_deals_asks_the_first_seat_and_mails_it(table: Begin) -> None:
+    game = table(4)
+    first = entries(game.id)[0]
+    assert (first.seq, first.by, first.seat) == (1, "chance", None)
+    assert first.move.startswith("shuffle deal ")
+    assert set(position(game.id).awaited) == {0}
+    turn = turn_of(game.id, 0)
+    assert turn is not None
+    assert (turn.question, turn.opened_seq, turn.started_at, turn.due_at) == ("bid 1", 1, None, None)
+    assert [(mail.key, mail.person_id) for mail in mails("turn")] == [("turn:g1:0:1", game.people[0])]
+
+
+def test_it_plays_a_move_and_asks_the_next(table: Begin) -> None:
+    game = table(4)
+    receipt = submit(game.id, 0, "PASS")
+    assert receipt == play.Receipt(game.id, 0, 2, repeated=False)
+    assert entries(game.id)[1].move == "pass"
+    assert set(position(game.id).awaited) == {1}
+    assert turn_of(game.id, 0) is None
+
+
+def test_the_same_request_plays_once(table: Begin) -> None:
+    game = table(4)
+    first = submit(game.id, 0, "pass", request_id="same")
+    again = submit(game.id, 0, " Pass ", request_id="same", seen=1)
+    assert (again.seq, again.repeated) == (first.seq, True)
+    with pytest.raises(table_error("BadRequest")):
+        submit(game.id, 0, "bid cloth1", request_id="same", seen=1)
+    assert len(entries(game.id)) == 2
+
+
+def table_error(name: str) -> type[Exception]:
+    found: type[Exception] = getattr(table, name)
+    return found
+
+
+def test_two_seats_may_use_the_same_request_id(table: Begin) -> None:
+    game = table(4)
+    submit(game.id, 0, "pass", request_id="1")
+    submit(game.id, 1, "pass", request_id="1")
+    assert [entry.seat for entry in entries(game.id)] == [None, 0, 1]
+
+
+def test_a_turn_that_opened_after_what_was_seen_is_stale(table: Begin) -> None:
+    game = table(4)
+    submit(game.id, 0, "pass")
+    with pytest.raises(table_error("Stale")):
+        submit(game.id, 1, "pass", seen=1)
+    assert len(entries(game.id)) == 2
+
+
+def test_a_seat_that_is_not_awaited_is_told_so(table: Begin) -> None:
+    game = table(4)
+    with pytest.raises(table_error("NotYourTurn")):
+        submit(game.id, 2, "pass")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("dance", UnreadableMove), ("bid", UnreadableMove), ("tax cloth1", IllegalMove)]
+)
+def test_a_refused_move_changes_nothing(table: Begin, text: str, kind: type[Exception]) -> None:
+    game = table(4)
+    with pytest.raises(kind):
+        submit(game.id, 0, text)
+    assert len(entries(game.id)) == 1
+    assert turn_of(game.id, 0) is not None
+
+
+@pytest.mark.parametrize("request_id", ["", "x" * 65, "with space", "ünï", "new\nline"])
+def test_a_malformed_request_id_is_refused(table: Begin, request_id: str) -> None:
+    game = table(3)
+    with pytest.raises(table_error("BadRequest")):
+        submit(game.id, 0, "pass", request_id=request_id)
+
+
+@pytest.mark.parametrize("seen", [-1, 2, 10**12])
+def test_a_seen_that_cannot_be_is_refused(table: Begin, seen: int) -> None:
+    game = table(3)
+    with pytest.raises(table_error("BadRequest")):
+        submit(game.id, 0, "pass", seen=seen)
+
+
+def test_a_sale_out_of_turn_spoils_nobodys_page(table: Begin) -> None:
+    game = table(4, game_id=_deal_with_a_set_to_sell())
+    seat, sale = _sale(game.id)
+    before = turn_of(game.id, 0)
+    submit(game.id, seat, sale, request_id="sale", seen=0)
+    after = turn_of(game.id, 0)
+    assert before is not None
+    assert after is not None
+    assert (after.question, after.opened_seq) == (before.question, before.opened_seq)
+    submit(game.id, 0, "pass", request_id="later", seen=before.opened_seq)
+
+
+def _sale(game_id: str) -> tuple[int, str]:
+    at = position(game_id)
+    for seat in range(1, 4):
+        for move in at.rules.asides(at.state, seat):
+            return seat, str(move)
+    raise AssertionError("nobody can sell; choose another deal")
+
+
+def _deal_with_a_set_to_sell() -> str:
+    """The id of a game in which somebody but seat 0 is dealt a set: ids are tried, the deal follows from them."""
+    rules = rules_of("byzanz")
+    for number in range(500):
+        game_id = f"sale{number}"
+        key = chance.key(game_id, bytes(32), ["Alice", "Bob", "Charlie", "Daphne"])
+        state, _ = umpire.settle(rules, rules.setup(4, {}), chance.deal(key))
+        if 0 in rules.awaited(state) and any(rules.asides(state, seat) for seat in (1, 2, 3)):
+            return game_id
+    raise AssertionError("no such deal among 500")
+
+
+def test_a_turn_that_the_own_move_opens_is_mailed_two_minutes_later(table: Begin) -> None:
+    game = table(3)
+    at = position(game.id)
+    bid = next(str(move) for move in at.rules.moves(at.state, 0) if move.verb == "bid")
+    submit(game.id, 0, bid, request_id="a")
+    seat = 1
+    while (turn := turn_of(game.id, 0)) is None:
+        submit(game.id, seat, "pass", request_id="p")
+        seat += 1
+    assert turn.question.startswith("tax ")
+    waits = {mail.seat: mail.not_before for mail in mails("turn") if mail.seq == turn.opened_seq}
+    assert waits == {0: NOW}  # another's pass opened it
+    tax = next(str(move) for move in position(game.id).rules.moves(position(game.id).state, 0))
+    submit(game.id, 0, tax, request_id="b")
+    assert turn_of(game.id, 0) is None or turn_of(game.id, 0).question.startswith("limit")  # type: ignore[union-attr]
+
+
+def test_the_clock_starts_at_once_for_a_seat_that_wants_no_mail(table: Begin) -> None:
+    game = table(3)
+    with db.transaction() as session:
+        session.get_one(schema.Seat, (game.id, 1)).silent = True
+    submit(game.id, 0, "pass")
+    turn = turn_of(game.id, 1)
+    assert turn is not None
+    assert turn.started_at == NOW
+    assert turn.due_at == NOW + timedelta(seconds=86400)
+    assert [mail.seat for mail in mails("turn")] == [0]
+
+
+def start_clock(game_id: str, seat: int) -> Turn:
+    with db.transaction() as session:
+        game = session.get_one(schema.Game, game_id)
+        turn = session.get_one(Turn, (game_id, seat))
+        turns.start(session, game, turn, NOW)
+        return turn
+
+
+def test_a_time_out_plays_the_fallback_once_and_never_early(table: Begin) -> None:
+    game = table(4)
+    assert play.time_out(game.id, 0, "bid 1", NOW + timedelta(days=9)) is None  # no mail, no clock
+    due = start_clock(game.id, 0).due_at
+    assert due == NOW + timedelta(days=1)
+    assert play.time_out(game.id, 0, "bid 1", due - timedelta(seconds=1)) is None
+    assert play.time_out(game.id, 0, "bid 7", due) is None
+    assert play.time_out(game.id, 0, "bid 1", due) == 2
+    assert play.time_out(game.id, 0, "bid 1", due) is None
+    made = entries(game.id)[1]
+    assert (made.by, made.seat, made.move) == ("clock", 0, "pass")
+    assert [mail.details for mail in mails("timeout")] == [json.dumps({"last": 2})]
+
+
+def test_an_outage_moves_the_deadline_and_is_told_in_the_log(table: Begin) -> None:
+    game = table(4)
+    due = start_clock(game.id, 0).due_at
+    assert due is not None
+    with db.transaction() as session:
+        session.add(
+            schema.Outage(part="web", from_at=due - timedelta(hours=2), to_at=due + timedelta(hours=10))
+        )
+    assert play.time_out(game.id, 0, "bid 1", due + timedelta(hours=10)) is None
+    credit = entries(game.id)[-1]
+    assert (credit.move, credit.by, credit.seat) == ("!credit 43200", "clock", 0)
+    assert play.time_out(game.id, 0, "bid 1", due + timedelta(hours=11)) is None
+    assert entries(game.id)[-1].seq == credit.seq
+    assert play.time_out(game.id, 0, "bid 1", due + timedelta(hours=12)) == credit.seq + 1
+    assert position(game.id).state == replayed(game.id)
+
+
+def replayed(game_id: str) -> object:
+    with db.reading() as session:
+        game = session.get_one(schema.Game, game_id)
+        return positions.replayed(session, game, rules_of(game.slug), log.entries(session, game_id))
+
+
+def test_at_least_an_hour_is_left_after_an_outage(table: Begin) -> None:
+    game = table(4)
+    due = start_clock(game.id, 0).due_at
+    assert due is not None
+    with db.transaction() as session:
+        back = due + timedelta(hours=5)
+        session.add(schema.Outage(part="web", from_at=due - timedelta(minutes=1), to_at=back))
+        turn = session.get_one(Turn, (game.id, 0))
+        assert turns.reckoned(session, session.get_one(schema.Game, game.id), turn) == back + timedelta(
+            hours=1
+        )
+
+
+def play_on(game_id: str, count: int) -> None:
+    """Whoever is awaited plays the first legal move, `count` times or to the end."""
+    for number in range(count):
+        at = position(game_id)
+        if at.outcome:
+            return
+        seat = min(at.awaited)
+        submit(game_id, seat, str(at.rules.moves(at.state, seat)[0]), request_id=f"auto{number}")
+
+
+@pytest.mark.parametrize("n", [3, 6])
+def test_a_whole_game_ends_with_a_record_that_verifies(table: Begin, n: int) -> None:
+    game = table(n)
+    play_on(game.id, 1000)
+    with db.reading() as session:
+        row = session.get_one(schema.Game, game.id)
+        assert row.status == "over"
+        assert row.result is not None
+        result = json.loads(row.result)
+        assert result["reason"] == "finished"
+        assert session.scalars(select(Turn)).all() == []
+    assert len(mails("over")) == n
+    with pytest.raises(table_error("NotRunning")):
+        submit(game.id, 0, "pass", request_id="after")
+    log_entries = entries(game.id)
+    previous = record.GENESIS
+    for entry in log_entries:
+        assert entry.hash == record.true_hash(previous, entry)
+        previous = entry.hash
+
+
+def test_a_snapshot_that_cannot_be_read_is_computed_again(table: Begin) -> None:
+    game = table(4)
+    play_on(game.id, 9)
+    before = position(game.id)
+    with db.transaction() as session:
+        session.scalars(select(schema.Snapshot)).one().state = '{"nonsense": 1}'
+    assert position(game.id) == before
+    with db.transaction() as session:
+        session.scalars(select(schema.Snapshot)).one().format = "byzanz/0/0"
+    assert position(game.id) == before
+
+
+def test_a_poisoned_log_sets_one_game_aside_and_harms_no_other(table: Begin) -> None:
+    poisoned, healthy = table(3, game_id="sick"), table(3, game_id="well")
+    with db.transaction() as session:
+        game = session.get_one(schema.Game, "sick")
+        log.append(session, game, seat=2, by="player", move="bid wood4 wood4 wood4", now=NOW)
+    with pytest.raises(table_error("NotRunning"), match="set aside"):
+        submit(poisoned.id, 0, "pass", seen=1)
+    with db.reading() as session:
+        assert session.get_one(schema.Game, "sick").quarantine
+        assert session.scalars(select(schema.Alarm)).one().game_id == "sick"
+    submit(healthy.id, 0, "pass")
+
+
+def test_the_public_view_is_the_same_whoever_asks(app: Flask, table: Begin) -> None:
+    game = table(4)
+    assert position(game.id).view(PUBLIC).hands == (None,) * 4
