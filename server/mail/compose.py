@@ -1,0 +1,146 @@
+"""Writing one mail: its headers, and its text and HTML, which carry the same."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP, EmailPolicy
+from email.utils import format_datetime, parseaddr
+from functools import cache
+from typing import Any
+
+import css_inline
+from flask import current_app
+from flask_babel import gettext as _
+from jinja2 import TemplateNotFound
+from sqlalchemy.orm import Session
+
+from server.config import settings
+from server.mail import told
+from server.mail.news import Facts
+from server.mail.told import Doors
+
+WIDE = 998
+"""The longest line of a header that mail servers pass on."""
+PLAIN_WORDS = frozenset({"subject", "to", "from"})
+
+
+class _Policy(EmailPolicy):
+    """Long ids and addresses stay on one line, or they would be encoded; words that people wrote are folded."""
+
+    def fold(self, name: str, value: Any) -> str:
+        return str(_folds(name).fold(name, value))
+
+    def fold_binary(self, name: str, value: Any) -> bytes:
+        return bytes(_folds(name).fold_binary(name, value))
+
+
+POLICY = _Policy(linesep="\r\n", max_line_length=WIDE)
+
+
+def _folds(name: str) -> EmailPolicy[EmailMessage]:
+    return SMTP if name.lower() in PLAIN_WORDS else SMTP.clone(max_line_length=WIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A mail ready to be sent.
+
+    Args:
+        due: the moment until which a turn mail says there is time; None for other mails.
+    """
+
+    message: EmailMessage
+    due: datetime | None
+
+
+def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Letter:
+    """Write a mail anew, as things stand at the moment of sending.
+
+    Args:
+        found: what it is about, looked up in this session.
+        doors: the links it carries.
+
+    Raises:
+        Broken: the game's log does not replay.
+    """
+    due = told.due_time(session, found, now)
+    words = told.told(session, found, doors, due)
+    text, html = written(words)
+    message = EmailMessage(policy=POLICY)
+    _address(message, found, now)
+    message["Subject"] = subject(words)
+    if found.game is not None:
+        root = f"<{found.game.id}.table@{settings().sender_domain}>"
+        message["In-Reply-To"] = root
+        message["References"] = root
+    if doors.stop is not None:
+        message["List-Unsubscribe"] = f"<{doors.stop}>"
+        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    message.set_content(text, cte=_encoding(text))
+    message.add_alternative(html, subtype="html", cte=_encoding(html))
+    message.set_boundary(
+        f"=_{message['Message-ID'].strip('<>').partition('@')[0]}"
+    )  # not by chance: every copy is equal
+    return Letter(message, due)
+
+
+def _address(message: EmailMessage, found: Facts, now: datetime) -> None:
+    name, address = parseaddr(settings().mail_from)
+    message["From"] = Address(display_name=one_line(name), addr_spec=address)
+    local, _at, domain = (found.person.email or "").rpartition("@")
+    message["To"] = Address(display_name=one_line(found.person.name), username=local, domain=domain)
+    message["Date"] = format_datetime(now)
+    message["Message-ID"] = message_id(found.mail.key)
+    message["Auto-Submitted"] = "auto-generated"
+    message["X-Auto-Response-Suppress"] = "All"
+
+
+def subject(words: dict[str, Any]) -> str:
+    """The subject, the same for every mail of a game, so that they stand in one thread."""
+    if "game" in words:
+        return one_line(_("%(title)s: %(game)s", title=words["title"], game=words["game"]))
+    return one_line(_("Your way in to Byzanz"))
+
+
+def one_line(text: str) -> str:
+    """A text for a header: whatever could end the line or hide in it is a blank."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
+def message_id(key: str) -> str:
+    """The id of a mail, the same for every copy of it; nobody can tell from it what the mail is about."""
+    secret = hashlib.sha256(b"byzanz mail ids" + settings().secret_key.get_secret_value().encode()).digest()
+    return f"<{hmac.digest(secret, key.encode(), 'sha256').hex()[:32]}@{settings().sender_domain}>"
+
+
+def written(words: dict[str, Any]) -> tuple[str, str]:
+    """The text and the HTML of a mail; most kinds have one template, whose text is drawn again as HTML."""
+    environment = current_app.jinja_env
+    drawn = environment.get_template(f"mail/{words['kind']}.txt").render(words)
+    text = re.sub(r"\n{3,}", "\n\n", drawn).strip() + "\n"
+    try:
+        page = environment.get_template(f"mail/{words['kind']}.html").render(words)
+    except TemplateNotFound:
+        page = environment.get_template("mail/letter.html").render(words, paragraphs=paragraphs(text))
+    return text, _inliner().inline(page)
+
+
+def paragraphs(text: str) -> list[list[str]]:
+    """The lines of each paragraph of a text."""
+    return [block.split("\n") for block in text.strip().split("\n\n")]
+
+
+@cache
+def _inliner() -> css_inline.CSSInliner:
+    return css_inline.CSSInliner(keep_style_tags=True, load_remote_stylesheets=False)
+
+
+def _encoding(text: str) -> str:
+    short = all(len(line) < WIDE for line in text.split("\n"))
+    return "7bit" if text.isascii() and short else "quoted-printable"

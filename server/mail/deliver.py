@@ -1,0 +1,179 @@
+"""Delivering what waits in the outbox: lease, look whether it is still news, write, hand over, mark.
+
+No transaction is open while a mail server is spoken to. Every outcome is marked in a short transaction of its own; a
+turn's clock starts in the one that marks its mail as sent, with the moment that was printed in it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from email.message import EmailMessage
+from typing import Protocol
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server import alarms, log, outbox, turns
+from server.db import reading, transaction
+from server.mail import news, told
+from server.mail.compose import Letter, compose
+from server.mail.news import OldNews
+from server.mail.transport import Refused, TryLater
+from server.schema import Game, Mail, Person, Turn
+
+LOGGER = logging.getLogger(__name__)
+BATCH = 20
+"""Mails leased at once."""
+LONGEST_BATCH = outbox.LEASE / 2
+"""After this long no further mail of a batch is begun, so that none is sent under a lease that has run out."""
+_SECRET = re.compile(r"[a-z2-7]{26}")
+
+
+class Sender(Protocol):
+    """Whatever hands a mail to a mail server, as `transport.Transport` does."""
+
+    def send(self, message: EmailMessage) -> None:
+        """Hand it over; raises `Refused` or `TryLater`."""
+
+
+def deliver(
+    now: datetime, sender: Sender, n: int = BATCH, steady: Callable[[], float] = time.monotonic
+) -> int:
+    """Deliver up to `n` mails that are due; how many were leased.
+
+    Args:
+        now: when the batch begins; later mails of a slow batch count whole seconds on from it.
+        sender: one connection for all of them.
+        steady: a clock that never jumps.
+    """
+    mails = outbox.lease(now, n)
+    began = steady()
+    for place, mail in enumerate(mails):
+        spent = timedelta(seconds=int(steady() - began))
+        if spent > LONGEST_BATCH or not _deliver_one(mail, now + spent, sender):
+            outbox.release(mails[place + 1 :] if spent <= LONGEST_BATCH else mails[place:])
+            break
+    return len(mails)
+
+
+def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
+    """Send one mail and mark what became of it; False when the connection is lost."""
+    try:
+        letter = _write(mail, now)
+        sender.send(letter.message)
+    except OldNews as old:
+        _drop(mail, str(old), now)
+    except Refused as refused:
+        _give_up(mail, masked(str(refused)), now)
+    except TryLater as later:
+        _put_off(mail, later, now)
+        return not later.lost
+    except Exception as fault:  # one broken game or mail must not stop the others
+        LOGGER.exception("mail %s (%s) cannot be written", mail.id, mail.kind)
+        _put_off(mail, fault, now)
+    else:
+        _sent(mail, letter, now)
+    return True
+
+
+def _write(mail: Mail, now: datetime) -> Letter:
+    with transaction() as session:  # a link that is missing is made
+        doors = told.doors(session, news.facts(session, mail, now), now)
+    with reading() as session:
+        return compose(session, news.facts(session, mail, now), doors, now)
+
+
+def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
+    with transaction() as session:
+        game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        if not outbox.mark_sent(session, mail, now):
+            return
+        person = session.get_one(Person, mail.person_id)
+        if person.unreachable and game is not None:
+            alarms.clear(session, f"refused:{game.id}:{person.id}", now)
+        person.unreachable = None
+        turn = _turn(session, game, mail)
+        if mail.kind == "turn" and game is not None and turn is not None and turn.started_at is None:
+            turns.start(session, game, turn, now, letter.due)
+        for key in (_late_key(mail), "mail-settings"):
+            alarms.clear(session, key, now)
+
+
+def _turn(session: Session, game: Game | None, mail: Mail) -> Turn | None:
+    """The turn that the mail was queued for, if it is still open; its game is locked."""
+    if game is None or mail.seat is None or mail.kind not in ("turn", "remind"):
+        return None
+    turn = session.get(Turn, (game.id, mail.seat))
+    return turn if turn is not None and turn.opened_seq == mail.seq else None
+
+
+def _drop(mail: Mail, why: str, now: datetime) -> None:
+    with transaction() as session:
+        game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        outbox.mark_dropped(session, mail, now, why)
+        turn = _turn(session, game, mail)
+        if mail.kind == "turn" and game is not None and turn is not None and turn.started_at is None:
+            turns.start(session, game, turn, now)  # a seat that wants no mail: none will ever start its clock
+
+
+def _put_off(mail: Mail, why: Exception, now: datetime) -> None:
+    said = masked(str(why) or type(why).__name__)
+    LOGGER.warning("mail %s (%s) is put off: %s", mail.id, mail.kind, said)
+    with transaction() as session:
+        outbox.put_off(session, mail, now, said, secrets.randbelow(1 << 20) / (1 << 20))
+        if isinstance(why, TryLater) and why.ours:
+            alarms.raise_alarm(
+                session, "mail-settings", f"The mail server objects to our settings: {said}", now
+            )
+        if now - mail.created_at > outbox.STUCK or not isinstance(why, TryLater):
+            text = f"A mail ({mail.kind}) waits since {mail.created_at:%Y-%m-%d %H:%M} UTC: {said}"
+            alarms.raise_alarm(session, _late_key(mail), text, now, mail.game_id)
+
+
+def _late_key(mail: Mail) -> str:
+    return f"mail-late:{mail.id}"
+
+
+def _give_up(mail: Mail, said: str, now: datetime) -> None:
+    """Stop sending this mail, stop the clock of its turn, and tell those who can do something about it."""
+    LOGGER.warning("mail %s (%s) is refused: %s", mail.id, mail.kind, said)
+    with transaction() as session:
+        game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        if not outbox.mark_failed(session, mail, now, said):
+            return
+        person = session.get_one(Person, mail.person_id)
+        person.unreachable = said
+        turn = _turn(session, game, mail)
+        if turn is not None:
+            turn.refused, turn.due_at, turn.remind_at = said, None, None
+        if game is not None:
+            text = f"The address of a player is refused: {said}"
+            alarms.raise_alarm(session, f"refused:{game.id}:{person.id}", text, now, game.id)
+            if mail.kind != "refused":
+                _tell(session, game, mail, person, said, turn is not None, now)
+
+
+def _tell(
+    session: Session, game: Game, mail: Mail, person: Person, said: str, stopped: bool, now: datetime
+) -> None:
+    moderators = set(session.scalars(select(Person.id).where(Person.moderator, Person.email.is_not(None))))
+    for reader in sorted((moderators | {game.organiser_id or person.id}) - {person.id}):
+        outbox.enqueue(
+            session,
+            key=f"refused:{mail.id}:{reader}",
+            kind="refused",
+            person_id=reader,
+            now=now,
+            game_id=game.id,
+            details={"name": person.name, "error": said, "stopped": stopped},
+        )
+
+
+def masked(said: str) -> str:
+    """What a mail server said, without anything in it that could be a link's token."""
+    return _SECRET.sub("…", said)[:300]

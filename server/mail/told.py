@@ -1,0 +1,157 @@
+"""What the templates of a mail are told: rows, views and words of the log as this reader may know them, and links."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from byzanz import record
+from byzanz.games import rules_of
+from byzanz.rules import PUBLIC
+from server import log, outbox, people, positions, turns
+from server.config import settings
+from server.mail.news import Facts
+from server.schema import Game, Link, Person
+
+PURPOSES: dict[str, people.Purpose] = {
+    "turn": "seat",
+    "remind": "seat",
+    "timeout": "seat",
+    "over": "seat",
+    "act": "seat",
+    "replaced": "seat",
+    "invite": "invite",
+    "nudge": "invite",
+    "confirm": "organise",
+    "answered": "organise",
+}
+"""Which of its reader's links a kind of mail carries."""
+STORY_LINES = 40
+"""Entries told in one mail at the most; the page has all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """The addresses that a mail carries; None where it has none."""
+
+    link: str | None
+    stop: str | None
+
+
+def doors(session: Session, found: Facts, now: datetime) -> Doors:
+    """The links of a mail; in a writing transaction, because one that is missing is made."""
+    return Doors(_link(session, found, now), _stop(session, found, now))
+
+
+def _link(session: Session, found: Facts, now: datetime) -> str | None:
+    given = outbox.details(found.mail)
+    if "link" in given:
+        return people.url(session.get_one(Link, given["link"]))
+    if found.game is None:
+        return None
+    purpose = PURPOSES.get(found.mail.kind)
+    if found.mail.kind == "fresh":
+        purpose = given.get("purpose", "seat")
+    if found.mail.kind == "refused" and found.person.id == found.game.organiser_id:
+        purpose = "organise"
+    if purpose is None:
+        return None
+    return people.url(people.link_for(session, purpose, found.person.id, found.game.id, now))
+
+
+def _stop(session: Session, found: Facts, now: datetime) -> str | None:
+    """Where one click ends the mails about a game; only for those who have a seat kept in it."""
+    if found.game is None or found.seat is None:
+        return None
+    return people.url(people.link_for(session, "stop", found.person.id, found.game.id, now))
+
+
+def due_time(session: Session, found: Facts, now: datetime) -> datetime | None:
+    """Until when the turn has time: of a turn mail that is accepted now, else as its clock runs."""
+    if found.turn is None or found.game is None:
+        return None
+    if found.turn.started_at is None:
+        return turns.allowance_end(found.game, found.turn, now)
+    return turns.reckoned(session, found.game, found.turn)
+
+
+def told(session: Session, found: Facts, doors: Doors, due: datetime | None) -> dict[str, Any]:
+    """The words that a mail's templates may use; of a game only what its reader may know."""
+    words: dict[str, Any] = {
+        "kind": found.mail.kind,
+        "name": found.person.name,
+        "details": outbox.details(found.mail),
+        "link": doors.link,
+        "stop": doors.stop,
+        "base_url": settings().base_url,
+        "zone": found.person.time_zone or (found.game.time_zone if found.game else "UTC"),
+        "due": due,
+    }
+    if found.game is not None:
+        words |= _of_game(session, found, found.game)
+    if found.turn is not None and found.game is not None:
+        words |= _of_turn(session, found.game, found.turn.seat)
+    if found.mail.kind in ("timeout", "act") and found.game is not None and found.mail.seq is not None:
+        last = words["details"].get("last", found.mail.seq)
+        words["entries"] = _entries(session, found.game, found.mail.seat, found.mail.seq - 1, last)
+    return words
+
+
+def _of_game(session: Session, found: Facts, game: Game) -> dict[str, Any]:
+    seats = positions.seats_of(session, game.id)
+    organiser = session.get(Person, game.organiser_id) if game.organiser_id else None
+    return {
+        "slug": game.slug,
+        "title": rules_of(game.slug, game.rules).title,
+        "game": game.name,
+        "game_id": game.id,
+        "allowance": game.allowance,
+        "begun": game.started_at is not None,
+        "names": [seat.name for seat in seats],
+        "me": found.seat.seat if found.seat else None,
+        "organiser": organiser.name if organiser else "",
+        "result": json.loads(game.result) if game.result else None,
+    }
+
+
+def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
+    position = positions.load(session, game)
+    rules, state = position.rules, position.state
+    view, moves = rules.view(state, seat), rules.moves(state, seat)
+    entries = _entries(session, game, seat, _last_own(session, game, seat))
+    return {
+        "view": view,
+        "moves": [str(move) for move in moves],
+        "asides": [str(move) for move in rules.asides(state, seat)],
+        "fallback": str(rules.fallback(view, moves)),
+        "entries": entries[-STORY_LINES:],
+        "left_out": max(0, len(entries) - STORY_LINES),
+        "head": game.head,
+        "hash": log.head_hash(session, game),
+    }
+
+
+def _entries(
+    session: Session, game: Game, seat: int | None, after: int, upto: int | None = None
+) -> list[record.Entry]:
+    """A stretch of the log as this seat may read it."""
+    rules = rules_of(game.slug, game.rules)
+    viewer = PUBLIC if seat is None else seat
+    entries = log.entries(session, game.id, after=after, upto=upto)
+    open_seqs: frozenset[int] = frozenset()
+    if rules.sealed:
+        count = len(positions.seats_of(session, game.id))
+        open_seqs = record.opened(rules, count, json.loads(game.options), log.entries(session, game.id))
+    return list(record.redacted(rules, entries, viewer, game.status == "over", open_seqs))
+
+
+def _last_own(session: Session, game: Game, seat: int) -> int:
+    """The seq of the seat's last move that nobody made for it, 0 before the first."""
+    own = [
+        entry.seq for entry in log.entries(session, game.id) if entry.seat == seat and entry.by == "player"
+    ]
+    return own[-1] if own else 0

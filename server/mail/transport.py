@@ -1,0 +1,246 @@
+"""Handing mails to a mail server: one connection for many, and what each kind of failure means.
+
+A 5xx about the recipient or the mail is final (`Refused`). Whatever else goes wrong passes (`TryLater`); a 5xx
+about ourselves (greeting, login, sender) is a mistake in our settings, which no recipient may suffer for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import smtplib
+import socket
+import ssl
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.policy import SMTPUTF8
+from threading import Timer
+from types import TracebackType
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from server.config import ConfigError
+
+TIMEOUT = 30.0
+"""Seconds to wait for one answer of the mail server."""
+LONGEST = 120.0
+"""Seconds for one mail in all, however slowly the server drips its answers."""
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+class Refused(Exception):
+    """The mail server will never take this mail for this recipient; the text is what it said."""
+
+
+class TryLater(Exception):
+    """Not this time.
+
+    Args:
+        said: what the server said, or what went wrong on the way.
+        lost: the connection is gone, other mails of the batch had better wait, too.
+        ours: the server objects to us and not to the recipient; somebody must look at the settings.
+    """
+
+    def __init__(self, said: str, *, lost: bool = False, ours: bool = False) -> None:
+        super().__init__(said)
+        self.lost = lost
+        self.ours = ours
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A mail server as BYZANZ_MAIL_URL names it; `tls` is "smtps", "starttls" or "none"."""
+
+    host: str
+    port: int
+    tls: str
+    user: str = ""
+    password: str = ""
+
+
+def server_at(url: str) -> Server:
+    """Read `smtp://user:password@host:587?tls=starttls` or `smtps://user:password@host`.
+
+    Raises:
+        ConfigError: one line that says what would do.
+    """
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        raise ConfigError("BYZANZ_MAIL_URL: the port must be a number from 1 to 65535") from None
+    if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
+        raise ConfigError("BYZANZ_MAIL_URL must look like smtp://user:password@host:587?tls=starttls")
+    asked = parse_qs(parts.query).get("tls", [""])[-1]
+    tls = "smtps" if parts.scheme == "smtps" else asked or "none"
+    if tls not in ("smtps", "starttls", "none"):
+        raise ConfigError("BYZANZ_MAIL_URL: tls is starttls or none")
+    if parts.password and tls == "none" and not asked and parts.hostname not in LOOPBACK:
+        raise ConfigError(
+            "BYZANZ_MAIL_URL would send the password in the clear: add ?tls=starttls (or, if it must be, ?tls=none)"
+        )
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    return Server(parts.hostname, port or {"smtps": 465, "starttls": 587}.get(tls, 25), tls, user, password)
+
+
+class Transport:
+    """A connection to the mail server, made when the first mail is sent and again whenever it was lost.
+
+    Args:
+        server: where to.
+        hello: the name under which this server greets: the domain of its mails.
+        timeout, longest: seconds for one answer, and for one mail in all.
+    """
+
+    def __init__(
+        self, server: Server, hello: str, *, timeout: float = TIMEOUT, longest: float = LONGEST
+    ) -> None:
+        self._server = server
+        self._hello = hello
+        self._timeout = timeout
+        self._longest = longest
+        self._smtp: smtplib.SMTP | None = None
+
+    def __enter__(self) -> Transport:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def send(self, message: EmailMessage) -> None:
+        """Hand over one mail, from its From to its one To; returns when the server has accepted it.
+
+        Raises:
+            Refused: never again. TryLater: not this time.
+        """
+        try:
+            smtp = self._connected()
+            with self._in_time(smtp):
+                self._hand_over(smtp, message)
+        except (smtplib.SMTPException, OSError) as error:
+            self.close()
+            raise TryLater(f"connection lost: {error}", lost=True) from None
+
+    def close(self) -> None:
+        """Say goodbye, or hang up if the server does not listen."""
+        smtp, self._smtp = self._smtp, None
+        if smtp is not None:
+            with contextlib.suppress(smtplib.SMTPException, OSError), self._in_time(smtp):
+                smtp.quit()
+            smtp.close()
+
+    def _connected(self) -> smtplib.SMTP:
+        if self._smtp is None:
+            try:
+                self._smtp = self._connect()
+            except smtplib.SMTPResponseException as error:
+                ours = error.smtp_code >= 500
+                raise TryLater(_said(error.smtp_code, error.smtp_error), lost=True, ours=ours) from None
+            except (smtplib.SMTPNotSupportedError, ssl.SSLError) as error:
+                raise TryLater(str(error), lost=True, ours=True) from None
+            except (smtplib.SMTPException, OSError) as error:
+                raise TryLater(f"no connection: {error}", lost=True) from None
+        return self._smtp
+
+    def _connect(self) -> smtplib.SMTP:
+        server = self._server
+        smtp = (
+            smtplib.SMTP_SSL(
+                timeout=self._timeout, local_hostname=self._hello, context=ssl.create_default_context()
+            )
+            if server.tls == "smtps"
+            else smtplib.SMTP(timeout=self._timeout, local_hostname=self._hello)
+        )
+        smtp._host = server.host  # type: ignore[attr-defined]  # the name the certificate is checked against
+        with self._in_time(smtp):
+            try:
+                code, said = smtp.connect(server.host, server.port)
+                if code != 220:
+                    raise smtplib.SMTPConnectError(code, said)
+                if server.tls == "starttls":
+                    smtp.starttls(context=ssl.create_default_context())
+                smtp.ehlo_or_helo_if_needed()
+                if server.user:
+                    smtp.login(server.user, server.password)
+            except BaseException:
+                smtp.close()
+                raise
+        return smtp
+
+    def _hand_over(self, smtp: smtplib.SMTP, message: EmailMessage) -> None:
+        sender, recipient = (_envelope(message[name].addresses[0].addr_spec) for name in ("From", "To"))
+        options: Sequence[str] = ()
+        policy = message.policy
+        if not (sender + recipient).isascii():
+            if not smtp.has_extn("smtputf8"):
+                raise Refused("the mail server takes no addresses with letters beyond ASCII")
+            options, policy = ("SMTPUTF8", "BODY=8BITMIME"), SMTPUTF8.clone(max_line_length=998)
+        self._judge(*smtp.mail(sender, options), at_recipient=False)
+        self._judge(*smtp.rcpt(recipient), at_recipient=True)
+        self._judge(*_data(smtp, message.as_bytes(policy=policy)), at_recipient=True)
+
+    def _judge(self, code: int, said: bytes | str, *, at_recipient: bool) -> None:
+        """Go on after a 2xx; raise what any other answer means."""
+        if 200 <= code < 300:
+            return
+        lost = code == 421 or not self._made_ready()
+        if lost:
+            self.close()
+        if 500 <= code < 600 and at_recipient:
+            raise Refused(_said(code, said))
+        raise TryLater(_said(code, said), lost=lost, ours=code >= 500)
+
+    def _made_ready(self) -> bool:
+        """Clear the connection for the next mail; what was said about this one stands, whether or not that works."""
+        try:
+            return self._smtp is not None and self._smtp.rset()[0] == 250
+        except (smtplib.SMTPException, OSError):
+            return False
+
+    @contextlib.contextmanager
+    def _in_time(self, smtp: smtplib.SMTP) -> Iterator[None]:
+        """Hang up on a server that takes longer in all than it may; the next read or write then fails."""
+
+        def hang_up() -> None:
+            with contextlib.suppress(OSError):
+                if smtp.sock is not None:
+                    smtp.sock.shutdown(socket.SHUT_RDWR)
+
+        timer = Timer(self._longest, hang_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+
+def ascii_domain(address: str) -> str:
+    """An address with its domain in the ASCII form that mail servers exchange.
+
+    Raises:
+        UnicodeError: no domain can be written like this.
+    """
+    local, _, domain = address.rpartition("@")
+    return address if domain.isascii() else f"{local}@{domain.encode('idna').decode()}"
+
+
+def _envelope(address: str) -> str:
+    try:
+        return ascii_domain(address)
+    except UnicodeError:
+        raise Refused("no mail server can have this address") from None
+
+
+def _data(smtp: smtplib.SMTP, content: bytes) -> tuple[int, bytes | str]:
+    """The last answer to a mail's content, or the first if the server does not want to hear it."""
+    try:
+        return smtp.data(content)
+    except smtplib.SMTPDataError as error:
+        return error.smtp_code, error.smtp_error
+
+
+def _said(code: int, said: bytes | str) -> str:
+    words = said.decode(errors="replace") if isinstance(said, bytes) else said
+    return f"{code} {' '.join(words.split())}"[:500]
