@@ -99,7 +99,8 @@ def due_games(session: Session, now: datetime, limit: int) -> list[str]:
     """Games with a turn that looks due, the longest overdue first: a hint, read without a lock."""
     query = (
         select(Turn.game_id)
-        .where(Turn.due_at <= now)
+        .join(Game, Game.id == Turn.game_id)
+        .where(Turn.due_at <= now, Game.quarantine.is_(None))
         .group_by(Turn.game_id)
         .order_by(func.min(Turn.due_at))
         .limit(limit)
@@ -109,7 +110,13 @@ def due_games(session: Session, now: datetime, limit: int) -> list[str]:
 
 def to_remind(session: Session, now: datetime, limit: int) -> list[Turn]:
     """Turns whose reminder looks due: a hint, read without a lock."""
-    query = select(Turn).where(Turn.remind_at <= now).order_by(Turn.remind_at).limit(limit)
+    query = (
+        select(Turn)
+        .join(Game, Game.id == Turn.game_id)
+        .where(Turn.remind_at <= now, Game.quarantine.is_(None))
+        .order_by(Turn.remind_at)
+        .limit(limit)
+    )
     return list(session.scalars(query))
 
 
@@ -118,7 +125,8 @@ def bots_awaited(session: Session, limit: int) -> list[Turn]:
     query = (
         select(Turn)
         .join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
-        .where(Seat.bot.is_not(None))
+        .join(Game, Game.id == Turn.game_id)
+        .where(Seat.bot.is_not(None), Game.quarantine.is_(None))
         .order_by(Turn.opened_at)
         .limit(limit)
     )
