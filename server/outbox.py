@@ -15,7 +15,7 @@ from sqlalchemy import CursorResult, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from server.db import transaction
+from server.db import reading, transaction
 from server.schema import Mail
 
 LEASE = timedelta(minutes=10)
@@ -67,8 +67,11 @@ def enqueue(
 def lease(now: datetime, n: int) -> list[Mail]:
     """Take up to `n` mails that are due, longest waiting first; nobody else gets them till the lease ends."""
     free = (Mail.status == "waiting", or_(Mail.leased_until.is_(None), Mail.leased_until <= now))
+    due = select(Mail.id).where(*free, Mail.not_before <= now).order_by(Mail.not_before, Mail.id).limit(n)
+    with reading() as session:
+        if session.scalar(due.limit(1)) is None:  # the usual case writes nothing
+            return []
     with transaction() as session:
-        due = select(Mail.id).where(*free, Mail.not_before <= now).order_by(Mail.not_before, Mail.id).limit(n)
         ids = session.scalars(due.with_for_update(skip_locked=True)).all()
         # The condition again: what says who has the lease is this update, not the look before it.
         take = update(Mail).where(Mail.id.in_(ids), *free).values(leased_until=now + LEASE).returning(Mail)
@@ -118,6 +121,14 @@ def backoff(attempts: int, draw: float) -> float:
     """
     wait = min(LONGEST_WAIT / 1.25, FIRST_WAIT * 2.0 ** min(attempts, 20))
     return wait * (0.75 + draw / 2)
+
+
+def mend(session: Session, now: datetime) -> None:
+    """After the clock was set back: no mail waits for a moment, or for a lease, of the time that was wrong."""
+    waiting = update(Mail).where(Mail.status == "waiting")
+    later = now + timedelta(seconds=LONGEST_WAIT)
+    session.execute(waiting.where(Mail.not_before > later).values(not_before=now))
+    session.execute(waiting.where(Mail.leased_until > now + LEASE).values(leased_until=None))
 
 
 def details(mail: Mail) -> dict[str, Any]:
