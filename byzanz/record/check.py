@@ -13,7 +13,7 @@ from byzanz.games import rules_of
 from byzanz.record.entry import GENESIS, Entry, abandoned, act, act_fault, true_hash
 from byzanz.record.text import Header, Record, Result
 from byzanz.rules import Move, Rules, RulesError, Shuffle
-from byzanz.umpire import forced, read_made
+from byzanz.umpire import forced
 
 CHOOSERS = ("player", "order", "clock", "autopilot", "bot")
 """Who can make a move of a seat that has a choice; a forced one is made by `rules`."""
@@ -28,11 +28,12 @@ class Wrong(ValueError):
     """The record is not true.
 
     Args:
-        seq: the entry where it shows first, 0 for the header, the last one for the result.
-        reason: what is wrong.
+        seq: the entry where it shows first, present or missing; 0 for the header, the last one for the result.
+        reason: what is wrong, in one line.
     """
 
     def __init__(self, seq: int, reason: str) -> None:
+        reason = _one_line(reason)
         super().__init__(f"entry {seq}: {reason}" if seq else f"header: {reason}")
         self.seq = seq
         self.reason = reason
@@ -54,6 +55,11 @@ class Report:
     unchecked: int
     replayed: bool
     result: Result | None
+
+
+def _one_line(text: str) -> str:
+    """The text without the line breaks and control characters that a record may bring into it."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def verify(record: Record, find: Callable[[str, int | None], Rules[Any, Any]] = rules_of) -> Report:
@@ -176,7 +182,7 @@ class _Replay:
 
     def due(self) -> Shuffle | tuple[int, Move] | None:
         """What must happen next before anything else: a shuffle or a forced move, see `umpire.settle`."""
-        if self.over or self.paused or not self.told:
+        if self.over or self.paused or self.voided or not self.told:
             return None
         return self.rules.chance(self.state) or forced(self.rules, self.state)
 
@@ -224,11 +230,11 @@ class _Replay:
         if (entry.seat, entry.by) != (None, "chance") or not entry.move.startswith(f"shuffle {due.label} "):
             _refuse_before(entry, due)
         self.shuffles += 1
-        move = self._read(entry)
-        if self.deal is not None and move != self.deal(due):
-            raise Wrong(entry.seq, f"seed and cuts give another order of the shuffle {due.label}")
+        move = Move("shuffle", tuple(entry.move.split(" ")[1:]))
         if sorted(move.args[1:]) != sorted(due.cards):
             raise Wrong(entry.seq, f"these are not the cards of the shuffle {due.label}")
+        if self.deal is not None and move != self.deal(due):
+            raise Wrong(entry.seq, f"seed and cuts give another order of the shuffle {due.label}")
         return move
 
     def _choice(self, entry: Entry) -> Move:
@@ -238,20 +244,13 @@ class _Replay:
             )
         if entry.seat is None or entry.seat not in self.seats:
             raise Wrong(entry.seq, f"there is no seat {entry.seat}")
-        move = self._read(entry)
         try:
-            canonical = str(self.rules.parse(entry.move))
+            move = self.rules.parse(entry.move)
         except RulesError as error:
             raise Wrong(entry.seq, f"{entry.move!r}: {error}") from error
-        if canonical != entry.move:
-            raise Wrong(entry.seq, f"{entry.move!r} is not canonical, {canonical!r} is")
+        if str(move) != entry.move:
+            raise Wrong(entry.seq, f"{entry.move!r} is not canonical, {str(move)!r} is")
         return move
-
-    def _read(self, entry: Entry) -> Move:
-        try:
-            return read_made(self.rules, entry.move)
-        except RulesError as error:
-            raise Wrong(entry.seq, str(error)) from error
 
     def _unread_move(self, entry: Entry) -> None:
         if entry.seat is None and (entry.by != "chance" or not entry.move.startswith("shuffle ")):
@@ -275,18 +274,18 @@ def _refuse_before(entry: Entry, due: Shuffle | tuple[int, Move]) -> NoReturn:
 def _check_ending(record: Record, replay: _Replay) -> None:
     last = len(record.entries)
     if replay.voided:
-        raise Wrong(last, "the record ends where the !pause that follows a !void should stand")
+        raise Wrong(last + 1, "missing: the !pause that follows a !void")
     if (due := replay.due()) is not None and (record.entries or record.result):
         what = f"the shuffle {due.label}" if isinstance(due, Shuffle) else f"{str(due[1])!r} of seat {due[0]}"
-        raise Wrong(last, f"the record ends where {what} is due")
+        raise Wrong(last + 1, f"missing: {what} is due")
     if record.result is None:
         if replay.over:
             raise Wrong(last, "the game is over, but the result is missing")
         if record.header.seed is not None:
-            raise Wrong(last, "the seed is shown, but the record ends before the game does")
+            raise Wrong(last + 1, "missing: the seed is shown, but the game is not over")
         return
     if not replay.over:
-        raise Wrong(last, "there is a result, but the game is not over")
+        raise Wrong(last + 1, "missing: there is a result, but the game is not over")
     if record.header.seed is None:
         raise Wrong(last, "the game is over, but the seed is not shown")
     if record.result != _result(record, replay):
