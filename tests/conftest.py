@@ -97,6 +97,19 @@ def migrated_postgres(postgres: str) -> Iterator[Callable[[], str]]:
         run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
+@pytest.fixture
+def bare_postgres(postgres: str) -> Iterator[str]:
+    """The address of a database without any table."""
+    url = sa.make_url(postgres)
+    name = f"byzanz_{uuid.uuid4().hex}"
+    admin = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with admin.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    yield _named(url, name)
+    with admin.connect() as connection:
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 def _named(url: sa.URL, name: str) -> str:
     return url.set(database=name).render_as_string(hide_password=False)
 

@@ -1,0 +1,215 @@
+"""What moderators do: each act an entry with a reason, a mail to the table, and no more than its effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from server import acts, db, people, play, positions, schema, turns
+from server.table import Refused
+from tests.conftest import NOW, Table
+from tests.server.test_play import entries, mails, play_on, position, submit, turn_of
+
+Begin = Callable[..., Table]
+
+
+@pytest.fixture
+def moderator(app: Flask) -> int:
+    """The id of a moderator who sits at no table."""
+    with db.transaction() as session:
+        person = people.person_at(session, "mia@example.org", "Mia", NOW)
+        person.moderator = True
+        return person.id
+
+
+def act(game: Table, moderator: int, text: str, reason: str = "because", **more: acts.Newcomer) -> int:
+    return play.moderate(game.id, text, reason=reason, person_id=moderator, now=NOW, **more)
+
+
+def test_a_void_takes_the_game_back_and_pauses_it(table: Begin, moderator: int) -> None:
+    game = table(4)
+    submit(game.id, 0, "pass", "a")
+    before = position(game.id)
+    submit(game.id, 1, "pass", "b")
+    submit(game.id, 2, "pass", "c")
+    seq = act(game, moderator, "!void 3")
+    after = position(game.id)
+    assert after.state == before.state
+    assert after.paused
+    assert [entry.move for entry in entries(game.id)[-2:]] == ["!void 3", "!pause"]
+    assert entries(game.id)[seq - 1].note == "because"
+    assert turn_of(game.id, 1) is None
+    with pytest.raises(Refused):
+        submit(game.id, 1, "pass", "d")
+    act(game, moderator, "!resume")
+    assert set(position(game.id).awaited) == {1}
+    turn = turn_of(game.id, 1)
+    assert turn is not None
+    assert turn.opened_seq == seq + 2
+
+
+def test_a_void_of_the_last_deal_never_rolls_again(table: Begin, moderator: int) -> None:
+    game = table(3)
+    play_on(game.id, 12)
+    first_move = next(entry.seq for entry in entries(game.id) if entry.seat is not None)
+    before = entries(game.id)[0].move
+    act(game, moderator, f"!void {first_move}")
+    act(game, moderator, "!resume")
+    shuffles = [entry.move for entry in entries(game.id) if entry.by == "chance"]
+    assert shuffles == [before]
+    assert position(game.id).state == _replayed(game.id)
+
+
+def _replayed(game_id: str) -> object:
+    with db.reading() as session:
+        game = session.get_one(schema.Game, game_id)
+        return positions.replayed(session, game, position(game_id).rules, entries(game_id))
+
+
+@pytest.mark.parametrize("target", ["1", "99", "0", "x", "-1", "²"])
+def test_only_a_move_that_counts_can_be_voided(table: Begin, moderator: int, target: str) -> None:
+    game = table(3)
+    with pytest.raises(Refused):
+        act(game, moderator, f"!void {target}")
+    assert len(entries(game.id)) == 1
+
+
+def test_a_voided_move_cannot_be_voided_again(table: Begin, moderator: int) -> None:
+    game = table(3)
+    submit(game.id, 0, "pass")
+    act(game, moderator, "!void 2")
+    with pytest.raises(Refused):
+        act(game, moderator, "!void 2")
+
+
+def test_a_pause_stops_everything_and_a_resume_opens_turns_anew(table: Begin, moderator: int) -> None:
+    game = table(3)
+    act(game, moderator, "!pause")
+    assert turn_of(game.id, 0) is None
+    with pytest.raises(Refused):
+        act(game, moderator, "!pause")
+    with pytest.raises(Refused, match="paused"):
+        submit(game.id, 0, "pass", seen=2)
+    seq = act(game, moderator, "!resume")
+    with pytest.raises(Refused):
+        act(game, moderator, "!resume")
+    turn = turn_of(game.id, 0)
+    assert turn is not None
+    assert (turn.question, turn.opened_seq) == ("bid 1", seq)
+    with pytest.raises(Refused, match="moved on"):
+        submit(game.id, 0, "pass", seen=1)
+    assert [mail.key for mail in mails("turn")] == ["turn:g1:0:1", f"turn:g1:0:{seq}"]
+
+
+def test_an_extension_moves_one_deadline(table: Begin, moderator: int) -> None:
+    game = table(3)
+    with db.transaction() as session:
+        turn = session.get_one(schema.Turn, (game.id, 0))
+        turns.start(session, session.get_one(schema.Game, game.id), turn, NOW)
+    act(game, moderator, "!extend 0 3600")
+    turn_after = turn_of(game.id, 0)
+    assert turn_after is not None
+    assert turn_after.due_at == NOW + timedelta(hours=25)
+    assert entries(game.id)[-1].seat == 0
+    for bad in ("!extend 1 3600", "!extend 7 3600", "!extend 0 0", "!extend 0 99999999", "!extend 0"):
+        with pytest.raises(Refused):
+            act(game, moderator, bad)
+
+
+def test_a_credit_moves_every_deadline(table: Begin, moderator: int) -> None:
+    game = table(3)
+    act(game, moderator, "!credit 600")
+    turn = turn_of(game.id, 0)
+    assert turn is not None
+    assert turn.extra == 600
+    assert turn.due_at is None
+
+
+def test_a_new_player_takes_the_seat_and_the_old_link_opens_it_no_more(table: Begin, moderator: int) -> None:
+    game = table(3)
+    seq = act(game, moderator, "!replace 0", newcomer=acts.Newcomer("Zoe", "zoe@example.org"))
+    with db.reading() as session:
+        assert people.seat_of(session, game.tokens[0], NOW) is None
+        seat = session.get_one(schema.Seat, (game.id, 0))
+        assert (seat.name, seat.cut) == ("Zoe", "Alice")
+        zoe = seat.person_id
+        assert session.get_one(schema.Entry, (game.id, seq)).move == "!replace 0"
+    turn = turn_of(game.id, 0)
+    assert turn is not None
+    assert turn.opened_seq == seq
+    assert [mail.person_id for mail in mails("replaced")] == [zoe]
+    assert zoe in {mail.person_id for mail in mails("turn")}
+    with pytest.raises(Refused, match="already"):
+        act(game, moderator, "!replace 1", newcomer=acts.Newcomer("Zoe", "ZOE@example.org"))
+
+
+def test_a_bot_can_take_over(table: Begin, moderator: int) -> None:
+    game = table(3)
+    act(game, moderator, "!replace 0", newcomer=acts.Newcomer("Basil", bot="greedy"))
+    with db.reading() as session:
+        assert [turn.seat for turn in turns.bots_awaited(session, 9)] == [0]
+
+
+def test_who_has_looked_can_never_take_a_seat(table: Begin, moderator: int) -> None:
+    game = table(3)
+    act(game, moderator, "!look all")
+    with pytest.raises(Refused, match="looked"):
+        act(game, moderator, "!replace 0", newcomer=acts.Newcomer("Mia", "mia@example.org"))
+
+
+def test_who_sits_here_may_act_but_not_look(table: Begin, moderator: int) -> None:
+    game = table(3)
+    with pytest.raises(Refused, match="sit"):
+        play.moderate(game.id, "!look 1", reason="x", person_id=game.people[0], now=NOW)
+    play.moderate(game.id, "!pause", reason="x", person_id=game.people[0], now=NOW)
+
+
+def test_a_fresh_link_ends_the_old_one(table: Begin, moderator: int) -> None:
+    game = table(3)
+    act(game, moderator, "!link 1")
+    with db.reading() as session:
+        assert people.seat_of(session, game.tokens[1], NOW) is None
+        assert people.seat_of(session, game.tokens[0], NOW) is not None
+    assert [mail.seat for mail in mails("fresh")] == [1]
+
+
+def test_an_abandoned_game_is_over_with_the_scores_as_they_stand(table: Begin, moderator: int) -> None:
+    game = table(3)
+    act(game, moderator, "!abandon")
+    at = position(game.id)
+    assert at.outcome is not None
+    assert (at.outcome.reason, at.outcome.winners, at.outcome.scores) == ("abandoned", (), (0, 0, 0))
+    act(game, moderator, "!note")
+    act(game, moderator, "!look all")
+    for late in ("!void 2", "!pause", "!abandon", "!extend 0 60"):
+        with pytest.raises(Refused, match="over"):
+            act(game, moderator, late)
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "x" * 501, "two\nlines", "a\u2028b", "nul\x00"])
+def test_a_reason_is_one_line_and_required(table: Begin, moderator: int, reason: str) -> None:
+    game = table(3)
+    with pytest.raises(Refused):
+        act(game, moderator, "!pause", reason=reason)
+    assert not position(game.id).paused
+
+
+@pytest.mark.parametrize("text", ["", "!dance", "void 2", "!void", "!void 1 2", "!bank 0 60", "pass"])
+def test_an_unknown_act_is_refused(table: Begin, moderator: int, text: str) -> None:
+    game = table(3)
+    with pytest.raises(Refused):
+        act(game, moderator, text)
+    assert len(entries(game.id)) == 1
+
+
+def test_every_act_is_told_to_the_table_and_kept_with_its_moderator(table: Begin, moderator: int) -> None:
+    game = table(3)
+    seq = act(game, moderator, "!note", reason="Welcome")
+    assert [mail.person_id for mail in mails("act")] == game.people
+    with db.reading() as session:
+        deed = session.scalars(select(schema.Deed)).one()
+        assert (deed.game_id, deed.seq, deed.person_id) == (game.id, seq, moderator)
