@@ -1,0 +1,138 @@
+"""Positions of Byzanz set up by hand, games played at random, and the law that no card is lost."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+from byzanz.games.byzanz import Byzanz, State
+from byzanz.rules import Move
+
+BYZANZ = Byzanz()
+GOODS = ("cloth", "grain", "olive", "spice", "wine", "wood")
+NAMES = [f"{good}{value}" for good in GOODS for value in (1, 2, 3, 4)] + ["merchant"]
+PACK = [name for name in NAMES for _ in range({"1": 6, "2": 5, "3": 3, "4": 2, "t": 16}[name[-1]])]
+PLACES = ("deck", "removed", "lot", "market", "gone", "hands", "bids", "kept")
+
+
+def cards(text: str) -> tuple[int, ...]:
+    """Cards by their names, as a state has them."""
+    return tuple(sorted(map(NAMES.index, text.split())))
+
+
+def words(numbers: tuple[int, ...]) -> str:
+    """Cards of a state by their names."""
+    return " ".join(NAMES[number] for number in numbers)
+
+
+def move(line: str) -> Move:
+    """A move in canonical form."""
+    verb, *args = line.split()
+    return Move(verb, tuple(args))
+
+
+def at(seats: int = 4, **given: Any) -> State:
+    """A moment at which seat 0 opens an auction, but for the fields given; texts are cards, and the rest is the deck.
+
+    Args:
+        seats: how many.
+        given: fields of the state; `deck` names the cards that lie on top.
+    """
+    piles: dict[str, Any] = {
+        name: tuple(map(cards, value)) for name, value in given.items() if _is_piles(value)
+    }
+    piles |= {
+        name: cards(value) for name, value in given.items() if name in PLACES and isinstance(value, str)
+    }
+    top = [NAMES.index(name) for name in str(given.pop("deck", "")).split()]
+    start = replace(BYZANZ.setup(seats, {}), step="bid", number=1, turn=0, deck=())
+    state = replace(start, **(given | piles | {"deck": ()}))
+    rest = Counter(map(NAMES.index, PACK)) - Counter(everything(state)) - Counter(top)
+    return replace(state, deck=(*top, *sorted(rest.elements())))
+
+
+def _is_piles(value: Any) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(pile, str) for pile in value) and value != ()
+
+
+def everything(state: State) -> list[int]:
+    """All cards of a moment, wherever they lie."""
+    piles = (getattr(state, place) for place in PLACES)
+    return [
+        card for pile in piles for part in pile for card in (part if isinstance(part, tuple) else (part,))
+    ]
+
+
+def astray(state: State) -> Counter[str]:
+    """The cards lost (-) and doubled (+) since the game began: none, by the law of conservation."""
+    there = Counter(NAMES[card] for card in everything(state))
+    there.subtract(Counter(PACK))
+    return Counter({name: count for name, count in there.items() if count})
+
+
+def after(state: State, *lines: str) -> State:
+    """The moment after moves written `SEAT VERB CARD…`."""
+    for line in lines:
+        seat, text = line.split(" ", 1)
+        state = BYZANZ.apply(state, int(seat), move(text))
+    return state
+
+
+def answers(state: State, seat: int) -> list[str]:
+    """What a seat is offered, as text."""
+    return list(map(str, BYZANZ.moves(state, seat)))
+
+
+def asked(state: State) -> dict[int, str]:
+    """Who is asked what, without the numbers."""
+    return {seat: question.kind for seat, question in BYZANZ.awaited(state).items()}
+
+
+def dealt(seats: int, order: list[str]) -> State:
+    """A game of this many seats just dealt from cards in this order."""
+    return BYZANZ.apply(BYZANZ.setup(seats, {}), None, Move("shuffle", ("deal", *order)))
+
+
+def shuffled(rng: random.Random) -> list[str]:
+    """The pack in some order."""
+    order = PACK.copy()
+    rng.shuffle(order)
+    return order
+
+
+def strides(step: int) -> list[str]:
+    """The pack in an order that anybody can lay out: every `step`-th card of the canonical order, round and round."""
+    return [PACK[step * at % len(PACK)] for at in range(len(PACK))]
+
+
+def choices(state: State, rng: random.Random) -> tuple[int, Move]:
+    """A seat and a move that it may make: mostly an answer, now and then a sale out of turn or a discard of several."""
+    sellers = [seat for seat in range(len(state.hands)) if BYZANZ.asides(state, seat)]
+    if sellers and rng.random() < 0.1:
+        seat = rng.choice(sellers)
+        return seat, rng.choice(BYZANZ.asides(state, seat))
+    seat = rng.choice(list(BYZANZ.awaited(state)))
+    spare = len(state.hands[seat]) - 7
+    if state.step == "limit" and rng.random() < 0.3:
+        thrown = sorted(rng.sample(state.hands[seat], rng.randint(1, spare)))
+        return seat, Move("discard", tuple(NAMES[card] for card in thrown))
+    return seat, rng.choice(BYZANZ.moves(state, seat))
+
+
+def game(seats: int, seed: int) -> Iterator[tuple[State, int, Move]]:
+    """A whole game at random: each move with the moment before it, then the last moment with a move of nobody."""
+    rng = random.Random(seed)
+    state = dealt(seats, shuffled(rng))
+    while BYZANZ.outcome(state) is None:
+        seat, chosen = choices(state, rng)
+        yield state, seat, chosen
+        state = BYZANZ.apply(state, seat, chosen)
+    yield state, -1, Move("over")
+
+
+def differing(one: Any, other: Any) -> set[str]:
+    """The names of the fields in which two states or views differ."""
+    return {field.name for field in fields(one) if getattr(one, field.name) != getattr(other, field.name)}
