@@ -1,0 +1,272 @@
+"""What happens by itself: turns that fall due, reminders, bots, mails, signs of life; and the clockwork that calls it.
+
+A tick reads hints without a lock, then looks again under the lock of one game at a time. What goes wrong in one game
+stays there. Deadlines are rows: nothing is lost when a tick is late or a process dies.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from threading import Event, Lock, Thread
+
+from apscheduler.schedulers.background import BackgroundScheduler
+from flask import Flask
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from byzanz import bots
+from byzanz.rules import Draw, IllegalMove, Move
+from server import beats, clock, lifecycle, log, outbox, play, positions, table, turns
+from server.config import Settings
+from server.db import committed, reading, transaction, utc_now
+from server.mail import deliver
+from server.mail.transport import Transport, server_at
+from server.schema import Game, Seat, Turn
+from server.table import Refused
+
+LOGGER = logging.getLogger(__name__)
+DUE_AT_ONCE = 200
+"""Games in which one tick lets time run out: after an outage all that was due is drained at this rate."""
+REMINDERS_AT_ONCE = 200
+BOTS_AT_ONCE = 50
+NUDGES_EVERY = 600.0
+"""Seconds between two looks for invitations that nobody answers."""
+
+
+def tick_turns(now: datetime, tick: float) -> int:
+    """Play for seats whose time has run out; how many.
+
+    Nobody is played for while a part of the server is away or its clock is in doubt (promises.md 5).
+
+    Args:
+        tick: seconds between two beats of a part.
+    """
+    with reading() as session:
+        if beats.resting(session, now, tick):
+            return 0
+        games = turns.due_games(session, now, DUE_AT_ONCE)
+    return sum(_let_time_run_out(game_id, now) for game_id in games)
+
+
+def _let_time_run_out(game_id: str, now: datetime) -> int:
+    with reading() as session:
+        due = [turn for turn in turns.open_turns(session, game_id) if turn.due_at and turn.due_at <= now]
+    played = 0
+    for turn in due:
+        try:
+            played += play.time_out(game_id, turn.seat, turn.question, now) is not None
+        except Refused as refused:
+            LOGGER.info("game %s: no time-out: %s", game_id, refused)
+        except SQLAlchemyError:
+            LOGGER.exception(
+                "game %s: the database did not take a time-out; the next tick tries again", game_id
+            )
+        except Exception as fault:
+            LOGGER.exception("game %s is set aside", game_id)
+            _set_aside(game_id, fault, now)
+            break
+    return played
+
+
+def _set_aside(game_id: str, fault: Exception, now: datetime) -> None:
+    with transaction() as session:
+        why = f"{type(fault).__name__} when the server or a bot was to play for a seat"
+        table.set_aside(session, table.locked(session, game_id), why, now)
+
+
+def tick_reminders(now: datetime) -> int:
+    """Queue a reminder for each turn of which most of the time is gone; how many."""
+    with reading() as session:
+        hints = turns.to_remind(session, now, REMINDERS_AT_ONCE)
+    return sum(_remind(turn.game_id, turn.seat, now) for turn in hints)
+
+
+def _remind(game_id: str, seat: int, now: datetime) -> bool:
+    with transaction() as session:
+        game = log.lock_game(session, game_id, skip_locked=True)
+        turn = session.get(Turn, (game_id, seat)) if game else None
+        if game is None or turn is None or turn.started_at is None:
+            return False
+        due = turns.reckoned(session, game, turn)
+        turn.remind_at = clock.reminder(turn.started_at, due) if due else None
+        if turn.remind_at is None or turn.remind_at > now:  # an outage has moved it
+            return False
+        turn.remind_at = None
+        return _queue_reminder(session, game, turn, now)
+
+
+def _queue_reminder(session: Session, game: Game, turn: Turn, now: datetime) -> bool:
+    person = session.get_one(Seat, (game.id, turn.seat)).person
+    if person is None:
+        return False
+    outbox.enqueue(
+        session,
+        key=f"remind:{game.id}:{turn.seat}:{turn.opened_seq}",
+        kind="remind",
+        person_id=person.id,
+        now=now,
+        game_id=game.id,
+        seat=turn.seat,
+        seq=turn.opened_seq,
+    )
+    return True
+
+
+def tick_bots(now: datetime, draw: Draw = secrets.randbelow) -> int:
+    """Let each bot that is awaited make one move; how many were made."""
+    with reading() as session:
+        hints = turns.bots_awaited(session, BOTS_AT_ONCE)
+    return sum(_bot_moves(turn.game_id, turn.seat, now, draw) for turn in hints)
+
+
+def _bot_moves(game_id: str, seat: int, now: datetime, draw: Draw) -> bool:
+    try:
+        found = _bots_mind(game_id, seat, draw)
+        if found is None:
+            return False
+        move, seen = found
+        request_id = secrets.token_hex(16)
+        play.submit(game_id, seat, str(move), seen=seen, request_id=request_id, now=now, by="bot")
+    except (Refused, SQLAlchemyError) as error:
+        LOGGER.info("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
+        return False
+    except (
+        IllegalMove
+    ):  # the table has moved on while it thought; if it has not, the next look finds the same
+        LOGGER.warning("game %s: the bot of seat %s chose what is not allowed", game_id, seat)
+        return False
+    except Exception as fault:
+        LOGGER.exception("game %s is set aside: its bot of seat %s cannot move", game_id, seat)
+        _set_aside(game_id, fault, now)
+        return False
+    return True
+
+
+def _bots_mind(game_id: str, seat: int, draw: Draw) -> tuple[Move, int] | None:
+    """What the bot of a seat decides, and the head of the log it has seen; thought out in no transaction."""
+    with reading() as session:
+        game = session.get_one(Game, game_id)
+        name = session.get_one(Seat, (game_id, seat)).bot
+        position = positions.load(session, game)
+    if name is None or seat not in position.awaited:
+        return None
+    rules, state = position.rules, position.state
+    moves = (*rules.moves(state, seat), *rules.asides(state, seat))
+    return bots.decide(name, rules, rules.view(state, seat), moves, draw), position.head
+
+
+def tick_outbox(now: datetime, sender: deliver.Sender) -> int:
+    """Deliver one batch of the mails that are due; how many were tried."""
+    return deliver.deliver(now, sender)
+
+
+def tick_nudges(now: datetime) -> int:
+    """Remind of invitations that nobody answers, and tell their organisers; how many."""
+    return lifecycle.due_nudges(now)
+
+
+def heartbeat(pulse: beats.Pulse, now: datetime, steady: float) -> None:
+    """One beat of a part of the server; when it finds the clock mended, mails of the wrong time are due at once."""
+    if pulse.beat(now, steady):
+        with transaction() as session:
+            outbox.mend(session, now)
+
+
+def thaw(now: datetime) -> bool:
+    """A moderator says that the clock is right: auto-pass goes on. False if nothing was frozen."""
+    with transaction() as session:
+        outbox.mend(session, now)
+        return beats.thaw(session, now)
+
+
+def steady() -> float:
+    """Seconds of a clock that nobody sets; on Linux one that counts the machine's sleep, too."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
+class Scheduler:
+    """Calls the ticks every few seconds, and bots and mailer right after each commit of this process.
+
+    Args:
+        app: each tick runs in its context.
+        parts: which parts of the server this process is: `web` only beats, `scheduler` does the work as well.
+
+    Raises:
+        ConfigError: BYZANZ_MAIL_URL names no mail server.
+    """
+
+    def __init__(self, app: Flask, settings: Settings, parts: tuple[str, ...] = beats.PARTS) -> None:
+        self._app = app
+        self._tick = settings.tick
+        self._pulses = [beats.Pulse(part, settings.tick) for part in parts]
+        self._works = "scheduler" in parts
+        self._server = server_at(settings.mail_url) if self._works else None
+        self._hello = settings.sender_domain
+        self._clockwork = BackgroundScheduler(
+            timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+        )
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a tick that is left out is no news
+        self._stopping = Event()
+        self._busy = {"bots": Lock(), "outbox": Lock()}
+        self._waker = Thread(target=self._wake, name="byzanz-waker", daemon=True)
+
+    def start(self) -> None:
+        """Beat once, so that outages are known before anybody is played for; then tick until `stop`."""
+        self._guarded("beats", self._beat)
+        self._every(self._tick, "beats", self._beat)
+        if self._works:
+            self._every(self._tick, "turns", lambda: tick_turns(utc_now(), self._tick))
+            self._every(self._tick, "reminders", lambda: tick_reminders(utc_now()))
+            self._every(self._tick, "bots", self._bots)
+            self._every(self._tick, "outbox", self._post)
+            self._every(NUDGES_EVERY, "nudges", lambda: tick_nudges(utc_now()))
+            self._waker.start()
+        self._clockwork.start()
+
+    def stop(self) -> None:
+        """Let what is running finish, and call nothing more."""
+        self._stopping.set()
+        committed.set()
+        self._clockwork.shutdown(wait=True)
+        if self._waker.is_alive():
+            self._waker.join(timeout=60)
+
+    def _every(self, seconds: float, name: str, work: Callable[[], object]) -> None:
+        self._clockwork.add_job(
+            self._guarded, "interval", args=(name, work), seconds=seconds, id=name, next_run_time=utc_now()
+        )
+
+    def _guarded(self, name: str, work: Callable[[], object]) -> None:
+        try:
+            with self._app.app_context():
+                work()
+        except Exception:
+            LOGGER.exception("the job %s failed; it is tried again with the next tick", name)
+
+    def _wake(self) -> None:
+        while not self._stopping.is_set():
+            committed.wait()
+            committed.clear()
+            self._guarded("bots", self._bots)
+            self._guarded("outbox", self._post)
+
+    def _beat(self) -> None:
+        for pulse in self._pulses:
+            heartbeat(pulse, utc_now(), steady())
+
+    def _bots(self) -> None:
+        with self._busy["bots"]:
+            while not self._stopping.is_set() and tick_bots(utc_now()):
+                pass
+
+    def _post(self) -> None:
+        assert self._server is not None
+        with self._busy["outbox"], Transport(self._server, self._hello) as transport:
+            while not self._stopping.is_set() and tick_outbox(utc_now(), transport) == deliver.BATCH:
+                pass

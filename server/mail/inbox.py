@@ -1,0 +1,84 @@
+"""The mail server of `byzanz demo`: takes every mail on this machine and keeps the newest in memory."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+from collections import deque
+from dataclasses import dataclass
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from typing import Any
+
+from aiosmtpd.controller import Controller
+
+KEPT = 500
+"""Mails that the inbox remembers."""
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A mail as it came in; `number` counts from 1."""
+
+    number: int
+    recipient: str
+    message: EmailMessage
+
+    def text(self) -> str:
+        """The part for people who read text."""
+        return self._part("plain")
+
+    def html(self) -> str:
+        """The part for people who read HTML."""
+        return self._part("html")
+
+    def _part(self, kind: str) -> str:
+        part = self.message.get_body((kind,))
+        return str(part.get_content()) if part is not None else ""
+
+
+class Inbox:
+    """An SMTP server on the loopback address; nothing that it takes leaves the machine."""
+
+    def __init__(self) -> None:
+        self._mails: deque[Kept] = deque(maxlen=KEPT)
+        self._numbers = itertools.count(1)
+        self.port = free_port()
+        self._controller = Controller(self, hostname=LOOPBACK, port=self.port, ready_timeout=30)
+
+    @property
+    def url(self) -> str:
+        """What to put into BYZANZ_MAIL_URL."""
+        return f"smtp://{LOOPBACK}:{self.port}"
+
+    def start(self) -> None:
+        """Take mails, in a thread of its own."""
+        self._controller.start()
+
+    def stop(self) -> None:
+        """Take no more mails; those kept stay readable."""
+        self._controller.stop()
+
+    def mails(self) -> list[Kept]:
+        """The mails kept, newest first."""
+        return list(reversed(self._mails.copy()))
+
+    def mail(self, number: int) -> Kept | None:
+        """The mail of this number, if it is still kept."""
+        return next((kept for kept in self.mails() if kept.number == number), None)
+
+    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802  # aiosmtpd's name
+        """Called by aiosmtpd with each mail."""
+        message = message_from_bytes(envelope.content, _class=EmailMessage, policy=default)
+        self._mails.append(Kept(next(self._numbers), ", ".join(envelope.rcpt_tos), message))
+        return "250 kept"
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody listens on; aiosmtpd must be told one."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
