@@ -44,21 +44,25 @@ def test_it_refuses_to_replace_or_empty_the_log(app: Flask, table: Callable[...,
 
 def test_two_entries_never_share_a_number_or_a_request(table: Callable[..., Table]) -> None:
     table(3)
-    row = {
-        "game_id": "g1",
-        "at": "",
-        "seat": 0,
-        "by": "player",
-        "move": "pass",
-        "note": None,
-        "salt": "",
-        "hash": "",
-    }
     with pytest.raises(DatabaseError), db.transaction() as session:
-        session.add(schema.Entry(seq=1, **row))
+        session.add(bare(1, None))
     with pytest.raises(DatabaseError), db.transaction() as session:
-        session.add(schema.Entry(seq=8, request_id="r", **row))
-        session.add(schema.Entry(seq=9, request_id="r", **row))
+        session.add_all([bare(8, "r"), bare(9, "r")])
+
+
+def bare(seq: int, request_id: str | None) -> schema.Entry:
+    return schema.Entry(
+        game_id="g1",
+        seq=seq,
+        at="",
+        seat=0,
+        by="player",
+        move="pass",
+        note=None,
+        salt="",
+        hash="",
+        request_id=request_id,
+    )
 
 
 def test_time_in_the_log_never_falls(table: Callable[..., Table]) -> None:

@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from flask import Flask
 from flask_migrate import upgrade
 
-from server import create_app, db, schema, where
+from server import create_app, db, where
 from tests.conftest import settings
 
 REVISIONS = [revision.revision for revision in ScriptDirectory(str(where.MIGRATIONS)).walk_revisions()]
@@ -21,10 +21,8 @@ REVISIONS = [revision.revision for revision in ScriptDirectory(str(where.MIGRATI
 @pytest.fixture
 def empty(request: pytest.FixtureRequest, tmp_path: object) -> Iterator[Flask]:
     """An app on a database without any table."""
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path}/bare.db"
-    else:
-        url = request.getfixturevalue("bare_postgres")
+    file = f"sqlite:///{tmp_path}/bare.db"
+    url = file if request.param == "sqlite" else request.getfixturevalue("bare_postgres")
     app = create_app(settings(url))
     with app.app_context():
         yield app
@@ -54,7 +52,7 @@ def test_the_log_keeps_its_triggers_at_every_revision(empty: Flask, revision: st
 def test_the_migrated_tables_are_those_of_the_models(app: Flask) -> None:
     with db.db.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, schema.Base.metadata) == []
+        assert compare_metadata(context, db.Base.metadata) == []
 
 
 def test_sqlite_is_set_up_to_last(app: Flask) -> None:

@@ -41,7 +41,7 @@ def test_a_token_opens_its_own_seat_and_purpose_only(table: Begin) -> None:
         assert place is not None
         assert (place.game.id, place.seat.seat) == (game.id, 1)
         for purpose in ("stop", "invite", "organise", "signin"):
-            assert people.find(session, purpose, game.tokens[1], NOW) is None  # type: ignore[arg-type]
+            assert people.find(session, purpose, game.tokens[1], NOW) is None
 
 
 @pytest.mark.parametrize("text", ["", "x", "a" * 26, "A" * 26, "a" * 27, "é" * 26, "a" * 25 + "\n", "../etc"])
