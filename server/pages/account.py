@@ -13,7 +13,8 @@ from server.db import reading, transaction, utc_now
 from server.lifecycle import wishes
 from server.lifecycle.wishes import BadWish
 from server.pages import csrf, limiter
-from server.pages.lobby import dead_link
+from server.pages.history import GAME_ID
+from server.pages.turn import unknown_link
 from server.schema import Game, Person, Seat
 
 blueprint = Blueprint("account", __name__)
@@ -44,7 +45,7 @@ def door(token: str) -> ResponseReturnValue:
     with reading() as session:
         link = people.find(session, "signin", token, utc_now())
         if link is None or link.used_at is not None:
-            return dead_link(token)
+            return unknown_link(token)
         return render_template("pages/door.html", token=token, person=session.get_one(Person, link.person_id))
 
 
@@ -58,7 +59,7 @@ def redeem(token: str) -> ResponseReturnValue:
     """
     person = lifecycle.redeem(token, utc_now())
     if person is None:
-        return dead_link(token)
+        return unknown_link(token)
     people.sign_in(person)
     return flask.redirect(url_for("lobby.index"), 303)
 
@@ -119,7 +120,7 @@ def save() -> ResponseReturnValue:
         match do:
             case "save":
                 _save(me.id, form.get("name", ""), form.get("time_zone", ""))
-            case "mute" | "unmute" if game_id.isalnum():
+            case "mute" | "unmute" if GAME_ID.fullmatch(game_id):
                 lifecycle.mute(game_id, me.id, do == "mute", now)
             case "mute-all" | "unmute-all":
                 lifecycle.mute_all(me.id, do == "mute-all", now)
@@ -155,7 +156,7 @@ def unsubscribe(token: str) -> ResponseReturnValue:
     with reading() as session:
         link = people.find(session, "stop", token, now)
     if link is None or link.game_id is None:
-        return dead_link(token)
+        return unknown_link(token)
     match flask.request.form.get("do", "game"):
         case "game" | "undo-game" as do:
             lifecycle.mute(link.game_id, link.person_id, do == "game", now)
@@ -170,7 +171,7 @@ def _stop_page(token: str) -> ResponseReturnValue:
     with reading() as session:
         link = people.find(session, "stop", token, utc_now())
         if link is None:
-            return dead_link(token)
+            return unknown_link(token)
         seat = session.scalar(
             select(Seat).where(Seat.game_id == link.game_id, Seat.person_id == link.person_id)
         )

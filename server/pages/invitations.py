@@ -18,7 +18,8 @@ from server.db import reading, utc_now
 from server.lifecycle import wishes
 from server.lifecycle.wishes import BadWish
 from server.pages import csrf, limiter
-from server.pages.lobby import dead_link
+from server.pages.history import GAME_ID
+from server.pages.turn import unknown_link
 from server.schema import Game, Link, Mail, Person
 from server.table import Refused
 
@@ -35,7 +36,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
     with reading() as session:
         found = lifecycle.invitation(session, token, utc_now())
         if found is None:
-            return dead_link(token)
+            return unknown_link(token)
         form = flask.request.form
         page = render_template(
             "pages/invitation.html",
@@ -67,7 +68,7 @@ def answer(token: str) -> ResponseReturnValue:
             case _:
                 flask.abort(400)
     except lifecycle.NoSuchLink:
-        return dead_link(token)
+        return unknown_link(token)
     except Refused as refusal:
         return _invitation_page(token, refusal)
     return flask.redirect(_begun(token, game_id, now) or url_for(".invitation", token=token), 303)
@@ -80,7 +81,7 @@ def _begun(token: str, game_id: str, now: datetime) -> str | None:
         return _seat_address(session, link.person_id, game_id) if link else None
 
 
-def _seat_address(session: Session, person_id: int, game_id: str) -> str | None:
+def _seat_address(session: Session, person_id: int | None, game_id: str) -> str | None:
     game = session.get_one(Game, game_id)
     if game.status != "running":
         return None
@@ -99,7 +100,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         game = lifecycle.organised(session, token, utc_now())
         if game is None:
-            return dead_link(token)
+            return unknown_link(token)
         seats = positions.seats_of(session, game.id)
         rules = rules_of(game.slug, game.rules)
         page = render_template(
@@ -155,15 +156,13 @@ def act(token: str) -> ResponseReturnValue:
     try:
         ACTS[form["do"]](token, int(number), now)
     except lifecycle.NoSuchLink:
-        return dead_link(token)
+        return unknown_link(token)
     except Refused as refusal:
         return _organiser_page(token, refusal)
     with reading() as session:
         game = lifecycle.organised(session, token, now)
-        begun = (
-            form["do"] in {"confirm", "fill", "start"} and game is not None and game.organiser_id is not None
-        )
-        seat = _seat_address(session, game.organiser_id, game.id) if begun else None
+        starts = form["do"] in {"confirm", "fill", "start"}
+        seat = _seat_address(session, game.organiser_id, game.id) if game and starts else None
     return flask.redirect(seat or url_for(".organise", token=token), 303)
 
 
@@ -193,7 +192,7 @@ def join(game_id: str) -> ResponseReturnValue:
 
 def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
-        game = session.get(Game, game_id) if game_id.isalnum() else None
+        game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
         if game is None or not game.listed or game.status == "asked":
             flask.abort(404)
         seats = positions.seats_of(session, game.id)

@@ -203,11 +203,6 @@ def fresh_link() -> ResponseReturnValue:
     return render_template("pages/fresh.html")
 
 
-def dead_link(token: str) -> ResponseReturnValue:
-    """The page for a link that opens nothing, with the button that mails its owner a fresh one."""
-    return render_template("pages/dead.html", token=token), 404
-
-
 # These two work without cookies: no cookie vouches for what they do.
 for view in (new, fresh_link):
     csrf.exempt(view)

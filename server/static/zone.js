@@ -1,0 +1,6 @@
+// A new game's time zone: what the browser says, while nobody has chosen one.
+(() => {
+  const field = document.getElementById("time_zone");
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (field && zone && field.value === "UTC") field.value = zone;
+})();
