@@ -7,9 +7,10 @@ import hmac
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from email.headerregistry import Address
+from email.header import Header
+from email.headerregistry import Address, AddressHeader
 from email.message import EmailMessage
-from email.policy import SMTP, EmailPolicy
+from email.policy import EmailPolicy
 from email.utils import format_datetime, parseaddr
 from functools import cache
 from typing import Any
@@ -27,24 +28,31 @@ from server.mail.told import Doors
 
 WIDE = 998
 """The longest line of a header that mail servers pass on."""
-PLAIN_WORDS = frozenset({"subject", "to", "from"})
 
 
 class _Policy(EmailPolicy):
-    """Long ids and addresses stay on one line, or they would be encoded; words that people wrote are folded."""
+    """Headers stay on one line, or ids and links would be encoded; letters beyond ASCII are encoded word by word.
+
+    The library's own folding loses blanks between encoded words, and unfolded its words are longer than readers take.
+    """
 
     def fold(self, name: str, value: Any) -> str:
-        return str(_folds(name).fold(name, value))
+        return str(super().fold(name, value)) if str(value).isascii() else _encoded(name, value)
 
     def fold_binary(self, name: str, value: Any) -> bytes:
-        return bytes(_folds(name).fold_binary(name, value))
+        return self.fold(name, value).encode("ascii", "surrogateescape")
 
 
 POLICY = _Policy(linesep="\r\n", max_line_length=WIDE)
 
 
-def _folds(name: str) -> EmailPolicy[EmailMessage]:
-    return SMTP if name.lower() in PLAIN_WORDS else SMTP.clone(max_line_length=WIDE)
+def _encoded(name: str, value: Any) -> str:
+    if isinstance(value, AddressHeader):
+        address = value.addresses[0]
+        shown = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
+        return f"{name}: {shown}\r\n <{address.addr_spec}>\r\n"
+    words = Header(str(value), "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
+    return f"{name}: {words}\r\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Kept:
 
     def _part(self, kind: str) -> str:
         part = self.message.get_body((kind,))
-        return str(part.get_content()) if part is not None else ""
+        return str(part.get_content()).replace("\r\n", "\n") if part is not None else ""
 
 
 class Inbox:

@@ -27,7 +27,7 @@ def install(app: Flask, inbox: Inbox) -> None:
         app.register_blueprint(blueprint)
 
 
-@blueprint.get("/")
+@blueprint.get("")
 def mails() -> str:
     """All mails, the newest first."""
     return render_template("pages/inbox.html", mails=_inbox().mails(), mail=None)

@@ -1,0 +1,168 @@
+"""The outbox: the same news once, one mailer at a time, waits that grow, marks that say whether they took."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime, timedelta
+
+import pytest
+from flask import Flask
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from server import db, outbox, people
+from server.schema import Mail
+from tests.conftest import NOW
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def person(app: Flask) -> int:
+    with db.transaction() as session:
+        return people.person_at(session, "ann@example.org", "Ann", NOW).id
+
+
+def queue(person: int, *keys: str, at: datetime = NOW, delay: float = 0) -> None:
+    with db.transaction() as session:
+        for key in keys:
+            outbox.enqueue(session, key=key, kind="signin", person_id=person, now=at, delay=delay)
+
+
+def all_mails() -> list[Mail]:
+    with db.reading() as session:
+        return list(session.scalars(select(Mail).order_by(Mail.id)))
+
+
+def test_the_same_news_is_queued_once(person: int) -> None:
+    queue(person, "turn:g1:0:5")
+    queue(person, "turn:g1:0:5", "turn:g1:0:9")
+    assert [mail.key for mail in all_mails()] == ["turn:g1:0:5", "turn:g1:0:9"]
+
+
+def test_it_is_queued_once_even_after_it_was_sent(person: int) -> None:
+    queue(person, "turn:g1:0:5")
+    (mail,) = outbox.lease(NOW, 5)
+    with db.transaction() as session:
+        assert outbox.mark_sent(session, mail, NOW)
+    queue(person, "turn:g1:0:5")
+    assert outbox.lease(NOW + MINUTE, 5) == []
+
+
+def test_nothing_is_queued_by_a_transaction_that_fails(person: int) -> None:
+    def fail() -> None:
+        with db.transaction() as session:
+            outbox.enqueue(session, key="k", kind="signin", person_id=person, now=NOW)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert all_mails() == []
+
+
+def test_details_come_back_as_they_went_in(person: int) -> None:
+    with db.transaction() as session:
+        outbox.enqueue(
+            session, key="k", kind="refused", person_id=person, now=NOW, details={"name": "Änne", "n": 3}
+        )
+    assert outbox.details(all_mails()[0]) == {"name": "Änne", "n": 3}
+
+
+def test_a_delay_is_waited_for(person: int) -> None:
+    queue(person, "late", delay=120)
+    assert outbox.lease(NOW + 2 * MINUTE - timedelta(seconds=1), 5) == []
+    assert len(outbox.lease(NOW + 2 * MINUTE, 5)) == 1
+
+
+def test_the_longest_waiting_come_first_and_no_more_than_asked_for(person: int) -> None:
+    queue(person, "c", at=NOW + 3 * MINUTE)
+    queue(person, "a", "b", at=NOW)
+    leased = outbox.lease(NOW + 5 * MINUTE, 2)
+    assert [mail.key for mail in leased] == ["a", "b"]
+
+
+def test_a_leased_mail_is_nobody_elses_until_the_lease_ends(person: int) -> None:
+    queue(person, "a")
+    assert len(outbox.lease(NOW, 5)) == 1
+    assert outbox.lease(NOW + outbox.LEASE - timedelta(seconds=1), 5) == []
+    assert len(outbox.lease(NOW + outbox.LEASE, 5)) == 1
+
+
+def test_a_released_mail_is_due_as_before(person: int) -> None:
+    queue(person, "a")
+    outbox.release(outbox.lease(NOW, 5))
+    (again,) = outbox.lease(NOW, 5)
+    assert again.attempts == 0
+
+
+def test_a_mailer_whose_lease_ran_out_cannot_put_off_or_drop_but_says_truly_that_it_sent(person: int) -> None:
+    queue(person, "a")
+    (slow,) = outbox.lease(NOW, 1)
+    later = NOW + outbox.LEASE
+    (quick,) = outbox.lease(later, 1)
+    with db.transaction() as session:
+        assert not outbox.put_off(session, slow, later, "451", 0.5)
+        assert not outbox.mark_dropped(session, slow, later, "old")
+        assert not outbox.mark_failed(session, slow, later, "550")
+        assert outbox.mark_sent(session, slow, later)
+        assert not outbox.mark_sent(session, quick, later)
+    assert all_mails()[0].status == "sent"
+
+
+@pytest.mark.parametrize("mark", [outbox.mark_dropped, outbox.mark_failed])
+def test_a_mail_that_is_done_with_is_not_leased_again(person: int, mark) -> None:
+    queue(person, "a")
+    (mail,) = outbox.lease(NOW, 1)
+    with db.transaction() as session:
+        assert mark(session, mail, NOW, "why")
+    assert outbox.lease(NOW + timedelta(days=9), 1) == []
+    assert all_mails()[0].error == "why"
+
+
+def test_a_mail_put_off_comes_back_after_its_wait_with_one_try_more(person: int) -> None:
+    queue(person, "a")
+    (mail,) = outbox.lease(NOW, 1)
+    with db.transaction() as session:
+        assert outbox.put_off(session, mail, NOW, "451 busy", 0.5)
+    wait = timedelta(seconds=outbox.backoff(0, 0.5))
+    assert outbox.lease(NOW + wait - timedelta(milliseconds=1), 1) == []
+    (again,) = outbox.lease(NOW + wait, 1)
+    assert (again.attempts, again.error) == (1, "451 busy")
+
+
+@given(st.integers(0, 10_000), st.floats(0, 1))
+def test_waits_grow_and_are_never_longer_than_the_longest(attempts: int, draw: float) -> None:
+    wait = outbox.backoff(attempts, draw)
+    assert 0.7 * outbox.FIRST_WAIT < wait <= outbox.LONGEST_WAIT
+    assert outbox.backoff(attempts + 1, draw) >= wait
+
+
+def test_two_mailers_share_the_work_and_never_a_mail(app: Flask, person: int) -> None:
+    queue(person, *(f"k{n}" for n in range(40)))
+    taken: list[int] = []
+
+    def mailer() -> None:
+        with app.app_context():
+            while batch := outbox.lease(NOW, 3):
+                taken.extend(mail.id for mail in batch)
+
+    threads = [threading.Thread(target=mailer) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with app.app_context():
+        assert sorted(taken + [mail.id for mail in outbox.lease(NOW, 99)]) == [
+            mail.id for mail in all_mails()
+        ]
+
+
+def test_no_mail_waits_for_a_moment_of_a_clock_that_was_wrong(person: int) -> None:
+    wrong = NOW + timedelta(days=3)
+    queue(person, "leased", at=wrong)
+    assert len(outbox.lease(wrong, 1)) == 1
+    queue(person, "waiting", at=wrong)
+    with db.transaction() as session:
+        outbox.mend(session, NOW)
+    assert {mail.key for mail in outbox.lease(NOW, 5)} == {"leased", "waiting"}
