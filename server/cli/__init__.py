@@ -1,0 +1,58 @@
+"""The command `byzanz` (formats.md §5): what it takes, and how it ends: 0 only on success, else one line on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from server.cli import files, servers, tables
+from server.cli.words import Mistake, Words, as_line
+
+STOPPED = 130
+"""The status after Ctrl-C."""
+UNHEARD = 141
+"""The status when whoever read our output went away."""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        words: what was typed after `byzanz`; those of this process when None.
+
+    Returns:
+        The status for the shell.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter shows its number
+    try:
+        asked = parser().parse_args(words)
+        status = asked.run(asked) or 0
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush fails no more
+        return UNHEARD
+    except KeyboardInterrupt:
+        return STOPPED
+    except Exception as error:
+        line = as_line(error)
+        if line is None:
+            raise
+        print(f"byzanz: {line}", file=sys.stderr)
+        return error.status if isinstance(error, Mistake) else 1
+    return int(status)
+
+
+def parser() -> Words:
+    """What the command takes."""
+    made = Words(
+        prog="byzanz", description="A server on which three card games about Byzantium are played by mail."
+    )
+    commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    servers.add(commands)
+    tables.add(commands)
+    files.add(commands)
+    servers.add_checks(commands)
+    return made

@@ -1,0 +1,83 @@
+"""Commands that run a server or its parts, and those that look after one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from byzanz.games import latest
+from server.cli.words import Asked, count, port
+
+
+def add(commands: Any) -> None:
+    """Add the commands that run something."""
+    demo = commands.add_parser(
+        "demo", help="a whole server to try out, on this machine alone, with an inbox and a game against bots"
+    )
+    demo.add_argument("--port", type=port, metavar="N", help="8000 if absent, or the next one that is free")
+    demo.add_argument("--players", type=count, default=4, metavar="N", help="you among them; 4 if absent")
+    demo.add_argument("--game", default=latest()[0].slug, metavar="G")
+    demo.set_defaults(run=_demo)
+
+    serve = commands.add_parser(
+        "serve", help="web, scheduler and mailer in one process, on a database brought up to date"
+    )
+    web = commands.add_parser("web", help="the pages alone, in several processes")
+    for each in (serve, web):
+        each.add_argument("--host", default="127.0.0.1", metavar="H", help="127.0.0.1 if absent")
+        each.add_argument("--port", type=port, default=8000, metavar="N", help="8000 if absent")
+    web.add_argument("--workers", type=count, default=2, metavar="N", help="processes; 2 if absent")
+    serve.set_defaults(run=_serve)
+    web.set_defaults(run=_web)
+    commands.add_parser("scheduler", help="turns, reminders, bots and mail alone").set_defaults(
+        run=_scheduler
+    )
+
+
+def add_checks(commands: Any) -> None:
+    """Add the commands that look at something."""
+    doctor = commands.add_parser("doctor", help="what is wrong with this server, and what to do")
+    doctor.add_argument(
+        "--all", action="store_true", dest="every", help="check the hashes of all games, not of some"
+    )
+    doctor.set_defaults(run=_doctor)
+    bench = commands.add_parser("bench", help="the benchmarks")
+    bench.add_argument("name", nargs="?", metavar="NAME", help="moves, submit, page or tick; all if absent")
+    bench.add_argument("--json", action="store_true", dest="as_json", help="one JSON object")
+    bench.set_defaults(run=_bench)
+
+
+def _demo(asked: Asked) -> None:
+    from server import demo
+
+    demo.run(asked.port, asked.players, asked.game)
+
+
+def _serve(asked: Asked) -> None:
+    from server import config, create_app, serving
+
+    serving.serve(create_app(config.load("mailing")), asked.host, asked.port)
+
+
+def _web(asked: Asked) -> None:
+    from server import config, create_app, serving
+
+    settings = config.load("mailing")
+    serving.web(lambda: create_app(settings), asked.host, asked.port, asked.workers)
+
+
+def _scheduler(_asked: Asked) -> None:
+    from server import config, create_app, serving
+
+    serving.scheduler(create_app(config.load("mailing")))
+
+
+def _doctor(asked: Asked) -> int:
+    from server import doctor
+
+    return doctor.run(every=asked.every)
+
+
+def _bench(asked: Asked) -> None:
+    from server import bench
+
+    bench.run(asked.name, as_json=asked.as_json)

@@ -1,0 +1,124 @@
+"""Commands about tables and people: make a game, say who moderates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from byzanz.bots import BOTS
+from byzanz.games import latest
+from server.cli.words import Asked, Mistake
+
+if TYPE_CHECKING:
+    from server.schema import Person
+
+UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
+
+
+def add(commands: Any) -> None:
+    """Add these commands to `byzanz`."""
+    games = ", ".join(rules.slug for rules in latest())
+    new = commands.add_parser("new", help="create a game and invite by mail; prints its id")
+    new.add_argument("game", metavar="GAME", help=f"one of: {games}")
+    new.add_argument(
+        "--player",
+        action="append",
+        default=[],
+        metavar="'Ann <ann@example.org>'",
+        help="once for each; the first organises",
+    )
+    new.add_argument(
+        "--bot", action="append", default=[], metavar="NAME", help=f"one each: {', '.join(sorted(BOTS))}"
+    )
+    new.add_argument(
+        "--allow", default="24h", metavar="TIME", help="for a decision, as 90m, 24h or 3d; 24h if absent"
+    )
+    new.add_argument("--name", help="what the game is called; a random name if absent")
+    new.add_argument("--start", action="store_true", help="seat everyone without asking, and begin")
+    new.set_defaults(run=_new)
+
+    moderator = commands.add_parser("moderator", help="who may moderate")
+    acts = moderator.add_subparsers(title="acts", metavar="ACT", required=True)
+    add_one = acts.add_parser("add", help="let somebody moderate")
+    remove = acts.add_parser("remove", help="let somebody moderate no longer")
+    for act in (add_one, remove):
+        act.add_argument("email", metavar="EMAIL")
+    add_one.set_defaults(run=_add_moderator)
+    remove.set_defaults(run=_remove_moderator)
+    acts.add_parser("list", help="tell who moderates").set_defaults(run=_list_moderators)
+
+
+@contextmanager
+def _house() -> Iterator[None]:
+    """The application on a database that is up to date."""
+    from server import create_app, revisions
+
+    with create_app().app_context():
+        revisions.bring_up_to_date()
+        yield
+
+
+def _new(asked: Asked) -> None:
+    from server import db, lifecycle
+    from server.lifecycle import wishes
+
+    with _house():
+        game_id = lifecycle.quick(
+            slug=asked.game,
+            players=[wishes.read_guest(text) for text in asked.player],
+            bots=asked.bot,
+            allowance=_seconds(asked.allow),
+            name=asked.name,
+            start=asked.start,
+            now=db.utc_now(),
+        )
+    print(game_id)
+
+
+def _seconds(text: str) -> int:
+    found = re.fullmatch(r"([0-9]{1,6})([mhd])", text)
+    if not found:
+        raise Mistake(f"--allow: {text[:40]!r} should be a time like 90m, 24h or 3d", status=2)
+    return int(found[1]) * round(UNITS[found[2]].total_seconds())
+
+
+def _add_moderator(asked: Asked) -> None:
+    from server import db, people
+    from server.lifecycle import wishes
+
+    with _house():
+        address = wishes.clean_address(asked.email)
+        with db.transaction() as session:
+            person = people.person_at(session, address, wishes.name_from(address), db.utc_now())
+            person.moderator = True
+    print(f"{address} is a moderator; signing in works by mail, at the front page.")
+
+
+def _remove_moderator(asked: Asked) -> None:
+    from server import db
+
+    with _house(), db.transaction() as session:
+        found = [person for person in _moderators(session) if person.email == asked.email.strip().lower()]
+        if not found:
+            raise Mistake(f"{asked.email} is no moderator")
+        found[0].moderator = False
+    print(f"{found[0].email} is no moderator any longer.")
+
+
+def _list_moderators(_asked: Asked) -> None:
+    from server import db
+
+    with _house(), db.reading() as session:
+        for person in _moderators(session):
+            print(person.email)
+
+
+def _moderators(session: Any) -> list[Person]:
+    from sqlalchemy import select
+
+    from server.schema import Person
+
+    return list(session.scalars(select(Person).where(Person.moderator).order_by(Person.email)))
