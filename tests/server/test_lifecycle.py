@@ -1,0 +1,691 @@
+"""A game from its first wish to its first shuffle: who may do what, what is mailed, what is refused."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from byzanz import chance
+from server import acts, db, lifecycle, log, outbox, people, play
+from server.lifecycle import BadWish, Closed, Guest, NoSuchLink, TooMany, making
+from server.schema import Entry, Game, Link, Mail, Person, Seat, Turn
+from server.table import Refused
+
+ALICE = Guest("Alice", "alice@example.org")
+BOB = Guest("Bob", "bob@example.org")
+CHARLIE = Guest("Charlie", "charlie@example.org")
+DAPHNE = Guest("Daphne", "daphne@example.org")
+
+pytestmark = pytest.mark.usefixtures("app")
+
+
+def wish(**more: Any) -> making.Wish:
+    values: dict[str, Any] = {
+        "organiser": ALICE,
+        "slug": "byzanz",
+        "name": "The Golden Horn",
+        "allowance": 86400,
+        "players": (BOB, CHARLIE),
+    }
+    return making.Wish(**(values | more))
+
+
+def token(purpose: people.Purpose, guest: Guest, game_id: str, now: datetime) -> str:
+    """The token that a mail of this purpose would carry."""
+    with db.transaction() as session:
+        person = people.person_at(session, guest.address, guest.name, now)
+        return people.token(people.link_for(session, purpose, person.id, game_id, now))
+
+
+def mails(kind: str, guest: Guest | None = None) -> list[Mail]:
+    with db.reading() as session:
+        query = select(Mail).where(Mail.kind == kind).order_by(Mail.id)
+        if guest:
+            query = query.join(Person, Person.id == Mail.person_id).where(Person.email == guest.address)
+        return list(session.scalars(query))
+
+
+def game_of(game_id: str) -> Game:
+    with db.reading() as session:
+        return session.get_one(Game, game_id)
+
+
+def seats_of(game_id: str) -> list[Seat]:
+    with db.reading() as session:
+        return list(session.scalars(select(Seat).where(Seat.game_id == game_id).order_by(Seat.seat)))
+
+
+def everything() -> list[Any]:
+    """All that a refusal may not change."""
+    with db.reading() as session:
+        rows = [session.execute(select(table.__table__)).all() for table in (Game, Seat, Person, Mail, Entry)]
+    return [sorted(map(repr, found)) for found in rows]
+
+
+def invited(now: datetime, **more: Any) -> tuple[str, str]:
+    """A confirmed game: its id and its organiser's token."""
+    game_id = lifecycle.create(wish(**more), now)
+    host = token("organise", ALICE, game_id, now)
+    lifecycle.confirm(host, now, "alice cuts")
+    return game_id, host
+
+
+# ---- asked for and confirmed ----
+
+
+def test_it_mails_nobody_but_the_organiser_before_he_has_confirmed(now: datetime) -> None:
+    game_id = lifecycle.create(wish(), now)
+    assert game_of(game_id).status == "asked"
+    with db.reading() as session:
+        assert [mail.kind for mail in session.scalars(select(Mail))] == ["confirm"]
+    assert [mail.game_id for mail in mails("confirm", ALICE)] == [game_id]
+
+
+def test_it_commits_to_a_seed_when_the_game_is_made(now: datetime) -> None:
+    first, second = game_of(lifecycle.create(wish(), now)), game_of(lifecycle.create(wish(), now))
+    assert first.commitment == chance.commitment(first.id, bytes.fromhex(first.seed))
+    assert len(bytes.fromhex(first.seed)) == 32
+    assert first.seed != second.seed
+    assert first.id != second.id
+    assert len(first.id) == 12
+    assert set(first.id) <= set("abcdefghijklmnopqrstuvwxyz234567")
+
+
+def test_it_invites_and_seats_the_organiser_when_he_confirms(now: datetime) -> None:
+    game_id, _host = invited(now)
+    alice, bob, charlie = seats_of(game_id)
+    assert (alice.status, alice.cut, alice.uncut) == ("seated", "alice cuts", False)
+    assert (bob.status, charlie.status) == ("invited", "invited")
+    assert bob.invited_at == now
+    assert len(mails("invite", BOB)) == len(mails("invite", CHARLIE)) == 1
+    assert not mails("invite", ALICE)
+    assert game_of(game_id).status == "inviting"
+
+
+def test_a_second_press_of_the_button_changes_nothing(now: datetime) -> None:
+    _game_id, host = invited(now)
+    before = everything()
+    lifecycle.confirm(host, now + timedelta(minutes=1), "another cut")
+    assert everything() == before
+
+
+def test_an_organiser_who_does_not_play_has_no_seat(now: datetime) -> None:
+    game_id, _host = invited(now, plays=False, players=(BOB, CHARLIE, DAPHNE))
+    assert [seat.name for seat in seats_of(game_id)] == ["Bob", "Charlie", "Daphne"]
+    assert [seat.status for seat in seats_of(game_id)] == ["invited"] * 3
+
+
+def test_a_game_against_bots_begins_with_the_confirmation(now: datetime) -> None:
+    game_id, _host = invited(now, players=(), bots=("greedy", "greedy", "random"))
+    assert game_of(game_id).status == "running"
+    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Greedy bot", "Greedy bot 2", "Random bot"]
+    assert [seat.cut for seat in seats_of(game_id)] == ["alice cuts", "greedy", "greedy", "random"]
+    assert [mail.seat for mail in mails("turn", ALICE)] == [0]
+
+
+def test_equal_names_at_a_table_are_numbered(now: datetime) -> None:
+    others = (Guest("ALICE", "a2@example.org"), Guest("Alice", "a3@example.org"))
+    game_id = lifecycle.create(wish(players=others), now)
+    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "ALICE 2", "Alice 3"]
+
+
+def test_a_known_address_does_not_tell_the_name_on_file(now: datetime) -> None:
+    with db.transaction() as session:
+        people.person_at(session, BOB.address, "Robert the Known", now)
+    game_id = lifecycle.create(wish(players=(Guest("Bob", "BOB@example.org"), CHARLIE)), now)
+    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Charlie"]
+
+
+# ---- what cannot be had ----
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"slug": "chess"}, "game"),
+        ({"name": ""}, "title"),
+        ({"name": "x" * 41}, "title"),
+        ({"organiser": Guest("", "alice@example.org")}, "name"),
+        ({"organiser": Guest("Alice", "alice")}, "address"),
+        ({"organiser": Guest("Alice", "a@b.org\r\nBcc: c@d.org")}, "address"),
+        ({"players": (Guest("Bob http://evil.example", "bob@example.org"), CHARLIE)}, "players"),
+        ({"players": (BOB, Guest("B2", "BOB@example.org "))}, "players"),
+        ({"players": (BOB, Guest("A2", "Alice@Example.Org"))}, "players"),
+        ({"players": (BOB,)}, "players"),
+        ({"players": (BOB, CHARLIE), "bots": ("greedy",) * 4}, "players"),
+        ({"bots": ("clever",)}, "bots"),
+        ({"allowance": 599}, "allowance"),
+        ({"allowance": 30 * 86400 + 1}, "allowance"),
+        ({"time_zone": "Mars/Olympus"}, "time_zone"),
+        ({"time_zone": "../../etc/passwd"}, "time_zone"),
+        ({"free": 1}, "free"),
+    ],
+)
+def test_it_refuses_what_cannot_be_had_and_names_the_field(
+    changes: dict[str, Any], field: str, now: datetime
+) -> None:
+    before = everything()
+    with pytest.raises(BadWish) as refused:
+        lifecycle.create(wish(**changes), now)
+    assert refused.value.field == field
+    assert str(refused.value).endswith(".")
+    assert everything() == before
+
+
+def test_one_address_asks_for_five_games_a_day(now: datetime) -> None:
+    for _ in range(5):
+        lifecycle.create(wish(), now)
+    before = everything()
+    with pytest.raises(TooMany):
+        lifecycle.create(wish(), now + timedelta(hours=23))
+    assert everything() == before
+    lifecycle.create(wish(), now + timedelta(hours=25))
+
+
+def test_an_organiser_sends_twenty_invitations_a_day(now: datetime) -> None:
+    def friends(n: int) -> tuple[Guest, ...]:
+        return tuple(Guest(f"Friend {n}", f"friend{n}.{i}@example.org") for i in range(5))
+
+    made = [lifecycle.create(wish(players=friends(n)), now) for n in range(5)]
+    for game_id in made[:4]:
+        lifecycle.confirm(token("organise", ALICE, game_id, now), now)
+    last = token("organise", ALICE, made[4], now)
+    before = everything()
+    with pytest.raises(TooMany) as refused:
+        lifecycle.confirm(last, now)
+    assert "0 are left" in str(refused.value)
+    assert everything() == before
+    lifecycle.confirm(last, now + timedelta(hours=25))
+    assert game_of(made[4]).status == "inviting"
+
+
+# ---- accepting and declining ----
+
+
+def test_the_game_begins_when_the_last_one_accepts(now: datetime) -> None:
+    game_id, _host = invited(now)
+    lifecycle.accept(token("invite", BOB, game_id, now), "Bobby", "b", now)
+    assert game_of(game_id).status == "inviting"
+    lifecycle.accept(token("invite", CHARLIE, game_id, now), "Charlie", "c", now)
+    assert game_of(game_id).status == "running"
+    assert game_of(game_id).started_at == now
+    with db.reading() as session:
+        dealt = log.entries(session, game_id)[0]
+    key = chance.key(game_id, bytes.fromhex(game_of(game_id).seed), ["alice cuts", "b", "c"])
+    before = tuple(sorted(dealt.move.split(" ")[2:], key=_canonical))
+    assert " ".join(chance.shuffled(key, "deal", before)) == dealt.move.removeprefix("shuffle deal ")
+    answers = [outbox.details(mail) for mail in mails("answered", ALICE)]
+    assert answers == [
+        {"name": "Bobby", "answer": "accepted", "begun": False},
+        {"name": "Charlie", "answer": "accepted", "begun": True},
+    ]
+    assert len(mails("turn", ALICE)) == 1
+
+
+def _canonical(card: str) -> tuple[bool, str]:
+    return card == "merchant", card
+
+
+def test_everybody_has_a_link_to_his_seat_when_the_game_begins(now: datetime) -> None:
+    game_id, _host = invited(now, players=(), bots=("greedy", "greedy"))
+    with db.reading() as session:
+        place = people.seat_of(session, token("seat", ALICE, game_id, now), now)
+    assert place is not None
+    assert place.seat.seat == 0
+
+
+def test_accepting_twice_changes_nothing(now: datetime) -> None:
+    game_id, _host = invited(now)
+    bob = token("invite", BOB, game_id, now)
+    lifecycle.accept(bob, "Bob", "first", now)
+    before = everything()
+    lifecycle.accept(bob, "Robert", "second", now)
+    assert everything() == before
+
+
+def test_who_leaves_before_the_start_takes_his_cut_along(now: datetime) -> None:
+    game_id, _host = invited(now)
+    bob = token("invite", BOB, game_id, now)
+    lifecycle.accept(bob, "Bob", "bob cuts", now)
+    lifecycle.decline(bob, now)
+    assert (seats_of(game_id)[1].status, seats_of(game_id)[1].cut) == ("declined", "")
+    assert [outbox.details(mail)["answer"] for mail in mails("answered", ALICE)] == ["accepted", "left"]
+    before = everything()
+    lifecycle.decline(bob, now)
+    assert everything() == before
+
+
+def test_who_declined_may_think_better_of_it(now: datetime) -> None:
+    game_id, _host = invited(now)
+    bob = token("invite", BOB, game_id, now)
+    lifecycle.decline(bob, now)
+    lifecycle.accept(bob, "Bob", "b", now + timedelta(seconds=1))
+    assert seats_of(game_id)[1].status == "seated"
+
+
+def test_nobody_takes_the_name_of_another(now: datetime) -> None:
+    game_id, _host = invited(now)
+    before = everything()
+    for name in ("Alice", "aLiCe", "Ａｌｉｃｅ"):
+        with pytest.raises(BadWish) as refused:
+            lifecycle.accept(token("invite", BOB, game_id, now), name, "", now)
+        assert refused.value.field == "name"
+    assert everything() == before
+
+
+def test_nobody_leaves_a_game_that_has_begun_this_way(now: datetime) -> None:
+    game_id, _host = invited(now, players=(BOB,), bots=("greedy",))
+    bob = token("invite", BOB, game_id, now)
+    lifecycle.accept(bob, "Bob", "", now)
+    before = everything()
+    with pytest.raises(Closed):
+        lifecycle.decline(bob, now)
+    assert everything() == before
+
+
+@pytest.mark.parametrize("text", ["", "x", "a" * 26, "A" * 26, "é" * 26, "a" * 25 + "\0"])
+def test_an_unknown_link_does_nothing(text: str, now: datetime) -> None:
+    invited(now)
+    before = everything()
+    for press in (
+        lambda: lifecycle.accept(text, "Bob", "", now),
+        lambda: lifecycle.decline(text, now),
+        lambda: lifecycle.confirm(text, now),
+        lambda: lifecycle.start(text, now),
+        lambda: lifecycle.cancel(text, now),
+        lambda: lifecycle.drop(text, 1, now),
+        lambda: lifecycle.set_listed(text, True, now),
+    ):
+        with pytest.raises(NoSuchLink):
+            press()
+    lifecycle.mail_fresh_link(text, now)
+    assert lifecycle.redeem(text, now) is None
+    assert everything() == before
+
+
+def test_a_link_opens_only_what_it_is_for(now: datetime) -> None:
+    game_id, host = invited(now)
+    bob = token("invite", BOB, game_id, now)
+    with pytest.raises(NoSuchLink):
+        lifecycle.cancel(bob, now)
+    with pytest.raises(NoSuchLink):
+        lifecycle.accept(host, "Alice", "", now)
+
+
+# ---- the organiser ----
+
+
+def test_a_dropped_seat_is_free_and_its_person_is_told(now: datetime) -> None:
+    game_id, host = invited(now)
+    bob = token("invite", BOB, game_id, now)
+    lifecycle.accept(bob, "Bob", "bob cuts", now)
+    lifecycle.drop(host, 1, now)
+    seat = seats_of(game_id)[1]
+    assert (seat.status, seat.person_id, seat.name, seat.cut) == ("free", None, "", "")
+    assert [outbox.details(mail) for mail in mails("cancelled", BOB)] == [{"why": "withdrawn"}]
+    with pytest.raises(Closed):
+        lifecycle.accept(bob, "Bob", "", now)
+
+
+def test_a_seat_is_offered_to_somebody_else(now: datetime) -> None:
+    game_id, host = invited(now)
+    lifecycle.reinvite(host, 1, DAPHNE, now)
+    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Daphne", "Charlie"]
+    assert len(mails("invite", DAPHNE)) == 1
+    assert len(mails("cancelled", BOB)) == 1
+    lifecycle.accept(token("invite", DAPHNE, game_id, now), "Daphne", "d", now)
+    assert seats_of(game_id)[1].status == "seated"
+
+
+def test_the_same_person_is_invited_again_with_a_mail_of_its_own(now: datetime) -> None:
+    game_id, host = invited(now)
+    lifecycle.decline(token("invite", BOB, game_id, now), now)
+    lifecycle.reinvite(host, 1, BOB, now + timedelta(hours=1))
+    assert len(mails("invite", BOB)) == 2
+    assert seats_of(game_id)[1].status == "invited"
+    assert not mails("cancelled", BOB)
+
+
+def test_nobody_gets_two_seats(now: datetime) -> None:
+    _game_id, host = invited(now)
+    before = everything()
+    with pytest.raises(BadWish):
+        lifecycle.reinvite(host, 1, Guest("C", "CHARLIE@example.org"), now)
+    assert everything() == before
+
+
+def test_a_bot_fills_a_seat_and_the_game_begins(now: datetime) -> None:
+    game_id, host = invited(now)
+    lifecycle.accept(token("invite", CHARLIE, game_id, now), "Charlie", "", now)
+    assert lifecycle.fill(host, 1, "random", now)
+    assert game_of(game_id).status == "running"
+    assert [(seat.name, seat.bot, seat.cut) for seat in seats_of(game_id)][1] == (
+        "Random bot",
+        "random",
+        "random",
+    )
+    assert len(mails("cancelled", BOB)) == 1
+    with pytest.raises(Closed):
+        lifecycle.accept(token("invite", BOB, game_id, now), "Bob", "", now)
+
+
+def test_it_starts_with_those_seated_and_moves_them_up(now: datetime) -> None:
+    game_id, host = invited(now, players=(BOB, CHARLIE, DAPHNE), bots=("greedy",))
+    lifecycle.accept(token("invite", DAPHNE, game_id, now), "Daphne", "d", now)
+    lifecycle.decline(token("invite", BOB, game_id, now), now)
+    lifecycle.start(host, now)
+    assert [(seat.seat, seat.name) for seat in seats_of(game_id)] == [
+        (0, "Alice"),
+        (1, "Daphne"),
+        (2, "Greedy bot"),
+    ]
+    assert game_of(game_id).status == "running"
+    assert [outbox.details(mail) for mail in mails("cancelled", CHARLIE)] == [{"why": "started"}]
+    assert not mails("cancelled", BOB)
+    with db.reading() as session:
+        place = people.seat_of(session, token("seat", DAPHNE, game_id, now), now)
+    assert place is not None
+    assert place.seat.seat == 1
+    with pytest.raises(Closed):
+        lifecycle.accept(token("invite", CHARLIE, game_id, now), "Charlie", "", now)
+
+
+def test_too_few_cannot_start(now: datetime) -> None:
+    _game_id, host = invited(now)
+    before = everything()
+    with pytest.raises(BadWish):
+        lifecycle.start(host, now)
+    assert everything() == before
+
+
+def test_a_cancelled_game_tells_who_was_asked_and_stays_cancelled(now: datetime) -> None:
+    game_id, host = invited(now)
+    lifecycle.decline(token("invite", CHARLIE, game_id, now), now)
+    lifecycle.cancel(host, now)
+    assert game_of(game_id).status == "cancelled"
+    assert [outbox.details(mail) for mail in mails("cancelled")] == [{"why": "cancelled"}]
+    before = everything()
+    lifecycle.cancel(host, now)
+    for press in (
+        lambda: lifecycle.accept(token("invite", BOB, game_id, now), "Bob", "", now),
+        lambda: lifecycle.confirm(host, now),
+        lambda: lifecycle.start(host, now),
+        lambda: lifecycle.fill(host, 1, "greedy", now),
+    ):
+        with pytest.raises(Closed):
+            press()
+    assert everything() == before
+
+
+def test_a_game_never_confirmed_is_cancelled_without_a_word(now: datetime) -> None:
+    game_id = lifecycle.create(wish(), now)
+    lifecycle.cancel(token("organise", ALICE, game_id, now), now)
+    assert game_of(game_id).status == "cancelled"
+    assert not mails("cancelled")
+
+
+def test_nothing_of_it_is_possible_once_the_game_runs(now: datetime) -> None:
+    _game_id, host = invited(now, players=(), bots=("greedy", "greedy"))
+    before = everything()
+    for press in (
+        lambda: lifecycle.drop(host, 1, now),
+        lambda: lifecycle.fill(host, 1, "random", now),
+        lambda: lifecycle.remind(host, 1, now),
+        lambda: lifecycle.reinvite(host, 1, BOB, now),
+        lambda: lifecycle.start(host, now),
+        lambda: lifecycle.cancel(host, now),
+    ):
+        with pytest.raises(Closed):
+            press()
+    assert everything() == before
+
+
+def test_a_seat_that_is_not_there_is_refused(now: datetime) -> None:
+    _game_id, host = invited(now)
+    for press in (
+        lambda: lifecycle.drop(host, 7, now),
+        lambda: lifecycle.fill(host, 7, "random", now),
+        lambda: lifecycle.remind(host, 7, now),
+    ):
+        with pytest.raises(Refused):
+            press()
+
+
+# ---- reminders ----
+
+
+def test_an_invitation_is_reminded_of_once_after_two_days(now: datetime) -> None:
+    game_id, _host = invited(now)
+    lifecycle.accept(token("invite", CHARLIE, game_id, now), "Charlie", "", now)
+    assert lifecycle.due_nudges(now + timedelta(hours=47)) == 0
+    assert lifecycle.due_nudges(now + timedelta(hours=48)) == 1
+    assert lifecycle.due_nudges(now + timedelta(hours=49)) == 0
+    assert lifecycle.due_nudges(now + timedelta(days=30)) == 0
+    assert len(mails("nudge", BOB)) == 1
+    assert not mails("nudge", CHARLIE)
+    assert {"name": "Bob", "answer": "silent", "begun": False} in [
+        outbox.details(mail) for mail in mails("answered", ALICE)
+    ]
+
+
+def test_nobody_is_reminded_of_what_is_settled(now: datetime) -> None:
+    game_id, host = invited(now)
+    lifecycle.decline(token("invite", BOB, game_id, now), now)
+    lifecycle.drop(host, 2, now)
+    assert lifecycle.due_nudges(now + timedelta(days=3)) == 0
+    lifecycle.create(wish(organiser=DAPHNE), now)
+    assert lifecycle.due_nudges(now + timedelta(days=3)) == 0
+
+
+def test_the_organiser_reminds_a_day_after_the_last_mail(now: datetime) -> None:
+    _game_id, host = invited(now)
+    with pytest.raises(TooMany):
+        lifecycle.remind(host, 1, now + timedelta(hours=23))
+    lifecycle.remind(host, 1, now + timedelta(hours=25))
+    assert len(mails("nudge", BOB)) == 1
+    with pytest.raises(TooMany):
+        lifecycle.remind(host, 1, now + timedelta(hours=26))
+    assert lifecycle.due_nudges(now + timedelta(hours=48)) == 1  # Charlie alone: Bob was reminded by hand
+
+
+# ---- free seats ----
+
+
+def listed(now: datetime) -> str:
+    game_id, _host = invited(now, players=(BOB,), listed=True, free=2)
+    return game_id
+
+
+def person(guest: Guest, now: datetime) -> int:
+    with db.transaction() as session:
+        return people.person_at(session, guest.address, guest.name, now).id
+
+
+def test_a_stranger_takes_a_free_seat_of_a_listed_game(now: datetime) -> None:
+    game_id = listed(now)
+    assert lifecycle.take_free_seat(game_id, person(DAPHNE, now), "Daphne", "d", now) == 2
+    assert [outbox.details(mail)["answer"] for mail in mails("answered", ALICE)] == ["joined"]
+    with pytest.raises(Closed):
+        lifecycle.take_free_seat(game_id, person(DAPHNE, now), "Daphne again", "", now)
+    with pytest.raises(Closed):
+        lifecycle.take_free_seat(game_id, person(BOB, now), "Bob", "", now)
+    lifecycle.take_free_seat(game_id, person(CHARLIE, now), "Charlie", "", now)
+    with pytest.raises(Closed):
+        lifecycle.take_free_seat(game_id, person(Guest("E", "e@example.org"), now), "E", "", now)
+    lifecycle.accept(token("invite", BOB, game_id, now), "Bob", "", now)
+    assert game_of(game_id).status == "running"
+
+
+def test_a_game_not_listed_has_no_free_seat_for_strangers(now: datetime) -> None:
+    game_id, host = invited(now)
+    lifecycle.drop(host, 1, now)
+    before_person = person(DAPHNE, now)
+    with pytest.raises(Closed):
+        lifecycle.take_free_seat(game_id, before_person, "Daphne", "", now)
+    lifecycle.set_listed(host, True, now)
+    lifecycle.take_free_seat(game_id, before_person, "Daphne", "", now)
+
+
+# ---- from the command line ----
+
+
+def test_quick_invites_at_once(now: datetime) -> None:
+    game_id = lifecycle.quick(slug="byzanz", players=(ALICE, BOB), bots=("greedy",), now=now)
+    assert game_of(game_id).status == "inviting"
+    assert len(mails("invite", ALICE)) == len(mails("invite", BOB)) == 1
+    assert not mails("confirm")
+    lifecycle.accept(token("invite", ALICE, game_id, now), "Alice", "a", now)
+    lifecycle.accept(token("invite", BOB, game_id, now), "Bob", "b", now)
+    assert game_of(game_id).status == "running"
+
+
+def test_quick_with_start_seats_everybody_uncut(now: datetime) -> None:
+    game_id = lifecycle.quick(
+        slug="byzanz", players=(ALICE, BOB, CHARLIE), bots=("greedy",), start=True, now=now
+    )
+    assert game_of(game_id).status == "running"
+    assert [seat.uncut for seat in seats_of(game_id)] == [True, True, True, False]
+    assert len({seat.cut for seat in seats_of(game_id)}) == 4
+    assert len(mails("turn", ALICE)) == 1
+
+
+@pytest.mark.parametrize("players", [(), (ALICE,), (ALICE, ALICE, BOB)])
+def test_quick_refuses_what_cannot_be_played(players: tuple[Guest, ...], now: datetime) -> None:
+    with pytest.raises(BadWish):
+        lifecycle.quick(slug="byzanz", players=players, now=now)
+
+
+# ---- links asked for ----
+
+
+def test_sign_in_is_mailed_to_known_addresses_three_times_an_hour(now: datetime) -> None:
+    lifecycle.create(wish(), now)
+    lifecycle.mail_sign_in("nobody@example.org", now)
+    assert not mails("signin")
+    for minute in range(6):
+        lifecycle.mail_sign_in(" Alice@Example.org ", now + timedelta(minutes=minute))
+    assert len(mails("signin", ALICE)) == 3
+    lifecycle.mail_sign_in("alice@example.org", now + timedelta(minutes=62))
+    assert len(mails("signin", ALICE)) == 4
+    with pytest.raises(BadWish):
+        lifecycle.mail_sign_in("not an address", now)
+
+
+def signin_token(mail: Mail) -> str:
+    with db.reading() as session:
+        return people.token(session.get_one(Link, outbox.details(mail)["link"]))
+
+
+def test_a_sign_in_link_works_once_within_its_hour(now: datetime) -> None:
+    lifecycle.create(wish(), now)
+    lifecycle.mail_sign_in(ALICE.address, now)
+    lifecycle.mail_sign_in(ALICE.address, now + timedelta(seconds=1))
+    first, second = map(signin_token, mails("signin", ALICE))
+    assert lifecycle.redeem(second, now + timedelta(hours=1, seconds=1)) is None
+    found = lifecycle.redeem(first, now + timedelta(minutes=59))
+    assert found is not None
+    assert found.email == ALICE.address
+    assert lifecycle.redeem(first, now + timedelta(minutes=59)) is None
+
+
+def test_a_dead_link_is_replaced_at_the_address_on_file(now: datetime) -> None:
+    game_id, host = invited(now)
+    bob = token("invite", BOB, game_id, now)
+    person_id = person(BOB, now)
+    with db.transaction() as session:
+        people.revoke(session, person_id, game_id, now)
+    lifecycle.mail_fresh_link(bob, now)
+    lifecycle.mail_fresh_link(host, now + timedelta(seconds=1))
+    found = mails("fresh")
+    assert [(mail.person_id == person_id, outbox.details(mail)["purpose"]) for mail in found] == [
+        (True, "invite"),
+        (False, "organise"),
+    ]
+
+
+def test_a_fresh_link_is_mailed_three_times_an_hour(now: datetime) -> None:
+    _game_id, host = invited(now)
+    for minute in range(6):
+        lifecycle.mail_fresh_link(host, now + timedelta(minutes=minute))
+    assert len(mails("fresh", ALICE)) == 3
+
+
+def test_who_lost_his_seat_gets_no_fresh_link(now: datetime) -> None:
+    game_id, host = invited(now)
+    bob = token("invite", BOB, game_id, now)
+    lifecycle.drop(host, 1, now)
+    lifecycle.mail_fresh_link(bob, now)
+    assert not mails("fresh")
+
+
+def test_somebody_seated_gets_his_seat_for_any_dead_link(now: datetime) -> None:
+    game_id, _host = invited(now, players=(BOB,), bots=("greedy",))
+    bob = token("invite", BOB, game_id, now)
+    lifecycle.accept(bob, "Bob", "", now)
+    lifecycle.mail_fresh_link(bob, now)
+    assert [outbox.details(mail)["purpose"] for mail in mails("fresh", BOB)] == ["seat"]
+
+
+# ---- mails off ----
+
+
+def test_the_clock_of_an_open_turn_starts_when_its_mails_are_switched_off(now: datetime) -> None:
+    game_id, _host = invited(now, players=(), bots=("greedy", "greedy"))
+    alice = person(ALICE, now)
+    with db.reading() as session:
+        assert session.get_one(Turn, (game_id, 0)).started_at is None
+    later = now + timedelta(minutes=5)
+    lifecycle.mute(game_id, alice, True, later)
+    with db.reading() as session:
+        turn = session.get_one(Turn, (game_id, 0))
+        assert turn.started_at == later
+        assert turn.due_at == later + timedelta(days=1)
+    lifecycle.mute(game_id, alice, False, later)
+    assert not seats_of(game_id)[0].silent
+
+
+def test_all_mails_off_starts_every_clock_once(now: datetime) -> None:
+    first, _ = invited(now, players=(), bots=("greedy", "greedy"))
+    second, _ = invited(now, players=(), bots=("greedy", "greedy"))
+    alice = person(ALICE, now)
+    lifecycle.mute(first, alice, True, now)
+    lifecycle.mute_all(alice, True, now + timedelta(hours=1))
+    with db.reading() as session:
+        assert session.get_one(Turn, (first, 0)).started_at == now
+        assert session.get_one(Turn, (second, 0)).started_at == now + timedelta(hours=1)
+        assert session.get_one(Person, alice).silent
+    lifecycle.mute_all(alice, False, now)
+    with db.reading() as session:
+        assert not session.get_one(Person, alice).silent
+
+
+# ---- cuts and looks ----
+
+
+def test_a_long_cut_is_refused_with_its_field(now: datetime) -> None:
+    game_id, _host = invited(now)
+    for cut in ("x" * 65, "two\nlines"):
+        with pytest.raises(BadWish) as refused:
+            lifecycle.accept(token("invite", BOB, game_id, now), "Bob", cut, now)
+        assert refused.value.field == "cut"
+
+
+def test_who_has_looked_into_a_table_cannot_sit_there(app: Flask, now: datetime) -> None:
+    game_id, _host = invited(now, players=(), bots=("greedy", "greedy"))
+    moderator = person(DAPHNE, now)
+    play.moderate(game_id, "!look all", reason="a complaint", person_id=moderator, now=now)
+    with app.app_context(), db.reading() as session:
+        assert acts.has_looked(session, game_id, moderator)
+    with pytest.raises(Refused):
+        play.moderate(
+            game_id,
+            "!replace 0",
+            reason="a substitute",
+            person_id=moderator,
+            now=now,
+            newcomer=acts.Newcomer(DAPHNE.name, DAPHNE.address),
+        )

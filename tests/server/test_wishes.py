@@ -1,0 +1,122 @@
+"""What people type: names, addresses, lists of friends, cuts; what passes can stand in any page and mail header."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server import people
+from server.lifecycle import BadWish, Guest, wishes
+
+HARMLESS = st.text(st.characters(codec="utf-8"), max_size=60)
+
+
+@given(HARMLESS)
+def test_a_name_that_passes_can_stand_anywhere(text: str) -> None:
+    try:
+        name = wishes.clean_name(text)
+    except BadWish:
+        return
+    assert 1 <= len(name) <= 40
+    assert name == name.strip()
+    assert not any(unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Zl", "Zp"} for sign in name)
+    assert "://" not in name
+    assert "@" not in name
+    assert wishes.clean_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "   ", "a\nb", "a\r\nBcc: x", "a\tb", "x\0", "\u202eevil", "zero\u200bwidth", "line\u2028sep", "\u0301",
+        "http://x", "see www.evil", "evil.com", "evil。com", "evil．com", "go to evil.example/now", "//evil",
+        "10.0.0.1", "me@home", "x" * 41, "a\ud800",
+    ],
+)  # fmt: skip
+def test_these_are_no_names(text: str) -> None:
+    with pytest.raises(BadWish):
+        wishes.clean_name(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Ann", "J. R. R. Tolkien", "Zoë", "李雷", "O'Neill", "Ann & Bob", "<b>", "Dr. No", "Σ 7"]
+)
+def test_these_are_names(text: str) -> None:
+    assert wishes.clean_name(f"  {text} ") == text
+
+
+@given(HARMLESS)
+def test_an_address_that_passes_can_stand_in_a_header(text: str) -> None:
+    try:
+        address = wishes.clean_address(text)
+    except BadWish:
+        return
+    assert address.isascii()
+    assert address.isprintable()
+    assert " " not in address
+    assert address.count("@") == 1
+    assert len(address) <= 254
+    assert wishes.clean_address(address) == address == people.address(address)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "@", "ann", "ann@", "@example.org", "ann@example", "a b@example.org", "ann@exa mple.org",
+        "ann@@example.org", "ann@example.org\nx", "ann@example.org,bob@example.org", "<ann@example.org>",
+        ".ann@example.org", "a..b@example.org",
+        "ann@-a.org", "ann@10.0.0.1", f"{'a' * 65}@example.org", f"ann@{'a' * 64}.org", f"ann@{'a.' * 130}org",
+        "ann@\udcffexample.org", "ünn@example.org", '"a b"@example.org', "ann@[10.0.0.1]", "ann@example.org\0",
+    ],
+)  # fmt: skip
+def test_these_are_no_addresses(text: str) -> None:
+    with pytest.raises(BadWish):
+        wishes.clean_address(text)
+
+
+def test_a_domain_in_letters_becomes_ascii() -> None:
+    assert wishes.clean_address("Ann.Lee+byz@Bücher.Example") == "ann.lee+byz@xn--bcher-kva.example"
+
+
+def test_guests_are_read_from_lines() -> None:
+    text = 'Ann <ann@example.org>\n\n  "Bob, the" <bob@example.org>\ncharlie.brown+x@example.org\n'
+    text += "d@x.org, e@x.org; f@x.org\r\n"
+    assert wishes.read_guests(text) == (
+        Guest("Ann", "ann@example.org"),
+        Guest("Bob, the", "bob@example.org"),
+        Guest("Charlie Brown", "charlie.brown+x@example.org"),
+        Guest("D", "d@x.org"),
+        Guest("E", "e@x.org"),
+        Guest("F", "f@x.org"),
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["Ann", "Ann <ann>", "<>", "Ann <ann@x.org> Bob <bob@x.org>", "Ann <ann@x.org", "a@x.org,"]
+)
+def test_a_line_that_names_nobody_is_quoted(text: str) -> None:
+    if text == "a@x.org,":
+        assert wishes.read_guests(text) == (Guest("A", "a@x.org"),)
+        return
+    with pytest.raises(BadWish):
+        wishes.read_guests(text)
+
+
+@given(HARMLESS)
+def test_any_text_of_guests_is_read_or_refused(text: str) -> None:
+    try:
+        guests = wishes.read_guests(text)
+    except BadWish:
+        return
+    for guest in guests:
+        assert wishes.clean_name(guest.name) == guest.name
+        assert wishes.clean_address(guest.address) == guest.address
+
+
+def test_offered_names_and_cuts_pass_their_own_checks() -> None:
+    for _ in range(200):
+        assert wishes.clean_cut(wishes.offered_cut())
+        assert wishes.clean_name(wishes.offered_name())
