@@ -122,6 +122,14 @@ class Transport:
             self.close()
             raise TryLater(f"connection lost: {error}", lost=True) from None
 
+    def greet(self) -> None:
+        """Connect and log in, to see whether that works, and send nothing.
+
+        Raises:
+            TryLater: it does not.
+        """
+        self._connected()
+
     def close(self) -> None:
         """Say goodbye, or hang up if the server does not listen."""
         smtp, self._smtp = self._smtp, None
