@@ -141,8 +141,9 @@ def _play_fallback(session: Session, game: Game, seat: int, now: datetime) -> in
     rules, state = position.rules, position.state
     asked = rules.awaited(state)[seat]
     first = game.head + 1
-    while rules.awaited(state).get(seat) == asked:
-        move = rules.fallback(rules.view(state, seat), rules.moves(state, seat))
+    # A last move that is left is forced: settling makes it, by the rules and not by the clock.
+    while rules.awaited(state).get(seat) == asked and len(moves := rules.moves(state, seat)) > 1:
+        move = rules.fallback(rules.view(state, seat), moves)
         state = umpire.play(rules, state, seat, move)
         log.append(session, game, seat=seat, by="clock", move=str(move), now=now)
     last = game.head

@@ -264,6 +264,22 @@ def play_on(game_id: str, count: int) -> None:
         submit(game_id, seat, str(at.rules.moves(at.state, seat)[0]), request_id=f"auto{number}")
 
 
+def test_a_time_out_at_the_end_sells_by_the_clock_and_is_done_by_the_rules(table: Begin) -> None:
+    game = table(3, game_id="g3")
+    while (at := position(game.id)).state.step != "end":
+        seat = min(at.awaited)
+        answers = [move for move in at.rules.moves(at.state, seat) if move.verb != "sell"]
+        submit(game.id, seat, str(answers[at.head % min(2, len(answers))]), request_id=f"r{at.head}")
+    seat = next(seat for seat in at.awaited if len(at.rules.moves(at.state, seat)) > 1)
+    due = start_clock(game.id, seat).due_at
+    assert due is not None
+    first = play.time_out(game.id, seat, str(at.awaited[seat]), due)
+    assert first is not None
+    made = [(entry.by, entry.move.split()[0]) for entry in entries(game.id)[first - 1 :]]
+    assert set(made[:-1]) == {("clock", "sell")}
+    assert made[-1] == ("rules", "done")  # record.verify asks for it: one legal move is forced
+
+
 @pytest.mark.parametrize("n", [3, 6])
 def test_a_whole_game_ends_with_a_record_that_verifies(table: Begin, n: int) -> None:
     game = table(n)
