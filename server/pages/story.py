@@ -115,8 +115,10 @@ def chapter(
     Raises:
         BadRequest: `at` or `before` is no entry of this game.
     """
-    before = _seq(asked, "before", game.head + 1) or game.head + 1
     at = _seq(asked, "at", game.head)
+    before = _seq(asked, "before", game.head + 1) or game.head + 1
+    if at is not None and at < before - PAGE:
+        before = at + PAGE  # the page on which the entry stands
     told = lines(session, game, eyes(game, viewer), zone, after=max(0, before - PAGE - 1), upto=before - 1)
     names = names_of(session, game)
     seat = _choice(asked.get("seat", ""), [str(number) for number in range(len(names))])

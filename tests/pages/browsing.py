@@ -1,0 +1,81 @@
+"""A browser for tests: reads a page strictly, fills its forms, presses its buttons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from xml.etree.ElementTree import Element
+
+import html5lib
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+
+@dataclass
+class Form:
+    """A form of a page, its fields as a browser would send them."""
+
+    action: str
+    hidden: list[tuple[str, str]]
+    boxes: list[str]
+    ticked: list[str]
+    buttons: list[tuple[str, str]]
+
+    def pressing(self, name: str, value: str, ticks: list[str] | None = None) -> list[tuple[str, str]]:
+        """What is sent when this button is pressed with these boxes ticked; the page must offer them."""
+        assert (name, value) in self.buttons, (name, value, self.buttons)
+        chosen = self.ticked if ticks is None else ticks
+        assert set(chosen) <= set(self.boxes)
+        return [*self.hidden, *(("card", tick) for tick in chosen), (name, value)]
+
+
+@dataclass
+class Page:
+    """A page as it was answered."""
+
+    status: int
+    html: str
+    root: Element = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """All that can be read, blanks joined."""
+        return " ".join(" ".join(self.root.itertext()).split())
+
+    def form(self, form_id: str) -> Form:
+        """The form with this id."""
+        found = next(item for item in self.root.iter("form") if item.get("id") == form_id)
+        inputs = list(found.iter("input"))
+        boxes = [item for item in inputs if item.get("type") == "checkbox"]
+        return Form(
+            action=found.get("action", ""),
+            hidden=[(i.get("name", ""), i.get("value", "")) for i in inputs if i.get("type") == "hidden"],
+            boxes=[item.get("value", "") for item in boxes],
+            ticked=[item.get("value", "") for item in boxes if item.get("checked") is not None],
+            buttons=[(item.get("name", ""), item.get("value", "")) for item in found.iter("button")],
+        )
+
+
+def read(answer: TestResponse) -> Page:
+    """The page of an answer; any mistake in its HTML is an error."""
+    parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
+    return Page(answer.status_code, answer.text, parser.parse(answer.text))
+
+
+def look(client: FlaskClient, path: str) -> Page:
+    """Open a page."""
+    return read(client.get(path))
+
+
+def press(
+    client: FlaskClient, page: Page, name: str, value: str, ticks: list[str] | None = None
+) -> TestResponse:
+    """Press a button of the page's `play` form."""
+    form = page.form("play")
+    return client.post(form.action, data=_grouped(form.pressing(name, value, ticks)))
+
+
+def _grouped(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
+    grouped: dict[str, list[str]] = {}
+    for name, value in pairs:
+        grouped.setdefault(name, []).append(value)
+    return grouped

@@ -1,0 +1,55 @@
+"""Games for the tests of the pages: brought to where they are wanted, straight through the server."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+
+from sqlalchemy import func, select
+
+from server import db, play, positions
+from server.positions import Position
+from server.schema import Entry, Game
+from tests.conftest import NOW, Table
+
+
+def position(game_id: str) -> Position:
+    """Where the game stands."""
+    with db.reading() as session:
+        return positions.load(session, session.get_one(Game, game_id))
+
+
+def entries(game_id: str) -> int:
+    """How many entries its log has."""
+    with db.reading() as session:
+        return session.scalar(select(func.count()).where(Entry.game_id == game_id)) or 0
+
+
+def asked(table: Table) -> int:
+    """The first seat that is awaited."""
+    return min(position(table.id).awaited)
+
+
+def url(table: Table, seat: int) -> str:
+    """The address of a seat's page."""
+    return f"/t/{table.tokens[seat]}"
+
+
+def make(table: Table, seat: int, move: str, name: str = "made") -> int:
+    """Play a move; its seq."""
+    head = position(table.id).head
+    return play.submit(
+        table.id, seat, move, seen=head, request_id=f"{name}-{head}", now=NOW + timedelta(minutes=head)
+    ).seq
+
+
+def advance(table: Table, kind: str, seed: int = 1) -> int:
+    """Play at random until some seat is asked this kind of question; that seat."""
+    dice = random.Random(seed)
+    for _ in range(2000):
+        now = position(table.id)
+        seat = min(now.awaited)
+        if now.awaited[seat].kind == kind:
+            return seat
+        make(table, seat, str(dice.choice(now.rules.moves(now.state, seat)[:6])))
+    raise AssertionError(f"nobody was asked {kind}")

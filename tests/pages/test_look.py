@@ -1,0 +1,197 @@
+"""What holds for the look of every page: valid HTML, nothing inline, light, legible, translatable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import flask_babel
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from server import db, people, play
+from server.schema import Game
+from tests.conftest import NOW
+from tests.pages.browsing import Page, look, press, read
+from tests.pages.playing import advance, asked, make, url
+
+STATIC = Path(__file__).parents[2] / "server" / "static"
+KINDS = ("bid", "tax", "limit", "take", "end")
+
+
+def pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
+    """Every page of a running game and around it."""
+    for kind in KINDS:
+        game = table(3, f"g-{kind}")
+        seat = advance(game, kind)
+        yield kind, look(client, url(game, seat))
+        yield f"{kind} of others", look(client, url(game, (seat + 1) % 3))
+        yield f"{kind} in public", look(client, f"/g/{game.id}")
+    yield "history", look(client, f"{url(game, seat)}/history?at=9")
+    yield "public history", look(client, f"/g/{game.id}/history")
+    game = table(3, "g-refused")
+    page = look(client, url(game, asked(game)))
+    two = {"verb": "sell", "card": page.form("play").boxes[:2], "seen": "1", "request_id": "two"}
+    yield "refused", read(client.post(url(game, 0), data=two))
+    seq = make(game, 0, "pass")
+    yield "receipt", look(client, f"{url(game, 0)}/receipt/{seq}")
+    yield "stale", read(press(client, page, "move", "pass"))
+    moderator = _moderator()
+    play.moderate(game.id, "!extend 1 7200", reason="Quiet", person_id=moderator, now=NOW)
+    play.moderate(game.id, f"!void {seq}", reason="A slip", person_id=moderator, now=NOW)
+    yield "paused", look(client, url(game, 0))
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=moderator, now=NOW)
+    yield "over", look(client, url(game, 0))
+    yield "over in public", look(client, f"/g/{game.id}")
+    with db.transaction() as session:
+        session.get_one(Game, game.id).status = "inviting"
+    yield "before", look(client, url(game, 0))
+    yield "before in public", look(client, f"/g/{game.id}")
+    yield "rules", look(client, "/rules/byzanz")
+    yield "no rules", look(client, "/rules/chess")
+    yield "no link", look(client, "/t/nothing")
+    yield "no game", look(client, "/g/nothing")
+
+
+def _moderator() -> int:
+    with db.transaction() as session:
+        return people.person_at(session, "mod@example.org", "Mo", NOW).id
+
+
+def test_every_page_is_sound(client: FlaskClient, table: Any):
+    for name, page in pages(client, table):
+        for item in page.root.iter():
+            assert item.get("style") is None, name
+            assert not [key for key in item.keys() if key.startswith("on")], name  # noqa: SIM118
+            if item.tag == "script":
+                assert item.get("src"), name
+                assert not (item.text or "").strip(), name
+        ids = [item.get("id") for item in page.root.iter() if item.get("id")]
+        assert len(ids) == len(set(ids)), (name, ids)
+        assert len([item for item in page.root.iter() if item.tag == "h1"]) == 1, name
+        assert _dangling(page) == [], name
+        assert len(page.html.encode()) < 70_000, (name, len(page.html))
+
+
+def _dangling(page: Page) -> list[str]:
+    """References to elements that are not there, and fields without a label."""
+    items = list(page.root.iter())
+    ids = {item.get("id") for item in items}
+    wanted = [item.get(key, "") for item in items for key in ("for", "aria-labelledby", "aria-describedby")]
+    wanted += [item.get("href", "")[1:] for item in items if item.get("href", "").startswith("#")]
+    labelled = {item.get("for") for item in items if item.tag == "label"}
+    inside = {field for item in items if item.tag == "label" for field in item.iter() if field is not item}
+    bare = [
+        item.get("name", "?")
+        for item in items
+        if item.tag in ("input", "select", "textarea")
+        and item.get("type") != "hidden"
+        and item.get("id") not in labelled
+        and item not in inside
+    ]
+    return [target for target in wanted if target and target not in ids] + bare
+
+
+class Marked:
+    """Translations that put every translated text between brackets."""
+
+    def ugettext(self, text: str) -> str:
+        return f"⟦{text}⟧"
+
+    def ungettext(self, one: str, many: str, number: int) -> str:
+        return f"⟦{one if number == 1 else many}⟧"
+
+    def upgettext(self, _context: str, text: str) -> str:
+        return f"⟦{text}⟧"
+
+
+DATA = re.compile(
+    r"Byzanz|The Golden Horn|Alice|Bob|Charlie|Quiet|A slip|Enough|UTC|[0-9a-f]{64}"
+    r"|(Mon|Tue) \d+ Mar, \d\d:\d\d|\d+ Mar, \d\d:\d\d"
+    r"|bid cloth2 wood1|pass|tax grain1|take merchant|sell wine1 wine3 merchant|discard olive1|done"
+)
+
+
+def test_every_text_can_be_translated(app: Flask, client: FlaskClient, table: Any, monkeypatch: Any):
+    monkeypatch.setattr(flask_babel.Domain, "get_translations", lambda _self: Marked())
+    for name, page in pages(client, table):
+        body = next(item for item in page.root.iter("body"))
+        said = [*body.itertext(), *(item.get("aria-label", "") for item in body.iter())]
+        for text in said:
+            rest = DATA.sub("", _outside_brackets(text))
+            assert not re.search(r"[A-Za-z]{2}", rest), (name, text)
+
+
+def _outside_brackets(text: str) -> str:
+    kept, depth = [], 0
+    for sign in text:
+        depth += (sign == "⟦") - (sign == "⟧")
+        if depth == 0:
+            kept.append(sign)
+    return "".join(kept)
+
+
+def test_the_marks_would_find_a_forgotten_text():
+    assert _outside_brackets("⟦Your ⟦hand⟧⟧ forgotten") == "⟧ forgotten"
+
+
+def test_the_policy_allows_what_the_pages_use(client: FlaskClient, table: Any):
+    game = table(3)
+    answer = client.get(url(game, 0))
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "img-src 'self'" in policy
+    assert answer.headers["Cache-Control"] == "no-store"
+    for name in re.findall(r'(?:href|src)="(/static/[^"]+)"', answer.text):
+        with client.get(name) as file:
+            assert file.status_code == 200
+
+
+def test_the_static_files_are_small():
+    assert sum(path.stat().st_size for path in STATIC.iterdir()) < 45_000
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _contrast(one: str, other: str) -> float:
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _tokens() -> tuple[dict[str, str], dict[str, str]]:
+    """The colours by day and by night."""
+    css = (STATIC / "style.css").read_text()
+    blocks = re.findall(r":root \{(.*?)\n *\}", css, re.DOTALL)
+    day, night = (dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-fA-F]{6});", block)) for block in blocks[:2])
+    return day, day | night
+
+
+GROUNDS = ("marble", "slab", "slab-2")
+PAIRS = [
+    *((ink, ground) for ink in ("ink", "ink-2", "lapis", "gold", "porphyry", "wrong") for ground in GROUNDS),
+    *(("ink", wash) for wash in ("gold-wash", "wrong-wash", "good-wash")),
+    ("gold", "gold-wash"),
+    ("ink-2", "gold-wash"),
+    ("lapis", "gold-wash"),
+    ("on-lapis", "lapis-fill"),
+    ("on-lapis", "lapis-hover"),
+    *(
+        (good, "paper")
+        for good in ("cloth", "grain", "olive", "spice", "wine", "wood", "merchant", "card-ink")
+    ),
+]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["day", "night"])
+def test_every_text_has_contrast_enough(scheme: int):
+    colours = _tokens()[scheme]
+    weak = {pair: ratio for pair in PAIRS if (ratio := _contrast(*(colours[name] for name in pair))) < 4.5}
+    assert weak == {}
