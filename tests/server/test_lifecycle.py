@@ -11,67 +11,26 @@ from sqlalchemy import select
 
 from byzanz import chance
 from server import acts, db, lifecycle, log, outbox, people, play
-from server.lifecycle import BadWish, Closed, Guest, NoSuchLink, TooMany, making
-from server.schema import Entry, Game, Link, Mail, Person, Seat, Turn
+from server.lifecycle import BadWish, Closed, Guest, NoSuchLink, TooMany
+from server.schema import Mail, Person, Turn
 from server.table import Refused
-
-ALICE = Guest("Alice", "alice@example.org")
-BOB = Guest("Bob", "bob@example.org")
-CHARLIE = Guest("Charlie", "charlie@example.org")
-DAPHNE = Guest("Daphne", "daphne@example.org")
+from tests.server.wishing import (
+    ALICE,
+    BOB,
+    CHARLIE,
+    DAPHNE,
+    everything,
+    game_of,
+    invited,
+    mails,
+    person,
+    seats_of,
+    sign_in_token,
+    token,
+    wish,
+)
 
 pytestmark = pytest.mark.usefixtures("app")
-
-
-def wish(**more: Any) -> making.Wish:
-    values: dict[str, Any] = {
-        "organiser": ALICE,
-        "slug": "byzanz",
-        "name": "The Golden Horn",
-        "allowance": 86400,
-        "players": (BOB, CHARLIE),
-    }
-    return making.Wish(**(values | more))
-
-
-def token(purpose: people.Purpose, guest: Guest, game_id: str, now: datetime) -> str:
-    """The token that a mail of this purpose would carry."""
-    with db.transaction() as session:
-        person = people.person_at(session, guest.address, guest.name, now)
-        return people.token(people.link_for(session, purpose, person.id, game_id, now))
-
-
-def mails(kind: str, guest: Guest | None = None) -> list[Mail]:
-    with db.reading() as session:
-        query = select(Mail).where(Mail.kind == kind).order_by(Mail.id)
-        if guest:
-            query = query.join(Person, Person.id == Mail.person_id).where(Person.email == guest.address)
-        return list(session.scalars(query))
-
-
-def game_of(game_id: str) -> Game:
-    with db.reading() as session:
-        return session.get_one(Game, game_id)
-
-
-def seats_of(game_id: str) -> list[Seat]:
-    with db.reading() as session:
-        return list(session.scalars(select(Seat).where(Seat.game_id == game_id).order_by(Seat.seat)))
-
-
-def everything() -> list[Any]:
-    """All that a refusal may not change."""
-    with db.reading() as session:
-        rows = [session.execute(select(table.__table__)).all() for table in (Game, Seat, Person, Mail, Entry)]
-    return [sorted(map(repr, found)) for found in rows]
-
-
-def invited(now: datetime, **more: Any) -> tuple[str, str]:
-    """A confirmed game: its id and its organiser's token."""
-    game_id = lifecycle.create(wish(**more), now)
-    host = token("organise", ALICE, game_id, now)
-    lifecycle.confirm(host, now, "alice cuts")
-    return game_id, host
 
 
 # ---- asked for and confirmed ----
@@ -269,10 +228,11 @@ def test_who_declined_may_think_better_of_it(now: datetime) -> None:
 
 def test_nobody_takes_the_name_of_another(now: datetime) -> None:
     game_id, _host = invited(now)
+    bob = token("invite", BOB, game_id, now)
     before = everything()
     for name in ("Alice", "aLiCe", "Ａｌｉｃｅ"):
         with pytest.raises(BadWish) as refused:
-            lifecycle.accept(token("invite", BOB, game_id, now), name, "", now)
+            lifecycle.accept(bob, name, "", now)
         assert refused.value.field == "name"
     assert everything() == before
 
@@ -404,6 +364,7 @@ def test_too_few_cannot_start(now: datetime) -> None:
 
 def test_a_cancelled_game_tells_who_was_asked_and_stays_cancelled(now: datetime) -> None:
     game_id, host = invited(now)
+    bob = token("invite", BOB, game_id, now)
     lifecycle.decline(token("invite", CHARLIE, game_id, now), now)
     lifecycle.cancel(host, now)
     assert game_of(game_id).status == "cancelled"
@@ -411,7 +372,7 @@ def test_a_cancelled_game_tells_who_was_asked_and_stays_cancelled(now: datetime)
     before = everything()
     lifecycle.cancel(host, now)
     for press in (
-        lambda: lifecycle.accept(token("invite", BOB, game_id, now), "Bob", "", now),
+        lambda: lifecycle.accept(bob, "Bob", "", now),
         lambda: lifecycle.confirm(host, now),
         lambda: lifecycle.start(host, now),
         lambda: lifecycle.fill(host, 1, "greedy", now),
@@ -500,11 +461,6 @@ def listed(now: datetime) -> str:
     return game_id
 
 
-def person(guest: Guest, now: datetime) -> int:
-    with db.transaction() as session:
-        return people.person_at(session, guest.address, guest.name, now).id
-
-
 def test_a_stranger_takes_a_free_seat_of_a_listed_game(now: datetime) -> None:
     game_id = listed(now)
     assert lifecycle.take_free_seat(game_id, person(DAPHNE, now), "Daphne", "d", now) == 2
@@ -575,16 +531,11 @@ def test_sign_in_is_mailed_to_known_addresses_three_times_an_hour(now: datetime)
         lifecycle.mail_sign_in("not an address", now)
 
 
-def signin_token(mail: Mail) -> str:
-    with db.reading() as session:
-        return people.token(session.get_one(Link, outbox.details(mail)["link"]))
-
-
 def test_a_sign_in_link_works_once_within_its_hour(now: datetime) -> None:
     lifecycle.create(wish(), now)
     lifecycle.mail_sign_in(ALICE.address, now)
     lifecycle.mail_sign_in(ALICE.address, now + timedelta(seconds=1))
-    first, second = map(signin_token, mails("signin", ALICE))
+    first, second = map(sign_in_token, mails("signin", ALICE))
     assert lifecycle.redeem(second, now + timedelta(hours=1, seconds=1)) is None
     found = lifecycle.redeem(first, now + timedelta(minutes=59))
     assert found is not None

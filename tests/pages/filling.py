@@ -1,0 +1,74 @@
+"""Forms of a page as a browser would fill and send them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from xml.etree.ElementTree import Element
+
+import flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+from werkzeug.test import TestResponse
+
+from server import db, lifecycle
+from server.schema import Mail, Person
+from tests.pages.browsing import Page, look
+from tests.server.wishing import sign_in_token
+
+
+def fields(form: Element) -> dict[str, str]:
+    """What a browser would send of a form nobody has touched; a button's value only if it is the only one."""
+    found: dict[str, str] = {}
+    for item in form.iter():
+        name = item.get("name")
+        if name is None:
+            continue
+        if item.tag == "input" and item.get("type") in ("checkbox", "radio"):
+            if item.get("checked") is not None:
+                found[name] = item.get("value", "on")
+        elif item.tag == "input":
+            found[name] = item.get("value", "")
+        elif item.tag == "textarea":
+            found[name] = (item.text or "").removeprefix("\n")
+        elif item.tag == "select":
+            options = list(item.iter("option"))
+            chosen = [option for option in options if option.get("selected") is not None] or options[:1]
+            found[name] = chosen[0].get("value", chosen[0].text or "")
+        elif item.tag == "button":
+            found[name] = item.get("value", "")
+    return found
+
+
+def form(page: Page, **known: str) -> tuple[str | None, dict[str, str]]:
+    """The action and the fields of the only form that posts these fields with these values."""
+    forms = [item for item in page.root.iter("form") if item.get("method") == "post"]
+    fitting = [item for item in forms if known.items() <= fields(item).items()]
+    assert len(fitting) == 1, (known, [fields(item) for item in forms])
+    return fitting[0].get("action"), fields(fitting[0])
+
+
+def send(
+    client: FlaskClient, path: str, typed: Mapping[str, str] | None = None, **known: str
+) -> TestResponse:
+    """Open a page, type into the form that has the `known` fields, and send it."""
+    typed = typed or {}
+    forget()
+    action, filled = form(look(client, path), **known)
+    assert set(typed) <= set(filled), (typed, filled)
+    return client.post(action or path, data={**filled, **typed})
+
+
+def forget() -> None:
+    """Drop what one request kept for itself: the tests' app context outlives requests, a server's does not."""
+    for name in list(flask.g):
+        flask.g.pop(name)
+
+
+def sign_in(client: FlaskClient, address: str) -> None:
+    """Sign this browser in by the way of the mail."""
+    lifecycle.mail_sign_in(address, db.utc_now())
+    with db.reading() as session:
+        query = select(Mail).join(Person, Person.id == Mail.person_id).where(Mail.kind == "signin")
+        mail = session.scalars(query.where(Person.email == address).order_by(Mail.id.desc())).first()
+    assert mail is not None
+    assert send(client, f"/s/{sign_in_token(mail)}").status_code == 303

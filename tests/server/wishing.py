@@ -1,0 +1,87 @@
+"""Games asked for, confirmed and mailed about: what the tests of lifecycle and of its pages start from."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+
+from server import db, lifecycle, outbox, people
+from server.db import Base
+from server.lifecycle import Guest, making
+from server.schema import Game, Link, Mail, Person, Seat
+
+ALICE = Guest("Alice", "alice@example.org")
+BOB = Guest("Bob", "bob@example.org")
+CHARLIE = Guest("Charlie", "charlie@example.org")
+DAPHNE = Guest("Daphne", "daphne@example.org")
+
+
+def wish(**more: Any) -> making.Wish:
+    """What Alice asks for, with changes."""
+    values: dict[str, Any] = {
+        "organiser": ALICE,
+        "slug": "byzanz",
+        "name": "The Golden Horn",
+        "allowance": 86400,
+        "players": (BOB, CHARLIE),
+    }
+    return making.Wish(**(values | more))
+
+
+def token(purpose: people.Purpose, guest: Guest, game_id: str, now: datetime) -> str:
+    """The token that a mail of this purpose would carry."""
+    with db.transaction() as session:
+        person = people.person_at(session, guest.address, guest.name, now)
+        return people.token(people.link_for(session, purpose, person.id, game_id, now))
+
+
+def mails(kind: str, guest: Guest | None = None) -> list[Mail]:
+    """The queued mails of a kind, oldest first."""
+    with db.reading() as session:
+        query = select(Mail).where(Mail.kind == kind).order_by(Mail.id)
+        if guest:
+            query = query.join(Person, Person.id == Mail.person_id).where(Person.email == guest.address)
+        return list(session.scalars(query))
+
+
+def game_of(game_id: str) -> Game:
+    """The row of a game."""
+    with db.reading() as session:
+        return session.get_one(Game, game_id)
+
+
+def seats_of(game_id: str) -> list[Seat]:
+    """Its seats, in order."""
+    with db.reading() as session:
+        return list(session.scalars(select(Seat).where(Seat.game_id == game_id).order_by(Seat.seat)))
+
+
+def everything() -> dict[str, list[Any]]:
+    """Every row of the database: what a refusal, or a page looked at, may not change."""
+    with db.reading() as session:
+        return {
+            name: sorted(map(repr, session.execute(select(table)).all()))
+            for name, table in Base.metadata.tables.items()
+        }
+
+
+def invited(now: datetime, **more: Any) -> tuple[str, str]:
+    """A confirmed game: its id and its organiser's token."""
+    game_id = lifecycle.create(wish(**more), now)
+    host = token("organise", more.get("organiser", ALICE), game_id, now)
+    lifecycle.confirm(host, now, "alice cuts")
+    return game_id, host
+
+
+def person(guest: Guest, now: datetime) -> int:
+    """The id of a person, made if need be."""
+    with db.transaction() as session:
+        return people.person_at(session, guest.address, guest.name, now).id
+
+
+def sign_in_token(mail: Mail) -> str:
+    """The token of the link that a queued sign-in mail carries."""
+    with db.reading() as session:
+        return people.token(session.get_one(Link, outbox.details(mail)["link"]))
