@@ -39,6 +39,12 @@ def add_checks(commands: Any) -> None:
     doctor.add_argument(
         "--all", action="store_true", dest="every", help="check the hashes of all games, not of some"
     )
+    doctor.add_argument(
+        "--clock-is-right",
+        action="store_true",
+        dest="thaw",
+        help="after a jump of the clock: let time run out again",
+    )
     doctor.set_defaults(run=_doctor)
     bench = commands.add_parser("bench", help="the benchmarks")
     bench.add_argument("name", nargs="?", metavar="NAME", help="moves, submit, page or tick; all if absent")
@@ -72,9 +78,18 @@ def _scheduler(_asked: Asked) -> None:
 
 
 def _doctor(asked: Asked) -> int:
-    from server import doctor
+    from server import create_app, doctor
 
-    return doctor.run(every=asked.every)
+    if asked.thaw:
+        _thaw()
+    return doctor.run(create_app, every=asked.every)
+
+
+def _thaw() -> None:
+    from server import create_app, db, jobs
+
+    with create_app().app_context():
+        print("Time runs on." if jobs.thaw(db.utc_now()) else "The clock was not in doubt.")
 
 
 def _bench(asked: Asked) -> None:

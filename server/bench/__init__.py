@@ -1,0 +1,40 @@
+"""The benchmarks: each a module with `measure() -> Figures`, figures by name, units in the names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from server.bench import moves, page, submit, tick
+from server.config import ConfigError
+
+Figures: TypeAlias = Mapping[str, float]
+BENCHES: dict[str, Callable[[], Figures]] = {
+    "moves": moves.measure,
+    "submit": submit.measure,
+    "page": page.measure,
+    "tick": tick.measure,
+}
+
+
+def run(name: str | None, *, as_json: bool) -> None:
+    """Run one benchmark, or all, and print what was measured.
+
+    Raises:
+        ConfigError: there is no benchmark of this name.
+    """
+    if name is not None and name not in BENCHES:
+        raise ConfigError(f"there is no benchmark {name!r}; there are {', '.join(BENCHES)}")
+    measured = {}
+    for each in BENCHES if name is None else [name]:
+        measured[each] = BENCHES[each]()
+        if not as_json:
+            _print(each, measured[each])
+    if as_json:
+        print(json.dumps(measured, indent=2))
+
+
+def _print(name: str, figures: Figures) -> None:
+    for what, figure in figures.items():
+        print(f"{name:8}{what.replace('_', ' '):44}{figure:>14,.4g}", flush=True)
