@@ -1,0 +1,284 @@
+"""A server with a real web port and a real mail port, and people who know nothing but the mails they get."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from email.message import EmailMessage
+from html.parser import HTMLParser
+from http.client import HTTPConnection
+from threading import Thread
+from typing import Protocol
+from urllib.parse import urlencode, urljoin, urlsplit
+
+import time_machine
+from flask import Flask
+from waitress.server import create_server
+
+from server import beats, create_app, db, jobs
+from server.mail.inbox import Inbox, free_port
+from server.mail.transport import Transport, server_at
+from tests.conftest import NOW, settings
+
+TICK = 86400.0
+"""Seconds between beats as the server is told: days may pass here between two of them."""
+LINK = re.compile(r"^https?://\S+/([a-z])/[a-z2-7]{26}$", re.MULTILINE)
+
+
+@dataclass
+class World:
+    """The running server.
+
+    Args:
+        origin: its address on the web.
+        inbox: its mail server; what came in is kept.
+        read: how many mails have been looked at.
+    """
+
+    app: Flask
+    origin: str
+    inbox: Inbox
+    traveller: time_machine.Coordinates
+    read: int = 0
+
+    def pass_time(self, **span: float) -> None:
+        """Let the clock of the machine jump on."""
+        self.traveller.shift(timedelta(**span))
+
+    def tick(self) -> None:
+        """What the scheduler does with every tick, mails through real SMTP."""
+        now = db.utc_now()
+        with self.app.app_context():
+            for part in beats.PARTS:
+                jobs.heartbeat(beats.Pulse(part, TICK), now, now.timestamp())
+            jobs.tick_turns(now, TICK)
+            jobs.tick_reminders(now)
+            with Transport(server_at(self.inbox.url), "byzanz.test") as transport:
+                while jobs.tick_outbox(now, transport):
+                    pass
+
+    def new_mails(self) -> list[tuple[str, EmailMessage]]:
+        """Recipient and mail of all that came in since the last call, oldest first."""
+        mails = [kept for kept in reversed(self.inbox.mails()) if kept.number > self.read]
+        if mails:
+            self.read = mails[-1].number
+        return [(kept.recipient, kept.message) for kept in mails]
+
+
+@contextmanager
+def world(database_url: str) -> Iterator[World]:
+    """A server on this database, its clock starting at NOW; ends with the block."""
+    inbox = Inbox()
+    port = free_port()
+    origin = f"http://127.0.0.1:{port}"
+    app = create_app(settings(database_url, base_url=origin, mail_url=inbox.url))
+    server = create_server(app, host="127.0.0.1", port=port, threads=4)
+    thread = Thread(target=server.run, daemon=True)
+    inbox.start()
+    thread.start()
+    try:
+        with time_machine.travel(NOW, tick=True) as traveller:
+            yield World(app, origin, inbox, traveller)
+    finally:
+        server.close()
+        thread.join(timeout=10)
+        inbox.stop()
+        with app.app_context():
+            db.db.engine.dispose()
+
+
+def link(message: EmailMessage, kind: str) -> str:
+    """The one link of this kind (`t`, `i`, `o`) that stands on a line of its own in the text part."""
+    body = message.get_body(("plain",))
+    assert body is not None
+    text = body.get_content().replace("\r\n", "\n")
+    found = [match.group(0) for match in LINK.finditer(text) if match.group(1) == kind]
+    assert len(set(found)) == 1, (kind, text)
+    return found[0]
+
+
+@dataclass
+class Button:
+    """A button of a form."""
+
+    name: str
+    value: str
+
+
+@dataclass
+class Form:
+    """A form as a page shows it: where it goes, what it carries unasked, what can be ticked and pressed."""
+
+    action: str
+    hidden: dict[str, str]
+    boxes: list[str]
+    buttons: list[Button]
+
+
+class Hand(Protocol):
+    """A way to use pages: by plain HTTP, or in a browser."""
+
+    def open(self, address: str) -> int:
+        """Go to a page; its status."""
+
+    def forms(self) -> list[Form]:
+        """The forms that post on the page one is at."""
+
+    def press(self, form: Form, button: Button, ticked: list[str], fields: dict[str, str]) -> int:
+        """Fill in a form and press a button; the status of the page it leads to."""
+
+    def text(self) -> str:
+        """What the page says."""
+
+
+class Sheet(HTMLParser):
+    """The posting forms and the text of a page."""
+
+    def __init__(self, here: str, markup: str) -> None:
+        super().__init__()
+        self._here = here
+        self._form: Form | None = None
+        self.forms: list[Form] = []
+        self.text = ""
+        self.feed(markup)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Forms, and what stands in them."""
+        at = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            posts = at.get("method", "get").lower() == "post"
+            self._form = Form(urljoin(self._here, at.get("action", "")), {}, [], []) if posts else None
+            self.forms += [self._form] if self._form else []
+        elif self._form is not None and tag == "button":
+            self._form.buttons.append(Button(at.get("name", ""), at.get("value", "")))
+        elif self._form is not None and tag == "input":
+            self._entry(self._form, at)
+
+    @staticmethod
+    def _entry(form: Form, at: dict[str, str]) -> None:
+        if at.get("type") == "checkbox" and at.get("name") == "card":
+            form.boxes.append(at["value"])
+        elif at.get("type", "text") in ("hidden", "text"):
+            form.hidden[at["name"]] = at.get("value", "")
+
+    def handle_endtag(self, tag: str) -> None:
+        """The end of a form."""
+        if tag == "form":
+            self._form = None
+
+    def handle_data(self, data: str) -> None:
+        """What the page says."""
+        self.text += data
+
+
+class PlainHand:
+    """Pages by HTTP alone, no cookies kept."""
+
+    def __init__(self) -> None:
+        self.page = Sheet("", "")
+
+    def _request(self, method: str, address: str, body: str | None = None) -> int:
+        parts = urlsplit(address)
+        connection = HTTPConnection(parts.netloc, timeout=30)
+        headers = {"Content-Type": "application/x-www-form-urlencoded"} if body is not None else {}
+        connection.request(method, parts.path, body=body, headers=headers)
+        response = connection.getresponse()
+        text = response.read().decode()
+        connection.close()
+        if response.status in (302, 303):
+            return self._request("GET", urljoin(address, response.getheader("Location") or ""))
+        self.page = Sheet(address, text)
+        return response.status
+
+    def open(self, address: str) -> int:
+        """Go to a page; its status."""
+        return self._request("GET", address)
+
+    def forms(self) -> list[Form]:
+        """The forms that post on the page one is at."""
+        return self.page.forms
+
+    def press(self, form: Form, button: Button, ticked: list[str], fields: dict[str, str]) -> int:
+        """Fill in a form and press a button; the status of the page it leads to."""
+        sent = [*(form.hidden | fields).items(), *(("card", value) for value in ticked)]
+        if button.name:
+            sent.append((button.name, button.value))
+        return self._request("POST", form.action, urlencode(sent))
+
+    def text(self) -> str:
+        """What the page says."""
+        return " ".join(self.page.text.split())
+
+
+@dataclass
+class Player:
+    """Somebody at the table who decides by chance, from what the page offers.
+
+    Args:
+        answers: whether they ever answer a turn mail.
+        refused: how many moves the server refused with a reason.
+        moves: how many they made.
+    """
+
+    address: str
+    hand: Hand
+    chance: random.Random
+    answers: bool = True
+    refused: int = 0
+    moves: int = 0
+
+    def take_seat(self, message: EmailMessage) -> None:
+        """Follow the invitation and take the seat with a cut of one's own."""
+        assert self.hand.open(link(message, "i")) == 200
+        form = next(form for form in self.hand.forms() if form.hidden.get("answer") == "accept")
+        assert self.hand.press(form, form.buttons[0], [], {"cut": f"cut of {self.address}"}) == 200
+
+    def play(self, address: str) -> None:
+        """Open the link of a turn mail and play until the page asks nothing more."""
+        assert self.hand.open(address) == 200
+        for _ in range(40):
+            form = next((form for form in self.hand.forms() if "seen" in form.hidden), None)
+            if form is None or not form.buttons:
+                return
+            if not self._decide(form):
+                return
+            assert self.hand.open(address) == 200
+        raise AssertionError("a turn that never ends")
+
+    def _decide(self, form: Form) -> bool:
+        """Press one button; False if nothing is asked of this seat now."""
+        exact = [button for button in form.buttons if button.name == "move"]
+        asked = [button for button in exact if not button.value.startswith("sell")]
+        if not asked:
+            return False
+        if (
+            any(button.value == "bid" for button in form.buttons)
+            and form.boxes
+            and self.chance.random() < 0.6
+        ):
+            self._bid(form)
+            return True
+        sales = [button for button in exact if button.value.startswith("sell")]
+        self._press(form, self.chance.choice(sales if sales and self.chance.random() < 0.7 else asked))
+        return True
+
+    def _bid(self, form: Form) -> None:
+        goods = [box for box in form.boxes if not box.startswith("merchant")]
+        ticked = self.chance.sample(goods, self.chance.randint(1, min(3, len(goods)))) if goods else []
+        status = self.hand.press(form, Button("verb", "bid"), ticked, {})
+        if status == 422:
+            self.refused += 1
+            again = next(form for form in self.hand.forms() if "seen" in form.hidden)
+            self._press(again, Button("move", "pass"))
+        else:
+            assert status == 200, (status, self.hand.text())
+            self.moves += 1
+
+    def _press(self, form: Form, button: Button) -> None:
+        status = self.hand.press(form, button, [], {})
+        assert status == 200, (status, button, self.hand.text())
+        self.moves += 1
