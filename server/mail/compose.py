@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session
 from server.config import settings
 from server.mail import told
 from server.mail.news import Facts
-from server.mail.told import Doors
+from server.mail.told import Doors, one_line
 
 WIDE = 998
 """The longest line of a header that mail servers pass on."""
@@ -114,11 +114,6 @@ def subject(words: dict[str, Any]) -> str:
     if "game" in words:
         return one_line(_("%(title)s: %(game)s", title=words["title"], game=words["game"]))
     return one_line(_("Your way in to Byzanz"))
-
-
-def one_line(text: str) -> str:
-    """A text for a header: whatever could end the line or hide in it is a blank."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def message_id(key: str) -> str:

@@ -176,4 +176,4 @@ def _tell(
 
 def masked(said: str) -> str:
     """What a mail server said, without anything in it that could be a link's token."""
-    return _SECRET.sub("…", said)[:300]
+    return told.one_line(_SECRET.sub("…", said))[:300]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -32,6 +32,11 @@ PURPOSES: dict[str, people.Purpose] = {
 """Which of its reader's links a kind of mail carries."""
 STORY_LINES = 40
 """Entries told in one mail at the most; the page has all of them."""
+
+
+def one_line(text: str) -> str:
+    """What people wrote, for a header or a sentence: whatever could end the line or hide in it is a blank."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +88,11 @@ def told(session: Session, found: Facts, doors: Doors, due: datetime | None) -> 
     """The words that a mail's templates may use; of a game only what its reader may know."""
     words: dict[str, Any] = {
         "kind": found.mail.kind,
-        "name": found.person.name,
-        "details": outbox.details(found.mail),
+        "name": one_line(found.person.name),
+        "details": {
+            name: one_line(value) if isinstance(value, str) else value
+            for name, value in outbox.details(found.mail).items()
+        },
         "link": doors.link,
         "stop": doors.stop,
         "base_url": settings().base_url,
@@ -107,13 +115,13 @@ def _of_game(session: Session, found: Facts, game: Game) -> dict[str, Any]:
     return {
         "slug": game.slug,
         "title": rules_of(game.slug, game.rules).title,
-        "game": game.name,
+        "game": one_line(game.name),
         "game_id": game.id,
         "allowance": game.allowance,
         "begun": game.started_at is not None,
-        "names": [seat.name for seat in seats],
+        "names": [one_line(seat.name) for seat in seats],
         "me": found.seat.seat if found.seat else None,
-        "organiser": organiser.name if organiser else "",
+        "organiser": one_line(organiser.name) if organiser else "",
         "result": json.loads(game.result) if game.result else None,
     }
 
@@ -146,7 +154,8 @@ def _entries(
     if rules.sealed:
         count = len(positions.seats_of(session, game.id))
         open_seqs = record.opened(rules, count, json.loads(game.options), log.entries(session, game.id))
-    return list(record.redacted(rules, entries, viewer, game.status == "over", open_seqs))
+    seen = record.redacted(rules, entries, viewer, game.status == "over", open_seqs)
+    return [replace(entry, note=one_line(entry.note)) if entry.note else entry for entry in seen]
 
 
 def _last_own(session: Session, game: Game, seat: int) -> int:
