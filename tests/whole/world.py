@@ -42,7 +42,7 @@ class World:
     app: Flask
     origin: str
     inbox: Inbox
-    traveller: time_machine.Coordinates
+    traveller: time_machine.Traveller
     read: int = 0
 
     def pass_time(self, **span: float) -> None:
