@@ -32,6 +32,19 @@ def present() -> str | None:
         return MigrationContext.configure(connection).get_current_revision()
 
 
+def check() -> None:
+    """Whether this code can work with the database as it is.
+
+    Raises:
+        ConfigError: its tables are of another revision, or there are none.
+    """
+    found, wanted = present(), newest()
+    if found != wanted:
+        raise ConfigError(
+            f"the database is at revision {found}, not {wanted}: `byzanz serve` brings it up to date"
+        )
+
+
 def bring_up_to_date() -> None:
     """Run the migrations that the database lacks; of several processes the others wait, and find nothing left to do.
 

@@ -130,13 +130,20 @@ def listening(host: str, port: int) -> socket.socket:
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        return _bound(*found[0])
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or "no such host"
         raise ConfigError(f"cannot listen on {host} port {port}: {why}") from error
+
+
+def _bound(family: int, kind: int, protocol: int, _name: str, address: tuple[Any, ...]) -> socket.socket:
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError:
+        listener.close()
+        raise
     return listener
 
 

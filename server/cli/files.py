@@ -15,6 +15,7 @@ from byzanz.games import latest, rules_of
 from byzanz.record import BadRecord, Record, Report, Wrong
 from byzanz.rules import ALL, PUBLIC, Viewer
 from byzanz.simulation import simulated
+from server.cli.house import house
 from server.cli.words import Asked, Mistake, as_line, count
 
 LONGEST_LINE = 1024 * 1024
@@ -159,11 +160,11 @@ class _Lines:
 
 
 def _export(asked: Asked) -> None:
-    from server import create_app, db, records
+    from server import db, records
     from server.schema import Game
 
     viewer = _viewer(asked.reader)
-    with create_app().app_context(), db.reading() as session:
+    with house(migrate=False), db.reading() as session:
         game = session.get(Game, asked.id)
         if game is None or game.started_at is None:
             raise Mistake(f"there is no game {asked.id!r} that has begun")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from byzanz.games import latest
+from server.cli.house import house
 from server.cli.words import Asked, count, port
 
 
@@ -86,9 +87,9 @@ def _doctor(asked: Asked) -> int:
 
 
 def _thaw() -> None:
-    from server import create_app, db, jobs
+    from server import db, jobs
 
-    with create_app().app_context():
+    with house(migrate=False):
         print("Time runs on." if jobs.thaw(db.utc_now()) else "The clock was not in doubt.")
 
 

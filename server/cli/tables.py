@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from byzanz.bots import BOTS
 from byzanz.games import latest
+from server.cli.house import house
 from server.cli.words import Asked, Mistake
 
 if TYPE_CHECKING:
@@ -51,21 +50,11 @@ def add(commands: Any) -> None:
     acts.add_parser("list", help="tell who moderates").set_defaults(run=_list_moderators)
 
 
-@contextmanager
-def _house() -> Iterator[None]:
-    """The application on a database that is up to date."""
-    from server import create_app, revisions
-
-    with create_app().app_context():
-        revisions.bring_up_to_date()
-        yield
-
-
 def _new(asked: Asked) -> None:
     from server import db, lifecycle
     from server.lifecycle import wishes
 
-    with _house():
+    with house(migrate=True):
         game_id = lifecycle.quick(
             slug=asked.game,
             players=[wishes.read_guest(text) for text in asked.player],
@@ -89,7 +78,7 @@ def _add_moderator(asked: Asked) -> None:
     from server import db, people
     from server.lifecycle import wishes
 
-    with _house():
+    with house(migrate=True):
         address = wishes.clean_address(asked.email)
         with db.transaction() as session:
             person = people.person_at(session, address, wishes.name_from(address), db.utc_now())
@@ -100,7 +89,7 @@ def _add_moderator(asked: Asked) -> None:
 def _remove_moderator(asked: Asked) -> None:
     from server import db
 
-    with _house(), db.transaction() as session:
+    with house(migrate=True), db.transaction() as session:
         found = [person for person in _moderators(session) if person.email == asked.email.strip().lower()]
         if not found:
             raise Mistake(f"{asked.email} is no moderator")
@@ -111,7 +100,7 @@ def _remove_moderator(asked: Asked) -> None:
 def _list_moderators(_asked: Asked) -> None:
     from server import db
 
-    with _house(), db.reading() as session:
+    with house(migrate=True), db.reading() as session:
         for person in _moderators(session):
             print(person.email)
 

@@ -1,0 +1,419 @@
+"""The command `byzanz`: what each command does, and that whatever is wrong is one line and a status."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from flask.testing import FlaskClient
+
+from byzanz import record
+from byzanz.bots import BOTS
+from server import serving
+from server.cli import main
+from tests.conftest import Table
+
+Run = Callable[..., tuple[int, str, str]]
+PATIENCE = 60.0
+"""Seconds for a server to come up on a busy machine."""
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command in an empty folder; its status, its output and what it said on standard error."""
+    for name in [name for name in os.environ if name.startswith("BYZANZ_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(serving, "log_to_stderr", lambda: None)  # this process belongs to pytest
+    monkeypatch.setattr(serving, "stop_when_told", lambda: None)
+
+    def ran(*words: str) -> tuple[int, str, str]:
+        status = main(words)
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return ran
+
+
+def line(error: str) -> str:
+    """The one line that a command has said."""
+    assert error.startswith("byzanz: ")
+    assert error.endswith("\n")
+    assert error.count("\n") == 1, error
+    return error
+
+
+COMMANDS = [
+    *(["demo"], ["serve"], ["web"], ["scheduler"], ["new"], ["simulate"], ["verify"], ["export"], ["doctor"]),
+    *(["bench"], ["moderator"], ["moderator", "add"], ["moderator", "remove"], ["moderator", "list"], []),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: byzanz")
+
+
+BAD_WORDS = [
+    [],
+    ["dance"],
+    ["moderator"],
+    ["simulate", "byzanz"],
+    ["simulate", "byzanz", "--players", "four", "--games", "1", "--out", "f"],
+    ["simulate", "byzanz", "--players", "4", "--games", "0", "--out", "f"],
+    ["simulate", "byzanz", "--players", "4", "--games", "99999999999", "--out", "f"],
+    ["simulate", "byzanz", "--players", "4", "--games", "1", "--seed", "xyz", "--out", "f"],
+    ["simulate", "byzanz", "--players", "4", "--games", "1", "--seed", "", "--out", "f"],
+    ["export", "g1", "--as", "nobody"],
+    ["export", "g1", "--as", "-1"],
+    ["new", "byzanz", "--player", "ann@example.org", "--allow", "soon"],
+    ["demo", "--port", "99999"],
+    ["verify", "--no-such-option"],
+]
+
+
+@pytest.mark.parametrize("words", BAD_WORDS, ids=" ".join)
+def test_words_that_make_no_sense_are_refused_in_one_line(run: Run, words: list[str]) -> None:
+    status, out, error = run(*words)
+    assert (status, out) == (2, "")
+    line(error)
+
+
+BAD_WISHES = [
+    (["simulate", "chess", "--players", "4", "--games", "1", "--out", "f"], "byzanz"),
+    (["simulate", "byzanz", "--players", "9", "--games", "1", "--out", "f"], "3 to 6"),
+    (["simulate", "byzanz", "--players", "4", "--games", "1", "--bots", "clever", "--out", "f"], "greedy"),
+    (["simulate", "byzanz", "--players", "4", "--games", "1", "--out", "no/such/folder"], "no/such/folder"),
+    (["verify", "nothing"], "nothing: No such file"),
+    (["verify", "."], "Is a directory"),
+    (["new", "chess", "--player", "ann@example.org"], "chess"),
+    (["new", "byzanz"], "player"),
+    (["new", "byzanz", "--player", "Ann", "--player", "bob@example.org"], "Ann"),
+    (["new", "byzanz", "--player", "ann@example.org", "--allow", "1m"], "10 minutes"),
+    (["export", "nosuchgame"], "up to date"),
+    (["moderator", "add", "nobody"], "nobody"),
+    (["moderator", "remove", "ann@example.org"], "no moderator"),
+    (["bench", "nothing"], "moves"),
+    (["serve"], "BYZANZ_MAIL_URL"),
+    (["web"], "BYZANZ_MAIL_URL"),
+    (["scheduler"], "BYZANZ_MAIL_URL"),
+]
+
+
+@pytest.mark.parametrize(("words", "named"), BAD_WISHES, ids=str)
+def test_what_cannot_be_done_is_told_in_one_line(run: Run, words: list[str], named: str) -> None:
+    status, out, error = run(*words)
+    assert (status, out) == (1, "")
+    assert named in line(error)
+    assert not Path("f").exists()
+
+
+SETTINGS = [
+    ("BYZANZ_DATABASE_URL", "mysql://somewhere"),
+    ("BYZANZ_DATABASE_URL", "sqlite:////no/such/folder/byzanz.db"),
+    ("BYZANZ_DATABASE_URL", "postgresql://nobody:secret@127.0.0.1:1/none"),
+    ("BYZANZ_TICK", "often"),
+    ("BYZANZ_PROXY_HOPS", "-1"),
+    ("BYZANZ_BASE_URL", "byzanz"),
+    ("BYZANZ_MAIL_URL", "mailto:ann@example.org"),
+    ("BYZANZ_MAIL_URL", "smtp://host:port"),
+    ("BYZANZ_SECRET_KEY", "short"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), SETTINGS)
+def test_bad_settings_are_told_in_one_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv("BYZANZ_MAIL_URL", "smtp://127.0.0.1:9")
+    monkeypatch.setenv("BYZANZ_SECRET_KEY", "0123456789abcdef0123456789abcdef")
+    monkeypatch.setenv(name, value)
+    status, out, error = run("serve", "--port", "0")
+    assert (status, out) == (1, "")
+    assert "secret" not in line(error)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_they_verify(run: Run) -> None:
+    words = [
+        "simulate",
+        "byzanz",
+        "--players",
+        "3",
+        "--games",
+        "3",
+        "--seed",
+        "0f",
+        "--bots",
+        ",".join(sorted(BOTS)),
+    ]
+    assert run(*words, "--out", "one.jsonl")[0] == 0
+    assert run(*words, "--out", "two.jsonl")[0] == 0
+    status, out, _ = run(*words, "--out", "-")
+    assert Path("one.jsonl").read_bytes() == Path("two.jsonl").read_bytes() == out.encode()
+    status, out, error = run("verify", "one.jsonl")
+    assert (status, error) == (0, "")
+    assert [told.split()[1] for told in out.splitlines()] == ["ok,"] * 3
+
+
+def test_games_without_a_seed_differ(run: Run) -> None:
+    for name in ("one", "two"):
+        assert run("simulate", "byzanz", "--players", "3", "--games", "1", "--out", name)[0] == 0
+    assert Path("one").read_bytes() != Path("two").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def played() -> bytes:
+    """The records of two games."""
+    command = [sys.executable, "-m", "server.cli", "simulate", "byzanz", "--players", "3", "--games", "2"]
+    return subprocess.run([*command, "--seed", "01", "--out", "-"], check=True, capture_output=True).stdout
+
+
+def test_the_first_wrong_entry_is_named(run: Run, played: bytes) -> None:
+    lines = played.splitlines(keepends=True)
+    lines[7] = re.sub(rb'"move":"[^"]*"', b'"move":"pass 2"', lines[7])
+    Path("f").write_bytes(b"".join(lines))
+    status, out, error = run("verify", "f")
+    assert (status, out) == (1, "")
+    assert re.search(r"record 1, game \w+: entry 7: the hash", line(error))
+
+
+def test_a_record_after_good_ones_is_checked_too(run: Run, played: bytes) -> None:
+    lines = played.splitlines(keepends=True)
+    del lines[-5]
+    Path("f").write_bytes(b"".join(lines))
+    status, out, error = run("verify", "f")
+    assert status == 1
+    assert out.count(": ok, ") == 1
+    assert "record 2" in line(error)
+
+
+GARBAGE = [
+    (b"", "no record"),
+    (b"\n\n", "no record"),
+    (b"\xff\xfe\x00", "not UTF-8"),
+    (b"\x00" * 100, "line 1"),
+    (b"hello\n", "line 1"),
+    (b"[1,2]\n", "line 1"),
+    (b"[" * 100_000, "line 1"),
+    (b"x" * 1_100_000, "longer than"),
+    (b'{"format":"byzanz-record/1"}\n', "line 1"),
+    (b'{"format":"byzanz-record/9"}\n', "byzanz-record/1"),
+    (b'{"result":{},"head":""}\n', "header"),
+]
+
+
+@pytest.mark.parametrize(("content", "named"), GARBAGE, ids=range(len(GARBAGE)))
+def test_what_is_no_record_is_refused_in_one_line(run: Run, content: bytes, named: str) -> None:
+    Path("f").write_bytes(content)
+    status, out, error = run("verify", "f")
+    assert (status, out) == (1, "")
+    assert named in line(error)
+
+
+def test_a_flipped_byte_never_ends_in_a_fault(run: Run, played: bytes) -> None:
+    refused = 0
+    for place in range(0, len(played), 397):
+        damaged = played[:place] + bytes([played[place] ^ (1 << place % 8)]) + played[place + 1 :]
+        Path("f").write_bytes(damaged)
+        status, _, error = run("verify", "f")
+        assert status in {0, 1}
+        refused += status
+        assert not error or line(error)
+    assert refused > 100  # names, and little else, can be changed unnoticed
+
+
+def test_a_record_can_come_by_standard_input(
+    run: Run, played: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(played)))
+    status, out, _ = run("verify", "-")
+    assert (status, out.count("\n")) == (0, 2)
+
+
+def test_a_reader_who_goes_away_is_no_fault(played: bytes, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(played * 300)
+    command = f"{sys.executable} -m server.cli verify {tmp_path / 'f'} | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
+@pytest.fixture
+def on_database(database_url: str, monkeypatch: pytest.MonkeyPatch, run: Run) -> Run:
+    """Runs commands on the test's own database."""
+    monkeypatch.setenv("BYZANZ_DATABASE_URL", database_url.replace("+psycopg", ""))
+    monkeypatch.setenv("BYZANZ_SECRET_KEY", "a secret that only the tests know")
+    monkeypatch.setenv("BYZANZ_MAIL_URL", "smtp://127.0.0.1:9")
+    return run
+
+
+def test_a_game_is_made_and_exported(on_database: Run) -> None:
+    words = [
+        "new",
+        "byzanz",
+        "--player",
+        "Ann <ann@example.org>",
+        "--player",
+        "bob@example.org",
+        "--bot",
+        "greedy",
+    ]
+    status, out, error = on_database(*words, "--allow", "2h", "--start")
+    assert (status, error) == (0, "")
+    assert re.fullmatch(r"[a-z2-7]{12}\n", out)
+    game_id = out.strip()
+    exported = {
+        reader: on_database("export", game_id, "--as", reader)[1] for reader in ("public", "0", "moderator")
+    }
+    assert on_database("export", game_id)[1] == exported["public"]
+    shuffles = {reader: next(record.read(text)).entries[0].move for reader, text in exported.items()}
+    assert shuffles["public"] == shuffles["0"] == "shuffle deal"
+    assert len(shuffles["moderator"].split()) > 80
+    assert all('"seed":null' in text for text in exported.values())
+    status, _, error = on_database("export", game_id, "--as", "3")
+    assert status == 1
+    assert "seats 0 to 2" in line(error)
+
+
+def test_a_game_that_has_not_begun_has_no_record(on_database: Run) -> None:
+    words = [word for name in ("ann", "bob", "cas") for word in ("--player", f"{name}@example.org")]
+    status, out, _ = on_database("new", "byzanz", *words)
+    assert status == 0
+    assert on_database("export", out.strip())[0] == 1
+
+
+def test_moderators_come_and_go(on_database: Run) -> None:
+    assert on_database("moderator", "add", " Ann@Example.org")[0] == 0
+    assert on_database("moderator", "add", "ann@example.org")[0] == 0
+    assert on_database("moderator", "list")[1] == "ann@example.org\n"
+    assert on_database("moderator", "remove", "ann@example.org")[0] == 0
+    assert on_database("moderator", "list")[1] == ""
+
+
+def test_an_export_of_a_table_is_what_its_reader_may_see(
+    on_database: Run, table: Callable[..., Table], client: FlaskClient
+) -> None:
+    seats = table(3)
+    exported = on_database("export", "g1", "--as", "1")[1]
+    assert exported == client.get(f"/api/v1/seats/{seats.tokens[1]}/record").text
+
+
+@contextmanager
+def running(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A command that runs until it is stopped, and the file that takes its output."""
+    out = folder / "out.txt"
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("BYZANZ_")}
+    clean |= {"BYZANZ_MAIL_URL": "smtp://127.0.0.1:9", "BYZANZ_TICK": "0.2", "PYTHONPATH": os.getcwd()}
+    with out.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "server.cli", *words],
+            cwd=folder,
+            env=clean,
+            stdout=file,
+            stderr=file,
+            text=True,
+        )
+    try:
+        yield process, out
+    finally:
+        process.kill()
+        process.wait()
+
+
+def said(process: subprocess.Popen[str], out: Path, pattern: str) -> str:
+    """What a running command has printed, as soon as it fits the pattern."""
+    limit = time.monotonic() + PATIENCE
+    while time.monotonic() < limit and process.poll() is None:
+        if found := re.search(pattern, out.read_text()):
+            return found[0]
+        time.sleep(0.05)
+    raise AssertionError(f"it ended, or was silent for long, after: {out.read_text()}")
+
+
+def opened(url: str, telling: str = "") -> str:
+    """The page at an address, as soon as it answers with success and tells this."""
+    limit = time.monotonic() + PATIENCE
+    why: object = "never asked"
+    while time.monotonic() < limit:
+        try:
+            with urlopen(url, timeout=10) as answer:
+                why = page = str(answer.read().decode())
+            if telling in page:
+                return page
+        except OSError as error:
+            why = error
+        time.sleep(0.1)
+    raise AssertionError(f"{url}: {why}")
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_a_demo_opens_a_turn_and_leaves_nothing_behind(tmp_path: Path, told: signal.Signals) -> None:
+    with running(tmp_path, "demo", "--port", "0", "--players", "3") as (demo, out):
+        link = said(demo, out, r"http://127\.0\.0\.1:\d+/t/[a-z2-7]{26}")
+        folder = Path(said(demo, out, r"/\S*byzanz-demo-\w+"))
+        assert folder.is_dir()
+        assert "<form" in opened(link)
+        opened(link.partition("/t/")[0] + "/inbox", telling="you@byzanz.example")
+        demo.send_signal(told)
+        assert demo.wait(30) == 0
+        assert not folder.exists()
+        assert "Traceback" not in out.read_text()
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def test_serve_makes_its_database_and_ends_when_told(tmp_path: Path) -> None:
+    with running(tmp_path, "serve", "--port", "0") as (serve, out):
+        address = said(serve, out, r"http://127\.0\.0\.1:\d+")
+        assert '"ready"' in opened(f"{address}/readyz")
+        assert (tmp_path / "instance" / "byzanz.db").exists()
+        serve.terminate()
+        assert serve.wait(30) == 0
+        assert "Traceback" not in out.read_text()
+
+
+def test_web_and_scheduler_run_apart(tmp_path: Path) -> None:
+    port = free_port()
+    with running(tmp_path, "web", "--port", str(port)) as (web, out):
+        assert "alive" in opened(f"http://127.0.0.1:{port}/healthz")
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "instance").symlink_to(tmp_path / "instance")
+        with running(tmp_path / "other", "scheduler") as (scheduler, more):
+            assert '"ready"' in opened(f"http://127.0.0.1:{port}/readyz")
+            scheduler.terminate()
+            assert scheduler.wait(30) == 0
+            assert "Traceback" not in more.read_text()
+        web.terminate()
+        assert web.wait(30) == 0
+        assert "Traceback" not in out.read_text()
+
+
+def test_a_port_that_is_taken_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYZANZ_MAIL_URL", "smtp://127.0.0.1:9")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for command in ("serve", "web", "demo"):
+            status, _, error = run(command, "--port", port)
+            assert status == 1
+            assert port in line(error)
