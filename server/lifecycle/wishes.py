@@ -52,6 +52,11 @@ class BadWish(Refused):
         self.field = field
 
 
+def shown(text: str) -> str:
+    """What somebody typed, short and harmless enough to be quoted in an error."""
+    return "".join(sign if sign.isprintable() else "�" for sign in text.strip()[:80])
+
+
 def clean_name(text: str, field: str = "name") -> str:
     """A name of a person or a game that can stand in pages and mail headers: 1–40 characters and no link.
 
@@ -91,12 +96,13 @@ def clean_address(text: str, field: str = "address") -> str:
     Raises:
         BadWish: it is no address that a mail could be sent to.
     """
-    shown = "".join(sign if sign.isprintable() else "�" for sign in text.strip())[:80]
     local, _, domain = text.strip().rpartition("@")
     host = _ascii(domain)
     address = f"{local}@{host}".lower()
     if not _LOCAL.fullmatch(local) or len(local) > 64 or not host or len(address) > LONGEST_ADDRESS:
-        raise BadWish("“%(address)s” is not a mail address like ann@example.org.", field=field, address=shown)
+        raise BadWish(
+            "“%(address)s” is not a mail address like ann@example.org.", field=field, address=shown(text)
+        )
     return address
 
 
@@ -171,8 +177,9 @@ def clean_zone(name: str, field: str = "time_zone") -> str:
         BadWish: nobody knows it.
     """
     if name not in time_zones():
-        shown = name[:64]
-        raise BadWish("“%(name)s” is not a time zone like Europe/Amsterdam or UTC.", field=field, name=shown)
+        raise BadWish(
+            "“%(name)s” is not a time zone like Europe/Amsterdam or UTC.", field=field, name=shown(name)
+        )
     return name
 
 
@@ -197,7 +204,7 @@ def clean_bot(kind: str, field: str = "bots") -> str:
     if kind not in BOTS:
         known = ", ".join(sorted(BOTS))
         raise BadWish(
-            "There is no bot “%(name)s”; the bots are: %(known)s.", field=field, name=kind[:40], known=known
+            "There is no bot “%(name)s”; the bots are: %(known)s.", field=field, name=shown(kind), known=known
         )
     return kind
 

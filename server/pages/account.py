@@ -16,6 +16,7 @@ from server.pages import csrf, limiter
 from server.pages.history import GAME_ID
 from server.pages.turn import unknown_link
 from server.schema import Game, Person, Seat
+from server.table import Refused
 
 blueprint = Blueprint("account", __name__)
 
@@ -77,7 +78,7 @@ def account() -> ResponseReturnValue:
     return _account_page(None)
 
 
-def _account_page(refusal: BadWish | None) -> ResponseReturnValue:
+def _account_page(refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         me = people.signed_in(session)
         if me is None:
@@ -126,7 +127,7 @@ def save() -> ResponseReturnValue:
                 lifecycle.mute_all(me.id, do == "mute-all", now)
             case _:
                 flask.abort(400)
-    except BadWish as refusal:
+    except Refused as refusal:
         return _account_page(refusal)
     return flask.redirect(url_for(".account"), 303)
 

@@ -43,6 +43,12 @@ class Mine:
     door: str
 
 
+@blueprint.app_template_filter("typed")
+def typed(text: str) -> str:
+    """What somebody typed, as a form gives it back: without characters that no page may hold."""
+    return "".join(sign for sign in text if sign.isprintable() or sign in "\r\n")
+
+
 @blueprint.get("/")
 def index() -> ResponseReturnValue:
     """What this is, how to begin, and for somebody signed in, his games."""
@@ -182,7 +188,7 @@ def _number(name: str, absent: int, field: str | None = None) -> int:
     """A whole number from the form; seats are counted, so a number of them is small."""
     text = flask.request.form.get(name, "") or str(absent)
     if not (text.isascii() and text.isdigit() and len(text) < 8):
-        raise BadWish("“%(text)s” should be a whole number.", field=field or name, text=text[:40])
+        raise BadWish("“%(text)s” should be a whole number.", field=field or name, text=wishes.shown(text))
     number = int(text)
     if name != "allowance" and number > 6:
         raise BadWish("So many seats no game has.", field=field or name)

@@ -51,7 +51,7 @@ def read(form: Mapping[str, str]) -> Wanted:
 
 def _seconds(hours: str) -> str:
     if not (hours.isascii() and hours.isdigit() and len(hours) < 5):
-        raise acts.BadAct("“%(hours)s” should be a whole number of hours.", hours=hours[:40])
+        raise acts.BadAct("“%(hours)s” should be a whole number of hours.", hours=wishes.shown(hours))
     return str(int(hours) * 3600)
 
 
@@ -65,7 +65,9 @@ def lost(session: Session, game: Game, words: Sequence[str], zone: str) -> list[
         return []
     first = words[1]
     if not (first.isascii() and first.isdigit() and len(first) < 10 and 0 < int(first) <= game.head):
-        raise acts.NotPossible("Entry %(seq)s is not a seat's move that still counts.", seq=first[:20])
+        raise acts.NotPossible(
+            "Entry %(seq)s is not a seat's move that still counts.", seq=wishes.shown(first)
+        )
     lines = story.lines(session, game, PUBLIC, zone, after=int(first) - 1)
     if lines[0].voided or lines[0].act or lines[0].entry.seat is None:
         raise acts.NotPossible("Entry %(seq)s is not a seat's move that still counts.", seq=first)
@@ -84,5 +86,5 @@ def seat(session: Session, game: Game, words: Sequence[str]) -> Seat | None:
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 3 else -1
     found = session.get(Seat, (game.id, number))
     if found is None:
-        raise acts.BadAct("There is no seat %(seat)s in this game.", seat=text[:20])
+        raise acts.BadAct("There is no seat %(seat)s in this game.", seat=wishes.shown(text))
     return found
