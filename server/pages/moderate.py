@@ -149,6 +149,7 @@ def _facts(session: Session, game: Game) -> dict[str, Any]:
         "game": game,
         "title": rules_of(game.slug, game.rules).title,
         "seats": seats,
+        "names": [seat.name for seat in seats],
         "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
         "mails": mails,
         "persons": {

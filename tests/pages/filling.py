@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from xml.etree.ElementTree import Element
 
-import flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 from werkzeug.test import TestResponse
@@ -52,16 +51,9 @@ def send(
 ) -> TestResponse:
     """Open a page, type into the form that has the `known` fields, and send it."""
     typed = typed or {}
-    forget()
     action, filled = form(look(client, path), **known)
     assert set(typed) <= set(filled), (typed, filled)
     return client.post(action or path, data={**filled, **typed})
-
-
-def forget() -> None:
-    """Drop what one request kept for itself: the tests' app context outlives requests, a server's does not."""
-    for name in list(flask.g):
-        flask.g.pop(name)
 
 
 def sign_in(client: FlaskClient, address: str) -> None:

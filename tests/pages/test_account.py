@@ -11,7 +11,7 @@ from server import db, lifecycle
 from server.schema import Game, Person, Turn
 from tests.conftest import NOW
 from tests.pages.browsing import look, read
-from tests.pages.filling import forget, form, send, sign_in
+from tests.pages.filling import form, send, sign_in
 from tests.server.wishing import (
     ALICE,
     BOB,
@@ -115,7 +115,6 @@ def test_signing_out_forgets(alice: FlaskClient) -> None:
 
 
 def form_token(client: FlaskClient) -> str:
-    forget()
     return form(look(client, "/account"), do="save")[1]["csrf_token"]
 
 

@@ -1,0 +1,23 @@
+"""Browsers for the tests of the pages."""
+
+from __future__ import annotations
+
+import flask
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    """A browser without cookies yet; each of its requests begins with an empty `g`, as a server's does.
+
+    The app context that the tests keep open outlives requests, and with it what one request kept for itself.
+    """
+    app.before_request_funcs.setdefault(None, []).insert(0, _forget)
+    return app.test_client()
+
+
+def _forget() -> None:
+    for name in list(flask.g):
+        flask.g.pop(name)
