@@ -6,7 +6,7 @@
   const boxes = [...form.querySelectorAll('input[name="card"]')];
   const buttons = [...form.querySelectorAll("button[data-label]")];
   const plain = new Map(buttons.map((button) => [button, button.textContent]));
-  const nameOf = (box) => box.closest("label").textContent.replace("✓", "").trim();
+  const nameOf = (box) => box.closest("label").querySelector(".unseen").textContent;
   const names = new Intl.ListFormat(document.documentElement.lang, { type: "conjunction" });
   const show = () => {
     const ticked = boxes.filter((box) => box.checked);

@@ -61,6 +61,7 @@ def _moderator() -> int:
         return people.person_at(session, "mod@example.org", "Mo", NOW).id
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_every_page_is_sound(client: FlaskClient, table: Any):
     for name, page in pages(client, table):
         for item in page.root.iter():
@@ -115,6 +116,7 @@ DATA = re.compile(
 )
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_every_text_can_be_translated(app: Flask, client: FlaskClient, table: Any, monkeypatch: Any):
     monkeypatch.setattr(flask_babel.Domain, "get_translations", lambda _self: Marked())
     for name, page in pages(client, table):
