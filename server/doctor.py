@@ -6,14 +6,15 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from flask import Flask
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from byzanz import record
-from byzanz.rules import ALL
+from byzanz import chance, record, umpire
+from byzanz.rules import ALL, Rules
 from server import beats, config, db, outbox, people, positions, records, revisions
 from server.config import ConfigError, Settings
 from server.mail.transport import Transport, TryLater, server_at
@@ -167,14 +168,28 @@ def _fault(session: Session, game: Game) -> str | None:
 
 
 def _kept_fault(session: Session, game: Game, whole: record.Record) -> str | None:
-    """Whether what is kept beside the log of a running game is what the log says."""
+    """Whether what is kept beside the log of a running game is what the log says, the sealed seed included."""
+    if chance.commitment(game.id, bytes.fromhex(game.seed)) != game.commitment:
+        return "the seed is not the one that was committed to"
     if record.paused(whole.entries) != game.paused:
         return "its pause is not that of its log"
     position = positions.load(session, game)
-    replayed = positions.replayed(session, game, position.rules, whole.entries)
+    replayed = _replayed(position.rules, whole, bytes.fromhex(game.seed))
     if position.rules.encode(position.state) != position.rules.encode(replayed):
         return "its snapshot is not what its log leads to"
     return None
+
+
+def _replayed(rules: Rules[Any, Any], whole: record.Record, seed: bytes) -> Any:
+    header = whole.header
+    deal = chance.deal(chance.key(header.id, seed, header.cuts))
+    state = rules.setup(len(header.seats), header.options)
+    for entry in record.counting(whole.entries):
+        due = rules.chance(state)
+        if due and str(deal(due)) != entry.move:
+            raise record.Wrong(entry.seq, f"seed and cuts give another order of the shuffle {due.label}")
+        state = rules.apply(state, entry.seat, umpire.read_made(rules, entry.move))
+    return state
 
 
 def _quarantine(session: Session) -> Iterator[Finding]:

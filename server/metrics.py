@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import flask
 from flask import Blueprint, Flask, Response
@@ -43,10 +44,16 @@ def metrics() -> Response:
 
 
 def _from_this_machine() -> bool:
+    """Whether a program on this machine asks this server itself, by an address of this machine."""
     if any(name in flask.request.headers for name in PROXY_HEADERS):
         return False
+    asked = urlsplit(f"//{flask.request.host}").hostname or ""
+    return _is_loopback(flask.request.remote_addr or "") and (asked == "localhost" or _is_loopback(asked))
+
+
+def _is_loopback(address: str) -> bool:
     try:
-        return ipaddress.ip_address(flask.request.remote_addr or "").is_loopback
+        return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
 

@@ -1,0 +1,244 @@
+"""`byzanz doctor` finds each thing that can be wrong, names the place, and says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+from sqlalchemy import text
+
+from server import alarms, create_app, db, doctor, jobs, outbox, play
+from server.beats import STEP_ALARM, Pulse
+from server.doctor import Finding
+from server.mail.inbox import Inbox
+from server.schema import Game, Mail, Person
+from tests.conftest import NOW, SECRET, Table
+
+Seating = Callable[..., Table]
+
+
+@pytest.fixture
+def mail_server() -> Iterator[Inbox]:
+    """A mail server that takes everything."""
+    inbox = Inbox()
+    inbox.start()
+    yield inbox
+    inbox.stop()
+
+
+@pytest.fixture(autouse=True)
+def environment(database_url: str, mail_server: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings of the test's own server."""
+    monkeypatch.setenv("BYZANZ_DATABASE_URL", database_url)
+    monkeypatch.setenv("BYZANZ_SECRET_KEY", SECRET)
+    monkeypatch.setenv("BYZANZ_MAIL_URL", mail_server.url)
+
+
+@pytest.fixture
+def alive(app: Flask) -> Flask:
+    """An application whose parts beat."""
+    for part in ("web", "scheduler"):
+        jobs.heartbeat(Pulse(part, 5.0), db.utc_now(), jobs.steady())
+    return app
+
+
+def wrong(*, every: bool = False) -> list[Finding]:
+    """What is wrong."""
+    return [finding for finding in doctor.findings(create_app, every) if not finding.sound]
+
+
+def only_wrong() -> str:
+    """The one thing that is wrong, with its remedy."""
+    (finding,) = wrong()
+    assert finding.remedy
+    return str(finding)
+
+
+def test_nothing_is_wrong_with_a_sound_server(
+    alive: Flask, table: Seating, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table(4)
+    assert doctor.run(create_app, every=False) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "Nothing is wrong."
+    assert all(line.startswith("ok ") for line in lines[:-1])
+    assert any("the logs of 1 games" in line for line in lines)
+
+
+CHANGES_OF_THE_LOG = [
+    ("UPDATE entry SET move = 'bid 3' WHERE seq = 3", "entry 3: the hash"),
+    ("UPDATE entry SET note = 'no reason' WHERE seq = 2", "entry 2: the hash"),
+    ("UPDATE entry SET salt = '" + "0" * 32 + "' WHERE seq = 1", "entry 1: the hash"),
+    ("DELETE FROM entry WHERE seq = 2", "entry 3 stands where entry 2 should"),
+    ("DELETE FROM entry WHERE seq = 3", "entry 3: the log ends at 2, its game at 3"),
+    ("UPDATE game SET head = 2", "entry 3: the log ends at 3, its game at 2"),
+    ("UPDATE game SET paused = NOT paused", "its pause"),
+    ("UPDATE snapshot SET state = replace(state, '\"round\":1', '\"round\":2')", "its snapshot"),
+    ("UPDATE game SET slug = 'chess'", "game g1"),
+    ("UPDATE seat SET cut = 'another'", "entry 1: seed and cuts give another order"),
+    (f"UPDATE game SET seed = '{'1' * 64}'", "the seed is not the one that was committed to"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), CHANGES_OF_THE_LOG, ids=range(len(CHANGES_OF_THE_LOG)))
+def test_an_edit_of_history_is_noticed(alive: Flask, table: Seating, change: str, told: str) -> None:
+    table(3)
+    table(3, "g2")
+    for number in (0, 1):
+        with db.reading() as session:
+            turn = session.execute(text("SELECT seat FROM turn WHERE game_id = 'g1'")).scalar_one()
+        play.submit("g1", turn, "pass", seen=number + 1, request_id=f"r{number}", now=NOW)
+    assert wrong() == []
+    edit(change)
+    findings = wrong()
+    assert any("game g1" in finding.what and told in str(finding) for finding in findings), findings
+
+
+def edit(statement: str) -> None:
+    """Change rows of g1 with the database's own tools, past the triggers, and put those back."""
+    joiner = " AND" if "WHERE" in statement else " WHERE"
+    column = "id" if statement.startswith("UPDATE game") else "game_id"
+    with db.db.engine.connect().execution_options(writes=True) as connection, connection.begin():
+        if connection.dialect.name == "sqlite":
+            kept = connection.execute(
+                text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+            ).all()
+            for name, _ in kept:
+                connection.exec_driver_sql(f"DROP TRIGGER {name}")
+        else:
+            connection.exec_driver_sql("ALTER TABLE entry DISABLE TRIGGER USER")
+        connection.exec_driver_sql(f"{statement}{joiner} {column} = 'g1'")
+        if connection.dialect.name == "sqlite":
+            for _, sql in kept:
+                connection.exec_driver_sql(sql)
+        else:
+            connection.exec_driver_sql("ALTER TABLE entry ENABLE TRIGGER USER")
+
+
+def test_only_the_newest_games_are_sampled(
+    alive: Flask, table: Seating, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(3)
+    table(3, "g2", now=NOW + timedelta(days=1))
+    edit("UPDATE entry SET note = 'no reason'")
+    monkeypatch.setattr(doctor, "SAMPLE", 1)
+    assert wrong() == []
+    assert "game g1" in str(wrong(every=True)[0])
+
+
+def test_many_damaged_logs_are_summed_up(
+    alive: Flask, table: Seating, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(3)
+    table(3, "g2")
+    with db.transaction() as session:
+        session.execute(text("UPDATE game SET head = 7"))
+    monkeypatch.setattr(doctor, "SHOWN", 1)
+    assert [finding.what for finding in wrong()] == [
+        "game g1, entry 2: the log ends at 1, its game at 7",
+        "2 damaged logs in all",
+    ]
+
+
+def test_a_missing_trigger_is_named(alive: Flask) -> None:
+    with db.transaction() as session:
+        sqlite = session.get_bind().dialect.name == "sqlite"
+        session.execute(
+            text("DROP TRIGGER entry_no_update" if sqlite else "DROP TRIGGER entry_no_truncate ON entry")
+        )
+    assert "entry_no_" in only_wrong()
+
+
+def test_a_trigger_that_does_nothing_is_missing(alive: Flask) -> None:
+    with db.transaction() as session:
+        if session.get_bind().dialect.name == "sqlite":
+            session.execute(text("DROP TRIGGER entry_no_delete"))
+            session.execute(text("CREATE TRIGGER entry_no_delete BEFORE DELETE ON entry BEGIN SELECT 1; END"))
+        else:
+            session.execute(text("ALTER TABLE entry DISABLE TRIGGER entry_no_change"))
+    assert "the log can be changed" in only_wrong()
+
+
+def test_another_secret_key_is_noticed(alive: Flask, table: Seating, monkeypatch: pytest.MonkeyPatch) -> None:
+    table(3)
+    monkeypatch.setenv("BYZANZ_SECRET_KEY", "0123456789abcdef0123456789abcdef")
+    assert "BYZANZ_SECRET_KEY" in only_wrong()
+
+
+def test_a_part_that_is_silent_is_named(app: Flask) -> None:
+    assert [finding.what for finding in wrong()] == [
+        "no sign of life from the web",
+        "no sign of life from the scheduler",
+    ]
+
+
+def test_a_frozen_clock_is_told_with_its_remedy(alive: Flask) -> None:
+    with db.transaction() as session:
+        alarms.raise_alarm(session, STEP_ALARM, "The clock jumped.", db.utc_now())
+    assert "--clock-is-right" in only_wrong()
+
+
+def test_a_game_set_aside_is_named(alive: Flask, table: Seating) -> None:
+    table(3)
+    with db.transaction() as session:
+        session.get_one(Game, "g1").quarantine = "a fault"
+    assert "game g1 is set aside (a fault)" in only_wrong()
+
+
+def test_mail_that_nobody_takes_is_told(alive: Flask) -> None:
+    with db.transaction() as session:
+        person = Person(email="ann@example.org", name="Ann", created_at=NOW)
+        session.add(person)
+        session.flush()
+        outbox.enqueue(
+            session, key="k", kind="over", person_id=person.id, now=db.utc_now() - timedelta(days=2)
+        )
+        session.flush()
+        mail = session.query(Mail).one()
+        mail.attempts, mail.error = 9, "451 later"
+    assert "451 later" in only_wrong()
+
+
+def test_a_refused_turn_is_told(alive: Flask, table: Seating) -> None:
+    table(3)
+    with db.transaction() as session:
+        session.execute(text("UPDATE turn SET refused = '550 nobody'"))
+    assert "1 turns stand still" in only_wrong()
+
+
+def test_a_mail_server_that_does_not_answer_is_told(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYZANZ_MAIL_URL", "smtp://127.0.0.1:9")
+    assert "mail server" in only_wrong()
+
+
+def test_a_mail_server_that_refuses_our_name_is_told(
+    alive: Flask, mail_server: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BYZANZ_MAIL_URL", mail_server.url.replace("//", "//ann:geheim@"))
+    said = only_wrong()
+    assert "mail server" in said
+    assert "geheim" not in said
+
+
+def test_bad_settings_end_the_examination(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYZANZ_TICK", "often")
+    (finding,) = wrong()
+    assert "BYZANZ_TICK" in str(finding)
+
+
+def test_without_mail_the_rest_is_looked_at(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BYZANZ_MAIL_URL")
+    assert "BYZANZ_MAIL_URL" in only_wrong()
+
+
+def test_old_tables_are_told(alive: Flask) -> None:
+    with db.transaction() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
+    assert "revision 0000" in only_wrong()
+
+
+def test_a_database_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYZANZ_DATABASE_URL", "sqlite:////no/such/folder/byzanz.db")
+    assert "BYZANZ_DATABASE_URL" in only_wrong()
