@@ -42,10 +42,12 @@ def house() -> Iterator[tuple[Flask, Path]]:
         )
         app = create_app(settings)
         with app.app_context():
-            revisions.bring_up_to_date()
-            yield app, Path(folder)
-            db.db.session.remove()
-            db.db.engine.dispose()
+            try:
+                revisions.bring_up_to_date()
+                yield app, Path(folder)
+            finally:
+                db.db.session.remove()
+                db.db.engine.dispose()
 
 
 def begun_game(number: int) -> str:
