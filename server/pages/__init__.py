@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import flask
 from flask import Flask, Response, render_template
-from flask_babel import Babel, format_datetime, gettext
+from flask_babel import Babel, format_datetime, get_locale, gettext
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_wtf.csrf import CSRFError, CSRFProtect
@@ -38,6 +38,7 @@ def init_app(app: Flask) -> None:
     limiter.init_app(app)
     babel.init_app(app)
     app.jinja_env.globals["said"] = said
+    app.jinja_env.globals["get_locale"] = get_locale
     app.jinja_env.filters["moment"] = moment
     for room in ROOMS:
         if room == "inbox" and not app.config.get("DEMO_INBOX"):
