@@ -91,12 +91,17 @@ def _remind(game_id: str, seat: int, now: datetime) -> bool:
         turn = session.get(Turn, (game_id, seat)) if game else None
         if game is None or turn is None or turn.started_at is None:
             return False
-        due = turns.reckoned(session, game, turn)
-        turn.remind_at = clock.reminder(turn.started_at, due) if due else None
-        if turn.remind_at is None or turn.remind_at > now:  # an outage has moved it
+        turn.remind_at = _reminder_time(session, game, turn, turn.started_at)
+        if turn.remind_at > now:  # an outage has moved it
             return False
         turn.remind_at = None
         return _queue_reminder(session, game, turn, now)
+
+
+def _reminder_time(session: Session, game: Game, turn: Turn, start: datetime) -> datetime:
+    """When most of the time that counts is gone, by the outages known now."""
+    seconds = (turns.allowance_end(game, turn, start) - start).total_seconds()
+    return clock.due(start, seconds * clock.REMINDER_SHARE, turns.outages(session, start))
 
 
 def _queue_reminder(session: Session, game: Game, turn: Turn, now: datetime) -> bool:
