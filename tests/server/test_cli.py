@@ -317,7 +317,12 @@ def running(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], 
     """A command that runs until it is stopped, and the file that takes its output."""
     out = folder / "out.txt"
     clean = {name: value for name, value in os.environ.items() if not name.startswith("BYZANZ_")}
-    clean |= {"BYZANZ_MAIL_URL": "smtp://127.0.0.1:9", "BYZANZ_TICK": "0.2", "PYTHONPATH": os.getcwd()}
+    clean |= {
+        "BYZANZ_MAIL_URL": "smtp://127.0.0.1:9",
+        "BYZANZ_TICK": "0.2",
+        "PYTHONPATH": os.getcwd(),
+        "TMPDIR": str(folder),
+    }
     with out.open("w") as file:
         process = subprocess.Popen(
             [sys.executable, "-m", "server.cli", *words],
