@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Select, exists, select, update
 from sqlalchemy.orm import Session
 
+from byzanz.games import rules_of
 from server import log, people, positions
 from server.db import reading, transaction
 from server.lifecycle import news, wishes
@@ -133,7 +134,7 @@ def start(token: str, now: datetime) -> None:
     with _before_start(token, now) as (session, game):
         seats = positions.seats_of(session, game.id)
         seated = [seat for seat in seats if seat.status == "seated"]
-        wishes.check_count(wishes.game_rules(game.slug), len(seated), "start")
+        wishes.check_count(rules_of(game.slug, game.rules), len(seated), "start")
         for seat in seats:
             if seat.status != "seated":
                 news.tell_cancelled(session, game, seat, "started", now)

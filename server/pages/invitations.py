@@ -44,7 +44,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             game=found.game,
             seat=found.seat,
             seats=positions.seats_of(session, found.game.id),
-            organiser=session.get(Person, found.game.organiser_id),
+            organiser=session.get(Person, found.game.organiser_id or 0),
             title=rules_of(found.game.slug, found.game.rules).title,
             name=form.get("name", found.person.name),
             cut=form.get("cut", wishes.offered_cut()),

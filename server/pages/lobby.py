@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import flask
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session, selectinload
 
 from byzanz import games
 from byzanz.bots import BOTS
@@ -61,14 +61,16 @@ def index() -> ResponseReturnValue:
             mine=mine,
             awaiting=sum(entry.awaited for entry in mine),
             titles={rules.slug: rules.title for rules in games.latest()},
-            open_games=_listed(session, "inviting"),
-            running=_listed(session, "running"),
+            open_games=_listed(session, Game.status == "inviting", Game.seats.any(Seat.status == "free")),
+            running=_listed(session, Game.status == "running"),
         )
 
 
-def _listed(session: Session, status: str) -> Sequence[Game]:
-    query = select(Game).where(Game.listed, Game.status == status, Game.quarantine.is_(None))
-    return session.scalars(query.order_by(Game.created_at.desc()).limit(SHOWN)).unique().all()
+def _listed(session: Session, *which: ColumnElement[bool]) -> Sequence[Game]:
+    query = (
+        select(Game).where(Game.listed, Game.quarantine.is_(None), *which).options(selectinload(Game.seats))
+    )
+    return session.scalars(query.order_by(Game.created_at.desc()).limit(SHOWN)).all()
 
 
 def _mine(session: Session, me: Person) -> list[Mine]:

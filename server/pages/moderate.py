@@ -13,7 +13,7 @@ import flask
 from flask import Blueprint, g, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import Select, exists, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, selectinload
 
 from byzanz.games import rules_of
 from byzanz.rules import ALL, PUBLIC, Viewer
@@ -27,6 +27,14 @@ from server.table import Refused
 blueprint = Blueprint("moderate", __name__, url_prefix="/m")
 
 STATUSES = ("asked", "inviting", "running", "over", "cancelled")
+TROUBLE = or_(
+    Game.quarantine.is_not(None),
+    (Game.status == "running") & Game.paused,
+    exists().where(Turn.game_id == Game.id, Turn.refused.is_not(None)),
+    Game.status.in_(("inviting", "running"))
+    & exists().where(Mail.game_id == Game.id, Mail.status == "failed"),
+)
+"""Games that a moderator should look at: set aside, paused, a clock that stands, a mail that was refused."""
 PAGE = 50
 """Games on one page of the list."""
 MAILS = 60
@@ -50,13 +58,11 @@ def _zone() -> str:
 def games() -> ResponseReturnValue:
     """All games, newest first, by status and by what is searched for; and the alarms."""
     asked = flask.request.args
-    status = asked.get("status", "") if asked.get("status") in STATUSES else ""
+    status = asked.get("status", "") if asked.get("status") in (*STATUSES, "trouble") else ""
     text = asked.get("q", "").replace("\0", "").strip()[:100]
     page = int(asked["page"]) if asked.get("page", "") in {str(number) for number in range(1, 1000)} else 1
     with reading() as session:
-        found = (
-            session.scalars(_search(status, text).offset((page - 1) * PAGE).limit(PAGE + 1)).unique().all()
-        )
+        found = session.scalars(_search(status, text).offset((page - 1) * PAGE).limit(PAGE + 1)).all()
         return render_template(
             "pages/moderate_games.html",
             zone=_zone(),
@@ -74,9 +80,9 @@ def games() -> ResponseReturnValue:
 
 
 def _search(status: str, text: str) -> Select[tuple[Game]]:
-    query = select(Game).order_by(Game.created_at.desc(), Game.id)
+    query = select(Game).order_by(Game.created_at.desc(), Game.id).options(selectinload(Game.seats))
     if status:
-        query = query.where(Game.status == status)
+        query = query.where(TROUBLE if status == "trouble" else Game.status == status)
     if text:
         sits = exists().where(
             Seat.game_id == Game.id,

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from flask.testing import FlaskClient
 
-from server import db, lifecycle
+from server import create_app, db, lifecycle
 from server.schema import Game, Person, Turn
-from tests.conftest import NOW
+from tests.conftest import NOW, settings
 from tests.pages.browsing import look, read
 from tests.pages.filling import form, send, sign_in
 from tests.server.wishing import (
@@ -254,3 +254,15 @@ def test_a_person_without_address_cannot_be_signed_in_again(client: FlaskClient)
     lifecycle.mail_sign_in("alice@example.org", db.utc_now())
     assert not mails("signin")
     assert client.post("/sign-in", data={"address": ""}).status_code == 422
+
+
+def test_sign_in_is_limited_per_address_of_the_network(database_url: str) -> None:
+    app = create_app(settings(database_url, rate_limits=True))
+    with app.app_context():
+        browser = app.test_client()
+        statuses = [
+            browser.post("/sign-in", data={"address": "x@example.org"}).status_code for _ in range(11)
+        ]
+        db.db.session.remove()
+        db.db.engine.dispose()
+    assert statuses == [200] * 10 + [429]

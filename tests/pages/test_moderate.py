@@ -109,6 +109,7 @@ def test_games_are_found_by_status_name_id_player_and_address(mia: FlaskClient, 
         ("status=running", horn),
         ("status=inviting", amber),
         ("status=nonsense", both),
+        ("status=trouble", set()),
         ("q=golden", horn),
         ("q=100%25", amber),
         ("q=%25", amber),
@@ -134,7 +135,7 @@ def test_the_list_tells_who_is_awaited_and_what_is_wrong(mia: FlaskClient, table
     with db.transaction() as session:
         session.get_one(Turn, (game.id, 0)).refused = "550 no such user"
         session.get_one(Game, game.id).quarantine = "a poison entry"
-    page = look(mia, "/m/")
+    page = look(mia, "/m/?status=trouble")
     assert "mail refused" in page.text
     assert "set aside" in page.text
 

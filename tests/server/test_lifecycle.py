@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import partial
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -612,6 +616,53 @@ def test_all_mails_off_starts_every_clock_once(now: datetime) -> None:
     lifecycle.mute_all(alice, False, now)
     with db.reading() as session:
         assert not session.get_one(Person, alice).silent
+
+
+# ---- at the same moment ----
+
+
+def at_once(app: Flask, *deeds: Callable[[], object]) -> list[object]:
+    """What several requests at the same moment return or raise."""
+    ready = Barrier(len(deeds))
+
+    def run(deed: Callable[[], object]) -> object:
+        with app.app_context():
+            ready.wait(timeout=30)
+            try:
+                return deed()
+            except Refused as refusal:
+                return type(refusal)
+            finally:
+                db.db.session.remove()
+
+    with ThreadPoolExecutor(len(deeds)) as pool:
+        return list(pool.map(run, deeds))
+
+
+def test_the_last_ones_accept_twice_at_once_and_the_game_begins_once(app: Flask, now: datetime) -> None:
+    game_id, _host = invited(now)
+    tokens = {guest: token("invite", guest, game_id, now) for guest in (BOB, CHARLIE)}
+    deeds = [partial(lifecycle.accept, tokens[guest], guest.name, "", now) for guest in (BOB, CHARLIE) * 3]
+    assert at_once(app, *deeds) == [game_id] * 6
+    with db.reading() as session:
+        assert [entry.seq for entry in log.entries(session, game_id)] == [1]
+    assert len(mails("turn")) == 1
+    assert len(mails("answered")) == 2
+
+
+def test_one_free_seat_is_taken_by_one(app: Flask, now: datetime) -> None:
+    game_id, _host = invited(now, players=(BOB,), bots=("greedy",), listed=True, free=1)
+    strangers = [person(guest, now) for guest in (CHARLIE, DAPHNE, Guest("Eve", "eve@example.org"))]
+    deeds = [partial(lifecycle.take_free_seat, game_id, who, f"Guest {who}", "", now) for who in strangers]
+    assert sorted(at_once(app, *deeds), key=str) == sorted([3, Closed, Closed], key=str)
+
+
+def test_a_sign_in_link_pressed_twice_at_once_works_once(app: Flask, now: datetime) -> None:
+    lifecycle.create(wish(), now)
+    lifecycle.mail_sign_in(ALICE.address, now)
+    link = sign_in_token(mails("signin")[0])
+    found = at_once(app, *[partial(lifecycle.redeem, link, now)] * 4)
+    assert sum(isinstance(one, Person) for one in found) == 1
 
 
 # ---- cuts and looks ----
