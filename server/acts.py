@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.rules import ALL, PUBLIC, Outcome
-from server import log, outbox, people, positions, table, turns
+from server import clock, log, outbox, people, positions, table, turns
 from server.positions import Position
 from server.schema import Deed, Entry, Game, Seat, Turn
 from server.table import Refused
@@ -163,7 +163,7 @@ def _extend(session: Session, game: Game, position: Position, act: Act) -> int:
     if turn is None:
         raise NotPossible("Seat %(seat)s is not awaited, so there is nothing to extend.", seat=seat)
     seq = _stands(session, game, position, act, seat)
-    _more_time(session, game, turn, seconds, act.now)
+    _more_time(session, game, turn, seconds)
     return seq
 
 
@@ -171,17 +171,15 @@ def _credit(session: Session, game: Game, position: Position, act: Act) -> int:
     seconds = _seconds(act, 1)
     seq = _stands(session, game, position, act)
     for turn in turns.open_turns(session, game.id):
-        _more_time(session, game, turn, seconds, act.now)
+        _more_time(session, game, turn, seconds)
     return seq
 
 
-def _more_time(session: Session, game: Game, turn: Turn, seconds: int, now: datetime) -> None:
+def _more_time(session: Session, game: Game, turn: Turn, seconds: int) -> None:
     turn.extra += seconds
-    if turn.started_at is not None:
-        reminded = turn.remind_at is None
-        turns.start(session, game, turn, turn.started_at)
-        if reminded and turn.remind_at is not None and turn.remind_at <= now:
-            turn.remind_at = None
+    turn.due_at = turns.reckoned(session, game, turn)
+    if turn.started_at and turn.due_at and turn.remind_at:  # one that has been reminded is not reminded again
+        turn.remind_at = clock.reminder(turn.started_at, turn.due_at)
 
 
 def _replace(session: Session, game: Game, position: Position, act: Act) -> int:

@@ -213,3 +213,17 @@ def test_every_act_is_told_to_the_table_and_kept_with_its_moderator(table: Begin
     with db.reading() as session:
         deed = session.scalars(select(schema.Deed)).one()
         assert (deed.game_id, deed.seq, deed.person_id) == (game.id, seq, moderator)
+
+
+def test_more_time_does_not_start_the_clock_of_somebody_who_cannot_be_reached(
+    table: Begin, moderator: int
+) -> None:
+    game = table(3)
+    with db.transaction() as session:
+        turn = session.get_one(schema.Turn, (game.id, 0))
+        turns.start(session, session.get_one(schema.Game, game.id), turn, NOW)
+        turn.refused, turn.due_at, turn.remind_at = "550 unknown", None, None
+    act(game, moderator, "!extend 0 3600")
+    after = turn_of(game.id, 0)
+    assert after is not None
+    assert (after.refused, after.due_at) == ("550 unknown", None)
