@@ -83,7 +83,10 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
 
 def _write(mail: Mail, now: datetime) -> Letter:
     with transaction() as session:  # a link that is missing is made
-        doors = told.doors(session, news.facts(session, mail, now), now)
+        found = news.facts(session, mail, now)
+        if found.game is not None and found.game.quarantine:
+            raise TryLater("the game is set aside")
+        doors = told.doors(session, found, now)
     with reading() as session:
         return compose(session, news.facts(session, mail, now), doors, now)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from byzanz import record
@@ -15,7 +16,7 @@ from byzanz.rules import PUBLIC
 from server import log, outbox, people, positions, turns
 from server.config import settings
 from server.mail.news import Facts
-from server.schema import Game, Link, Person
+from server.schema import Entry, Game, Link, Person
 
 PURPOSES: dict[str, people.Purpose] = {
     "turn": "seat",
@@ -160,7 +161,5 @@ def _entries(
 
 def _last_own(session: Session, game: Game, seat: int) -> int:
     """The seq of the seat's last move that nobody made for it, 0 before the first."""
-    own = [
-        entry.seq for entry in log.entries(session, game.id) if entry.seat == seat and entry.by == "player"
-    ]
-    return own[-1] if own else 0
+    own = (Entry.game_id == game.id, Entry.seat == seat, Entry.by == "player")
+    return session.scalar(select(func.max(Entry.seq)).where(*own)) or 0

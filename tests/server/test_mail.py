@@ -34,6 +34,8 @@ from tests.server.postman import FaultyServer, Pigeons
 
 Begin = Callable[..., Table]
 MINUTE = timedelta(minutes=1)
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For what is said, which no database has a part in."""
 
 
 def text_of(message: EmailMessage) -> str:
@@ -135,6 +137,7 @@ def test_a_turn_mail_says_everything_in_its_order(table: Begin) -> None:
     assert "repl" not in text.lower()  # moves by reply are not offered before there are any
 
 
+@one_database
 def test_its_headers_thread_and_let_people_leave_with_one_click(table: Begin) -> None:
     game = table(4)
     (message,) = post()
@@ -159,6 +162,10 @@ def test_the_link_to_leave_switches_the_mails_of_that_game_off(table: Begin, cli
     assert row(Seat, ("g1", 0)).silent
 
 
+@one_database
+@one_database
+@one_database
+@one_database
 @pytest.mark.parametrize(
     "base", ["https://byzanz.test", "https://games." + "long-" * 40 + "name.example.org/byzanz"]
 )
@@ -198,6 +205,7 @@ def test_the_table_has_a_time_zone_and_a_persons_own_goes_before_it(table: Begin
     assert "Tue 3 Mar, 05:00 (America/New York)" in text_of(post()[0])
 
 
+@one_database
 def test_the_html_is_well_formed_loads_nothing_and_says_the_same(table: Begin) -> None:
     game = table(4)
     seen = set()
@@ -228,6 +236,7 @@ def assert_same(text: str, shown: str) -> None:
             assert " ".join(line.split()) in shown
 
 
+@one_database
 def test_the_hand_in_html_is_the_hand(table: Begin) -> None:
     table(4)
     (message,) = post()
@@ -240,6 +249,7 @@ def test_the_hand_in_html_is_the_hand(table: Begin) -> None:
         assert "".join(span.itertext())[-1] == card[-1]
 
 
+@one_database
 def test_nobody_elses_hand_is_in_a_mail(table: Begin) -> None:
     table(3)
     (message,) = post()
@@ -633,6 +643,14 @@ def test_a_game_that_does_not_replay_holds_up_no_other(table: Begin) -> None:
     assert statuses()[f"turn:{broken.id}:0:1"] == "waiting"
     with db.reading() as session:
         assert session.scalars(select(Alarm)).one().game_id == broken.id
+
+
+def test_the_mails_of_a_game_that_is_set_aside_wait_until_it_is_mended(table: Begin) -> None:
+    game = table(4)
+    change(Game, game.id, quarantine="a fault")
+    assert post() == []
+    change(Game, game.id, quarantine=None)
+    assert len(post(NOW + MINUTE)) == 1
 
 
 def test_a_slow_batch_ends_before_its_lease_does(table: Begin) -> None:
