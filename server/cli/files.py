@@ -34,9 +34,9 @@ def add(commands: Any) -> None:
     )
     simulate.add_argument(
         "--bots",
-        default="greedy",
+        default="random",
         metavar="A,B,…",
-        help=f"who plays, by seat, in turn: {', '.join(sorted(BOTS))}",
+        help=f"who plays, by seat, in turn; random if absent: {', '.join(sorted(BOTS))}",
     )
     simulate.add_argument("--out", required=True, metavar="FILE", help="- for standard output")
     simulate.set_defaults(run=_simulate)
