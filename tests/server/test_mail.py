@@ -163,9 +163,6 @@ def test_the_link_to_leave_switches_the_mails_of_that_game_off(table: Begin, cli
 
 
 @one_database
-@one_database
-@one_database
-@one_database
 @pytest.mark.parametrize(
     "base", ["https://byzanz.test", "https://games." + "long-" * 40 + "name.example.org/byzanz"]
 )
@@ -291,6 +288,7 @@ NASTY = [
 ]
 
 
+@one_database
 @pytest.mark.parametrize("name", NASTY)
 def test_a_name_cannot_add_a_header_or_a_tag(table: Begin, name: str) -> None:
     game = table(4)
@@ -342,6 +340,7 @@ def details(kind: str) -> dict[str, Any]:
     return known.get(kind, {})
 
 
+@one_database
 @pytest.mark.parametrize(
     "kind", ["timeout", "over", "act", "replaced", "answered", "fresh", "refused", "cancelled"]
 )
@@ -377,6 +376,7 @@ def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kin
         assert words in text_of(message)
 
 
+@one_database
 @pytest.mark.parametrize(
     ("kind", "status", "seat_status", "words", "path"),
     [
