@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from server.db import Base, UtcTime
@@ -127,12 +127,18 @@ class Turn(Base):
     """A seat's open question: since when, and until when it has time."""
 
     __tablename__ = "turn"
+    __table_args__ = (
+        # Bots' turns are few among many: an index of those alone keeps a tick short.
+        Index("ix_turn_bots", "opened_at", sqlite_where=text("bot = 1"), postgresql_where=text("bot")),
+    )
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
     seat: Mapped[int] = mapped_column(primary_key=True)
     question: Mapped[str] = mapped_column(String(40))
     """Kind and number: `bid 17`."""
     opened_seq: Mapped[int]
     opened_at: Mapped[datetime] = mapped_column(UtcTime)
+    bot: Mapped[bool] = mapped_column(default=False)
+    """Whether a bot holds the seat; a new holder opens the turn anew."""
     started_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When the clock began: SMTP accepted the mail, or at once for a seat that wants none. None: no clock runs."""
     extra: Mapped[int] = mapped_column(default=0)

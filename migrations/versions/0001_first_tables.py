@@ -198,6 +198,7 @@ def upgrade() -> None:
         sa.Column("question", sa.String(length=40), nullable=False),
         sa.Column("opened_seq", sa.Integer(), nullable=False),
         sa.Column("opened_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("bot", sa.Boolean(), nullable=False),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("extra", sa.Integer(), nullable=False),
         sa.Column("credited", sa.Integer(), nullable=False),
@@ -208,6 +209,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("game_id", "seat", name=op.f("pk_turn")),
     )
     with op.batch_alter_table("turn", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_turn_bots", ["opened_at"], sqlite_where=sa.text("bot = 1"), postgresql_where=sa.text("bot")
+        )
         batch_op.create_index(batch_op.f("ix_turn_due_at"), ["due_at"], unique=False)
         batch_op.create_index(batch_op.f("ix_turn_remind_at"), ["remind_at"], unique=False)
 
