@@ -1,0 +1,219 @@
+"""All that a viewer can ask of a running game, and what he is mailed: each answer as one text, or byte for byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from email.message import EmailMessage
+from functools import partial
+from typing import Any
+
+import time_machine
+from flask.testing import FlaskClient
+
+from server import db
+from server.mail import news, told
+from server.mail.compose import compose
+from server.schema import Game, Mail, Person
+from tests.leaks.worlds import BASE, LATER, World, written
+
+NOBODY = "a" * 26
+"""A token that opens nothing."""
+WRONG = (
+    "bid cloth4",
+    "sell merchant merchant merchant",
+    "tax wine4",
+    "take wood",
+    "discard olive3",
+    "done",
+    "bid spice1 wood1",
+)
+"""Moves of which one is refused for a reason that could tell too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request.
+
+    Args:
+        who: the address of the person signed in, if any.
+    """
+
+    method: str
+    path: str
+    who: str | None = None
+    body: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path} {self.body or ''} as {self.who or 'nobody'}"
+
+
+Ask = tuple[str, Callable[[World], str]]
+"""What is asked, in words, and how."""
+
+
+def everything(world: World) -> Iterator[Ask]:
+    """All that the viewer of this pair can ask; the same list for both of its worlds."""
+    for number in range(len(world.answers)):
+        yield f"the answer to the own move {number}", partial(answered, number)
+    calls = _of_seat(world, world.seat) if world.seat is not None else _of_public(world)
+    for call in calls:
+        yield str(call), partial(asked, call)
+    with world.app.app_context(), db.reading() as session:
+        count = len(world.mails(session))
+    yield "how many mails", lambda world: str(_count_mails(world))
+    for number in range(count):
+        yield f"mail {number}", partial(mailed, number)
+
+
+def answered(number: int, world: World) -> str:
+    """The answer that the viewer got to a move of his."""
+    return world.answers[number]
+
+
+def asked(call: Call, world: World) -> str:
+    """The answer to a call, as this world gives it."""
+    browser = world.app.test_client()
+    if call.who is not None:
+        _sign_in(world, browser, call.who)
+    world.dice.relabel(str(call))
+    body: dict[str, Any] = {"json": call.body} if "/api/" in call.path else {"data": call.body}
+    with time_machine.travel(LATER, tick=False):
+        # A form posted over HTTPS with a cookie must say which page it comes from.
+        headers = {"Referer": f"{BASE}/"} if call.who else {}
+        answer = browser.open(
+            call.path, method=call.method, base_url=BASE, headers=headers, **body if call.body else {}
+        )
+    return written(answer)
+
+
+def _sign_in(world: World, browser: FlaskClient, name: str) -> None:
+    with world.app.app_context(), db.reading() as session:
+        person = session.query(Person).filter_by(name=name).one()
+    with time_machine.travel(LATER, tick=False), browser.session_transaction(base_url=BASE) as cookie:
+        cookie["person"] = person.id
+        cookie["csrf_token"] = "c" * 40
+
+
+def _count_mails(world: World) -> int:
+    with world.app.app_context(), db.reading() as session:
+        return len(world.mails(session))
+
+
+def mailed(number: int, world: World) -> str:
+    """A mail to the viewer, composed anew; or why it is none."""
+    world.dice.relabel(f"mail {number}")
+    with world.app.app_context(), time_machine.travel(LATER, tick=False):
+        with db.reading() as session:
+            mail: Mail = world.mails(session)[number]
+        try:
+            with db.transaction() as session:
+                doors = told.doors(session, news.facts(session, mail, LATER), LATER)
+            with db.reading() as session:
+                found = news.facts(session, mail, LATER)
+                return f"{mail.kind}\n{_letter(compose(session, found, doors, LATER).message)}"
+        except news.OldNews as old:
+            return f"{mail.kind}: {old}"
+
+
+def _letter(message: EmailMessage) -> str:
+    """Headers as sent, contents decoded, and the length in bytes, which no quoting of a masked hash changes."""
+    head = message.as_bytes().split(b"\r\n\r\n")[0].decode()
+    parts = [part.get_content() for part in message.iter_parts() if isinstance(part, EmailMessage)]
+    return "\n".join([head, *parts, str(len(message.as_bytes()))])
+
+
+def _of_seat(world: World, seat: int) -> Iterator[Call]:
+    with world.app.app_context(), db.reading() as session:
+        token = world.token(session, "seat", seat)
+        stop = world.token(session, "stop", seat)
+        organise = world.token(session, "organise", 0) if seat == 0 else None
+        head = session.get_one(Game, world.game_id).head
+        me = world.person(session, seat).name
+    page, api, game = f"/t/{token}", f"/api/v1/seats/{token}", f"/g/{world.game_id}"
+    yield Call("GET", page)
+    if world.pair.seed % 4 == 0:
+        yield Call("HEAD", page)
+    if world.pair.seed % 4 == 1:
+        yield Call("GET", page, me)
+    yield Call("GET", api)
+    yield Call("GET", f"{api}/record")
+    for query in _moments(world, head, seat):
+        yield Call("GET", f"{page}/history{query}")
+    for seq in sorted({1, head // 2 + 1, head - 1, head, head + 1} - {0}):
+        yield Call("GET", f"{page}/receipt/{seq}")
+    yield from _refused(world, page, api, head)
+    for path in ("/", "/account", f"/join/{world.game_id}", game):
+        yield Call("GET", path, me)
+    yield Call("GET", f"/u/{stop}")
+    if organise is not None:
+        yield Call("GET", f"/o/{organise}")
+
+
+def _moments(world: World, head: int, seat: int) -> Iterator[str]:
+    """Queries of a history: the newest moment always, and of the slow rest one after another in turns."""
+    other = (seat + 1) % world.pair.seats
+    yield f"?at={head}"
+    rest = ("?at=1", f"?cause=rules&at={head // 3 + 1}", "?cause=order", f"?seat={other}&cause=player")
+    yield rest[world.pair.seed // 4 % len(rest)]
+    yield f"?at={head + 1}"
+
+
+def _refused(world: World, page: str, api: str, head: int) -> Iterator[Call]:
+    """Moves that are refused: not legal, stale, not one's turn, malformed."""
+    legal: list[str] = json.loads(asked(Call("GET", api), world).partition("\n\n")[2])["moves"]
+    for number, move in enumerate(text for text in WRONG if text not in legal):
+        fields = {"move": move, "seen": head, "request_id": f"wrong{number}"}
+        yield Call("POST", api + "/moves", body=fields)
+        if number % len(WRONG) == world.pair.seed % len(WRONG):
+            yield Call("POST", page, body=fields)
+    answers = [move for move in legal if not move.startswith("sell ")] or ["pass"]
+    late = {"move": answers[-1], "seen": 0, "request_id": "late"}
+    yield Call("POST", page, body=late)
+    yield Call("POST", api + "/moves", body=late)
+    yield Call("POST", page, body={"verb": "bid", "card": "merchant#0", "seen": head, "request_id": "m"})
+    yield Call("POST", page, body={"move": "pass"})
+    yield Call("POST", api + "/moves", body={"move": 1})
+
+
+def _of_public(world: World) -> Iterator[Call]:
+    """What is open to passers-by, to somebody signed in who sits elsewhere, and to a moderator who has not looked."""
+    game = f"/g/{world.game_id}"
+    with world.app.app_context(), db.reading() as session:
+        head = session.get_one(Game, world.game_id).head
+    record = f"/api/v1/games/{world.game_id}/record"
+    for path in ("/", game, record, f"/join/{world.game_id}", "/asked", "/sign-in", "/rules/byzanz", "/new"):
+        yield Call("GET", path)
+    yield Call("HEAD", game)
+    for path in (
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/api/v1/openapi.json",
+        f"/t/{NOBODY}",
+        f"/m/{world.game_id}",
+    ):
+        yield Call("GET", path)
+    for query in _moments(world, head, 0):
+        yield Call("GET", f"{game}/history{query}")
+    yield Call("GET", f"/api/v1/seats/{NOBODY}")
+    for path in ("/", game, f"/join/{world.game_id}", "/account", f"/m/{world.game_id}"):
+        yield Call("GET", path, "Sam")
+    moderate = f"/m/{world.game_id}"
+    for path in ("/m/?q=bob", f"{moderate}?at={head}", f"{moderate}?cause=order", f"{moderate}/look/1"):
+        yield Call("GET", path, "Mia")
+    token = _csrf(world)
+    for act, more in (
+        ("void", {"entry": str(head)}),
+        ("void", {"entry": "1"}),
+        ("extend", {"seat": "1", "hours": "2"}),
+    ):
+        body = {"csrf_token": token, "act": act, "reason": "because"} | more
+        yield Call("POST", f"{moderate}/preview", "Mia", body)
+
+
+def _csrf(world: World) -> str:
+    """The token of the forms that a moderator gets."""
+    page = asked(Call("GET", "/m/" + world.game_id, "Mia"), world)
+    return page.partition('name="csrf_token" value="')[2].partition('"')[0]

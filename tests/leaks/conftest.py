@@ -1,0 +1,133 @@
+"""Two worlds that share nothing but the dice."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import flask
+import pytest
+
+from server import db, log
+from tests.leaks.pairs import Pair, pair
+from tests.leaks.plants import PLANTS
+from tests.leaks.worlds import Dice, World
+
+NOTHING = Pair(0, 3, 0, ((), ()), (), 0)
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """Both worlds, and the dice that they draw from."""
+
+    one: World
+    other: World
+    dice: Dice
+
+    def play(self, pair: Pair) -> None:
+        """Play a pair in both."""
+        for world in (self.one, self.other):
+            world.play(pair)
+        self._check()
+
+    def moderate(self, act: str) -> None:
+        """Let a moderator act in both."""
+        for world in (self.one, self.other):
+            world.moderate(act)
+        self._check()
+
+    def _check(self) -> None:
+        assert self.one.told() == self.other.told(), "the public events of a pair are not the same"
+
+
+@dataclass
+class Tally:
+    """What was compared in a run.
+
+    Args:
+        dropped: worlds left out because a forced move of one was a choice in the other.
+    """
+
+    pairs: int = 0
+    dropped: int = 0
+    answers: int = 0
+    leaks: int = 0
+
+    def count(self, found: Pair) -> None:
+        """Add a pair."""
+        self.pairs += 1
+        self.dropped += found.dropped
+
+
+@pytest.fixture(scope="session")
+def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
+    """Counts, and says at the end of the run what it has counted, whatever is captured."""
+    counted = Tally()
+    yield counted
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        print(
+            f"\npaired worlds: {counted.pairs} pairs equal ({counted.dropped} worlds dropped), "
+            f"{counted.answers} answers compared, {counted.leaks} of {len(PLANTS)} planted leaks found",
+            file=sys.stderr,
+        )
+
+
+@pytest.fixture(scope="session")
+def servers(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
+    """Two servers with empty databases."""
+    folder, dice = tmp_path_factory.mktemp("worlds"), Dice()
+    made = [World(other, folder / f"{other}.db", migrated_file, dice, NOTHING, []) for other in (False, True)]
+    yield Worlds(made[0], made[1], dice)
+    for world in made:
+        with world.app.app_context():
+            db.db.engine.dispose()
+
+
+@pytest.fixture
+def worlds(servers: Worlds, monkeypatch: pytest.MonkeyPatch) -> Worlds:
+    """The two servers, their chance taken from dice."""
+    load(servers.dice, monkeypatch)
+    return servers
+
+
+def load(dice: Dice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let everything that draws chance draw it from these dice, and every entry be written as its world wants it."""
+    for name in ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "choice"):
+        monkeypatch.setattr(secrets, name, getattr(dice, name))
+    write = log.append
+
+    def append(
+        session: Any, game: Any, *, seat: int | None, by: str, note: str | None = None, **rest: Any
+    ) -> Any:
+        world: World = flask.current_app.config["WORLD"]
+        by, note = world.cause(game.head + 1, seat, by, note)
+        with dice.labelled(world.salt_label(game.head + 1, seat, by)):
+            return write(session, game, seat=seat, by=by, note=note, **rest)
+
+    monkeypatch.setattr(log, "append", append)
+
+
+@pytest.fixture(scope="session")
+def ready(servers: Worlds, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Pair, Path, Path]]:
+    """A few pairs played to their moment, kept as files, for the checks that plant a leak."""
+    folder = tmp_path_factory.mktemp("ready")
+    kept = []
+    with pytest.MonkeyPatch.context() as patch:
+        load(servers.dice, patch)
+        for seed in READY:
+            found = pair(seed)
+            servers.play(found)
+            files = folder / f"{seed}.one.db", folder / f"{seed}.other.db"
+            servers.one.keep(files[0])
+            servers.other.keep(files[1])
+            kept.append((found, *files))
+    return kept
+
+
+READY = (33, 45, 42, 48)
+"""Pairs in which leaks are planted: seats that are asked to bid, for tax and over the limit, and a passer-by."""

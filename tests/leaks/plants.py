@@ -1,0 +1,452 @@
+"""Leaks, each planted by one change of the running code: the check of the paired worlds must find every one.
+
+A plant takes a MonkeyPatch. Those whose code runs inside a request draw on the game that is asked about.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import flask
+import pytest
+
+from byzanz import record
+from byzanz.games.byzanz import Byzanz, View
+from byzanz.games.byzanz_cards import VALUE, names
+from byzanz.record import redaction, text
+from byzanz.rules import ALL, PUBLIC, IllegalMove
+from server import api, db, log, people, play, positions, records
+from server.mail import compose, news, told
+from server.pages import history, lobby, story, turn
+from server.schema import Game, Link, Snapshot
+from server.table import NotYourTurn, Stale
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+PLANTS: dict[str, Plant] = {}
+
+
+def plant(leak: Plant) -> Plant:
+    """Add a leak under the name of its function."""
+    PLANTS[leak.__name__] = leak
+    return leak
+
+
+def in_every_view(patch: pytest.MonkeyPatch, more: Callable[[Any, View], dict[str, Any]]) -> None:
+    """Let `more`, of the whole state, stand in each view."""
+    view = Byzanz.view
+    patch.setattr(
+        Byzanz,
+        "view",
+        lambda self, state, viewer: dataclasses.replace(
+            view(self, state, viewer), **more(state, view(self, state, viewer))
+        ),
+    )
+
+
+def in_context(patch: pytest.MonkeyPatch, room: Any, change: Callable[[dict[str, Any]], None]) -> None:
+    """Let a page of a room be drawn with changed values."""
+    draw = room.render_template
+
+    def drawn(page: str, **context: Any) -> str:
+        change(context)
+        return str(draw(page, **context))
+
+    patch.setattr(room, "render_template", drawn)
+
+
+def in_header(patch: pytest.MonkeyPatch, name: str, value: Callable[[str], str]) -> None:
+    """Let every answer carry a header made of the whole state."""
+    process = flask.Flask.process_response
+
+    def processed(self: flask.Flask, response: flask.Response) -> flask.Response:
+        done = process(self, response)
+        done.headers[name] = value(whole_state())
+        return done
+
+    patch.setattr(flask.Flask, "process_response", processed)
+
+
+def whole_state() -> str:
+    """The state of the game of this world, hidden cards and all."""
+    with db.reading() as session:
+        return str(session.query(Snapshot).one().state)
+
+
+def position_now() -> positions.Position:
+    """The position of the game of this world."""
+    with db.reading() as session:
+        return positions.load(session, session.query(Game).one())
+
+
+def others(viewer: Any) -> int:
+    """A seat that is not the viewer's."""
+    return 1 if viewer == 0 else 0
+
+
+# What a view must not hold
+
+
+@plant
+def hands_of_all_in_the_view(patch: pytest.MonkeyPatch) -> None:
+    in_every_view(patch, lambda state, view: {"hands": tuple(map(names, state.hands))})
+
+
+@plant
+def known_is_the_whole_hand(patch: pytest.MonkeyPatch) -> None:
+    in_every_view(patch, lambda state, view: {"known": tuple(map(names, state.hands))})
+
+
+@plant
+def hand_sizes_leave_merchants_out(patch: pytest.MonkeyPatch) -> None:
+    sizes = lambda state: tuple(sum(map(bool, (VALUE[card] for card in hand))) for hand in state.hands)  # noqa: E731
+    in_every_view(patch, lambda state, view: {"hand_sizes": sizes(state)})
+
+
+@plant
+def deck_in_the_view(patch: pytest.MonkeyPatch) -> None:
+    in_every_view(patch, lambda state, view: {"deck": names(state.deck)})
+
+
+@plant
+def removed_cards_in_the_view(patch: pytest.MonkeyPatch) -> None:
+    in_every_view(patch, lambda state, view: {"removed": names(state.removed)})
+
+
+@plant
+def next_card_of_the_deck_counts(patch: pytest.MonkeyPatch) -> None:
+    in_every_view(
+        patch,
+        lambda state, view: {"deck_size": len(state.deck) + (VALUE[state.deck[0]] if state.deck else 0)},
+    )
+
+
+@plant
+def own_hand_in_the_order_of_the_deck(patch: pytest.MonkeyPatch) -> None:
+    def sorted_hands(state: Any, view: View) -> dict[str, Any]:
+        rank = {name: at for at, name in enumerate(names((*state.deck, *state.removed)))}
+        return {
+            "hands": tuple(
+                hand and tuple(sorted(hand, key=lambda name: (rank.get(name, 0), name)))
+                for hand in view.hands
+            )
+        }
+
+    in_every_view(patch, sorted_hands)
+
+
+@plant
+def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
+    told_by_api = api._told
+
+    def told_in_order(session: Any, game: Game, seat: int) -> dict[str, Any]:
+        made = told_by_api(session, game, seat)
+        deal = log.entries(session, game.id, upto=1)[0].move.split(" ")
+        made["view"]["lot"] = sorted(made["view"]["lot"], key=lambda name: (deal.index(name), name))
+        return made
+
+    patch.setattr(api, "_told", told_in_order)
+
+
+# The log, the history and the record
+
+
+@plant
+def shuffle_told(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Byzanz, "told", lambda self, move, seat, viewer, settled: str(move))
+
+
+@plant
+def history_unredacted(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(record, "redacted", lambda rules, entries, *rest: tuple(entries))
+
+
+@plant
+def record_unredacted(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(record, "shown", lambda whole, viewer: whole)
+
+
+@plant
+def record_with_the_seed(patch: pytest.MonkeyPatch) -> None:
+    shown = record.shown
+
+    def seeded(whole: text.Record, viewer: Any) -> text.Record:
+        with db.reading() as session:
+            seed = bytes.fromhex(session.query(Game).one().seed)
+        part = shown(whole, viewer)
+        return dataclasses.replace(part, header=dataclasses.replace(part.header, seed=seed))
+
+    patch.setattr(record, "shown", seeded)
+
+
+def _unmasked(patch: pytest.MonkeyPatch, *fields: str) -> None:
+    """Let these fields of others' entries stand as they are."""
+    seen = redaction._seen
+    patch.setattr(
+        redaction,
+        "_seen",
+        lambda rules, entry, viewer, settled: dataclasses.replace(
+            seen(rules, entry, viewer, settled), **{name: getattr(entry, name) for name in fields}
+        ),
+    )
+
+
+@plant
+def cause_of_others_moves(patch: pytest.MonkeyPatch) -> None:
+    _unmasked(patch, "by")
+
+
+@plant
+def notes_of_others_moves(patch: pytest.MonkeyPatch) -> None:
+    _unmasked(patch, "note")
+
+
+@plant
+def salts_of_others_moves(patch: pytest.MonkeyPatch) -> None:
+    _unmasked(patch, "salt")
+
+
+@plant
+def filter_by_the_true_cause(patch: pytest.MonkeyPatch) -> None:
+    def chapter(session: Any, game: Game, *rest: Any) -> dict[str, Any]:
+        told = made(session, game, *rest)
+        true = {entry.seq: entry.by for entry in log.entries(session, game.id)}
+        wanted = told["cause_chosen"]
+        return told | {
+            "lines": [line for line in told["lines"] if not wanted or true[line.entry.seq] == wanted]
+        }
+
+    made = story.chapter
+    patch.setattr(story, "chapter", chapter)
+
+
+@plant
+def moments_with_all_eyes(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(story, "eyes", lambda game, viewer: ALL)
+
+
+@plant
+def moderator_sees_all_without_a_look(patch: pytest.MonkeyPatch) -> None:
+    view_at = story._view_at
+
+    def seen(session: Any, game: Game, viewer: Any, at: int) -> Any:
+        return view_at(session, game, ALL if flask.request.path.startswith("/m/") else viewer, at)
+
+    patch.setattr(story, "_view_at", seen)
+
+
+# What can be done
+
+
+@plant
+def moves_of_another_in_the_api(patch: pytest.MonkeyPatch) -> None:
+    legal = api.legal
+
+    def longer(position: positions.Position, seat: int) -> list[str]:
+        everybody = range(len(position.rules.scores(position.state)))
+        return [move for one in everybody for move in legal(position, one)]
+
+    patch.setattr(api, "legal", longer)
+
+
+@plant
+def asides_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
+    choices = turn._choices
+
+    def wrong(position: positions.Position, seat: int) -> dict[str, Any]:
+        theirs = [
+            choices(position, other)["asides"]
+            for other in range(position.rules.view(position.state, PUBLIC).seats)
+        ]
+        return choices(position, seat) | {
+            "asides": {"sell": [m for each in theirs for m in each.get("sell", [])]}
+        }
+
+    patch.setattr(turn, "_choices", wrong)
+
+
+@plant
+def fallback_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
+    choices = turn._choices
+
+    def wrong(position: positions.Position, seat: int) -> dict[str, Any]:
+        hands = position.rules.view(position.state, ALL).hands
+        return choices(position, seat) | {"fallback": "discard " + (hands[others(seat)] or ("cloth1",))[0]}
+
+    patch.setattr(turn, "_choices", wrong)
+
+
+@plant
+def count_of_anothers_bids_in_the_title(patch: pytest.MonkeyPatch) -> None:
+    def counted(context: dict[str, Any]) -> None:
+        state = position_now().state
+        hands = "".join(str(sum(VALUE[card] for card in hand) % 10) for hand in state.hands)
+        context["game"].name += f" ({hands})"
+
+    in_context(patch, turn, counted)
+
+
+@plant
+def refusal_names_the_cards_of_another(patch: pytest.MonkeyPatch) -> None:
+    apply = Byzanz.apply
+
+    def refusing(self: Byzanz, state: Any, seat: int | None, move: Any) -> Any:
+        try:
+            return apply(self, state, seat, move)
+        except IllegalMove as error:
+            raise IllegalMove(f"{error} The others hold {[*map(names, state.hands)]}.") from None
+
+    patch.setattr(Byzanz, "apply", refusing)
+
+
+@plant
+def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
+    check = play._check_turn
+
+    def checked(session: Any, position: positions.Position, seat: int, move: Any, seen: int) -> None:
+        try:
+            check(session, position, seat, move, seen)
+        except (Stale, NotYourTurn) as refusal:
+            refusal.message += f" {[sum(hand) for hand in position.state.hands]}"
+            raise
+
+    patch.setattr(play, "_check_turn", checked)
+
+
+# Mails
+
+
+@plant
+def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
+    of_turn = told._of_turn
+
+    def wrong(session: Any, game: Game, seat: int) -> dict[str, Any]:
+        position = positions.load(session, game)
+        right = of_turn(session, game, seat)
+        hands = position.rules.view(position.state, ALL).hands
+        mine = [*right["view"].hands]
+        mine[seat] = hands[(seat + 1) % len(hands)]
+        return right | {"view": dataclasses.replace(right["view"], hands=tuple(mine))}
+
+    patch.setattr(told, "_of_turn", wrong)
+
+
+@plant
+def mail_with_the_true_causes(patch: pytest.MonkeyPatch) -> None:
+    def whole(session: Any, game: Game, seat: Any, after: int, upto: int | None = None) -> list[record.Entry]:
+        return log.entries(session, game.id, after=after, upto=upto)
+
+    patch.setattr(told, "_entries", whole)
+
+
+@plant
+def subject_with_a_sum_of_the_state(patch: pytest.MonkeyPatch) -> None:
+    subject = compose.subject
+    patch.setattr(
+        compose, "subject", lambda words: f"{subject(words)} {len(whole_state())} {_short(whole_state())}"
+    )
+
+
+@plant
+def no_mail_when_nobody_can_answer(patch: pytest.MonkeyPatch) -> None:
+    facts = news.facts
+
+    def silent(session: Any, mail: Any, now: Any) -> Any:
+        hands = position_now().state.hands
+        if sum(map(sum, hands)) % 2:
+            raise news.OldNews("nobody can answer")
+        return facts(session, mail, now)
+
+    patch.setattr(news, "facts", silent)
+
+
+@plant
+def message_id_of_the_state(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(compose, "message_id", lambda key: f"<{_short(key + whole_state())}@byzanz.test>")
+
+
+# Headers, cookies, links
+
+
+def _short(state: str) -> str:
+    return hashlib.sha1(state.encode(), usedforsecurity=False).hexdigest()
+
+
+@plant
+def header_with_a_hash_of_the_hands(patch: pytest.MonkeyPatch) -> None:
+    in_header(patch, "X-State", _short)
+
+
+@plant
+def etag_of_the_snapshot(patch: pytest.MonkeyPatch) -> None:
+    in_header(patch, "ETag", lambda state: f'W/"{hashlib.sha256(state.encode()).hexdigest()}"')
+
+
+@plant
+def time_taken_tells_how_many_bids_there_were(patch: pytest.MonkeyPatch) -> None:
+    in_header(patch, "Server-Timing", lambda state: f"moves;dur={sum(map(sum, json.loads(state)['hands']))}")
+
+
+@plant
+def cookie_remembers_the_hands(patch: pytest.MonkeyPatch) -> None:
+    in_header(patch, "Set-Cookie", lambda state: f"seen={_short(state)[:8]}; Path=/")
+
+
+@plant
+def link_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
+    def linked(context: dict[str, Any]) -> None:
+        with db.reading() as session:
+            found = session.query(Link).filter(Link.purpose == "seat").order_by(Link.id).all()
+            tokens = {link.person_id: people.token(link) for link in found}
+        context["names"] = [
+            f"{name} {token}" for name, token in zip(context["names"], tokens.values(), strict=True)
+        ]
+
+    in_context(patch, turn, linked)
+    in_context(patch, history, linked)
+
+
+@plant
+def addresses_at_the_table(patch: pytest.MonkeyPatch) -> None:
+    names_of = story.names_of
+
+    def addressed(session: Any, game: Game) -> list[str]:
+        return [
+            f"{name} <{seat.person and seat.person.email}>"
+            for name, seat in zip(names_of(session, game), game.seats, strict=True)
+        ]
+
+    patch.setattr(story, "names_of", addressed)
+
+
+@plant
+def seed_on_the_public_page(patch: pytest.MonkeyPatch) -> None:
+    def seeded(context: dict[str, Any]) -> None:
+        context["game"].name += context["game"].seed[:4]
+
+    in_context(patch, history, seeded)
+
+
+@plant
+def lobby_names_the_smallest_hand(patch: pytest.MonkeyPatch) -> None:
+    def luck(context: dict[str, Any]) -> None:
+        weights = [str(sum(hand)) for hand in position_now().state.hands]
+        for game in context.get("running", ()):
+            game.name += " " + min(weights)
+
+    in_context(patch, lobby, luck)
+
+
+@plant
+def deck_order_in_the_records_options(patch: pytest.MonkeyPatch) -> None:
+    record_of = records.record_of
+
+    def optioned(session: Any, game: Game, viewer: Any) -> record.Record:
+        made = record_of(session, game, viewer)
+        top = json.loads(whole_state())["deck"][:3]
+        return dataclasses.replace(made, header=dataclasses.replace(made.header, options={"top": top}))
+
+    patch.setattr(records, "record_of", optioned)

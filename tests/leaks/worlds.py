@@ -1,0 +1,361 @@
+"""One of two worlds on a server: a game of a pair, in which everything differs that its viewer may not know.
+
+Besides the cards these are: the seed; salts, causes and notes of others' moves; others' request ids, links, addresses
+and time zones. What everybody may know is the same to the byte: ids, times, public causes, cuts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import time_machine
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from byzanz import chance, record
+from byzanz.rules import Move
+from server import create_app, db, log, outbox, people, play, table
+from server.mail import deliver
+from server.positions import Position
+from server.schema import Entry, Game, Link, Mail, Person, Seat, Snapshot, Turn
+from tests.conftest import NAMES, NOW, settings
+from tests.leaks.pairs import RULES, Pair, Step, after_deal, shuffle
+
+BASE = "https://byzanz.test"
+LIVE = 3
+"""Decisions at the end of a pair that are made through pages and API; those before them are laid out as a log."""
+HASH = re.compile(r"[0-9a-f]{64}")
+ZONES = ("Europe/Amsterdam", "Asia/Tokyo")
+LATER = NOW + timedelta(days=1)
+"""When the last decisions are made, and everything is asked."""
+
+
+class Dice:
+    """Stands for `secrets`: what it gives follows from a label, so that both worlds draw the same when they should."""
+
+    def __init__(self) -> None:
+        self.label = ""
+        self._drawn = 0
+
+    def relabel(self, label: str) -> None:
+        """Begin a new sequence."""
+        self.label, self._drawn = label, 0
+
+    @contextmanager
+    def labelled(self, label: str) -> Iterator[None]:
+        """Draw from another sequence for a while."""
+        before = self.label, self._drawn
+        self.relabel(label)
+        yield
+        self.label, self._drawn = before
+
+    def token_bytes(self, n: int = 32) -> bytes:
+        """Like `secrets.token_bytes`."""
+        self._drawn += 1
+        return hashlib.shake_256(f"{self.label} {self._drawn}".encode()).digest(n)
+
+    def token_hex(self, n: int = 32) -> str:
+        """Like `secrets.token_hex`."""
+        return self.token_bytes(n).hex()
+
+    def token_urlsafe(self, n: int = 32) -> str:
+        """Like `secrets.token_urlsafe`, if longer."""
+        return self.token_hex(n)
+
+    def randbelow(self, n: int) -> int:
+        """Like `secrets.randbelow`."""
+        return int.from_bytes(self.token_bytes(8), "big") % n
+
+    def choice(self, items: Any) -> Any:
+        """Like `secrets.choice`."""
+        return items[self.randbelow(len(items))]
+
+
+class Desk:
+    """A mail server that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.kept: list[EmailMessage] = []
+
+    def send(self, message: EmailMessage) -> None:
+        """Take it."""
+        self.kept.append(message)
+
+
+@dataclass
+class World:
+    """A server with one game of a pair on it.
+
+    Args:
+        other: whether it is the second world, in which all that is hidden differs.
+        answers: what the viewer was answered to his own moves.
+    """
+
+    other: bool
+    file: Path
+    empty: Path
+    dice: Dice
+    pair: Pair
+    answers: list[str]
+
+    def __post_init__(self) -> None:
+        self.app = create_app(settings(f"sqlite:///{self.file}"))
+        self.app.config["WORLD"] = self
+        self.masks: dict[str, str] = {}
+
+    @property
+    def seat(self) -> int | None:
+        """The viewer's seat, None for a passer-by."""
+        return self.pair.viewer if isinstance(self.pair.viewer, int) else None
+
+    @property
+    def tag(self) -> str:
+        """What makes hidden things differ."""
+        return "B" if self.other else "A"
+
+    @property
+    def game_id(self) -> str:
+        """The same in both worlds."""
+        return f"pair{self.pair.seed}"
+
+    def open(self, file: Path, pair: Pair) -> None:
+        """Go on with the database of this file."""
+        with self.app.app_context():
+            db.db.engine.dispose()
+        for path in self.file.parent.glob(f"{self.file.name}*"):
+            path.unlink()
+        shutil.copy(file, self.file)
+        self.pair, self.answers = pair, []
+        with self.app.app_context():
+            self.masks = self._masks()
+
+    def keep(self, file: Path) -> None:
+        """Copy the database as it is to a file."""
+        with self.app.app_context(), db.db.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        shutil.copy(self.file, file)
+
+    def play(self, pair: Pair) -> None:
+        """Lay the game of a pair out up to its last decisions, and make those through pages and API; mail everybody."""
+        self.open(self.empty, pair)
+        laid, live = _split(pair.steps)
+        with self.app.app_context():
+            with db.transaction() as session:
+                self._seat_people(session)
+                self._lay_out(session, laid)
+            for number, step in enumerate(live):
+                self._decide(number, step)
+            self._send_mails()
+            self.masks = self._masks()
+
+    def person(self, session: Session, seat: int) -> Person:
+        """Who sits there."""
+        found = session.get_one(Seat, (self.game_id, seat)).person
+        assert found is not None
+        return found
+
+    def hidden(self, seat: int | None, by: str) -> bool:
+        """Whether the viewer may not know salt, note and true cause of such an entry (formats.md §4)."""
+        return by == "chance" or (seat != self.seat and by in ("player", "order", "rules"))
+
+    def cause(self, seq: int, seat: int | None, by: str, note: str | None) -> tuple[str, str | None]:
+        """The cause and the note of an entry: in the other world orders stand where the viewer cannot tell."""
+        if self.other and self.hidden(seat, by) and (by == "rules" or (by == "player" and seq % 3 == 0)):
+            return "order", f"the price passed your limit of {seq % 7}"
+        return by, note
+
+    def salt_label(self, seq: int, seat: int | None, by: str) -> str:
+        """What the salt of an entry is drawn by."""
+        return f"salt {seq} {self.tag if self.hidden(seat, by) else ''}"
+
+    def mask(self, text: str) -> str:
+        """The text with hashes of the log and the commitment named instead of shown."""
+        return HASH.sub(lambda found: self.masks.get(found[0], found[0]), text)
+
+    def _masks(self) -> dict[str, str]:
+        with db.reading() as session:
+            games = {game.commitment: f"<commitment of {game.id}>" for game in session.scalars(select(Game))}
+            return games | {row.hash: f"<hash {row.seq}>" for row in session.scalars(select(Entry))}
+
+    def _seat_people(self, session: Session) -> None:
+        seed = hashlib.sha256(f"{self.pair.seed} {self.tag}".encode()).digest()
+        persons = [self._person(session, seat) for seat in range(self.pair.seats)]
+        for name, moderates in (("Sam", False), ("Mia", True)):
+            extra = people.person_at(session, f"{name.lower()}@example.org", name, NOW)
+            extra.moderator = moderates
+        game = Game(
+            id=self.game_id,
+            slug="byzanz",
+            rules=1,
+            name="The Golden Horn",
+            organiser_id=persons[0].id,
+            status="running",
+            allowance=86400,
+            seed=seed.hex(),
+            commitment=chance.commitment(self.game_id, seed),
+            created_at=NOW - timedelta(hours=1),
+            started_at=NOW,
+            listed=True,
+        )
+        session.add(game)
+        session.flush()
+        for seat, person in enumerate(persons):
+            name = NAMES[seat]
+            row = Seat(game_id=game.id, seat=seat, name=name, status="seated", person_id=person.id, cut=name)
+            session.add(row)
+        session.flush()
+        for seat, person in enumerate(persons):
+            for purpose in ("seat", "stop", "invite", *(("organise",) if seat == 0 else ())):
+                session.add(self._link(purpose, person.id, seat))
+        session.flush()
+
+    def _person(self, session: Session, seat: int) -> Person:
+        """A player; others' addresses and time zones are no business of a viewer who did not invite them."""
+        strange = self.other and self.seat not in (None, seat, 0)
+        address = f"{NAMES[seat].lower()}{'.other' if strange else ''}@example.org"
+        person = people.person_at(session, address, NAMES[seat], NOW)
+        person.time_zone = ZONES[strange]
+        return person
+
+    def _link(self, purpose: Any, person_id: int, seat: int) -> Link:
+        mine = seat == self.seat
+        nonce = hashlib.sha256(f"{purpose} {person_id} {'' if mine else self.tag}".encode()).digest()[:16]
+        link = Link(
+            purpose=purpose, person_id=person_id, nonce=nonce, digest="", created_at=NOW, game_id=self.game_id
+        )
+        link.digest = hashlib.sha256(people.token(link).encode()).hexdigest()
+        return link
+
+    def _lay_out(self, session: Session, steps: tuple[Step, ...]) -> None:
+        game = session.get_one(Game, self.game_id)
+        deal = shuffle(self.pair.deals[self.other])
+        state = after_deal(self.pair.seats, self.pair.deals[self.other])
+        entry = self._write(session, game, record.GENESIS, None, "chance", str(deal))
+        for step in steps:
+            verb, *args = step.move.split(" ")
+            late = not step.forced and game.head % 11 == 0
+            by = "rules" if step.forced else "clock" if late else "player"
+            entry = self._write(session, game, entry.hash, step.seat, by, step.move)
+            state = RULES.apply(state, step.seat, Move(verb, tuple(args)))
+        position = Position(game.id, RULES, state, game.head, paused=False, outcome=None)
+        table.carry_on(session, game, position, state, LATER)
+
+    def _write(
+        self, session: Session, game: Game, before: str, seat: int | None, by: str, move: str
+    ) -> record.Entry:
+        game.head += 1
+        seq = game.head
+        by, note = self.cause(seq, seat, by, None)
+        self.dice.relabel(self.salt_label(seq, seat, by))
+        at = log.stamp(NOW + timedelta(minutes=seq))
+        entry = record.sealed_entry(before, seq, at, seat, by, move, note, self.dice.token_hex(16))
+        fields = {name: getattr(entry, name) for name in record.Entry.__slots__}
+        session.add(Entry(game_id=game.id, **fields))
+        return entry
+
+    def _decide(self, number: int, step: Step) -> None:
+        """Make one decision as its player would, through his page or the API in turns."""
+        now = LATER + timedelta(minutes=1 + number)
+        mine = step.seat == self.seat
+        with time_machine.travel(now, tick=False):
+            with db.reading() as session:
+                head = session.get_one(Game, self.game_id).head
+                token = self.token(session, "seat", step.seat)
+            request_id = f"request {number} {'' if mine else self.tag}".replace(" ", ".")
+            fields = {"move": step.move, "seen": head, "request_id": request_id}
+            browser = self.app.test_client()
+            self.dice.relabel(f"decision {number}")
+            if number % 2:
+                answer = browser.post(f"/api/v1/seats/{token}/moves", json=fields, base_url=BASE)
+            else:
+                answer = browser.post(f"/t/{token}", data=fields, base_url=BASE)
+            assert answer.status_code in (201, 303), answer.text
+            if mine:
+                self.answers.append(written(answer))
+
+    def token(self, session: Session, purpose: str, seat: int) -> str:
+        """The token of this seat's link."""
+        theirs = (Link.purpose == purpose, Link.game_id == self.game_id)
+        person = self.person(session, seat)
+        return people.token(session.scalars(select(Link).where(*theirs, Link.person_id == person.id)).one())
+
+    def _send_mails(self) -> None:
+        now = LATER + timedelta(minutes=10)
+        with time_machine.travel(now, tick=False):
+            self.dice.relabel("mails")
+            while deliver.deliver(now, Desk()):
+                pass
+            if self.seat is not None:
+                with db.transaction() as session:
+                    self._queue_every_kind(session, self.seat, now)
+
+    def _queue_every_kind(self, session: Session, seat: int, now: datetime) -> None:
+        """Queue to the viewer a mail of each kind that tells of a table, whether it is due or not."""
+        game = session.get_one(Game, self.game_id)
+        turn = session.get(Turn, (game.id, seat))
+        person = self.person(session, seat)
+        for kind in ("turn", "remind", "timeout", "act", "over"):
+            outbox.enqueue(
+                session,
+                key=f"every:{kind}",
+                kind=kind,
+                person_id=person.id,
+                now=now,
+                game_id=game.id,
+                seat=seat,
+                seq=turn.opened_seq if turn and kind in ("turn", "remind") else 1,
+                details={"last": game.head},
+            )
+
+    def moderate(self, act: str) -> None:
+        """A moderator acts; the same in both worlds."""
+        now = LATER + timedelta(minutes=20)
+        with self.app.app_context(), time_machine.travel(now, tick=False):
+            with db.reading() as session:
+                mia = session.scalars(select(Person).where(Person.email == "mia@example.org")).one()
+            self.dice.relabel(act)
+            play.moderate(self.game_id, act, reason="because", person_id=mia.id, now=now)
+            self.masks = self._masks()
+
+    def told(self) -> list[tuple[int | None, str]]:
+        """What happened, but for the order of the cards."""
+        with self.app.app_context(), db.reading() as session:
+            entries = log.entries(session, self.game_id)
+            return [(entry.seat, entry.move) for entry in entries if entry.by != "chance"]
+
+    def mails(self, session: Session) -> list[Mail]:
+        """The mails queued to the viewer."""
+        if self.seat is None:
+            return []
+        person = self.person(session, self.seat)
+        return list(session.scalars(select(Mail).where(Mail.person_id == person.id).order_by(Mail.id)))
+
+
+def _split(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The steps that are laid out, and the last decisions; what was forced by those comes by itself."""
+    decisions = [at for at, step in enumerate(steps) if not step.forced][-LIVE:]
+    if not decisions:
+        return steps, ()
+    return steps[: decisions[0]], tuple(steps[at] for at in decisions)
+
+
+def written(answer: Any) -> str:
+    """An answer as it goes over the wire."""
+    headers = "\n".join(f"{name}: {value}" for name, value in answer.headers)
+    return f"{answer.status}\n{headers}\n\n{answer.text}"
+
+
+def hidden_state(game_id: str) -> str:
+    """All of a game's state as text, hidden or not: what a planted leak draws from."""
+    with db.reading() as session:
+        row = session.scalars(select(Snapshot).where(Snapshot.game_id == game_id)).one()
+        return row.state
