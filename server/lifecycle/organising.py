@@ -14,7 +14,7 @@ from server import log, people, positions
 from server.db import reading, transaction
 from server.lifecycle import news, wishes
 from server.lifecycle.making import organised_game, seat_bot
-from server.lifecycle.news import Closed, NoSuchLink, TooMany
+from server.lifecycle.news import Closed, TooMany
 from server.lifecycle.wishes import Guest
 from server.schema import Game, Mail, Seat
 
@@ -53,7 +53,7 @@ def _open_seat(session: Session, game: Game, number: int) -> Seat:
 def _seat(session: Session, game: Game, number: int) -> Seat:
     seat = session.get(Seat, (game.id, number))
     if seat is None:
-        raise NoSuchLink("This game has no such seat.")
+        raise Closed("This game has no such seat.")
     return seat
 
 
