@@ -45,6 +45,7 @@ def append(
         request_id: the client's name for this intent, unique for a game's seat.
     """
     last = _last(session, game)
+    salt = secrets.token_hex(16)
     entry = record.sealed_entry(
         last.hash if last else record.GENESIS,
         seq=game.head + 1,
@@ -55,7 +56,7 @@ def append(
         by=by,
         move=move,
         note=note,
-        salt=secrets.token_hex(16),
+        salt=salt,
     )
     session.add(
         schema.Entry(
@@ -66,7 +67,7 @@ def append(
             by=by,
             move=move,
             note=note,
-            salt=entry.salt,
+            salt=salt,
             hash=entry.hash,
             request_id=request_id,
         )

@@ -13,6 +13,7 @@ from typing import Literal
 
 import flask
 from sqlalchemy import select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from server.config import settings
@@ -134,12 +135,15 @@ def address(email: str) -> str:
 
 def person_at(session: Session, email: str, name: str, now: datetime) -> Person:
     """The person with this address, made with this name if there is none."""
-    found = session.scalar(select(Person).where(Person.email == address(email)))
-    if found is None:
-        found = Person(email=address(email), name=name, created_at=now)
-        session.add(found)
-        session.flush()
-    return found
+    find = select(Person).where(Person.email == address(email))
+    found = session.scalar(find)
+    if found is not None:
+        return found
+    # Two requests may meet an address for the first time at the same moment.
+    row = {"email": address(email), "name": name, "created_at": now, "moderator": False, "silent": False}
+    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+    session.execute(insert(Person).values(row).on_conflict_do_nothing(index_elements=["email"]))
+    return session.scalars(find).one()
 
 
 def sign_in(person: Person) -> None:

@@ -177,6 +177,7 @@ def moderate(
     person_id: int,
     now: datetime,
     newcomer: acts.Newcomer | None = None,
+    seen: int | None = None,
 ) -> int:
     """A moderator's act on a running game: an entry with its reason, its effect, and a mail to the table.
 
@@ -185,6 +186,7 @@ def moderate(
         reason: public for good, one line.
         person_id: the moderator; kept beside the log, not in it.
         newcomer: who takes the seat of a `!replace`.
+        seen: the head of the log when the moderator decided; the act is refused if it has grown since.
 
     Returns:
         The seq of the act's entry.
@@ -194,6 +196,8 @@ def moderate(
     """
     with _guarded(game_id, now), transaction() as session:
         game = table.locked(session, game_id)
+        if seen is not None and seen != game.head:
+            raise Stale("The game has moved on since the preview. Look again.")
         words = tuple(act.split())
         acts.check(session, game, words, reason, person_id)
         seq = acts.carry_out(session, game, acts.Act(words, reason.strip(), person_id, now, newcomer))

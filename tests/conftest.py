@@ -37,7 +37,7 @@ def settings(database_url: str, **more: object) -> Settings:
         "secret_key": SECRET,
         "rate_limits": False,
     }
-    return Settings(**(values | more), _env_file=None)  # type: ignore[arg-type]
+    return Settings.model_validate(values | more)
 
 
 @pytest.fixture(scope="session")
@@ -64,6 +64,7 @@ def postgres() -> Iterator[str]:
     folder = tempfile.mkdtemp(prefix="byzanz-pg-")
     os.environ["XDG_RUNTIME_DIR"] = folder  # else the wheel opens a shared folder to everybody
     server = pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
+    server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")  # no test here pulls the plug
     yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)

@@ -52,7 +52,8 @@ def init_app(app: Flask) -> None:
 
 def said(error: Refused | RulesError) -> str:
     """What a refusal says, in the reader's language."""
-    return gettext(error.message) % error.places if error.places else gettext(error.message)
+    sentence: str = gettext(error.message)
+    return sentence % error.places if error.places else sentence
 
 
 def moment(at: datetime, zone: str = "UTC") -> str:
@@ -79,9 +80,9 @@ def _guard(response: Response) -> Response:
     return response
 
 
-def _http_error(error: HTTPException) -> Response | tuple[str, int]:
+def _http_error(error: HTTPException) -> HTTPException | tuple[str, int]:
     if error.response is not None:  # a redirect, or an answer made elsewhere
-        return Response.force_type(error.response, flask.request.environ)
+        return error
     status = error.code or 500
     titles = {
         400: gettext("That did not reach us whole"),

@@ -22,7 +22,7 @@ from server.db import reading, transaction, utc_now
 from server.pages import story, wanted
 from server.pages.history import GAME_ID
 from server.schema import Alarm, Deed, Entry, Game, Mail, Person, Seat, Turn
-from server.table import Refused
+from server.table import Refused, Stale
 
 blueprint = Blueprint("moderate", __name__, url_prefix="/m")
 
@@ -262,11 +262,10 @@ def act(game_id: str) -> ResponseReturnValue:
     """Do what was previewed, unless the game has moved on since: then the preview comes anew."""
     form = flask.request.form
     with reading() as session:
-        head = _game(session, game_id).head
-    if form.get("seen") != str(head):
-        return _preview_page(
-            game_id, acts.NotPossible("The game has moved on since the preview. Look again.")
-        )
+        _game(session, game_id)
+    seen = form.get("seen", "")
+    if not (seen.isascii() and seen.isdigit() and len(seen) < 10):
+        flask.abort(400)
     try:
         asked = wanted.read(flask.request.form)
         play.moderate(
@@ -276,7 +275,10 @@ def act(game_id: str) -> ResponseReturnValue:
             person_id=g.me.id,
             now=utc_now(),
             newcomer=asked.newcomer,
+            seen=int(seen),
         )
+    except Stale as moved:
+        return _preview_page(game_id, moved)
     except Refused as refusal:
         return _game_page(game_id, refusal)
     return flask.redirect(url_for(".game", game_id=game_id), 303)

@@ -26,8 +26,27 @@ def moderator(app: Flask) -> int:
         return person.id
 
 
-def act(game: Table, moderator: int, text: str, reason: str = "because", **more: acts.Newcomer) -> int:
-    return play.moderate(game.id, text, reason=reason, person_id=moderator, now=NOW, **more)
+def act(
+    game: Table,
+    moderator: int,
+    text: str,
+    reason: str = "because",
+    newcomer: acts.Newcomer | None = None,
+    seen: int | None = None,
+) -> int:
+    return play.moderate(
+        game.id, text, reason=reason, person_id=moderator, now=NOW, newcomer=newcomer, seen=seen
+    )
+
+
+def test_an_act_is_refused_when_the_table_has_moved_on_since_it_was_decided(
+    table: Begin, moderator: int
+) -> None:
+    game = table(3)
+    submit(game.id, 0, "pass")
+    with pytest.raises(Refused, match="moved on"):
+        act(game, moderator, "!note", seen=1)
+    act(game, moderator, "!note", seen=2)
 
 
 def test_a_void_takes_the_game_back_and_pauses_it(table: Begin, moderator: int) -> None:
