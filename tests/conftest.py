@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +25,8 @@ from server.schema import Game, Link, Person, Seat
 
 NAMES = ("Alice", "Bob", "Charlie", "Daphne", "Eirene", "Felix")
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""Where the databases of most tests lie: what they test does not depend on a disk."""
 SECRET = "a secret that only the tests know"
 
 
@@ -71,59 +74,50 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def migrated_postgres(postgres: str) -> Iterator[Callable[[], str]]:
-    """Makes databases with all tables."""
-    template = f"byzanz_{uuid.uuid4().hex}"
-    url = sa.make_url(postgres)
+def migrated_postgres(postgres: str) -> Iterator[Callable[[], AbstractContextManager[str]]]:
+    """Makes databases with all tables, each gone with its block."""
+    with _database(postgres) as template:
+        app = create_app(settings(template))
+        with app.app_context():
+            upgrade()
+            db.db.engine.dispose()
+        yield lambda: _database(postgres, sa.make_url(template).database)
+
+
+@contextmanager
+def _database(server: str, template: str | None = None) -> Iterator[str]:
+    """A database of its own on a PostgreSQL server, a copy of another if named."""
+    url = sa.make_url(server)
+    name = f"byzanz_{uuid.uuid4().hex}"
     admin = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
-
-    def run(statement: str) -> None:
+    with admin.connect() as connection:
+        copied = f" TEMPLATE {template} STRATEGY FILE_COPY" if template else ""
+        connection.exec_driver_sql(f"CREATE DATABASE {name}{copied}")
+    try:
+        yield url.set(database=name).render_as_string(hide_password=False)
+    finally:
         with admin.connect() as connection:
-            connection.exec_driver_sql(statement)
-
-    run(f"CREATE DATABASE {template}")
-    app = create_app(settings(_named(url, template)))
-    with app.app_context():
-        upgrade()
-        db.db.engine.dispose()
-    made = [template]
-
-    def make() -> str:
-        made.append(f"byzanz_{uuid.uuid4().hex}")
-        run(f"CREATE DATABASE {made[-1]} TEMPLATE {template} STRATEGY FILE_COPY")
-        return _named(url, made[-1])
-
-    yield make
-    for name in made:
-        run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            connection.exec_driver_sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
 @pytest.fixture
 def bare_postgres(postgres: str) -> Iterator[str]:
     """The address of a database without any table."""
-    url = sa.make_url(postgres)
-    name = f"byzanz_{uuid.uuid4().hex}"
-    admin = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
-    with admin.connect() as connection:
-        connection.exec_driver_sql(f"CREATE DATABASE {name}")
-    yield _named(url, name)
-    with admin.connect() as connection:
-        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-def _named(url: sa.URL, name: str) -> str:
-    return url.set(database=name).render_as_string(hide_password=False)
+    with _database(postgres) as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A fresh database with all tables, on each kind in turn."""
     if request.param == "sqlite":
-        path = tmp_path / "byzanz.db"
-        shutil.copy(request.getfixturevalue("migrated_file"), path)
-        return f"sqlite:///{path}"
-    made: str = request.getfixturevalue("migrated_postgres")()
-    return made
+        with tempfile.TemporaryDirectory(prefix="byzanz-", dir=MEMORY) as folder:
+            path = Path(folder) / "byzanz.db"
+            shutil.copy(request.getfixturevalue("migrated_file"), path)
+            yield f"sqlite:///{path}"
+        return
+    with request.getfixturevalue("migrated_postgres")() as url:
+        yield url
 
 
 @pytest.fixture

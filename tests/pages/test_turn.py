@@ -189,7 +189,7 @@ def test_a_sale_out_of_turn_spoils_nobodys_page(client: FlaskClient, table: Any)
     assert press(client, open_page, "move", "pass").status_code == 303
 
 
-BAD = [
+BAD: list[dict[str, list[str]]] = [
     {"seen": []},
     {"seen": ["-1"]},
     {"seen": ["one"]},
