@@ -1,0 +1,183 @@
+"""The checker of the tortures: a sound database is found sound, and each kind of harm is noticed by its rule."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from email.message import EmailMessage
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from server import create_app, db, lifecycle, play, positions, turns
+from server.lifecycle import making, wishes
+from server.lifecycle.wishes import Guest
+from server.mail import deliver
+from server.schema import Game, Seat, Turn
+from tests.conftest import NOW, settings
+from tests.torture import checker, edits, evidence
+from tests.torture.damage import DAMAGES, Damage, unguard
+from tests.torture.evidence import Row
+from tests.torture.report import Report
+
+ROOT = Path(__file__).parents[2]
+PEOPLE = tuple(Guest(name, f"{name.lower()}@torture.example") for name in ("Alice", "Bob", "Charlie"))
+MOVES = 24
+TIMED_OUT = 12
+"""How many moves players make, and after how many of them one seat is played for."""
+
+
+class Postman:
+    """A mail server that notes what it takes, as the tortures' own does."""
+
+    def __init__(self, lines: list[Row]) -> None:
+        self._lines = lines
+
+    def send(self, message: EmailMessage) -> None:
+        """Take a mail."""
+        self._lines.append(
+            {"what": "mail", "to": message["To"].addresses[0].addr_spec, "id": message["Message-ID"]}
+        )
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def played(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, list[Row]]]:
+    """A database with a game in its middle, and the journal of those who played it."""
+    if request.param == "sqlite":
+        path = tmp_path_factory.mktemp("torture") / "byzanz.db"
+        shutil.copy(request.getfixturevalue("migrated_file"), path)
+        yield f"sqlite:///{path}", _play(f"sqlite:///{path}")
+        return
+    with request.getfixturevalue("migrated_postgres")() as url:
+        yield url, _play(url)
+
+
+def _play(url: str) -> list[Row]:
+    """Play on an empty database; the journal."""
+    lines: list[Row] = []
+    with create_app(settings(url)).app_context():
+        game_id = _begin()
+        lines.append({"what": "game", "id": game_id})
+        for number in range(MOVES):
+            if number == TIMED_OUT:
+                _time_out(game_id)
+            _move(game_id, number, lines)
+        while deliver.deliver(NOW + timedelta(days=3), Postman(lines)):
+            pass
+        db.db.engine.dispose()
+    return lines
+
+
+def _begin() -> str:
+    """The same deal every time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(making, "secrets", SimpleNamespace(token_bytes=bytes))
+        patch.setattr(wishes, "offered_cut", lambda: "the same cut")
+        return lifecycle.quick(slug="byzanz", players=PEOPLE, start=True, now=NOW)
+
+
+def _position(game_id: str) -> positions.Position:
+    with db.reading() as session:
+        return positions.load(session, session.get_one(Game, game_id))
+
+
+def _move(game_id: str, number: int, lines: list[Row]) -> None:
+    at = _position(game_id)
+    seat = min(at.awaited)
+    answers = [move for move in at.rules.moves(at.state, seat) if move.verb != "sell"]
+    move = str(answers[-1 if number % 2 else 0])
+    name = {"game": game_id, "seat": seat, "request": f"r{number}"}
+    lines.append({"what": "ask", **name, "move": move})
+    now = NOW + timedelta(minutes=number) + timedelta(days=2 if number >= TIMED_OUT else 0)
+    receipt = play.submit(game_id, seat, move, seen=at.head, request_id=f"r{number}", now=now)
+    lines.append({"what": "answer", **name, "status": 201, "seq": receipt.seq})
+
+
+def _time_out(game_id: str) -> None:
+    with db.transaction() as session:
+        game = session.get_one(Game, game_id)
+        turn = session.query(Turn).one()
+        turns.start(session, game, turn, NOW + timedelta(minutes=TIMED_OUT))
+        due, seat, question = turn.due_at, turn.seat, turn.question
+        assert session.get_one(Seat, (game_id, seat)).person_id is not None
+    assert due is not None
+    assert play.time_out(game_id, seat, question, due) is not None
+
+
+@contextmanager
+def put_back(url: str) -> Iterator[Any]:
+    """A connection whose every change is taken back in the end."""
+    with closing(evidence.connect(url)) as connection:
+        if url.startswith("sqlite"):
+            connection.isolation_level = None  # tables are changed inside the transaction, too
+            connection.execute("BEGIN")
+        yield connection
+        connection.rollback()
+
+
+def rules_of(faults: list[checker.Fault]) -> set[str]:
+    return {fault.rule for fault in faults}
+
+
+def test_a_sound_game_is_found_sound(played: tuple[str, list[Row]]) -> None:
+    url, lines = played
+    with put_back(url) as connection:
+        assert checker.check(connection, lines) == []
+        unguard(connection)
+        assert checker.check(connection, lines) == []
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_each_harm_is_noticed(played: tuple[str, list[Row]], damage: Damage) -> None:
+    url, lines = played
+    with put_back(url) as connection:
+        unguard(connection)
+        more = damage.do(connection)
+        assert damage.rule in rules_of(checker.check(connection, lines + more))
+
+
+def test_a_file_that_is_damaged_below_its_tables_is_noticed(played: tuple[str, list[Row]]) -> None:
+    url, lines = played
+    if not url.startswith("sqlite"):
+        pytest.skip("PostgreSQL checks its own pages when they are read")
+    with put_back(url) as connection:
+        connection.execute("UPDATE turn SET game_id = 'nobody'")
+        assert "sound" in rules_of(checker.check(connection, lines))
+
+
+def test_a_clock_that_runs_before_its_mail_is_noticed(played: tuple[str, list[Row]]) -> None:
+    url, lines = played
+    with put_back(url) as connection:
+        connection.cursor().execute("UPDATE outbox SET status = 'waiting'")
+        assert "clocked" in rules_of(checker.check(connection, lines))
+
+
+def test_an_edit_that_nobody_names_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "doctor").write_text("WRONG  game a, entry 7: …\nWRONG  game c, entry 3: …\n")
+    (tmp_path / "a.record").write_text('{"seed":"00"}')
+    (tmp_path / "a.said").write_text("byzanz: record 1, game a: entry 7: …")
+    (tmp_path / "b.record").write_text('{"seed":null}')
+    assert len(edits._missed([edits.Edit("cut", "a", 7)], 0, tmp_path)) == 1  # c is sound
+    assert len(edits._missed([edits.Edit("cut", "a", 8), edits.Edit("cut", "b", 2)], 1, tmp_path)) == 5
+
+
+def test_a_torture_that_tried_nothing_has_failed() -> None:
+    assert Report("kill -9", 1, "", ()).faults == ()
+    assert Report("kill -9", 0, "", ()).faults == ("nothing was tried",)
+
+
+def test_every_rule_has_been_seen_to_fail() -> None:
+    assert {damage.rule for damage in DAMAGES} | {"sound"} == {rule.__name__ for rule in checker.RULES}
+
+
+def test_the_checker_knows_nothing_of_the_server() -> None:
+    code = "import sys, tests.torture.checker; sys.exit('server' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

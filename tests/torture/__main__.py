@@ -1,0 +1,111 @@
+"""`python3 dev.py torture`: break things on purpose, and say how often nothing was lost.
+
+python3 dev.py torture --ci            every torture, for half a minute each at the most
+python3 dev.py torture --full          the same for as long as it takes
+python3 dev.py torture NAME…           some of them: kill9 doubles deadlines edits broken
+python3 dev.py torture kill9 --kills N
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tests.torture import databases, deadlines, doubles, edits, kill9
+from tests.torture.databases import POSTGRESQL, SQLITE
+from tests.torture.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is done: `n` of each torture at the most, in so many seconds at the most."""
+
+    kills: int
+    intents: int
+    games: int
+    edits: int
+    seconds: float
+
+
+SIZES = {
+    "ci": Size(kills=100, intents=100, games=50, edits=200, seconds=16),
+    "full": Size(kills=10_000, intents=10_000, games=100, edits=10_000, seconds=4 * 3600),
+}
+Run = Callable[[str, "str | None", Size, int], Report]
+
+
+def _kill9(kind: str, server: str | None, size: Size, seed: int) -> Report:
+    return kill9.run(kind, server, kill9.Size(size.kills, size.seconds, size.games), seed)
+
+
+def _doubles(kind: str, server: str | None, size: Size, seed: int) -> Report:
+    return doubles.run(kind, server, size.intents, size.seconds, seed)
+
+
+def _deadlines(kind: str, server: str | None, size: Size, seed: int) -> Report:
+    return deadlines.run(kind, server, size.games, min(size.seconds, 3600), seed)
+
+
+TORTURES: dict[str, Run] = {"kill9": _kill9, "doubles": _doubles, "deadlines": _deadlines}
+"""Those that are done to each kind of database."""
+SHORT = 6.0
+"""Seconds that a broken server is given to show it."""
+
+
+def reports(names: Sequence[str], size: Size, seed: int, server: str | None) -> Iterator[Report]:
+    """Do what was asked for, on each kind of database that is there."""
+    kinds = (SQLITE, POSTGRESQL) if server else (SQLITE,)
+    for name, torture in TORTURES.items():
+        for kind in kinds if name in names else ():
+            yield torture(kind, server, size, seed)
+    if "edits" in names:
+        yield edits.run(size.edits, size.seconds, seed)
+    if "broken" in names:
+        yield from _broken(seed)
+
+
+def _broken(seed: int) -> Iterator[Report]:
+    """Servers that break their promise must be found out: it is a fault if the checker finds nothing."""
+    few = kill9.Size(kills=12, seconds=2 * SHORT, games=20)
+    found = {
+        "moves acknowledged before they are committed": kill9.run(SQLITE, None, few, seed, "hasty"),
+        "mails marked as sent before they are": kill9.run(SQLITE, None, few, seed, "boastful"),
+        "requests not known again": doubles.run(SQLITE, None, 10, SHORT, seed, "forgetful"),
+        "deadlines at half time": deadlines.run(SQLITE, None, 20, SHORT, seed, "eager"),
+    }
+    for what, report in found.items():
+        faults = () if report.faults else (f"the checker noticed nothing: {report}",)
+        yield Report(f"broken on purpose, {what}", report.n, f"{len(report.faults)} faults found", faults)
+
+
+def main(words: Sequence[str]) -> int:
+    """Torture; 1 if anything was lost."""
+    parser = argparse.ArgumentParser(prog="torture", description="Tests that break things on purpose.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*TORTURES, "edits", "broken"]))
+    parser.add_argument("--ci", action="store_const", const="ci", dest="size", help="half a minute each")
+    parser.add_argument("--full", action="store_const", const="full", dest="size", help="as long as it takes")
+    parser.add_argument("--kills", type=int, help="so many, however long that takes")
+    parser.add_argument("--seed", type=int, default=1, help="of all choices")
+    asked = parser.parse_args(words)
+    known = [*TORTURES, "edits", "broken"]
+    if unknown := [name for name in asked.names if name not in known]:
+        parser.error(f"there is no torture {unknown[0]}; there are {', '.join(known)}")
+    size = SIZES[asked.size or "ci"]
+    if asked.kills:
+        size = Size(asked.kills, size.intents, size.games, size.edits, SIZES["full"].seconds)
+    failed = False
+    with databases.postgres() as server:
+        if server is None:
+            print("PostgreSQL: skipped, there is none: set TEST_DATABASE_URL", flush=True)
+        for report in reports(asked.names or known, size, asked.seed, server):
+            print(report, flush=True)
+            failed = failed or bool(report.faults)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")  # the wheel of PostgreSQL warns of a folder that it does not use
+    sys.exit(main(sys.argv[1:]))

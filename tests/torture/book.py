@@ -1,0 +1,157 @@
+"""What a game's log implies: the position, every turn that was ever open, and who did not answer in time.
+
+The log is read entry by entry as it was written, a transaction at a time: an answer, an aside or the clock's play, then
+the shuffles and forced moves that follow from it. Turns change where that ends. It knows nothing of `server`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from byzanz import chance, umpire
+from byzanz.record import Entry
+from byzanz.rules import Rules, RulesError, Shuffle
+
+Step = tuple[int | None, str, str]
+"""Seat, by whom, and the move: what must stand in an entry."""
+
+
+class Wrong(Exception):
+    """An entry that cannot stand where it does.
+
+    Args:
+        seq: where it shows.
+        text: why.
+    """
+
+    def __init__(self, seq: int, text: str) -> None:
+        super().__init__(text)
+        self.seq = seq
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A turn: a question was open to a seat since the entry `opened`."""
+
+    seat: int
+    question: str
+    opened: int
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A turn that the clock played, from the entry `first` on."""
+
+    turn: Asked
+    first: int
+
+
+@dataclass
+class Book:
+    """A game as its log tells it.
+
+    Args:
+        state: after the last entry.
+        turns: every turn there ever was, in the order of their opening; open: by seat, those that still are.
+        missed: those that the clock played.
+    """
+
+    rules: Rules[Any, Any]
+    key: bytes
+    state: Any
+    turns: list[Asked] = field(default_factory=list)
+    open: dict[int, Asked] = field(default_factory=dict)
+    missed: list[Missed] = field(default_factory=list)
+    late: Missed | None = None
+    """The turn that the clock is playing, until its question is gone or one move is left."""
+
+    def write(self, entry: Entry) -> None:
+        """Play one entry.
+
+        Raises:
+            Wrong: it cannot stand here.
+        """
+        if (entry.by, entry.move.split(" ")[0]) == ("clock", "!credit"):
+            return
+        if entry.move.startswith("!"):
+            raise Wrong(entry.seq, f"{entry.move!r}: no moderator was at work here")
+        step = (entry.seat, entry.by, entry.move)
+        due = self.due()
+        if due is not None and step != due:
+            raise Wrong(entry.seq, f"{step} stands where {due} is due")
+        if due is None:
+            self._choose(entry)
+        try:
+            move = umpire.read_made(self.rules, entry.move)
+            self.state = self.rules.apply(self.state, entry.seat, move)
+        except RulesError as error:
+            raise Wrong(entry.seq, f"{entry.move!r}: {error}") from error
+        if self.due() is None:
+            self._ask(entry.seq)
+
+    def due(self) -> Step | None:
+        """What must come next before anybody may choose."""
+        if self.rules.outcome(self.state) is not None:
+            return None
+        shuffle = self.rules.chance(self.state)
+        if isinstance(shuffle, Shuffle):
+            return None, "chance", str(chance.deal(self.key)(shuffle))
+        if (only := umpire.forced(self.rules, self.state)) is not None:
+            return only[0], "rules", str(only[1])
+        late = self.late
+        if late is not None and self._asks(late.turn):
+            return late.turn.seat, "clock", self._fallback(late.turn.seat)
+        return None
+
+    def _choose(self, entry: Entry) -> None:
+        if entry.by not in ("player", "bot", "clock") or entry.seat is None:
+            raise Wrong(entry.seq, f"{entry.move!r} by {entry.by}, though nothing was due")
+        move = self.rules.parse(entry.move)
+        turn = self.open.get(entry.seat)
+        if turn is None and (entry.by == "clock" or not self.rules.is_aside(self.state, entry.seat, move)):
+            raise Wrong(entry.seq, f"{entry.move!r} of seat {entry.seat}, which was asked nothing")
+        if entry.by == "clock" and turn is not None:
+            if entry.move != self._fallback(entry.seat):
+                raise Wrong(
+                    entry.seq, f"{entry.move!r} is not what is played for a seat that does not answer"
+                )
+            self.late = Missed(turn, entry.seq)
+            self.missed.append(self.late)
+
+    def _fallback(self, seat: int) -> str:
+        rules, state = self.rules, self.state
+        return str(rules.fallback(rules.view(state, seat), rules.moves(state, seat)))
+
+    def _asks(self, turn: Asked) -> bool:
+        question = self.rules.awaited(self.state).get(turn.seat)
+        return question is not None and str(question) == turn.question
+
+    def _ask(self, seq: int) -> None:
+        """Open and close turns so that they agree with the position after the entry `seq`."""
+        self.late = None
+        over = self.rules.outcome(self.state) is not None
+        asked = {} if over else {seat: str(each) for seat, each in self.rules.awaited(self.state).items()}
+        still = {seat: turn for seat, turn in self.open.items() if asked.get(seat) == turn.question}
+        fresh = [Asked(seat, question, seq) for seat, question in asked.items() if seat not in still]
+        self.turns += fresh
+        self.open = still | {turn.seat: turn for turn in fresh}
+
+
+def read(rules: Rules[Any, Any], key: bytes, seats: int, entries: Sequence[Entry]) -> Book:
+    """The book of a log.
+
+    Args:
+        key: of the game's shuffles (formats.md §3).
+        seats: how many play.
+
+    Raises:
+        Wrong: an entry that cannot stand where it does, or one that must follow the last is missing.
+    """
+    book = Book(rules, key, rules.setup(seats, {}))
+    for entry in entries:
+        book.write(entry)
+    if (due := book.due()) is not None:
+        raise Wrong(len(entries) + 1, f"missing: {due} is due, so a transaction was half done")
+    return book

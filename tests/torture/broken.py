@@ -1,0 +1,80 @@
+"""Servers that break a promise on purpose, to see that the checker notices; only the torturers can ask for one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+WAIT = 0.1
+"""Seconds by which a broken server does late what it has already told."""
+
+
+def hasty() -> None:
+    """Acknowledge each move before it is committed (promise 1)."""
+    from flask import current_app
+
+    from server import db, play
+    from server.schema import Game
+
+    truly = play.submit
+
+    def submit(game_id: str, seat: int, text: str, **more: Any) -> play.Receipt:
+        app = current_app._get_current_object()  # type: ignore[attr-defined]
+
+        def later() -> None:
+            time.sleep(WAIT)
+            with app.app_context():
+                truly(game_id, seat, text, **more)
+
+        with db.reading() as session:
+            head = session.get_one(Game, game_id).head
+        threading.Thread(target=later, daemon=True).start()
+        return play.Receipt(game_id, seat, head + 1, repeated=False)
+
+    play.submit = submit
+
+
+def boastful() -> None:
+    """Mark each mail as sent before it is (promise 1 and 6)."""
+    from server import db, outbox
+    from server.mail import deliver
+
+    truly = deliver._deliver_one
+
+    def deliver_one(mail: Any, now: datetime, sender: Any) -> bool:
+        with db.transaction() as session:
+            outbox.mark_sent(session, mail, now)
+        time.sleep(WAIT)
+        return truly(mail, now, sender)
+
+    deliver._deliver_one = deliver_one
+
+
+def forgetful() -> None:
+    """Know no request again (promise 3); on tables whose log takes the same request id twice, see `damage.unguard`."""
+    from server import log
+
+    log.by_request = lambda *_request: None
+
+
+def eager() -> None:
+    """Let time run out at half of it (promise 4)."""
+    from server import turns
+
+    def reckoned(_session: Any, game: Any, turn: Any) -> datetime | None:
+        began: datetime | None = turn.started_at
+        return began + timedelta(seconds=game.allowance / 2) if began else None
+
+    turns.reckoned = reckoned  # type: ignore[assignment]
+
+
+BREAKS: dict[str, Callable[[], None]] = {
+    "hasty": hasty,
+    "boastful": boastful,
+    "forgetful": forgetful,
+    "eager": eager,
+}
+"""What a torture can be told to break, by name."""

@@ -1,0 +1,165 @@
+"""Harm done to a database on purpose, each kind with the rule of the checker that must notice (promises.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from byzanz.record import GENESIS, Entry, true_hash
+from tests.torture.evidence import Row, rows
+
+
+def unguard(connection: Any) -> None:
+    """Take every trigger and constraint off the log, by copying it into a plain table."""
+    for statement in (
+        "CREATE TABLE bare AS SELECT * FROM entry",
+        "DROP TABLE entry",
+        "ALTER TABLE bare RENAME TO entry",
+    ):
+        connection.cursor().execute(statement)
+
+
+def entries(connection: Any) -> list[Entry]:
+    """The log of the one game there is."""
+    logged = sorted(rows(connection, "entry"), key=lambda row: row["seq"])
+    return [Entry(**{name: row[name] for name in Entry.__slots__}) for row in logged]
+
+
+def forge(connection: Any, forged: Sequence[Entry]) -> None:
+    """Write entries over those of the same seq, with hashes that fit: the work of somebody who knows the format."""
+    before = GENESIS
+    for entry in forged:
+        sealed = replace(entry, hash=true_hash(before, entry))
+        before = sealed.hash
+        connection.cursor().execute(
+            f"UPDATE entry SET move = '{sealed.move}', at = '{sealed.at}', hash = '{sealed.hash}'"
+            f" WHERE seq = {sealed.seq}"
+        )
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One way to break what was promised, in a database with one game.
+
+    Args:
+        name: what is done.
+        rule: of the checker, which must notice.
+        statements: what is done, in SQL.
+        work: what is done, where SQL is not enough; may give further lines of the journal.
+    """
+
+    name: str
+    rule: str
+    statements: tuple[str, ...] = ()
+    work: Callable[[Any], Sequence[Row] | None] | None = None
+
+    def do(self, connection: Any) -> list[Row]:
+        """Do it; gives lines to be added to the journal."""
+        for statement in self.statements:
+            connection.cursor().execute(statement)
+        return list(self.work(connection) or ()) if self.work else []
+
+
+def _stack_the_deck(connection: Any) -> None:
+    first, *rest = entries(connection)
+    words = first.move.split(" ")
+    other = next(at for at, card in enumerate(words) if at > 2 and card != words[2])
+    words[2], words[other] = words[other], words[2]
+    forge(connection, [replace(first, move=" ".join(words)), *rest])
+
+
+def _bid_what_is_not_held(connection: Any) -> None:
+    made = entries(connection)
+    at = next(number for number, entry in enumerate(made) if entry.move.startswith("bid "))
+    forge(
+        connection, [*made[:at], replace(made[at], move="bid cloth4 cloth4 cloth4 cloth4"), *made[at + 1 :]]
+    )
+
+
+def _half_a_transaction(connection: Any) -> None:
+    forced = [entry.seq for entry in entries(connection) if entry.by == "rules"][-1]
+    connection.cursor().execute(f"DELETE FROM entry WHERE seq >= {forced}")
+    connection.cursor().execute(f"UPDATE game SET head = {forced - 1}")
+
+
+def _answer(**fields: Any) -> Callable[[Any], list[Row]]:
+    """The journal tells of an answer to the last move that a player made."""
+
+    def work(connection: Any) -> list[Row]:
+        row = max(
+            (row for row in rows(connection, "entry") if row["by"] == "player"), key=lambda row: row["seq"]
+        )
+        name = {"game": row["game_id"], "seat": row["seat"], "request": row["request_id"]}
+        return [{"what": "answer", **name, "seq": row["seq"], **fields}]
+
+    return work
+
+
+_LAST = "(SELECT max(seq) FROM entry WHERE by = 'player')"
+_LAST_SEAT = f"(SELECT seat FROM entry WHERE seq = {_LAST})"
+_BEFORE = f"(SELECT max(seq) FROM entry WHERE by = 'player' AND seq < {_LAST} AND seat = {_LAST_SEAT})"
+
+DAMAGES = (
+    Damage("a game is gone", "begun", ("DELETE FROM entry",)),
+    Damage("a game is set aside", "begun", ("UPDATE game SET quarantine = 'poison'",)),
+    Damage(
+        "an acknowledged move is lost with all that came after it",
+        "acknowledged",
+        (f"DELETE FROM entry WHERE seq >= {_LAST}", "UPDATE game SET head = (SELECT max(seq) FROM entry)"),
+    ),
+    Damage("a receipt names another entry", "acknowledged", work=_answer(status=200, seq=1)),
+    Damage("a request was played anew", "once", work=_answer(status=201)),
+    Damage("a move that was refused is played", "once", work=_answer(status=409)),
+    Damage(
+        "a request is two entries",
+        "once",
+        (
+            f"UPDATE entry SET request_id = (SELECT request_id FROM entry WHERE seq = {_LAST}) WHERE seq = {_BEFORE}",
+        ),
+    ),
+    Damage(
+        "a move that nobody asked for", "once", (f"UPDATE entry SET request_id = 'x' WHERE seq = {_LAST}",)
+    ),
+    Damage("somebody is told of a fault", "answered", work=_answer(status=500)),
+    Damage("an entry is missing", "gapless", (f"DELETE FROM entry WHERE seq = {_LAST} - 1",)),
+    Damage("the game's row lags behind", "gapless", ("UPDATE game SET head = head - 1",)),
+    Damage("a move is altered", "chained", (f"UPDATE entry SET move = 'pass ' WHERE seq = {_LAST}",)),
+    Damage(
+        "a salt is altered", "chained", (f"UPDATE entry SET salt = substr(hash, 1, 32) WHERE seq = {_LAST}",)
+    ),
+    Damage(
+        "a time is altered", "chained", ("UPDATE entry SET at = '2020-01-01T00:00:00.000Z' WHERE seq = 9",)
+    ),
+    Damage("the deck is stacked, every hash forged", "legal", work=_stack_the_deck),
+    Damage("a bid of cards not held, every hash forged", "legal", work=_bid_what_is_not_held),
+    Damage("a transaction is half done", "legal", work=_half_a_transaction),
+    Damage("a turn mail was never queued", "posted", ("DELETE FROM outbox WHERE key LIKE 'turn:%:1'",)),
+    Damage("a time-out mail was never queued", "posted", ("DELETE FROM outbox WHERE kind = 'timeout'",)),
+    Damage("a mail to the wrong player", "posted", ("UPDATE outbox SET person_id = 1 WHERE kind = 'turn'",)),
+    Damage("a mail of nothing", "posted", ("UPDATE outbox SET key = key || '9' WHERE key LIKE 'turn:%:1'",)),
+    Damage("mails marked as sent that never were", "accepted", ("UPDATE outbox SET status = 'sent'",)),
+    Damage(
+        "a mail sent again and again",
+        "accepted",
+        work=lambda _: [{"what": "mail", "to": "a@b", "id": "1"}] * 2,
+    ),
+    Damage("a snapshot of an older moment", "projected", ("UPDATE snapshot SET seq = seq - 1",)),
+    Damage(
+        "a snapshot of another position",
+        "projected",
+        ("UPDATE snapshot SET state = replace(state, 'round', 'found')",),
+    ),
+    Damage("a turn that was never opened", "projected", ("DELETE FROM turn",)),
+    Damage("a turn of another moment", "projected", ("UPDATE turn SET opened_seq = opened_seq - 1",)),
+    Damage("a game that is not over", "projected", ("UPDATE game SET status = 'over'",)),
+    Damage("a clock that does not run", "clocked", ("UPDATE turn SET started_at = NULL",)),
+    Damage("the clock played early", "punctual", ("UPDATE game SET allowance = allowance * 3",)),
+    Damage(
+        "the clock never played",
+        "punctual",
+        ("UPDATE turn SET started_at = opened_at",),
+        lambda _: [{"what": "end", "at": "2036-01-01T00:00:00+00:00"}],
+    ),
+)
+"""What `tests/server/test_torture_checker.py` does to a sound database."""

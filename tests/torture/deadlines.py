@@ -1,0 +1,227 @@
+"""Promise 4: a deadline fires once, never early, and a move that races it wins or loses, but not both.
+
+Time is an argument of every tick, so here it runs 600 times as fast: several clocks, killed at random, let turns of ten
+minutes run out while others try to move at the last moment.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tests.torture import databases, evidence, journal, tables
+from tests.torture.house import NO_MAIL, environment
+from tests.torture.journal import Journal
+from tests.torture.processes import Running
+from tests.torture.report import Report, complaints, judge
+
+ALLOWANCE = 600
+"""Seconds for a decision: the shortest there is."""
+BEAT = 400.0
+"""Seconds between two beats as the server's settings would say; a part is away after six times that."""
+LONGEST_LIFE = 1.0
+"""Real seconds between two kills at the most."""
+RATE = 600.0
+"""How much faster time runs."""
+MANY_TICKS = 20
+TICKERS, RACERS = 4, 2
+NAP = 0.1
+"""Real seconds that a racer rests between two races at the most."""
+LATE = (0.5, 1.0, 4.0)
+"""Real seconds after the end up to which a racer may move; a tick takes longer on some machines than on others."""
+CLOSE = timedelta(seconds=60)
+"""How near to its end a turn is when somebody begins to race it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A clock that all processes share and that runs `rate` times as fast as the machine's.
+
+    Args:
+        origin: the machine's steady clock when it showed `start`.
+    """
+
+    origin: float
+    rate: float
+    start: datetime = datetime(2026, 1, 5, tzinfo=UTC)
+
+    def steady(self) -> float:
+        """Seconds since the start."""
+        return (time.monotonic() - self.origin) * self.rate
+
+    def now(self) -> datetime:
+        """What it shows."""
+        return self.start + timedelta(seconds=self.steady())
+
+
+def run(
+    kind: str, server: str | None, games: int, seconds: float, seed: int, breaks: str | None = None
+) -> Report:
+    """Let turns run out.
+
+    Args:
+        kind: of database; server: the address of the PostgreSQL server, if it is of that kind.
+        games: at once; seconds: for how long.
+        seed: of the kills.
+        breaks: a promise to be broken on purpose.
+    """
+    began = time.monotonic()
+    with ExitStack() as stack:
+        private = stack.enter_context(databases.folder())
+        url = stack.enter_context(databases.empty(kind, private, server))
+        noted, log = Journal(private / "journal"), private / "log"
+        settings = environment(url, NO_MAIL)
+        clock = Time(time.monotonic(), RATE)
+        wish = tables.Wish(games, allowance=ALLOWANCE, silent=True, at=clock.start)
+        tables.lay(wish, settings, log, noted)
+        clock = Time(time.monotonic(), RATE)
+        kills = _kill_on(clock, seconds, settings, private, random.Random(seed), breaks)
+        last = Running(_drain, (clock, noted.path, breaks), settings, log)
+        drained = last.finish()
+        last.kill()
+        faults = judge(url, noted.path) + complaints(log)
+        if drained != 0:
+            faults += (f"the last tick ended with {drained}",)
+        n, figures = _figures(url, noted.path)
+        figures += (
+            f", {kills} kills of {TICKERS} clocks and {RACERS} racers, {time.monotonic() - began:.0f} s"
+        )
+    return Report(f"deadlines on {kind}", n, figures, faults)
+
+
+def _kill_on(
+    clock: Time,
+    seconds: float,
+    settings: dict[str, str],
+    private: Path,
+    draw: random.Random,
+    breaks: str | None,
+) -> int:
+    log, path = private / "log", private / "journal"
+    works = [_tick] * TICKERS + [_race] * RACERS
+    running = [Running(work, (clock, path, breaks), settings, log) for work in works]
+    kills, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(draw.random() * LONGEST_LIFE)
+        at = draw.randrange(len(works))
+        running[at].kill()
+        running[at] = Running(works[at], (clock, path, breaks), settings, log)
+        kills += 1
+    for each in running:
+        each.kill()
+    return kills
+
+
+def _app(breaks: str | None) -> Any:
+    from server import config, create_app, serving
+    from tests.torture import broken
+
+    serving.log_to_stderr()
+    if breaks is not None:
+        broken.BREAKS[breaks]()
+    return create_app(config.load("mailing")).app_context()
+
+
+def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
+    """What a scheduler does, again and again; the beats of the web are its work, too."""
+    from server import beats, jobs
+
+    with _app(breaks):
+        pulses = [beats.Pulse(part, BEAT) for part in beats.PARTS]
+        while True:
+            for pulse in pulses:
+                jobs.heartbeat(pulse, clock.now(), clock.steady())
+            jobs.tick_turns(clock.now(), BEAT)
+            jobs.tick_reminders(clock.now())
+            time.sleep(0.02)
+
+
+def _drain(clock: Time, path: Path, breaks: str | None) -> int:
+    """Tick at one moment until nothing is played any more, and note the moment; 1 if there is no end to it."""
+    from server import beats, jobs
+
+    with _app(breaks):
+        pulses = [beats.Pulse(part, BEAT) for part in beats.PARTS]
+        now, steady = clock.now(), clock.steady()
+        for _ in range(MANY_TICKS):
+            for pulse in pulses:
+                jobs.heartbeat(pulse, now, steady)
+            if jobs.tick_turns(now, BEAT) == 0:
+                Journal(path).write("end", at=now.isoformat())
+                return 0
+    return 1
+
+
+def _race(clock: Time, path: Path, breaks: str | None) -> None:
+    """Move for seats whose time is about to run out, a moment before, at or after the end."""
+    from sqlalchemy import select
+
+    from server import db
+    from server.schema import Turn
+
+    noted, draw = Journal(path), random.Random()
+    with _app(breaks):
+        while True:
+            with db.reading() as session:
+                soon = select(Turn).where(Turn.due_at <= clock.now() + CLOSE)
+                turns = list(session.scalars(soon))
+            if turns:
+                _try(draw.choice(turns), clock, noted, draw)
+            time.sleep(draw.random() * NAP)
+
+
+def _try(turn: Any, clock: Time, noted: Journal, draw: random.Random) -> None:
+    from byzanz.rules import RulesError
+    from server import db, play, positions
+    from server.schema import Game
+    from server.table import Refused
+
+    with db.reading() as session:
+        position = positions.load(session, session.get_one(Game, turn.game_id))
+    if turn.seat not in position.awaited:
+        return
+    move = str(draw.choice(position.rules.moves(position.state, turn.seat)))
+    name = {"game": turn.game_id, "seat": turn.seat, "request": secrets.token_hex(12)}
+    noted.write("ask", **name, move=move, seen=position.head)
+    left = (turn.due_at - clock.now()).total_seconds() / clock.rate
+    time.sleep(max(0.0, left - NAP + draw.choice(LATE) * draw.random()))
+    try:
+        receipt = play.submit(
+            turn.game_id, turn.seat, move, seen=position.head, request_id=name["request"], now=clock.now()
+        )
+    except Refused as refused:
+        noted.write("answer", **name, status=refused.status, seq=None, text=str(refused))
+    except RulesError as error:
+        noted.write("answer", **name, status=422, seq=None, text=str(error))
+    else:
+        noted.write("answer", **name, status=201, seq=receipt.seq)
+
+
+def _figures(url: str, path: Path) -> tuple[int, str]:
+    """How many turns ran out, and how the races went."""
+    lines = journal.read(path)
+    connection = evidence.connect(url)
+    found = evidence.gather(connection, lines)
+    connection.close()
+    books = [(game, game.known) for game in found.games.values() if game.known is not None]
+    waits: list[timedelta] = []
+    for game, known in books:
+        at = {entry.seq: evidence.moment(entry.at) for entry in game.entries}
+        for missed in known.missed:
+            began, ended = at[missed.turn.opened], at[missed.first]
+            waits.append(ended - began - evidence.overlap(found.outages, began, ended))
+    won = sum(line["what"] == "answer" and line["status"] == 201 for line in lines)
+    lost = sum(line["what"] == "answer" and line["status"] == 409 for line in lines)
+    late = sorted(max(0.0, (wait.total_seconds() - ALLOWANCE - 60) / RATE) for wait in waits)
+    said = f"the player won {won} races and the clock {lost}, {len(found.outages)} outages"
+    if late:
+        said += (
+            f", half of the turns {late[len(late) // 2]:.1f} real seconds late at most and all {late[-1]:.1f}"
+        )
+    return len(waits), said

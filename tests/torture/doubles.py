@@ -1,0 +1,76 @@
+"""Promise 3: double clicks, two devices and retries are one entry, and no writer is ever told of a locked database."""
+
+from __future__ import annotations
+
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+from tests.torture import damage, databases, tables
+from tests.torture.evidence import connect
+from tests.torture.house import NO_MAIL, House, answering, environment
+from tests.torture.journal import Journal
+from tests.torture.players import Intent, Line, choose
+from tests.torture.report import Report, complaints, count, judge
+from tests.torture.tables import Table
+
+COPIES = 10
+TABLES = 6
+WRITERS = 16
+"""Requests at once; the server has two processes of eight threads."""
+
+
+def run(
+    kind: str, server: str | None, intents: int, seconds: float, seed: int, breaks: str | None = None
+) -> Report:
+    """Ask ten times at once for each of many moves, answers racing sales out of turn.
+
+    Args:
+        kind: of database; server: the address of the PostgreSQL server, if it is of that kind.
+        intents: at the most; seconds: after which nothing further is asked.
+        seed: of the choices.
+        breaks: a promise to be broken on purpose.
+    """
+    began = time.monotonic()
+    with ExitStack() as stack:
+        private = stack.enter_context(databases.folder())
+        url = stack.enter_context(databases.empty(kind, private, server))
+        journal, log = Journal(private / "journal"), private / "log"
+        settings = environment(url, NO_MAIL)
+        laid = tables.lay(tables.Wish(TABLES), settings, log, journal)
+        if breaks == "forgetful":
+            with connect(url) as connection:
+                damage.unguard(connection)
+        house = stack.enter_context(House({"web": answering("web", "--workers", "2")}, settings, log, breaks))
+        line, draw, wanted = Line(house.ports, journal), random.Random(seed), 0
+        with ThreadPoolExecutor(WRITERS) as writers:
+            while wanted < intents and time.monotonic() < began + seconds:
+                wanted += _round(line, laid, draw, writers)
+        house.kill("web")
+        faults = judge(url, journal.path) + complaints(log) + (("answers were lost",) if line.lost else ())
+        figures = (
+            f"{COPIES} copies of each by {WRITERS} writers at once: "
+            f"{count(journal.path, 'answer', 201)} moves played, {count(journal.path, 'answer', 200)} repeated, "
+            f"{count(journal.path, 'answer', 409, 422)} refused, {time.monotonic() - began:.0f} s"
+        )
+    return Report(f"doubles on {kind}", wanted, figures, faults)
+
+
+def _round(line: Line, laid: list[Table], draw: random.Random, writers: ThreadPoolExecutor) -> int:
+    """One answer at each table and a sale by anybody who can, ten copies of each at once; how many were wanted."""
+    wanted = [intent for table in laid for intent in _wishes(line, table, draw)]
+    copies = wanted * COPIES
+    draw.shuffle(copies)
+    for _ in writers.map(line.ask, copies):
+        pass
+    return len(wanted)
+
+
+def _wishes(line: Line, table: Table, draw: random.Random) -> list[Intent]:
+    looks = {seat: line.look(token) for seat, token in table.tokens.items()}
+    return [
+        line.intend(table, seat, choose(told["moves"], draw), told["seq"])
+        for seat, told in looks.items()
+        if told["moves"]
+    ]

@@ -1,0 +1,243 @@
+"""Promise 8: an edit of history is noticed: `byzanz doctor` and `byzanz verify` name the game and the place."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from byzanz.games import rules_of
+from byzanz.record import Entry, Record
+from byzanz.simulation import simulated
+from tests.torture import databases
+from tests.torture.damage import unguard
+from tests.torture.evidence import connect
+from tests.torture.house import NO_MAIL, environment
+from tests.torture.processes import Running
+from tests.torture.report import Report
+
+GAMES = 20
+"""Games in a database, each edited once; the doctor tells of so many one by one."""
+SEED = b"edits"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change to a log.
+
+    Args:
+        kind: what was done; game: to which.
+        seq: the entry where it shows first.
+    """
+
+    kind: str
+    game: str
+    seq: int
+
+
+def run(edits: int, seconds: float, seed: int) -> Report:
+    """Edit finished and running games on SQLite, and ask those whose task it is to notice.
+
+    Args:
+        edits: at the most; seconds: after which no further batch is begun.
+        seed: of the edits.
+    """
+    began, draw = time.monotonic(), random.Random(seed)
+    done: list[Edit] = []
+    faults: list[str] = []
+    with databases.folder() as private:
+        sound, log = private / "sound.db", private / "log"
+        if _in_process(_fill, (GAMES,), sound, log) != 0:
+            raise RuntimeError(f"no games could be played:\n{log.read_text()}")
+        faults += _missed([], _in_process(_ask, (private, []), sound, log), private)
+        while len(done) < edits and time.monotonic() < began + seconds:
+            edited = private / "byzanz.db"
+            shutil.copy(sound, edited)
+            batch = _edit_all(edited, draw)
+            ended = _in_process(_ask, (private, [edit.game for edit in batch]), edited, log)
+            faults += _missed(batch, ended, private)
+            done += batch
+    kinds = ", ".join(f"{sum(edit.kind == kind for edit in done)} {kind}" for kind in EDITS)
+    return Report("edits of history", len(done), f"{kinds}, {time.monotonic() - began:.0f} s", tuple(faults))
+
+
+def _in_process(
+    work: Callable[..., object], arguments: tuple[Any, ...], database: Path, log: Path
+) -> int | None:
+    """Run something that needs the server's code in a process of its own; its status."""
+    settings = environment(f"sqlite:///{database}", NO_MAIL)
+    return Running(work, arguments, settings, log).finish()
+
+
+def _fill(games: int) -> None:
+    """Put games of bots into an empty database, every second one cut off in its middle."""
+    from server import create_app, db, revisions
+
+    with create_app().app_context():
+        revisions.bring_up_to_date()
+        for number in range(games):
+            record = simulated(rules_of("byzanz"), 3 + number % 4, SEED, number, ["random"])
+            with db.transaction() as session:
+                game, rows = _rows(record if number % 2 else _half(record))
+                session.add(game)
+                session.flush()
+                session.add_all(rows)
+
+
+def _half(record: Record) -> Record:
+    """The game before a move in its middle that somebody had to choose."""
+    middle = len(record.entries) // 2
+    upto = next(at for at in range(middle, len(record.entries)) if record.entries[at].by == "bot")
+    return replace(record, entries=record.entries[:upto], result=None, head=None)
+
+
+def _rows(record: Record) -> tuple[Any, list[Any]]:
+    from dataclasses import asdict
+    from json import dumps
+
+    from server import db
+    from server.schema import Entry as EntryRow
+    from server.schema import Game, Seat
+
+    header, now = record.header, db.utc_now()
+    assert header.seed is not None
+    game = Game(
+        id=header.id,
+        slug=header.game,
+        rules=header.rules,
+        name="A game of bots",
+        organiser_id=None,
+        status="over" if record.result else "running",
+        allowance=86400,
+        seed=header.seed.hex(),
+        commitment=header.commitment,
+        created_at=now,
+        started_at=now,
+        head=len(record.entries),
+        result=dumps(asdict(record.result)) if record.result else None,
+    )
+    seats = [
+        Seat(game_id=header.id, seat=seat, name=f"Bot {seat}", status="seated", bot="random", cut=cut)
+        for seat, cut in enumerate(header.cuts)
+    ]
+    return game, [*seats, *(EntryRow(game_id=header.id, **asdict(entry)) for entry in record.entries)]
+
+
+Log = list[Entry]
+
+
+def _flipped(log: Log, draw: random.Random) -> tuple[Log, int]:
+    """One character of one field is another one."""
+    at, name = draw.randrange(len(log)), draw.choice(("at", "seat", "by", "move", "note", "salt", "hash"))
+    was = getattr(log[at], name)
+    if isinstance(was, str):
+        letter = draw.randrange(len(was))
+        now: object = was[:letter] + ("a" if was[letter] != "a" else "b") + was[letter + 1 :]
+    else:
+        now = "why not" if name == "note" else 0 if was is None else was + 1
+    changed: dict[str, Any] = {name: now}
+    return [*log[:at], replace(log[at], **changed), *log[at + 1 :]], at + 1
+
+
+def _deleted(log: Log, draw: random.Random) -> tuple[Log, int]:
+    """An entry is gone and leaves a gap."""
+    at = draw.randrange(len(log) - 1)
+    return log[:at] + log[at + 1 :], at + 1
+
+
+def _closed(log: Log, draw: random.Random) -> tuple[Log, int]:
+    """An entry is gone, and those after it have moved up."""
+    left, seq = _deleted(log, draw)
+    return [replace(entry, seq=number) for number, entry in enumerate(left, start=1)], seq
+
+
+def _swapped(log: Log, draw: random.Random) -> tuple[Log, int]:
+    """Two entries have changed places."""
+    at = draw.randrange(len(log) - 1)
+    pair = [replace(log[at + 1], seq=at + 1), replace(log[at], seq=at + 2)]
+    return [*log[:at], *pair, *log[at + 2 :]], at + 1
+
+
+def _cut(log: Log, draw: random.Random) -> tuple[Log, int]:
+    """All is gone from one entry on."""
+    at = draw.randrange(1, len(log))
+    return log[:at], at + 1
+
+
+EDITS = {"flipped": _flipped, "deleted": _deleted, "closed up": _closed, "swapped": _swapped, "cut": _cut}
+
+
+def _edit_all(database: Path, draw: random.Random) -> list[Edit]:
+    """Edit every game once, as somebody would who hides that an entry is gone: the game's row agrees with its log.
+
+    A running game that is cut short keeps its row: without it only the turn mails could tell, which carry the head.
+    """
+    with closing(connect(f"sqlite:///{database}")) as connection:
+        unguard(connection)
+        games = connection.execute("SELECT id, status FROM game ORDER BY id").fetchall()
+        batch = [_edit(connection, game, status, draw) for game, status in games]
+        connection.commit()
+    return batch
+
+
+def _edit(connection: Any, game: str, status: str, draw: random.Random) -> Edit:
+    names = Entry.__slots__
+    columns = ", ".join(names)
+    rows = connection.execute(f"SELECT {columns} FROM entry WHERE game_id = '{game}' ORDER BY seq").fetchall()
+    kind = draw.choice(sorted(EDITS))
+    log, seq = EDITS[kind]([Entry(*row) for row in rows], draw)
+    connection.execute(f"DELETE FROM entry WHERE game_id = '{game}'")
+    marks = ", ".join("?" * len(names))
+    connection.executemany(
+        f"INSERT INTO entry (game_id, {columns}) VALUES ('{game}', {marks})",
+        [[getattr(entry, name) for name in names] for entry in log],
+    )
+    if status == "over" or kind != "cut":
+        connection.execute(f"UPDATE game SET head = {max(entry.seq for entry in log)} WHERE id = '{game}'")
+    return Edit(kind, game, seq)
+
+
+def _ask(private: Path, games: list[str]) -> None:
+    """Let the doctor look at everything, and verify the exports of these games; their words go to files."""
+    from contextlib import redirect_stderr, redirect_stdout
+
+    from server.cli import main
+
+    def said(name: str, *words: str) -> Path:
+        path = private / name
+        with path.open("w") as file, redirect_stdout(file), redirect_stderr(file):
+            main(words)
+        return path
+
+    said("doctor", "doctor", "--all")
+    for game in games:
+        said(f"{game}.said", "verify", str(said(f"{game}.record", "export", game)))
+
+
+def _missed(batch: list[Edit], status: int | None, private: Path) -> list[str]:
+    """The edits that were not noticed or not placed, and what was said to be wrong that is not."""
+    told = dict(
+        re.findall(r"^WRONG  game (\S+), entry (\d+):", (private / "doctor").read_text(), re.MULTILINE)
+    )
+    faults = [] if status == 0 else [f"doctor, export or verify ended with {status}"]
+    for edit in batch:
+        if told.pop(edit.game, None) != str(edit.seq):
+            faults.append(f"the doctor did not name {edit}")
+        if not _placed(edit, private):
+            faults.append(f"verify did not name {edit}")
+    return faults + [f"the doctor found {entry} of {game}, which is sound" for game, entry in told.items()]
+
+
+def _placed(edit: Edit, private: Path) -> bool:
+    """Whether verify named the place, or the game still runs, so that its record hides too much to tell."""
+    exported = (private / f"{edit.game}.record").read_text()
+    if '"seed":null' in exported:
+        return True
+    said = (private / f"{edit.game}.said").read_text()
+    return f"entry {edit.seq}:" in said or f"entry {edit.seq}:" in exported

@@ -1,0 +1,144 @@
+"""What a database holds of its games, read by plain SQL, and what the journal says: the facts that are judged."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+
+from byzanz import chance
+from byzanz.games import rules_of
+from byzanz.record import Entry
+from tests.torture import book
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Game:
+    """The rows of one game.
+
+    Args:
+        entries: as the record writes them; requests: the request id of each, by seq.
+        people: the person in each seat, None for a bot.
+        known: what the log implies, None where it is wrong; wrong: why it is.
+    """
+
+    row: Row
+    seats: list[Row]
+    people: list[Row | None]
+    entries: list[Entry]
+    requests: dict[int, str | None]
+    snapshots: list[Row]
+    turns: list[Row]
+    mails: list[Row]
+    known: book.Book | None
+    wrong: book.Wrong | None
+
+    @property
+    def id(self) -> str:
+        """The game's id."""
+        return str(self.row["id"])
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that is judged."""
+
+    games: dict[str, Game]
+    mails: list[Row]
+    people: dict[int, Row]
+    outages: list[tuple[datetime, datetime]]
+    journal: list[Row]
+    unsound: list[str]
+    """What the database says is wrong with itself."""
+
+    def lines(self, *whats: str) -> list[Row]:
+        """The lines of the journal that tell of these."""
+        return [line for line in self.journal if line["what"] in whats]
+
+
+def connect(url: str) -> Any:
+    """A connection to the database at a URL as BYZANZ_DATABASE_URL has it."""
+    if url.startswith("sqlite:///"):
+        return sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)
+    return psycopg.connect(url.replace("postgresql+psycopg://", "postgresql://"))
+
+
+def rows(connection: Any, table: str) -> list[Row]:
+    """All rows of a table."""
+    cursor = connection.cursor()
+    cursor.execute(f"SELECT * FROM {table}")
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def moment(value: datetime | str) -> datetime:
+    """A moment as one of the databases gives it: SQLite's has no zone and means UTC."""
+    told = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return told if told.tzinfo else told.replace(tzinfo=UTC)
+
+
+def overlap(spans: Sequence[tuple[datetime, datetime]], start: datetime, end: datetime) -> timedelta:
+    """How much of a time lies in any of these spans, which may overlap."""
+    lost, upto = timedelta(0), start
+    for since, to in sorted(spans):
+        more = min(to, end) - max(since, upto)
+        if more > timedelta(0):
+            lost, upto = lost + more, min(to, end)
+    return lost
+
+
+def gather(connection: Any, journal: Sequence[Row]) -> Evidence:
+    """Read everything."""
+    tables = {name: rows(connection, name) for name in ("seat", "entry", "snapshot", "turn", "outbox")}
+    people = {row["id"]: row for row in rows(connection, "person")}
+    games = [_game(row, tables, people) for row in rows(connection, "game")]
+    outages = [(moment(row["from_at"]), moment(row["to_at"])) for row in rows(connection, "outage")]
+    found = {game.id: game for game in games}
+    return Evidence(found, tables["outbox"], people, outages, list(journal), _unsound(connection))
+
+
+def _game(row: Row, tables: dict[str, list[Row]], people: dict[int, Row]) -> Game:
+    mine = {name: [each for each in found if each["game_id"] == row["id"]] for name, found in tables.items()}
+    seats = sorted(mine["seat"], key=lambda seat: seat["seat"])
+    logged = sorted(mine["entry"], key=lambda entry: entry["seq"])
+    entries = [Entry(**{name: entry[name] for name in Entry.__slots__}) for entry in logged]
+    known, wrong = _read(row, seats, entries)
+    return Game(
+        row=row,
+        seats=seats,
+        people=[people.get(seat["person_id"]) for seat in seats],
+        entries=entries,
+        requests={entry["seq"]: entry["request_id"] for entry in logged},
+        snapshots=mine["snapshot"],
+        turns=mine["turn"],
+        mails=mine["outbox"],
+        known=known,
+        wrong=wrong,
+    )
+
+
+def _read(row: Row, seats: list[Row], entries: list[Entry]) -> tuple[book.Book | None, book.Wrong | None]:
+    rules = rules_of(row["slug"], row["rules"])
+    if json.loads(row["options"]):
+        return None, book.Wrong(0, "options were never asked for")
+    key = chance.key(row["id"], bytes.fromhex(row["seed"]), [seat["cut"] for seat in seats])
+    try:
+        return book.read(rules, key, len(seats), entries), None
+    except book.Wrong as wrong:
+        return None, wrong
+
+
+def _unsound(connection: Any) -> list[str]:
+    if not isinstance(connection, sqlite3.Connection):
+        return []
+    said = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    return said + [
+        f"a row of {row[0]} points nowhere" for row in connection.execute("PRAGMA foreign_key_check")
+    ]

@@ -1,0 +1,97 @@
+"""A server under torture: its settings, its processes, and starting them again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.torture import processes
+from tests.torture.processes import LOOPBACK, Running
+
+SECRET = "only the torturers know this one"
+NO_MAIL = "smtp://127.0.0.1:9"
+"""A port at which no mail server listens."""
+
+
+def environment(url: str, mail: str) -> dict[str, str]:
+    """What a server under torture is told.
+
+    Args:
+        url: of its database; mail: of its mail server.
+    """
+    return {
+        "BYZANZ_DATABASE_URL": url,
+        "BYZANZ_MAIL_URL": mail,
+        "BYZANZ_MAIL_FROM": "Byzanz <games@torture.example>",
+        "BYZANZ_BASE_URL": f"http://{LOOPBACK}",
+        "BYZANZ_SECRET_KEY": SECRET,
+        "BYZANZ_TICK": "0.2",
+        "BYZANZ_RATE_LIMITS": "off",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One process of a server: the words after `byzanz`, and the port on which it answers, if it does."""
+
+    words: tuple[str, ...]
+    port: int | None = None
+
+
+def answering(command: str, *more: str) -> Part:
+    """A part that answers on a port of its own: `serve` or `web`."""
+    port = processes.free_port()
+    return Part((command, "--host", LOOPBACK, "--port", str(port), *more), port)
+
+
+class House:
+    """The processes of a server, each started again after it was killed.
+
+    Args:
+        parts: by name.
+        settings: the environment of each.
+        log: what they print is added to this file.
+        breaks: a promise to be broken on purpose.
+    """
+
+    def __init__(
+        self, parts: Mapping[str, Part], settings: Mapping[str, str], log: Path, breaks: str | None = None
+    ) -> None:
+        self.parts = parts
+        self._settings = settings
+        self._log = log
+        self._breaks = breaks
+        self._running: dict[str, Running] = {}
+
+    def __enter__(self) -> House:
+        for name in self.parts:
+            self.start(name)
+        for name in self.parts:
+            self.ready(name)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for name in self.parts:
+            self.kill(name)
+
+    @property
+    def ports(self) -> list[int]:
+        """Where players may knock."""
+        return [part.port for part in self.parts.values() if part.port is not None]
+
+    def start(self, name: str) -> None:
+        """Start a part; it is not ready yet."""
+        part = self.parts[name]
+        if (port := part.port) is not None:
+            processes.wait(lambda: not processes.listens(port), "a port that was in use")
+        self._running[name] = processes.start(part.words, self._settings, self._log, self._breaks)
+
+    def ready(self, name: str) -> None:
+        """Wait until a part does its work; one without a port has no door to knock at."""
+        if (port := self.parts[name].port) is not None:
+            processes.wait(lambda: processes.is_ready(port), f"byzanz {name}", self._running[name])
+
+    def kill(self, name: str) -> None:
+        """`kill -9`."""
+        self._running[name].kill()

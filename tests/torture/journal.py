@@ -1,0 +1,43 @@
+"""What the torturers asked and were answered, on the disk before anything else happens: one JSON object a line.
+
+`what` says what a line is: `game` (begun), `ask` and `answer` (of a move), `mail` (accepted by our mail server),
+`kill`, `end` (the moment of the last tick).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+
+class Journal:
+    """A journal that may be written by several threads and processes at once.
+
+    Args:
+        path: of the file; lines are added to what it holds.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = Lock()
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def write(self, what: str, **fields: Any) -> None:
+        """Add a line and wait until the disk has it."""
+        line = json.dumps({"what": what, **fields}) + "\n"
+        with self._lock:
+            os.write(self._file, line.encode())
+            os.fsync(self._file)
+
+    def close(self) -> None:
+        """Write no more."""
+        os.close(self._file)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """All lines; the last one may have been cut off when its writer was killed, and is left out then."""
+    lines = path.read_text().split("\n")
+    return [json.loads(line) for line in lines[:-1]]

@@ -1,0 +1,123 @@
+"""Promise 1: kill -9 at any moment, and no acknowledged move is lost, none doubled, none half done."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from tests.torture import databases, tables
+from tests.torture.house import House, Part, answering, environment
+from tests.torture.journal import Journal
+from tests.torture.players import Line, Players
+from tests.torture.report import Report, complaints, count, judge
+from tests.torture.sink import Sink
+
+LONGEST_LIFE = 0.3
+"""Seconds that a process lives at the most once it is ready."""
+YOUNG, BUSY = 0.2, 0.5
+"""The shares of kills that hit a process before it is ready, and once it has been seen to do a little work."""
+LITTLE = 5
+"""Moves or mails at the most that are waited for; PATIENCE seconds at the most, too."""
+PATIENCE = 2.0
+PLAYERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much of it.
+
+    Args:
+        kills: at the most; seconds: after which no further process is killed.
+        games: that are played at once.
+    """
+
+    kills: int
+    seconds: float
+    games: int
+
+
+def parts(kind: str) -> dict[str, Part]:
+    """One process on SQLite; two for the web and two schedulers on PostgreSQL."""
+    if kind == databases.SQLITE:
+        return {"serve": answering("serve")}
+    webs = {f"web {number}": answering("web", "--workers", "1") for number in (1, 2)}
+    return webs | {f"scheduler {number}": Part(("scheduler",)) for number in (1, 2)}
+
+
+def run(kind: str, server: str | None, size: Size, seed: int, breaks: str | None = None) -> Report:
+    """Kill and start again while people play; then let a program of its own judge what is left.
+
+    Args:
+        kind: of database; server: the address of the PostgreSQL server, if it is of that kind.
+        seed: of every choice of the torturers; how the processes interleave is left to the machine.
+        breaks: a promise to be broken on purpose, see `broken.py`.
+    """
+    began = time.monotonic()
+    with ExitStack() as stack:
+        private = stack.enter_context(databases.folder())
+        url = stack.enter_context(databases.empty(kind, private, server))
+        journal, log = Journal(private / "journal"), private / "log"
+        sink = stack.enter_context(Sink(journal))
+        settings = environment(url, sink.url)
+        laid = tables.lay(tables.Wish(size.games, bots=1), settings, log, journal)
+        with House(parts(kind), settings, log, breaks) as house:
+            line = Line(house.ports, journal)
+            with Players(line, laid, PLAYERS, seed):
+                killer = Killer(house, journal, [lambda: line.played, lambda: sink.taken], seed)
+                killer.kill_on(size)
+                for part in house.parts:
+                    house.ready(part)
+        faults = judge(url, journal.path) + complaints(log)
+        figures = (
+            f"{killer.young} of the kills before it was ready, {line.lost} answers lost, "
+            f"{count(journal.path, 'answer', 201)} moves acknowledged at once and "
+            f"{count(journal.path, 'answer', 200)} when asked again, "
+            f"{sink.taken} mails, {size.games} games, {time.monotonic() - began:.0f} s"
+        )
+        kills = count(journal.path, "kill")
+    return Report(f"kill -9 on {kind}", kills, figures, faults)
+
+
+class Killer:
+    """Kills a random part and starts it again, over and over; `young` counts those hit before they were ready.
+
+    Args:
+        works: each counts what the house has done so far, of one kind.
+    """
+
+    def __init__(self, house: House, journal: Journal, works: list[Callable[[], int]], seed: int) -> None:
+        self._house = house
+        self._journal = journal
+        self._works = works
+        self._draw = random.Random(seed)
+        self.young = 0
+
+    def kill_on(self, size: Size) -> None:
+        """As often as there is time for."""
+        last = time.monotonic() + size.seconds
+        for _ in range(size.kills):
+            if time.monotonic() > last:
+                return
+            part = self._draw.choice(list(self._house.parts))
+            self._wait(part)
+            self._house.kill(part)
+            self._journal.write("kill", part=part)
+            self._house.start(part)
+
+    def _wait(self, part: str) -> None:
+        when = self._draw.random()
+        if when < YOUNG:
+            self.young += 1
+        else:
+            self._house.ready(part)
+        if when < YOUNG + BUSY and when >= YOUNG:
+            work = self._draw.choice(self._works)
+            enough, last = work() + self._draw.randint(1, LITTLE), time.monotonic() + PATIENCE
+            while work() < enough and time.monotonic() < last:
+                time.sleep(0.002)
+            time.sleep(self._draw.random() * LONGEST_LIFE / 10)
+        else:
+            time.sleep(self._draw.random() * LONGEST_LIFE)

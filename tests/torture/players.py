@@ -1,0 +1,173 @@
+"""People at their tables: they look, decide, ask, and ask again with the same request id when the line goes dead."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import secrets
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.torture.journal import Journal
+from tests.torture.processes import LOOPBACK
+from tests.torture.tables import Table
+
+PAUSE = 0.02
+"""Seconds before somebody asks again whose line went dead."""
+
+
+class Lost(Exception):
+    """The line went dead before an answer came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What somebody wants: a move of a seat, from what was seen, under a name of its own."""
+
+    table: Table
+    seat: int
+    move: str
+    seen: int
+    request: str
+
+
+class Line:
+    """The way to a server that may be gone at any moment.
+
+    Args:
+        ports: where it listens, or will listen again; any of them will do.
+        journal: takes every question before it is asked, and every answer before anything else happens.
+
+    `lost` counts the questions that reached a server and got no answer, `played` the moves acknowledged.
+    """
+
+    def __init__(self, ports: Sequence[int], journal: Journal) -> None:
+        self._ports = ports
+        self._journal = journal
+        self.lost = self.played = 0
+
+    def look(self, token: str) -> dict[str, Any]:
+        """What a seat may know.
+
+        Raises:
+            Lost: no answer.
+        """
+        status, told = self._call("GET", f"/api/v1/seats/{token}", None)
+        if status != 200:
+            self._journal.write(
+                "answer", game=None, seat=None, request=f"GET {status}", status=status, text=str(told)
+            )
+            raise Lost(str(told))
+        return told
+
+    def intend(self, table: Table, seat: int, move: str, seen: int) -> Intent:
+        """Make up one's mind, and note it."""
+        intent = Intent(table, seat, move, seen, secrets.token_hex(12))
+        self._journal.write("ask", game=table.id, seat=seat, request=intent.request, move=move, seen=seen)
+        return intent
+
+    def ask(self, intent: Intent) -> int:
+        """Ask once for a move, and note the answer.
+
+        Returns:
+            The status.
+
+        Raises:
+            Lost: no answer; it may or may not have been played.
+        """
+        body = {"move": intent.move, "seen": intent.seen, "request_id": intent.request}
+        name = {"game": intent.table.id, "seat": intent.seat, "request": intent.request}
+        status, told = self._call("POST", f"/api/v1/seats/{intent.table.tokens[intent.seat]}/moves", body)
+        self._journal.write("answer", **name, status=status, seq=told.get("seq"), text=str(told)[:300])
+        self.played += status in (200, 201)
+        return status
+
+    def _call(self, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, dict[str, Any]]:
+        call = http.client.HTTPConnection(LOOPBACK, random.choice(self._ports), timeout=60)
+        try:
+            call.connect()
+        except OSError as error:
+            raise Lost("nobody listens") from error
+        try:
+            text = None if body is None else json.dumps(body)
+            call.request(method, path, text, {"Content-Type": "application/json"} if text else {})
+            answer = call.getresponse()
+            told = json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.lost += 1
+            raise Lost(str(error)) from error
+        finally:
+            call.close()
+        return answer.status, told
+
+
+class Players:
+    """Threads that play at random tables, for random seats, until told to stop.
+
+    Args:
+        line: to the server.
+        tables: where they play.
+        count: how many.
+        seed: of their choices.
+    """
+
+    def __init__(self, line: Line, tables: Sequence[Table], count: int, seed: int) -> None:
+        self._line = line
+        self._tables = list(tables)
+        self._awaited = {table.id: sorted(table.tokens)[:1] for table in tables}
+        self._stopping = threading.Event()
+        self._giving_up = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._play_on, args=(random.Random(seed + number),), daemon=True)
+            for number in range(count)
+        ]
+
+    def __enter__(self) -> Players:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_more: object) -> None:
+        """Let each finish what it asks for; the server must be there for that, unless there was an error."""
+        self._stopping.set()
+        if error is not None:
+            self._giving_up.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _play_on(self, draw: random.Random) -> None:
+        while not self._stopping.is_set() and self._tables:
+            try:
+                self._play(draw.choice(self._tables), draw)
+            except (Lost, IndexError):
+                time.sleep(PAUSE)
+
+    def _play(self, table: Table, draw: random.Random) -> None:
+        people = [seat for seat in self._awaited[table.id] if seat in table.tokens]
+        seat = draw.choice(people if people and draw.random() < 0.9 else sorted(table.tokens))
+        told = self._line.look(table.tokens[seat])
+        self._awaited[table.id] = told["awaited"]
+        if told["result"] and table in self._tables:
+            self._tables.remove(table)
+        if told["moves"] and (seat in told["awaited"] or draw.random() < 0.3):
+            self._insist(self._line.intend(table, seat, choose(told["moves"], draw), told["seq"]), draw)
+
+    def _insist(self, intent: Intent, draw: random.Random) -> None:
+        """Ask until there is an answer, and sometimes once more."""
+        while not self._giving_up.is_set():
+            try:
+                self._line.ask(intent)
+                if draw.random() < 0.9:
+                    return
+            except Lost:
+                time.sleep(PAUSE)
+
+
+def choose(moves: Sequence[str], draw: random.Random) -> str:
+    """One of the moves; of a kind that comes in many ways no oftener than of another."""
+    verb = draw.choice(sorted({move.split()[0] for move in moves}))
+    return draw.choice([move for move in moves if move.split()[0] == verb])

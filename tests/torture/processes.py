@@ -1,0 +1,148 @@
+"""Real servers to be killed: each is `byzanz WORDS…` in a process group of its own, on a loopback port of its own.
+
+They are forked from one process that has imported everything and opened nothing, so that a start takes a tenth of a
+second instead of two: many kills need many starts. What runs after the fork is the program as it is.
+"""
+
+from __future__ import annotations
+
+import http.client
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.torture.warm"])
+LOOPBACK = "127.0.0.1"
+SLOWEST_START = 60.0
+"""Seconds after which a server that is not ready will never be."""
+
+
+class Running:
+    """A process that was started to be killed.
+
+    Args:
+        work: what it does; ends with it.
+        arguments: of `work`, to be pickled.
+        environment: on top of ours.
+        log: what it prints is added to this file.
+    """
+
+    def __init__(
+        self,
+        work: Callable[..., object],
+        arguments: tuple[Any, ...],
+        environment: Mapping[str, str],
+        log: Path,
+    ) -> None:
+        self._process = CONTEXT.Process(
+            target=_live, args=(work, arguments, dict(environment), str(log)), daemon=True
+        )
+        self._process.start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is also that of its group."""
+        assert self._process.pid is not None
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process.is_alive()
+
+    def kill(self) -> None:
+        """`kill -9` it and whatever it has started, and see it gone."""
+        if self.alive:
+            with suppress(ProcessLookupError):  # so young that it leads no group yet
+                os.killpg(self.pid, signal.SIGKILL)
+            self._process.kill()
+        self._process.join()
+
+    def finish(self) -> int | None:
+        """Wait for its own end; the status with which it ended."""
+        self._process.join(SLOWEST_START)
+        return self._process.exitcode
+
+
+def _live(
+    work: Callable[..., object], arguments: tuple[Any, ...], environment: dict[str, str], log: str
+) -> None:
+    os.setsid()
+    to = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for stream in (1, 2):
+        os.dup2(to, stream)
+    threading.Thread(target=_die_with_the_torturer, daemon=True).start()
+    os.environ.update(environment)
+    status = work(*arguments)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _die_with_the_torturer() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.killpg(0, signal.SIGKILL)
+
+
+def start(
+    words: tuple[str, ...], environment: Mapping[str, str], log: Path, breaks: str | None = None
+) -> Running:
+    """Start `byzanz WORDS…`; `breaks` names a promise to be broken on purpose, see `broken.py`."""
+    return Running(_byzanz, (words, breaks), environment, log)
+
+
+def _byzanz(words: tuple[str, ...], breaks: str | None) -> int:
+    from server.cli import main
+    from tests.torture import broken
+
+    if breaks is not None:
+        broken.BREAKS[breaks]()
+    return main(words)
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
+
+
+def listens(port: int) -> bool:
+    """Whether somebody answers at a port."""
+    with socket.socket() as probe:
+        probe.settimeout(5)
+        return probe.connect_ex((LOOPBACK, port)) == 0
+
+
+def is_ready(port: int) -> bool:
+    """Whether a server answers requests."""
+    call = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
+    try:
+        call.request("GET", "/healthz")
+        return call.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        call.close()
+
+
+def wait(until: Callable[[], bool], for_what: str, process: Running | None = None) -> None:
+    """Look again and again.
+
+    Raises:
+        RuntimeError: it takes too long, or the process has ended.
+    """
+    last = time.monotonic() + SLOWEST_START
+    while not until():
+        if time.monotonic() > last or (process is not None and not process.alive):
+            raise RuntimeError(f"waited in vain for {for_what}")
+        time.sleep(0.005)

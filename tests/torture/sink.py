@@ -1,0 +1,41 @@
+"""A mail server that takes every mail and notes it in the journal before it says so."""
+
+from __future__ import annotations
+
+from email import message_from_bytes
+from typing import Any
+
+from aiosmtpd.controller import Controller
+
+from tests.torture.journal import Journal
+from tests.torture.processes import LOOPBACK, free_port
+
+
+class Sink:
+    """Runs in a thread of the torturer, so that it outlives every server; `taken` counts its mails."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.taken = 0
+        self._journal = journal
+        self._port = free_port()
+        self._controller = Controller(self, hostname=LOOPBACK, port=self._port, ready_timeout=30)
+
+    @property
+    def url(self) -> str:
+        """What BYZANZ_MAIL_URL should be."""
+        return f"smtp://{LOOPBACK}:{self._port}"
+
+    def __enter__(self) -> Sink:
+        self._controller.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._controller.stop()
+
+    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802  # aiosmtpd's name
+        """Called by aiosmtpd with each mail."""
+        message = message_from_bytes(envelope.content)
+        for recipient in envelope.rcpt_tos:
+            self._journal.write("mail", to=recipient, id=message["Message-ID"])
+        self.taken += 1
+        return "250 noted"

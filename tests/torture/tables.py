@@ -1,0 +1,98 @@
+"""Games to be tortured, begun the way `byzanz new --start` begins them, with the tokens of their seats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from tests.torture.journal import Journal
+from tests.torture.processes import CONTEXT, Running
+
+NAMES = ("Alice", "Bob", "Charlie", "Daphne", "Eirene", "Felix")
+ALLOWANCE = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A game that has begun; `tokens` by the seat they open, a bot has none."""
+
+    id: str
+    tokens: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What tables are wanted.
+
+    Args:
+        games: how many.
+        players: people at each.
+        bots: bots at every second one.
+        allowance: seconds for a decision.
+        silent: the people want no mail, so that their clock starts when a turn opens.
+        at: when they begin; now if None.
+    """
+
+    games: int
+    players: int = 3
+    bots: int = 0
+    allowance: int = ALLOWANCE
+    silent: bool = False
+    at: datetime | None = None
+
+
+def lay(wish: Wish, environment: Mapping[str, str], log: Path, journal: Journal) -> list[Table]:
+    """Begin games on a database, which is brought up to date first.
+
+    Raises:
+        RuntimeError: they could not be begun; the log says why.
+    """
+    mine, its = CONTEXT.Pipe(duplex=False)
+    child = Running(_lay, (wish, its), environment, log)
+    its.close()
+    try:
+        tables: list[Table] = mine.recv()
+    except EOFError:
+        raise RuntimeError(f"no games could be begun:\n{log.read_text()}") from None
+    finally:
+        child.finish()
+    for table in tables:
+        journal.write("game", id=table.id)
+    return tables
+
+
+def _lay(wish: Wish, answer: Connection) -> None:
+    from server import config, create_app, revisions
+
+    with create_app(config.load("mailing")).app_context():
+        revisions.bring_up_to_date()
+        answer.send([_begin(wish, number) for number in range(wish.games)])
+
+
+def _begin(wish: Wish, number: int) -> Table:
+    from server import db, lifecycle, people, positions
+    from server.lifecycle.wishes import Guest
+
+    now = wish.at or db.utc_now()
+    guests = [Guest(name, f"{name.lower()}{number % 7}@torture.example") for name in NAMES[: wish.players]]
+    if wish.silent:
+        with db.transaction() as session:
+            for guest in guests:
+                people.person_at(session, guest.address, guest.name, now).silent = True
+    game_id = lifecycle.quick(
+        slug="byzanz",
+        players=guests,
+        bots=["random"] * (wish.bots if number % 2 else 0),
+        allowance=wish.allowance,
+        start=True,
+        now=now,
+    )
+    with db.transaction() as session:
+        seats = [seat for seat in positions.seats_of(session, game_id) if seat.person_id is not None]
+        links = {
+            seat.seat: people.link_for(session, "seat", seat.person_id or 0, game_id, now) for seat in seats
+        }
+        return Table(game_id, {seat: people.token(link) for seat, link in links.items()})
