@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
 from server import clock
@@ -102,27 +102,25 @@ def outages(session: Session, since: datetime) -> list[clock.Span]:
     return [(row.from_at, row.to_at) for row in rows]
 
 
+_IN_ORDER = exists().where(Game.id == Turn.game_id, Game.quarantine.is_(None))
+"""Games set aside must not fill the first places of a hint for good: asked row by row, along the hint's own index."""
+
+
 def due_games(session: Session, now: datetime, limit: int) -> list[str]:
     """Games with a turn that looks due, the longest overdue first: a hint, read without a lock."""
-    query = select(Turn.game_id).where(Turn.due_at <= now).order_by(Turn.due_at).limit(limit)
+    query = select(Turn.game_id).where(Turn.due_at <= now, _IN_ORDER).order_by(Turn.due_at).limit(limit)
     return list(dict.fromkeys(session.scalars(query)))  # no DISTINCT: the index gives the first few at once
 
 
 def to_remind(session: Session, now: datetime, limit: int) -> list[Turn]:
     """Turns whose reminder looks due: a hint, read without a lock."""
-    query = (
-        select(Turn)
-        .join(Game, Game.id == Turn.game_id)
-        .where(Turn.remind_at <= now, Game.quarantine.is_(None))
-        .order_by(Turn.remind_at)
-        .limit(limit)
-    )
+    query = select(Turn).where(Turn.remind_at <= now, _IN_ORDER).order_by(Turn.remind_at).limit(limit)
     return list(session.scalars(query))
 
 
 def bots_awaited(session: Session, limit: int) -> list[Turn]:
     """Open turns of seats that a bot holds, oldest first."""
-    query = select(Turn).where(Turn.bot).order_by(Turn.opened_at).limit(limit)
+    query = select(Turn).where(Turn.bot, _IN_ORDER).order_by(Turn.opened_at).limit(limit)
     return list(session.scalars(query))
 
 
