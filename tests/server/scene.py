@@ -1,0 +1,203 @@
+"""Tables with everybody who may come to their doors: who sits, sat, looks on, moderates, and each one's links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+from itsdangerous import URLSafeTimedSerializer
+from sqlalchemy.orm import Session
+from werkzeug.test import TestResponse
+
+from byzanz import chance
+from server import acts, alarms, db, log, people, play
+from server.schema import Alarm, Game, Link, Person, Seat
+
+BASE = "https://byzanz.test"
+PURPOSES: tuple[people.Purpose, ...] = ("seat", "invite", "organise", "stop", "signin")
+UNKNOWN = "a" * 26
+"""A token that nobody was ever given."""
+CSRF = "c" * 40
+"""What the cookie of each browser here is guarded by."""
+
+
+@dataclass
+class Visitor:
+    """Somebody who asks, with a cookie or a link or both.
+
+    Args:
+        name: of the person signed in with this browser, None for nobody.
+        tokens: his tokens by purpose; those he lacks are unknown ones.
+    """
+
+    name: str | None = None
+    tokens: Mapping[str, str] = field(default_factory=dict)
+
+    def token(self, purpose: str) -> str:
+        """What he puts into an address of this purpose."""
+        return self.tokens.get(purpose, UNKNOWN)
+
+
+@dataclass
+class Scene:
+    """Two running games, one with a free seat, and their people.
+
+    `here`: Alice (organises), Zoe (took over from Bob), Charlie (his first link was revoked), Daphne (moderates);
+    `there`: Eve, Frank, Gina; `open`: Hugo organises and sits, Ida is invited, a seat is free. Sam only looks on,
+    Mia moderates and sits nowhere.
+    """
+
+    app: Flask
+    now: datetime
+    tokens: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    """By game and person: the tokens by purpose, live or not."""
+    look: int = 0
+    """The seq of Mia's look into `here`."""
+    alarm: int = 0
+
+    def visitor(self, name: str, game: str = "here", cookie: bool = False) -> Visitor:
+        """A person with his links into a game."""
+        return Visitor(name if cookie else None, self.tokens.get((game, name), {}))
+
+    def browser(self, name: str | None = None) -> FlaskClient:
+        """A browser, of somebody signed in or of nobody; its forms would pass the guard against forged ones."""
+        made = self.app.test_client()
+        with made.session_transaction(base_url=BASE) as cookie:
+            cookie["csrf_token"] = CSRF
+            if name is not None:
+                cookie["person"] = self.person(name)
+        return made
+
+    def person(self, name: str) -> int:
+        """The id of a person."""
+        with self.app.app_context(), db.reading() as session:
+            return session.query(Person).filter_by(email=f"{name.lower()}@example.org").one().id
+
+    def csrf(self) -> str:
+        """The token of a form in these browsers."""
+        secret = self.app.config["SECRET_KEY"]
+        return str(URLSafeTimedSerializer(secret, salt="wtf-csrf-token").dumps(CSRF))
+
+    def ask(
+        self, browser: FlaskClient, method: str, path: str, body: Mapping[str, Any] | None = None, **more: Any
+    ) -> TestResponse:
+        """Send a request as a page of this server would: a form, or JSON to the API."""
+        headers = {"Referer": f"{BASE}/"} | more.pop("headers", {})
+        if body is not None and path.startswith("/api/"):
+            more["json"] = body
+        elif body is not None:
+            more["data"] = {"csrf_token": self.csrf(), **body}
+        return browser.open(path, method=method, base_url=BASE, headers=headers, buffered=True, **more)
+
+
+def scene(app: Flask, now: datetime) -> Scene:
+    """Set everything up.
+
+    Args:
+        now: when the games begin; links to sign in work for an hour from then.
+    """
+    made = Scene(app, now)
+    with app.app_context():
+        with db.transaction() as session:
+            for game_id, names in (
+                ("here", ("Alice", "Bob", "Charlie", "Daphne")),
+                ("there", ("Eve", "Frank", "Gina")),
+            ):
+                _running(session, game_id, names, now)
+            _open(session, now)
+            for name in ("Sam", "Mia", "Daphne"):
+                _person(session, name, now).moderator = name != "Sam"
+            for game_id, name in (
+                [("here", n) for n in ("Alice", "Bob", "Charlie", "Daphne")]
+                + [("there", n) for n in ("Eve", "Frank", "Gina")]
+                + [("open", "Hugo"), ("open", "Ida")]
+            ):
+                made.tokens[game_id, name] = _links(session, game_id, name, now)
+        _moderated(made, now)
+    return made
+
+
+def _person(session: Session, name: str, now: datetime) -> Person:
+    return people.person_at(session, f"{name.lower()}@example.org", name, now)
+
+
+def _game(session: Session, game_id: str, host: str, now: datetime, **more: Any) -> Game:
+    seed = bytes(32)
+    game = Game(
+        id=game_id,
+        slug="byzanz",
+        rules=1,
+        name=f"The table {game_id}",
+        organiser_id=_person(session, host, now).id,
+        status="inviting",
+        allowance=86400,
+        seed=seed.hex(),
+        commitment=chance.commitment(game_id, seed),
+        created_at=now - timedelta(hours=1),
+        **more,
+    )
+    session.add(game)
+    session.flush()
+    return game
+
+
+def _running(session: Session, game_id: str, names: tuple[str, ...], now: datetime) -> None:
+    _game(session, game_id, names[0], now)
+    for number, name in enumerate(names):
+        person = _person(session, name, now)
+        session.add(
+            Seat(game_id=game_id, seat=number, name=name, status="seated", person_id=person.id, cut=name)
+        )
+    session.flush()
+    game = log.lock_game(session, game_id)
+    assert game is not None
+    play.begin(session, game, now)
+
+
+def _open(session: Session, now: datetime) -> None:
+    _game(session, "open", "Hugo", now, listed=True)
+    for number, (name, status) in enumerate((("Hugo", "seated"), ("Ida", "invited"), ("", "free"))):
+        person = _person(session, name, now).id if name else None
+        session.add(Seat(game_id="open", seat=number, name=name, status=status, person_id=person))
+    session.flush()
+
+
+def _links(session: Session, game_id: str, name: str, now: datetime) -> dict[str, str]:
+    person = _person(session, name, now)
+    made: dict[str, Link] = {}
+    for purpose in PURPOSES:
+        if purpose == "signin":
+            expires = now + timedelta(hours=1)
+            made[purpose] = people.issue(session, purpose, person.id, now, expires_at=expires)
+        else:
+            made[purpose] = people.issue(session, purpose, person.id, now, game_id)
+    return {purpose: people.token(link) for purpose, link in made.items()}
+
+
+def _moderated(made: Scene, now: datetime) -> None:
+    """All but Daphne pass; Bob gives way to Zoe, Charlie's links are revoked, Mia looks, an alarm stands."""
+    for game_id, seat in (("here", 0), ("here", 1), ("here", 2), ("there", 0)):
+        play.submit(game_id, seat, "pass", seen=seat + 1, request_id="first", now=now)
+    mia = made.person("Mia")
+    for _ in range(4):
+        play.moderate("there", "!note", reason="a word", person_id=mia, now=now)
+    zoe = acts.Newcomer("Zoe", "zoe@example.org")
+    play.moderate("here", "!replace 1", reason="Bob is ill", person_id=mia, now=now, newcomer=zoe)
+    play.moderate("here", "!link 2", reason="lost", person_id=mia, now=now)
+    made.look = play.moderate("here", "!look 0", reason="a question", person_id=mia, now=now)
+    with db.transaction() as session:
+        alarms.raise_alarm(session, "x", "Something is wrong.", now)
+        made.tokens["here", "Zoe"] = _links(session, "here", "Zoe", now)
+    with db.transaction() as session:
+        made.alarm = session.query(Alarm).one().id
+        bob = made.tokens["here", "Bob"]
+        used = people.find_any(session, "signin", bob["signin"])
+        assert used is not None
+        used.used_at = now
+        charlie = people.find_any(session, "signin", made.tokens["here", "Charlie"]["signin"])
+        assert charlie is not None
+        charlie.revoked_at = now

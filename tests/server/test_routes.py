@@ -1,0 +1,275 @@
+"""A link opens its seat and nothing else (promise 11); nothing that fetches links can play for you (promise 12)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import flask
+import pytest
+from flask import Flask
+from sqlalchemy import select
+from werkzeug.routing import Rule
+
+from server import db, lifecycle, log, outbox
+from server.mail.deliver import deliver
+from server.schema import Game
+from tests.server.postman import Pigeons
+from tests.server.scene import BASE, PURPOSES, UNKNOWN, Scene, Visitor, scene
+from tests.server.wishing import ALICE, everything, wish
+
+VISITORS = (
+    "nobody",
+    "a player of another game, by his link",
+    "another player of this game, by his link",
+    "a former player, signed in, with his old links",
+    "a spectator, signed in",
+    "a moderator who sits here, signed in, by his link",
+    "a moderator who sits nowhere, signed in",
+    "a player by his revoked links",
+)
+ANSWERS = {
+    "GET /": "200 200 200 200 200 200 200 200",
+    "GET /static/<path:filename>": "200 200 200 200 200 200 200 200",
+    "GET /new": "200 200 200 200 200 200 200 200",
+    "POST /new": "422 422 422 422 422 422 422 422",
+    "GET /asked": "200 200 200 200 200 200 200 200",
+    "POST /link": "200 200 200 200 200 200 200 200",
+    "GET /i/<token>": "404 200 200 404 404 200 404 404",
+    "POST /i/<token>": "404 409 409 404 404 409 404 404",
+    "GET /o/<token>": "404 200 200 404 404 404 404 404",
+    "POST /o/<token>": "404 409 409 404 404 404 404 404",
+    "GET /join/<game_id>": "200 200 200 200 200 200 200 200",
+    "POST /join/<game_id>": "200 200 200 422 422 422 422 200",
+    "GET /sign-in": "200 200 200 200 200 200 200 200",
+    "POST /sign-in": "422 422 422 422 422 422 422 422",
+    "GET /s/<token>": "404 200 200 404 404 200 404 404",
+    "POST /s/<token>": "404 303 303 404 404 303 404 404",
+    "POST /sign-out": "303 303 303 303 303 303 303 303",
+    "GET /account": "303 303 303 200 200 200 200 303",
+    "POST /account": "303 303 303 400 400 400 400 303",
+    "GET /u/<token>": "404 200 200 404 404 200 404 404",
+    "POST /u/<token>": "404 400 400 404 404 400 404 404",
+    "GET /t/<token>": "404 200 200 404 404 200 404 404",
+    "POST /t/<token>": "404 409 409 404 404 422 404 404",
+    "GET /t/<token>/receipt/<int(max=999999999):seq>": "404 200 200 404 404 404 404 404",
+    "GET /t/<token>/history": "404 200 200 404 404 200 404 404",
+    "GET /g/<game_id>": "200 200 200 200 200 200 200 200",
+    "GET /g/<game_id>/history": "200 200 200 200 200 200 200 200",
+    "GET /rules/<slug>": "200 200 200 200 200 200 200 200",
+    "GET /m/": "404 404 404 404 404 200 200 404",
+    "POST /m/alarms/<int:alarm_id>": "404 404 404 404 404 303 303 404",
+    "GET /m/<game_id>": "404 404 404 404 404 200 200 404",
+    "POST /m/<game_id>/look": "404 404 404 404 404 409 422 404",
+    "GET /m/<game_id>/look/<int:seq>": "404 404 404 404 404 404 200 404",
+    "POST /m/<game_id>/preview": "404 404 404 404 404 200 200 404",
+    "POST /m/<game_id>/act": "404 404 404 404 404 409 409 404",
+    "GET /healthz": "200 200 200 200 200 200 200 200",
+    "GET /readyz": "503 503 503 503 503 503 503 503",  # no scheduler beats in a test
+    "GET /metrics": "404 404 404 404 404 404 404 404",  # asked under its public name, it does not exist
+    "GET /api/v1/openapi.json": "200 200 200 200 200 200 200 200",
+    "GET /api/v1/games/<game_id>/record": "200 200 200 200 200 200 200 200",
+    "GET /api/v1/seats/<token>": "404 200 200 404 404 200 404 404",
+    "GET /api/v1/seats/<token>/record": "404 200 200 404 404 200 404 404",
+    "POST /api/v1/seats/<token>/moves": "404 409 409 404 404 422 404 404",
+}
+"""What each route answers each of the visitors, in their order."""
+MOVE = {"move": "take wood", "seen": 5, "request_id": "r"}
+BODIES: dict[str, dict[str, Any]] = {
+    "POST /i/<token>": {"answer": "decline"},
+    "POST /o/<token>": {"do": "cancel"},
+    "POST /join/<game_id>": {"name": ""},
+    "POST /u/<token>": {"do": "nonsense"},
+    "POST /t/<token>": MOVE,
+    "POST /api/v1/seats/<token>/moves": MOVE,
+    "POST /sign-in": {"address": "nobody"},
+    "POST /link": {"token": "nothing"},
+    "POST /m/<game_id>/look": {"viewer": "9", "reason": "x"},
+    "POST /m/<game_id>/preview": {"act": "pause", "reason": "x"},
+    "POST /m/<game_id>/act": {"act": "pause", "reason": "x", "seen": "0"},
+}
+"""What is posted: well-formed, and refused or without effect for everybody who may ask at all."""
+OPENS = {"POST /s/<token>", "POST /m/alarms/<int:alarm_id>"}
+"""What changes something for those who may."""
+DOORS = {"t": "seat", "i": "invite", "o": "organise", "u": "stop", "s": "signin", "api": "seat"}
+FETCHES = 50
+"""How often a mailed link of each kind is fetched by GET, and as often by HEAD; on PostgreSQL a tenth of that."""
+
+
+@pytest.fixture
+def there(app: Flask, now: datetime) -> Scene:
+    """Tables with everybody around them; links to sign in still work."""
+    return scene(app, db.utc_now())
+
+
+def visitors(there: Scene) -> tuple[Visitor, ...]:
+    """Everybody of VISITORS."""
+    return (
+        Visitor(),
+        there.visitor("Eve", "there"),
+        there.visitor("Alice"),
+        there.visitor("Bob", cookie=True),
+        Visitor("Sam"),
+        there.visitor("Daphne", cookie=True),
+        Visitor("Mia"),
+        there.visitor("Charlie"),
+    )
+
+
+def routes(app: Flask) -> Iterator[tuple[str, Rule]]:
+    """Every method of every route."""
+    for rule in app.url_map.iter_rules():
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
+            yield f"{method} {rule.rule}", rule
+
+
+def address(there: Scene, rule: Rule, visitor: Visitor) -> str:
+    """The route's path as this visitor can ask for it."""
+    values = {
+        "token": visitor.token(DOORS.get(rule.rule.split("/")[1], "")),
+        "game_id": "open" if rule.rule.startswith("/join") else "here",
+        "seq": there.look if rule.rule.startswith("/m") else 2,
+        "alarm_id": there.alarm,
+        "slug": "byzanz",
+        "filename": "style.css",
+    }
+    with there.app.test_request_context(base_url=BASE):
+        wanted: dict[str, Any] = {name: values[name] for name in rule.arguments}
+        return flask.url_for(rule.endpoint, **wanted)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_every_route_is_classified(app: Flask) -> None:
+    assert {name for name, _ in routes(app)} == set(ANSWERS)
+    assert {len(statuses.split()) for statuses in ANSWERS.values()} == {len(VISITORS)}
+
+
+def test_each_route_answers_each_visitor_as_it_should(there: Scene) -> None:
+    wrong = []
+    before = everything()
+    for name, rule in routes(there.app):
+        method = name.split()[0]
+        body = BODIES.get(name, {}) if method == "POST" else None
+        for who, visitor, expected in zip(VISITORS, visitors(there), ANSWERS[name].split(), strict=True):
+            path = address(there, rule, visitor)
+            answer = there.ask(there.browser(visitor.name), method, path, body)
+            if str(answer.status_code) != expected:
+                wrong.append(f"{name}: {who} got {answer.status_code}, not {expected}")
+            if name in OPENS and expected == "303":
+                before = everything()
+            elif everything() != before:
+                wrong.append(f"{name}: {who} changed something")
+                before = everything()
+    assert not wrong, "\n".join(wrong)
+
+
+LIVE = (
+    ("here", "Alice", 0),
+    ("here", "Zoe", 1),
+    ("here", "Daphne", 3),
+    ("there", "Eve", 0),
+    ("there", "Frank", 1),
+    ("there", "Gina", 2),
+)
+"""The seats that a link opens: game, person, seat. Nobody has mailed Charlie his new one."""
+
+
+def test_a_link_shows_its_own_seat(there: Scene) -> None:
+    for game_id, name, seat in LIVE:
+        token = there.tokens[game_id, name]["seat"]
+        told = there.ask(there.browser(), "GET", f"/api/v1/seats/{token}").json
+        assert told is not None
+        assert (told["id"], told["seat"], told["view"]["viewer"]) == (game_id, seat, seat)
+        assert [number for number, hand in enumerate(told["view"]["hands"]) if hand is not None] == [seat]
+        page = there.ask(there.browser(), "GET", f"/t/{token}").text
+        cards = re.findall(r'name="card" value="([a-z0-9]+)#', page) or told["view"]["hands"][seat]
+        assert cards == told["view"]["hands"][seat]
+
+
+def test_a_link_moves_its_own_seat(there: Scene) -> None:
+    for game_id, name, seat in LIVE:
+        with db.reading() as session:
+            heads = {game.id: game.head for game in session.scalars(select(Game))}
+        fields = {"move": "pass", "seen": heads[game_id], "request_id": f"{name}.passes"}
+        path = f"/t/{there.tokens[game_id, name]['seat']}"
+        status = there.ask(there.browser(), "POST", path, fields).status_code
+        with db.reading() as session:
+            made = [
+                (row.id, entry.seat, entry.by)
+                for row in session.scalars(select(Game))
+                for entry in log.entries(session, row.id, after=heads[row.id])
+                if entry.by == "player"
+            ]
+        assert made == ([(game_id, seat, "player")] if status == 303 else [])
+        assert status == (303 if name in ("Daphne", "Frank", "Gina") else 409)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_link_of_one_kind_opens_nothing_of_another(there: Scene) -> None:
+    before = everything()
+    paths = {"seat": "/t/", "invite": "/i/", "organise": "/o/", "stop": "/u/", "signin": "/s/"}
+    assert set(paths) == set(PURPOSES)
+    for tokens in there.tokens.values():
+        for purpose, token in tokens.items():
+            for other in set(PURPOSES) - {purpose}:
+                for method, body in (("GET", None), ("POST", {"answer": "decline", "do": "cancel"} | MOVE)):
+                    status = there.ask(there.browser("Mia"), method, paths[other] + token, body).status_code
+                    assert status == 404, (purpose, other, method)
+            if purpose != "seat":
+                assert there.ask(there.browser(), "GET", f"/api/v1/seats/{token}").status_code == 404
+    assert everything() == before
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_dead_link_is_like_one_that_never_was(there: Scene) -> None:
+    dead = [there.tokens["here", name]["seat"] for name in ("Bob", "Charlie")]
+    pages = set()
+    for token in (*dead, UNKNOWN):
+        answer = there.ask(there.browser(), "GET", f"/t/{token}")
+        pages.add((answer.status, str(answer.headers), answer.text.replace(token, "TOKEN")))
+    assert len(pages) == 1
+
+
+# ---- what fetches links ----
+
+
+def mailed(there: Scene) -> set[str]:
+    """Every address in the mails of all kinds of links."""
+    now = db.utc_now()
+    made = lifecycle.create(wish(), now)
+    lifecycle.mail_sign_in(ALICE.address, now)
+    with db.transaction() as session:
+        ida, hugo = there.person("Ida"), there.person("Hugo")
+        outbox.enqueue(session, key="i", kind="invite", person_id=ida, now=now, game_id="open", seat=1)
+        outbox.enqueue(session, key="n", kind="nudge", person_id=ida, now=now, game_id="open", seat=1)
+        outbox.enqueue(session, key="f", kind="fresh", person_id=hugo, now=now, game_id="open", seat=0)
+    birds = Pigeons()
+    while deliver(now, birds):
+        pass
+    found: set[str] = set()
+    for message in birds.sent:
+        body = message.get_body(("plain",))
+        assert body is not None
+        found |= set(re.findall(rf"{BASE}(/\S+)", body.get_content()))
+        found |= set(re.findall(rf"<{BASE}(/[^>]+)>", message["List-Unsubscribe"] or ""))
+    assert {path.split("/")[1] for path in found} == {*"tious", "rules"}, made
+    return found
+
+
+def test_fetching_links_and_pages_does_nothing(there: Scene, request: pytest.FixtureRequest) -> None:
+    links = mailed(there)
+    of_each_kind = {path.split("/")[1]: path for path in links}
+    shown = [rule for _, rule in routes(there.app) if "GET" in (rule.methods or ())]
+    pages = {address(there, rule, visitor) for rule in shown for visitor in visitors(there)}
+    patience = FETCHES if db.db.engine.dialect.name == "sqlite" else FETCHES // 10
+    before = everything()
+    browser = there.browser("Alice")
+    for path in (*sorted(pages | links), *[*of_each_kind.values()] * patience):
+        for method in ("GET", "HEAD"):
+            assert there.ask(browser, method, path).status_code < 500 or path == "/readyz", path
+    assert everything() == before
+    print(
+        f"{len(of_each_kind)} kinds of links fetched {2 * patience} times each, and {len(pages | links)} pages"
+    )
