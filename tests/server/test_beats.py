@@ -1,0 +1,32 @@
+"""Several processes of one part beat together."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from threading import Barrier
+
+from flask import Flask
+from sqlalchemy import delete
+
+from server import beats, db
+from server.schema import Beat
+
+TOGETHER = 4
+ROUNDS = 5
+
+
+def test_the_first_beats_of_several_processes_do_not_collide(app: Flask, now: datetime) -> None:
+    ready = Barrier(TOGETHER)
+
+    def beat(_process: int) -> bool:
+        with app.app_context():
+            ready.wait()
+            return beats.Pulse("web", 5).beat(now, 1.0)
+
+    for _ in range(ROUNDS):
+        with ThreadPoolExecutor(TOGETHER) as processes:
+            assert list(processes.map(beat, range(TOGETHER))) == [False] * TOGETHER
+        with db.transaction() as session:
+            assert session.get_one(Beat, "web").at == now
+            session.execute(delete(Beat))
