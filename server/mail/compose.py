@@ -25,6 +25,7 @@ from server.config import settings
 from server.mail import told
 from server.mail.news import Facts
 from server.mail.told import Doors, one_line
+from server.mail.transport import ascii_domain
 
 WIDE = 998
 """The longest line of a header that mail servers pass on."""
@@ -40,7 +41,7 @@ class _Policy(EmailPolicy):
         return str(super().fold(name, value)) if str(value).isascii() else _encoded(name, value)
 
     def fold_binary(self, name: str, value: Any) -> bytes:
-        return self.fold(name, value).encode("ascii", "surrogateescape")
+        return self.fold(name, value).encode()
 
 
 POLICY = _Policy(linesep="\r\n", max_line_length=WIDE)
@@ -50,7 +51,7 @@ def _encoded(name: str, value: Any) -> str:
     if isinstance(value, AddressHeader):
         address = value.addresses[0]
         shown = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
-        return f"{name}: {shown}\r\n <{address.addr_spec}>\r\n"
+        return f"{name}: {shown}\r\n <{ascii_domain(address.addr_spec)}>\r\n"
     words = Header(str(value), "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
     return f"{name}: {words}\r\n"
 

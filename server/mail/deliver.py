@@ -18,20 +18,20 @@ from typing import Protocol
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server import alarms, log, outbox, turns
+from server import alarms, log, outbox, table, turns
 from server.db import reading, transaction
 from server.mail import news, told
 from server.mail.compose import Letter, compose
 from server.mail.news import OldNews
 from server.mail.transport import Refused, TryLater
-from server.schema import Game, Mail, Person, Turn
+from server.schema import Game, Mail, Person, Seat, Turn
 
 LOGGER = logging.getLogger(__name__)
 BATCH = 20
 """Mails leased at once."""
 LONGEST_BATCH = outbox.LEASE / 2
 """After this long no further mail of a batch is begun, so that none is sent under a lease that has run out."""
-_SECRET = re.compile(r"[a-z2-7]{26}")
+_SECRET = re.compile(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+")
 
 
 class Sender(Protocol):
@@ -97,14 +97,37 @@ def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
         if not outbox.mark_sent(session, mail, now):
             return
         person = session.get_one(Person, mail.person_id)
-        if person.unreachable and game is not None:
-            alarms.clear(session, f"refused:{game.id}:{person.id}", now)
+        mended = person.unreachable is not None
         person.unreachable = None
         turn = _turn(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and turn.started_at is None:
             turns.start(session, game, turn, now, letter.due)
         for key in (_late_key(mail), "mail-settings"):
             alarms.clear(session, key, now)
+    if mended:
+        _reach_again(mail, now)
+
+
+def _reach_again(mail: Mail, now: datetime) -> None:
+    """An address that was refused takes mail again: its stopped turns are mailed once more, a game at a time."""
+    with reading() as session:
+        stopped = select(Turn.game_id, Turn.seat).join(
+            Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
+        )
+        places = session.execute(
+            stopped.where(Seat.person_id == mail.person_id, Turn.refused.is_not(None))
+        ).all()
+        games = session.scalars(select(Seat.game_id).where(Seat.person_id == mail.person_id)).all()
+    for game_id, seat in places:
+        with transaction() as session:
+            game = log.lock_game(session, game_id)
+            turn = session.get(Turn, (game_id, seat))
+            if game is not None and turn is not None and turn.refused:
+                turn.refused = turn.started_at = None
+                table.mail_turn(session, game, turn, mail.person_id, now, again=f":again{mail.id}")
+    with transaction() as session:
+        for game_id in games:
+            alarms.clear(session, f"refused:{game_id}:{mail.person_id}", now)
 
 
 def _turn(session: Session, game: Game | None, mail: Mail) -> Turn | None:
@@ -178,5 +201,5 @@ def _tell(
 
 
 def masked(said: str) -> str:
-    """What a mail server said, without anything in it that could be a link's token."""
+    """What a mail server said, without anything in it that could be a link's token or an address."""
     return told.one_line(_SECRET.sub("…", said))[:300]

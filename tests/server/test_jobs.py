@@ -400,6 +400,9 @@ def test_an_alarm_is_one_row_however_often_it_is_raised(app: Flask) -> None:
 def give_to_bots(game: Table, seats: range, bot: str = "greedy") -> None:
     for seat in seats:
         change(Seat, (game.id, seat), bot=bot, person_id=None)
+    with db.transaction() as session:
+        for turn in turns.open_turns(session, game.id):
+            turn.bot = turn.seat in seats
 
 
 def let_bots_play(rounds: int = 5000) -> int:
