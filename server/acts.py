@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import record
+from byzanz.games import rules_of
 from byzanz.rules import ALL, PUBLIC, Outcome
 from server import clock, log, outbox, people, positions, table, turns
 from server.positions import Position
@@ -20,6 +21,8 @@ from server.table import Refused
 LONGEST_REASON = 500
 LONGEST_EXTENSION = 30 * 86400
 AFTER_THE_END = {"!note", "!look"}
+MENDING = {"!void", "!resume", "!abandon"}
+"""What a moderator can do with a game that is set aside."""
 
 
 class BadAct(Refused):
@@ -75,7 +78,15 @@ def check(session: Session, game: Game, words: tuple[str, ...], reason: str, per
         raise BadAct("Give a reason of 1 to %(most)s characters.", most=LONGEST_REASON)
     if any(unicodedata.category(sign) in {"Cc", "Cs", "Zl", "Zp"} for sign in reason):
         raise BadAct("A reason is one line without control characters.")
-    if words[0] == "!look" and sits(session, game.id, person_id):
+    if words[0] == "!look":
+        _check_look(session, game, words[1], person_id)
+
+
+def _check_look(session: Session, game: Game, viewer: str, person_id: int) -> None:
+    seats = {str(seat.seat) for seat in positions.seats_of(session, game.id)}
+    if viewer not in seats | {ALL, PUBLIC}:
+        raise BadAct("“%(viewer)s” is nobody whose eyes could be lent.", viewer=viewer[:40])
+    if sits(session, game.id, person_id):
         raise NotPossible("You sit at this table: you may not look into its hands.")
 
 
@@ -106,7 +117,30 @@ def carry_out(session: Session, game: Game, act: Act) -> int:
     verb = act.words[0]
     if game.status == "over" and verb in AFTER_THE_END:
         return _write(session, game, act)
+    if game.quarantine:
+        return _mend(session, game, act)
     position = table.running(session, game)
+    return ACTS[verb].done(session, game, position, act)
+
+
+def _mend(session: Session, game: Game, act: Act) -> int:
+    """An act on a game that is set aside: a void before the fault, or, if the log replays again, a resume or the end.
+
+    Raises:
+        Broken: the log does not replay yet.
+    """
+    verb = act.words[0]
+    if verb == "!note":
+        return _write(session, game, act)
+    if verb not in MENDING:
+        raise NotPossible("This game is set aside: void what is at fault, resume, abandon, or leave a note.")
+    rules = rules_of(game.slug, game.rules)
+    entries = log.entries(session, game.id)
+    state = None if verb == "!void" else positions.replayed(session, game, rules, entries)
+    table.take_up(session, game, act.now)
+    position = Position(game.id, rules, state, game.head, paused=game.paused, outcome=None)
+    if verb == "!resume":
+        return _open_anew(session, game, position, act)
     return ACTS[verb].done(session, game, position, act)
 
 
@@ -151,6 +185,10 @@ def _pause(session: Session, game: Game, position: Position, act: Act) -> int:
 def _resume(session: Session, game: Game, position: Position, act: Act) -> int:
     if not game.paused:
         raise NotPossible("The game is not paused.")
+    return _open_anew(session, game, position, act)
+
+
+def _open_anew(session: Session, game: Game, position: Position, act: Act) -> int:
     seq = _write(session, game, act)
     game.paused = False
     table.carry_on(session, game, position, position.state, act.now)
@@ -187,10 +225,13 @@ def _replace(session: Session, game: Game, position: Position, act: Act) -> int:
     if act.newcomer is None:
         raise BadAct("Say who takes the seat.")
     seat = session.get_one(Seat, (game.id, number))
-    if seat.person_id is not None:
-        people.revoke(session, seat.person_id, game.id, act.now)
+    former = seat.person_id
+    if former is not None:
+        people.revoke(session, former, game.id, act.now)
     _seat_newcomer(session, game, seat, act.newcomer, act.now)
     seq = _write(session, game, act, number)
+    if former is not None:
+        _tell_former(session, game, seat, former, act)
     table.carry_on(session, game, position, position.state, act.now, anew=frozenset({number}))
     if seat.person_id is not None:
         outbox.enqueue(
@@ -204,6 +245,18 @@ def _replace(session: Session, game: Game, position: Position, act: Act) -> int:
             seq=seq,
         )
     return seq
+
+
+def _tell_former(session: Session, game: Game, seat: Seat, person_id: int, act: Act) -> None:
+    outbox.enqueue(
+        session,
+        key=f"former:{game.id}:{game.head}",
+        kind="former",
+        person_id=person_id,
+        now=act.now,
+        game_id=game.id,
+        details={"by": seat.name, "reason": act.reason},
+    )
 
 
 def _seat_newcomer(session: Session, game: Game, seat: Seat, newcomer: Newcomer, now: datetime) -> None:
@@ -241,9 +294,6 @@ def _link(session: Session, game: Game, position: Position, act: Act) -> int:
 
 
 def _look(session: Session, game: Game, position: Position, act: Act) -> int:
-    viewer = act.words[1]
-    if viewer not in {ALL, PUBLIC}:
-        _seat(session, game, act)
     return _stands(session, game, position, act)
 
 

@@ -70,7 +70,13 @@ def move(token: str) -> tuple[dict[str, Any], int]:
     game_id, number = place.game.id, place.seat.seat
     try:
         receipt = play.submit(
-            game_id, number, wish.move, seen=wish.seen, request_id=wish.request_id, now=db.utc_now()
+            game_id,
+            number,
+            wish.move,
+            seen=wish.seen,
+            request_id=wish.request_id,
+            now=db.utc_now(),
+            link_id=place.link.id,
         )
     except RulesError as error:
         with db.reading() as session:

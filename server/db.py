@@ -12,7 +12,7 @@ from typing import Any
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import DateTime, Dialect, Engine, MetaData, event
+from sqlalchemy import DateTime, Dialect, Engine, MetaData, event, text
 from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session
 from sqlalchemy.types import TypeDecorator
 
@@ -123,6 +123,8 @@ def transaction() -> Iterator[Session]:
 def reading() -> Iterator[Session]:
     """A session for reading only: one consistent picture of the database, written to by nobody."""
     with Session(db.engine, expire_on_commit=False) as session:
+        if db.engine.dialect.name == "postgresql":
+            session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
         yield session
 
 

@@ -105,6 +105,14 @@ def by_request(session: Session, game_id: str, seat: int, request_id: str) -> re
     return _entry(row) if row else None
 
 
+def voided(session: Session, game_id: str, seq: int) -> bool:
+    """Whether a later `!void` has taken this entry back."""
+    query = select(schema.Entry.move).where(
+        schema.Entry.game_id == game_id, schema.Entry.seq > seq, schema.Entry.move.like("!void %")
+    )
+    return any(int(move.split(" ")[1]) <= seq for move in session.scalars(query))
+
+
 def head_hash(session: Session, game: schema.Game) -> str:
     """The hash of the newest entry: the head of the chain."""
     last = _last(session, game)

@@ -115,11 +115,23 @@ def seat_of(session: Session, text: str, now: datetime) -> Place | None:
     return Place(link, found[0], found[1]) if found else None
 
 
+def still_opens(session: Session, link_id: int, game_id: str, seat: int) -> bool:
+    """Whether a link found before still opens this seat, asked in a transaction that has locked the game."""
+    found = session.execute(
+        select(Link.id)
+        .join(Seat, (Seat.game_id == Link.game_id) & (Seat.person_id == Link.person_id))
+        .where(Link.id == link_id, Link.purpose == "seat", Link.revoked_at.is_(None))
+        .where(Seat.game_id == game_id, Seat.seat == seat, Seat.status == "seated")
+    )
+    return found.first() is not None
+
+
 def revoke(session: Session, person_id: int, game_id: str, now: datetime) -> None:
-    """End every link of a person into one game."""
+    """End every link of a person to a seat of one game; links that only stop mails go on doing so."""
     session.execute(
         update(Link)
-        .where(Link.person_id == person_id, Link.game_id == game_id, Link.revoked_at.is_(None))
+        .where(Link.person_id == person_id, Link.game_id == game_id, Link.purpose == "seat")
+        .where(Link.revoked_at.is_(None))
         .values(revoked_at=now)
     )
 

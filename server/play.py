@@ -14,11 +14,11 @@ from sqlalchemy.orm import Session
 from byzanz import umpire
 from byzanz.games import rules_of
 from byzanz.rules import Move
-from server import acts, log, outbox, positions, table, turns
+from server import acts, log, outbox, people, positions, table, turns
 from server.db import transaction
 from server.positions import Broken, Position
 from server.schema import Deed, Game, Seat, Turn
-from server.table import BadRequest, NotRunning, NotYourTurn, Paused, Stale
+from server.table import BadRequest, NoSuchLink, NotRunning, NotYourTurn, Paused, Stale
 
 LOGGER = logging.getLogger(__name__)
 REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
@@ -51,7 +51,15 @@ def begin(session: Session, game: Game, now: datetime) -> None:
 
 
 def submit(
-    game_id: str, seat: int, text: str, *, seen: int, request_id: str, now: datetime, by: str = "player"
+    game_id: str,
+    seat: int,
+    text: str,
+    *,
+    seen: int,
+    request_id: str,
+    now: datetime,
+    by: str = "player",
+    link_id: int | None = None,
 ) -> Receipt:
     """Play a move for a seat (architecture.md, "One move").
 
@@ -60,6 +68,7 @@ def submit(
         seen: any seq that the player had seen when deciding.
         request_id: the client's own name for this intent; the same one again gives the same receipt.
         by: `player` or `bot`.
+        link_id: the link that vouches for the player; it must not have been revoked in the meantime.
 
     Raises:
         RulesError: the text is no move, or not legal now. Refused: its kinds say why.
@@ -68,11 +77,15 @@ def submit(
         raise BadRequest("request_id must be 1 to 64 visible ASCII characters.")
     with _guarded(game_id, now), transaction() as session:
         game = table.locked(session, game_id)
+        if link_id is not None and not people.still_opens(session, link_id, game_id, seat):
+            raise NoSuchLink("This link opens no seat any more.")
         move = rules_of(game.slug, game.rules).parse(text[: LONGEST_TEXT + 1])
         repeated = log.by_request(session, game_id, seat, request_id)
         if repeated is not None:
             if repeated.move != str(move):
                 raise BadRequest("This request_id was used for another move: “%(move)s”.", move=repeated.move)
+            if log.voided(session, game_id, repeated.seq):
+                raise Stale("This move was made and has been taken back since. Look again before you decide.")
             return Receipt(game_id, seat, repeated.seq, repeated=True)
         position = _moving(session, game)
         _check_turn(session, position, seat, move, seen)
@@ -202,7 +215,8 @@ def moderate(
         acts.check(session, game, words, reason, person_id)
         seq = acts.carry_out(session, game, acts.Act(words, reason.strip(), person_id, now, newcomer))
         session.add(Deed(game_id=game.id, seq=seq, person_id=person_id, at=now))
-        table.tell_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq)
+        newly = int(words[1]) if words[0] == "!replace" else None  # told by a mail of its own
+        table.tell_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq, leave_out=newly)
         return seq
 
 

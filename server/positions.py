@@ -87,7 +87,7 @@ def _snapshot(session: Session, game: Game, rules: Rules[Any, Any], head: int) -
         return None
     try:
         return rules.decode(row.state)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, AttributeError, KeyError):
         return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -11,9 +10,9 @@ from sqlalchemy.orm import Session
 
 from byzanz import chance, umpire
 from byzanz.rules import Outcome
-from server import log, outbox, positions, turns
+from server import alarms, log, outbox, positions, turns
 from server.positions import Position
-from server.schema import Alarm, Game, Seat, Turn
+from server.schema import Game, Seat, Turn
 
 OWN_TURN_DELAY = 120
 """Seconds before a turn is mailed that its own person's move has just opened: most play on at once."""
@@ -65,6 +64,13 @@ class NotYourTurn(Refused):
     """The seat is not awaited."""
 
     code = "not_your_turn"
+
+
+class NoSuchLink(Refused):
+    """The link was revoked, or its owner sits there no more."""
+
+    status = 404
+    code = "no_such_link"
 
 
 class BadRequest(Refused):
@@ -147,11 +153,23 @@ def _announce(session: Session, game: Game, turn: Turn, now: datetime, delay: in
     if seat.silent or person.silent or person.email is None:
         turns.start(session, game, turn, now)
         return
+    mail_turn(session, game, turn, person.id, now, delay)
+
+
+def mail_turn(
+    session: Session, game: Game, turn: Turn, person_id: int, now: datetime, delay: int = 0, again: str = ""
+) -> None:
+    """Queue the mail about a turn.
+
+    Args:
+        delay: seconds to wait before the first try.
+        again: why it is mailed once more, as a part of the key; empty the first time.
+    """
     outbox.enqueue(
         session,
-        key=f"turn:{game.id}:{turn.seat}:{turn.opened_seq}",
+        key=f"turn:{game.id}:{turn.seat}:{turn.opened_seq}{again}",
         kind="turn",
-        person_id=person.id,
+        person_id=person_id,
         now=now,
         game_id=game.id,
         seat=turn.seat,
@@ -179,11 +197,11 @@ def tell_table(
     key: str,
     now: datetime,
     seq: int,
-    details: Mapping[str, Any] | None = None,
+    leave_out: int | None = None,
 ) -> None:
-    """Queue one mail to each person at the table; the person's id is added to the key."""
+    """Queue one mail to each person at the table but the seat left out; the person's id is added to the key."""
     for seat in positions.seats_of(session, game.id):
-        if seat.person_id is None:
+        if seat.person_id is None or seat.seat == leave_out:
             continue
         outbox.enqueue(
             session,
@@ -194,13 +212,21 @@ def tell_table(
             game_id=game.id,
             seat=seat.seat,
             seq=seq,
-            details=details,
         )
 
 
 def set_aside(session: Session, game: Game, why: str, now: datetime) -> None:
-    """Quarantine one game, so that its fault harms no other, and alert the moderators."""
-    game.quarantine = why
-    key = f"quarantine:{game.id}:{game.head}"
-    if not session.query(Alarm).filter_by(key=key).first():
-        session.add(Alarm(key=key, text=why, at=now, game_id=game.id))
+    """Quarantine one game, so that its fault harms no other, and alert the moderators.
+
+    Its turns are closed, so that no tick meets it again; `take_up` opens them anew.
+    """
+    if game.quarantine is None:
+        game.quarantine = why
+        turns.close_all(session, game.id)
+        alarms.raise_alarm(session, f"quarantine:{game.id}", why, now, game.id)
+
+
+def take_up(session: Session, game: Game, now: datetime) -> None:
+    """End the quarantine of a game whose log replays; whoever calls this carries on from its state."""
+    game.quarantine = None
+    alarms.clear(session, f"quarantine:{game.id}", now)

@@ -34,6 +34,8 @@ POLICY = (
 
 def init_app(app: Flask) -> None:
     """Give an app its pages, its error pages and its guards."""
+    # No redirects to a better spelling: they would lead to whatever host a request claims.
+    app.url_map.strict_slashes = app.url_map.merge_slashes = False
     csrf.init_app(app)
     limiter.init_app(app)
     babel.init_app(app)
@@ -108,7 +110,7 @@ def _broken(_error: Broken) -> tuple[str, int]:
     return error_page(
         409,
         gettext("This game is set aside"),
-        gettext("A fault was found in it; nothing is lost. Moderators have been told and will look into it."),
+        gettext("A fault was found in it; nothing is lost, and moderators can mend it."),
     )
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session, selectinload
 
 from byzanz.games import rules_of
 from byzanz.rules import ALL, PUBLIC, Viewer
-from server import acts, alarms, people, play, positions, turns
+from server import acts, alarms, beats, outbox, people, play, positions, turns
 from server.db import reading, transaction, utc_now
 from server.pages import story, wanted
 from server.pages.history import GAME_ID
@@ -65,6 +65,7 @@ def games() -> ResponseReturnValue:
         found = session.scalars(_search(status, text).offset((page - 1) * PAGE).limit(PAGE + 1)).all()
         return render_template(
             "pages/moderate_games.html",
+            step_alarm=beats.STEP_ALARM,
             zone=_zone(),
             games=found[:PAGE],
             waits=_waits(session, [game.id for game in found[:PAGE]]),
@@ -110,7 +111,12 @@ def clear(alarm_id: int) -> ResponseReturnValue:
         found = session.get(Alarm, alarm_id) if alarm_id < 2**31 else None
         if found is None:
             flask.abort(404)
-        alarms.clear(session, found.key, utc_now())
+        now = utc_now()
+        if found.key == beats.STEP_ALARM:  # to say that the time is right is more than to have seen it
+            outbox.mend(session, now)
+            beats.thaw(session, now)
+        else:
+            alarms.clear(session, found.key, now)
     return flask.redirect(url_for(".games"), 303)
 
 

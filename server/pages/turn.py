@@ -99,6 +99,7 @@ def move(token: str) -> Answer:
             seen=wish.seen,
             request_id=wish.request_id,
             now=utc_now(),
+            link_id=place.link.id,
         )
     except RulesError as error:
         return _again(token, 422, Problem(said(error), at_hand=bool(wish.ticked)), wish)

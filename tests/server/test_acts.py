@@ -9,7 +9,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from server import acts, db, people, play, positions, schema, turns
+from server import acts, db, log, people, play, positions, schema, turns
+from server import table as ground
 from server.table import Refused
 from tests.conftest import NOW, Table
 from tests.server.test_play import entries, mails, play_on, position, submit, turn_of
@@ -246,3 +247,104 @@ def test_more_time_does_not_start_the_clock_of_somebody_who_cannot_be_reached(
     after = turn_of(game.id, 0)
     assert after is not None
     assert (after.refused, after.due_at) == ("550 unknown", None)
+
+
+def poison(game_id: str) -> int:
+    """Write a move into the log that no rules allow; its seq."""
+    with db.transaction() as session:
+        game = session.get_one(schema.Game, game_id)
+        return log.append(session, game, seat=2, by="player", move="bid wood4 wood4 wood4", now=NOW).seq
+
+
+def set_aside(game: Table) -> None:
+    with pytest.raises(Refused, match="set aside"):
+        submit(game.id, 0, "pass", seen=1)
+    assert turn_of(game.id, 0) is None
+
+
+def test_a_game_set_aside_is_mended_by_taking_back_what_is_at_fault(table: Begin, moderator: int) -> None:
+    game = table(3)
+    seq = poison(game.id)
+    set_aside(game)
+    for useless in ("!pause", "!extend 0 60", "!link 0", "!look 0"):
+        with pytest.raises(Refused, match="set aside"):
+            act(game, moderator, useless)
+    with pytest.raises(Refused, match="set aside"):
+        act(game, moderator, "!resume")
+    act(game, moderator, "!note")
+    act(game, moderator, f"!void {seq}")
+    act(game, moderator, "!resume")
+    with db.reading() as session:
+        assert session.get_one(schema.Game, game.id).quarantine is None
+        assert session.scalars(select(schema.Alarm.cleared_at)).one() is not None
+    submit(game.id, 0, "pass", "after")
+
+
+def test_a_game_set_aside_that_replays_is_taken_up_again(table: Begin, moderator: int) -> None:
+    game = table(3)
+    with db.transaction() as session:
+        ground.set_aside(session, session.get_one(schema.Game, game.id), "a fault that is mended", NOW)
+    seq = act(game, moderator, "!resume")
+    turn = turn_of(game.id, 0)
+    assert turn is not None
+    assert turn.opened_seq == seq
+    submit(game.id, 0, "pass", "after")
+
+
+def test_a_game_set_aside_is_met_by_no_tick(table: Begin) -> None:
+    game = table(3)
+    with db.transaction() as session:
+        turn = session.get_one(schema.Turn, (game.id, 0))
+        turns.start(session, session.get_one(schema.Game, game.id), turn, NOW)
+        ground.set_aside(session, session.get_one(schema.Game, game.id), "a fault", NOW)
+    with db.reading() as session:
+        assert turns.due_games(session, NOW + timedelta(days=9), 9) == []
+
+
+@pytest.mark.parametrize("viewer", ["foo", "3", "-1", "ALL", "00"])
+def test_only_eyes_of_this_table_can_be_lent_even_after_the_end(
+    table: Begin, moderator: int, viewer: str
+) -> None:
+    game = table(3)
+    act(game, moderator, "!abandon")
+    head = len(entries(game.id))
+    with pytest.raises(Refused, match="nobody"):
+        act(game, moderator, f"!look {viewer}")
+    assert len(entries(game.id)) == head
+
+
+def test_a_replaced_player_is_told_and_the_newcomer_only_once(table: Begin, moderator: int) -> None:
+    game = table(3)
+    act(game, moderator, "!replace 1", newcomer=acts.Newcomer("Zoe", "zoe@example.org"))
+    assert [mail.person_id for mail in mails("former")] == [game.people[1]]
+    assert [mail.person_id for mail in mails("act")] == [game.people[0], game.people[2]]
+
+
+def test_a_revoked_link_still_stops_mails(table: Begin, moderator: int) -> None:
+    game = table(3)
+    with db.transaction() as session:
+        stop = people.token(people.link_for(session, "stop", game.people[1], game.id, NOW))
+    act(game, moderator, "!link 1")
+    with db.reading() as session:
+        assert people.find(session, "stop", stop, NOW) is not None
+
+
+def test_a_link_revoked_in_mid_request_plays_nothing(table: Begin, moderator: int) -> None:
+    game = table(3)
+    with db.reading() as session:
+        place = people.seat_of(session, game.tokens[0], NOW)
+        assert place is not None
+    act(game, moderator, "!link 0")
+    with pytest.raises(Refused) as refused:
+        play.submit(game.id, 0, "pass", seen=2, request_id="r", now=NOW, link_id=place.link.id)
+    assert refused.value.status == 404
+
+
+def test_a_request_whose_move_was_taken_back_gets_no_receipt(table: Begin, moderator: int) -> None:
+    game = table(3)
+    receipt = submit(game.id, 0, "pass", "mine")
+    act(game, moderator, f"!void {receipt.seq}")
+    act(game, moderator, "!resume")
+    with pytest.raises(Refused, match="taken back"):
+        submit(game.id, 0, "pass", "mine")
+    assert not submit(game.id, 0, "pass", "another").repeated
