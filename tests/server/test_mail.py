@@ -676,3 +676,21 @@ def test_no_token_gets_into_a_log_or_the_database(table: Begin, caplog: pytest.L
         rows = [json.dumps([mail.error, mail.details]) for mail in session.scalars(select(Mail))]
         rows += [alarm.text for alarm in session.scalars(select(Alarm))]
     assert token not in "".join(rows)
+
+
+def test_a_mail_that_gets_through_mails_every_stopped_turn_again(table: Begin) -> None:
+    games = [table(4, game_id="one"), table(4, game_id="two")]
+    deliver.deliver(NOW, Pigeons(Refused("554 relay denied"), Refused("554 relay denied")))
+    assert [row(Turn, (game.id, 0)).refused for game in games] == ["554 relay denied"] * 2
+    queue("signin", games[0].people[0], key="signin:9", details=_sign_in(games[0].people[0]))
+    assert len(post(NOW + MINUTE)) == 3
+    for game in games:
+        turn = row(Turn, (game.id, 0))
+        assert turn.refused is None
+        assert turn.due_at == NOW + MINUTE + timedelta(days=1)
+
+
+def _sign_in(person_id: int) -> dict[str, int]:
+    with db.transaction() as session:
+        link = people.issue(session, "signin", person_id, NOW, expires_at=NOW + timedelta(hours=1))
+        return {"link": link.id}
