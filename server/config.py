@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from contextlib import suppress
+from email.utils import getaddresses, parseaddr
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from flask import current_app
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 
 INSTANCE = Path("instance")
 _POSTGRES = ("postgres://", "postgresql://")
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_DOMAIN = rf"{_LABEL}(?:\.{_LABEL})*"
+_LETTERS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_MAILBOX = re.compile(rf"(?=.{{1,64}}@){_LETTERS}(?:\.{_LETTERS})*@{_DOMAIN}")
+_HOST = rf"(?:{_DOMAIN}|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?"
+_BASE = re.compile(rf"https?://{_HOST}(?:/[A-Za-z0-9._~-]+)*/*")
+_MAIL = re.compile(rf"smtps?://(?:[^\s@/?#]+@)?{_HOST}/?(?:\?[^\s#]*)?")
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class ConfigError(Exception):
@@ -38,41 +50,95 @@ class Settings(BaseSettings):
 
     @field_validator("database_url")
     @classmethod
-    def _one_driver(cls, url: str) -> str:
+    def _database(cls, url: str) -> str:
         for prefix in _POSTGRES:
             if url.startswith(prefix):
-                return "postgresql+psycopg://" + url.removeprefix(prefix)
-        if url and not url.startswith(("sqlite:///", "postgresql+psycopg://")):
-            raise ValueError("must begin with sqlite:/// or postgresql://")
+                url = "postgresql+psycopg://" + url.removeprefix(prefix)
+        if url:
+            _check_database(url)
         return url
 
     @field_validator("mail_url")
     @classmethod
     def _mail_server(cls, url: str) -> str:
-        parts = urlsplit(url)
-        if url and (parts.scheme not in {"smtp", "smtps"} or not parts.hostname):
-            raise ValueError("must look like smtp://user:password@host:587?tls=starttls")
+        if url and not (_MAIL.fullmatch(url) and url.isprintable()):
+            raise ValueError("must look like smtp://user:password@host:587?tls=starttls, odd letters as %23")
+        _check_port(url)
         return url
 
-    @field_validator("mail_from", "mail_domain")
+    @field_validator("mail_from")
     @classmethod
-    def _one_line(cls, text: str) -> str:
-        if any(ord(letter) < 32 for letter in text):
-            raise ValueError("must be one line")
+    def _sender(cls, text: str) -> str:
+        _name, address = parseaddr(text)
+        whole = text == address or text.endswith(f"<{address}>")
+        alone = whole and len(getaddresses([text])) == 1
+        if not (alone and text.isprintable() and _MAILBOX.fullmatch(address)):
+            raise ValueError("must be one address, like Byzanz <games@example.org>")
+        return text
+
+    @field_validator("mail_domain")
+    @classmethod
+    def _mail_domain(cls, text: str) -> str:
+        if text and not re.fullmatch(_DOMAIN, text):
+            raise ValueError("must be a domain, like example.org")
         return text
 
     @field_validator("base_url")
     @classmethod
     def _web_address(cls, url: str) -> str:
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        if not _BASE.fullmatch(url):
             raise ValueError("must look like https://byzanz.example.org")
+        _check_port(url)
         return url.rstrip("/")
 
     @property
     def sender_domain(self) -> str:
         """The domain in Message-IDs: BYZANZ_MAIL_DOMAIN, else that of BYZANZ_MAIL_FROM."""
         return self.mail_domain or self.mail_from.rpartition("@")[2].strip(" >") or "localhost"
+
+
+def _check_port(url: str) -> None:
+    """Refuse a port that no server can have, and square brackets without an IPv6 address inside."""
+    try:
+        proper = urlsplit(url).port != 0
+    except ValueError:
+        proper = False
+    if not proper:
+        raise ValueError("names a host or port that cannot be; a port is a number from 1 to 65535")
+
+
+def _check_database(url: str) -> None:
+    try:
+        parts = make_url(url)
+    except (ArgumentError, ValueError):
+        parts = None
+    if parts is None or parts.drivername not in {"sqlite", "postgresql+psycopg"} or not url.isprintable():
+        raise ValueError(
+            "must look like postgresql://user:password@host/byzanz or sqlite:////folder/byzanz.db"
+        )
+    if parts.drivername == "sqlite":
+        name = parts.database or ""
+        if not name or name != name.strip() or name.startswith((":memory:", "file:")) or parts.host:
+            raise ValueError("must name a file that stays, like sqlite:////folder/byzanz.db")
+    elif " " in url or not 1 <= (5432 if parts.port is None else parts.port) <= 65535:
+        raise ValueError("has a blank, or a port that is not from 1 to 65535")
+
+
+def _check_secrecy(mail_url: str) -> None:
+    """Refuse what leaves it open whether mails go out encrypted.
+
+    Raises:
+        ConfigError: one line that says what would do.
+    """
+    parts = urlsplit(mail_url)
+    asked = parse_qs(parts.query, keep_blank_values=True)
+    if set(asked) - {"tls"} or asked.get("tls", ["none"])[-1] not in {"starttls", "none", "smtps"}:
+        raise ConfigError("BYZANZ_MAIL_URL: after the question mark stands tls=starttls or tls=none")
+    open_to_all = parts.scheme == "smtp" and not asked and parts.hostname not in _LOOPBACK
+    if parts.password and open_to_all:
+        raise ConfigError(
+            "BYZANZ_MAIL_URL would send the password in the clear: add ?tls=starttls (or, if it must be, ?tls=none)"
+        )
 
 
 Role = Literal["any", "mailing"]
@@ -97,6 +163,8 @@ def load(role: Role = "any") -> Settings:
         raise ConfigError(
             "BYZANZ_MAIL_URL is not set: name your mail server, as smtp://user:password@host:587?tls=starttls"
         )
+    if role == "mailing":
+        _check_secrecy(settings.mail_url)
     return _with_defaults(settings)
 
 
