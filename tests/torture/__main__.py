@@ -12,7 +12,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.torture import databases, deadlines, doubles, edits, kill9
 from tests.torture.databases import POSTGRESQL, SQLITE
@@ -21,18 +21,23 @@ from tests.torture.report import Report
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is done: `n` of each torture at the most, in so many seconds at the most."""
+    """How much is done: so many of each at the most, in so many seconds at the most.
+
+    Args:
+        games: played while servers are killed; deadlines: games in which time runs out.
+    """
 
     kills: int
     intents: int
     games: int
+    deadlines: int
     edits: int
     seconds: float
 
 
 SIZES = {
-    "ci": Size(kills=100, intents=100, games=50, edits=200, seconds=16),
-    "full": Size(kills=10_000, intents=10_000, games=100, edits=10_000, seconds=4 * 3600),
+    "ci": Size(kills=100, intents=100, games=50, deadlines=150, edits=200, seconds=16),
+    "full": Size(kills=10_000, intents=10_000, games=100, deadlines=1000, edits=10_000, seconds=4 * 3600),
 }
 Run = Callable[[str, "str | None", Size, int], Report]
 
@@ -46,7 +51,7 @@ def _doubles(kind: str, server: str | None, size: Size, seed: int) -> Report:
 
 
 def _deadlines(kind: str, server: str | None, size: Size, seed: int) -> Report:
-    return deadlines.run(kind, server, size.games, min(size.seconds, 3600), seed)
+    return deadlines.run(kind, server, size.deadlines, min(size.seconds, 3600), seed)
 
 
 TORTURES: dict[str, Run] = {"kill9": _kill9, "doubles": _doubles, "deadlines": _deadlines}
@@ -74,7 +79,7 @@ def _broken(seed: int) -> Iterator[Report]:
         "moves acknowledged before they are committed": kill9.run(SQLITE, None, few, seed, "hasty"),
         "mails marked as sent before they are": kill9.run(SQLITE, None, few, seed, "boastful"),
         "requests not known again": doubles.run(SQLITE, None, 10, SHORT, seed, "forgetful"),
-        "deadlines at half time": deadlines.run(SQLITE, None, 20, SHORT, seed, "eager"),
+        "deadlines at half time": deadlines.run(SQLITE, None, 40, SHORT, seed, "eager"),
     }
     for what, report in found.items():
         faults = () if report.faults else (f"the checker noticed nothing: {report}",)
@@ -95,7 +100,7 @@ def main(words: Sequence[str]) -> int:
         parser.error(f"there is no torture {unknown[0]}; there are {', '.join(known)}")
     size = SIZES[asked.size or "ci"]
     if asked.kills:
-        size = Size(asked.kills, size.intents, size.games, size.edits, SIZES["full"].seconds)
+        size = replace(size, kills=asked.kills, seconds=SIZES["full"].seconds)
     failed = False
     with databases.postgres() as server:
         if server is None:

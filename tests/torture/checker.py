@@ -256,7 +256,13 @@ def clocked(found: Evidence) -> Found:
 
 
 def punctual(found: Evidence) -> Found:
-    """The clock never plays early, outages left out, and what was due at the last tick has been played."""
+    """The clock never plays early, outages left out, and what was due at the last tick has been played.
+
+    Where time runs faster than the machine can keep up with, the journal says how much that may take from a turn.
+    """
+    slack = timedelta(milliseconds=1) + max(
+        (timedelta(seconds=end["slack"]) for end in found.lines("end")), default=timedelta(0)
+    )
     for game in found.games.values():
         if game.known is None:
             continue
@@ -266,8 +272,8 @@ def punctual(found: Evidence) -> Found:
             told = [
                 (since, to) for since, to in found.outages if to <= played
             ]  # a later one nobody knew then
-            had = played - opened - overlap(told, opened, played) + timedelta(milliseconds=1)
-            if had < timedelta(seconds=game.row["allowance"]):
+            had = played - opened - overlap(told, opened, played)
+            if had + slack < timedelta(seconds=game.row["allowance"]):
                 yield game.id, f"entry {missed.first}: seat {missed.turn.seat} had but {had} for its turn"
         for end in found.lines("end"):
             for turn in game.turns:

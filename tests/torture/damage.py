@@ -159,7 +159,7 @@ DAMAGES = (
         "the clock never played",
         "punctual",
         ("UPDATE turn SET started_at = opened_at",),
-        lambda _: [{"what": "end", "at": "2036-01-01T00:00:00+00:00"}],
+        lambda _: [{"what": "end", "at": "2036-01-01T00:00:00+00:00", "slack": 0}],
     ),
 )
 """What `tests/server/test_torture_checker.py` does to a sound database."""

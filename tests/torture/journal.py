@@ -1,7 +1,7 @@
 """What the torturers asked and were answered, on the disk before anything else happens: one JSON object a line.
 
 `what` says what a line is: `game` (begun), `ask` and `answer` (of a move), `mail` (accepted by our mail server),
-`kill`, `end` (the moment of the last tick).
+`kill`, `end` (the moment of the last tick, and for how many seconds a clock may be slow).
 """
 
 from __future__ import annotations

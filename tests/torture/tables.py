@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -34,6 +34,7 @@ class Wish:
         allowance: seconds for a decision.
         silent: the people want no mail, so that their clock starts when a turn opens.
         at: when they begin; now if None.
+        apart: seconds by which each has begun before the one before it.
     """
 
     games: int
@@ -42,6 +43,7 @@ class Wish:
     allowance: int = ALLOWANCE
     silent: bool = False
     at: datetime | None = None
+    apart: float = 0
 
 
 def lay(wish: Wish, environment: Mapping[str, str], log: Path, journal: Journal) -> list[Table]:
@@ -76,7 +78,7 @@ def _begin(wish: Wish, number: int) -> Table:
     from server import db, lifecycle, people, positions
     from server.lifecycle.wishes import Guest
 
-    now = wish.at or db.utc_now()
+    now = (wish.at or db.utc_now()) - timedelta(seconds=wish.apart * number)
     guests = [Guest(name, f"{name.lower()}{number % 7}@torture.example") for name in NAMES[: wish.players]]
     if wish.silent:
         with db.transaction() as session:
