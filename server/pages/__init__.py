@@ -59,9 +59,14 @@ def said(error: Refused | RulesError) -> str:
 
 
 def moment(at: datetime, zone: str = "UTC") -> str:
-    """A moment in words, in this time zone, with the zone named."""
+    """A moment in words, in this time zone, with the zone named.
+
+    In the hour that comes twice in autumn the offset from UTC is named, too: without it nobody knew which one is meant.
+    """
     local = at.astimezone(ZoneInfo(zone))
-    return f"{format_datetime(local, 'EEE d MMM, HH:mm', rebase=False)} ({zone.replace('_', ' ')})"
+    twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
+    offset = f" UTC{local.isoformat()[-6:]}" if twice else ""
+    return f"{format_datetime(local, 'EEE d MMM, HH:mm', rebase=False)}{offset} ({zone.replace('_', ' ')})"
 
 
 def error_page(status: int, title: str, sentence: str, **more: object) -> tuple[str, int]:
