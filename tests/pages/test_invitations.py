@@ -43,6 +43,7 @@ def test_it_shows_the_table_and_the_commitment(bare: FlaskClient) -> None:
     assert game_of(game_id).commitment in page.text
     assert game_of(game_id).seed not in page.html
     assert "Alice invites you" in page.text
+    assert "Cuts are public as soon as the game begins, for good." in page.text
     _action, filled = form(page, answer="accept")
     assert filled["name"] == "Bob"
     assert len(filled["cut"].split()) == 6
