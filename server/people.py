@@ -127,10 +127,10 @@ def still_opens(session: Session, link_id: int, game_id: str, seat: int) -> bool
 
 
 def revoke(session: Session, person_id: int, game_id: str, now: datetime) -> None:
-    """End every link of a person to a seat of one game; links that only stop mails go on doing so."""
+    """End every link of a person into one game, for each may lead to the seat; those that stop mails go on doing so."""
     session.execute(
         update(Link)
-        .where(Link.person_id == person_id, Link.game_id == game_id, Link.purpose == "seat")
+        .where(Link.person_id == person_id, Link.game_id == game_id, Link.purpose != "stop")
         .where(Link.revoked_at.is_(None))
         .values(revoked_at=now)
     )
