@@ -1,4 +1,4 @@
 """Tests that break things on purpose (promises.md): kill the server, ask ten times, race deadlines, edit history.
 
-`checker` and `book` judge what is left; they read the database and the journal and know nothing of `server`.
+`checker` judges what is left: it reads the database and the journal and knows nothing of `server`.
 """

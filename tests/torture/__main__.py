@@ -9,6 +9,7 @@ python3 dev.py torture kill9 --kills N
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +44,7 @@ Run = Callable[[str, "str | None", Size, int], Report]
 
 
 def _kill9(kind: str, server: str | None, size: Size, seed: int) -> Report:
-    return kill9.run(kind, server, kill9.Size(size.kills, size.seconds, size.games), seed)
+    return kill9.run(kind, server, kill9.Size(size.kills, 1.5 * size.seconds, size.games), seed)
 
 
 def _doubles(kind: str, server: str | None, size: Size, seed: int) -> Report:
@@ -101,6 +102,7 @@ def main(words: Sequence[str]) -> int:
     size = SIZES[asked.size or "ci"]
     if asked.kills:
         size = replace(size, kills=asked.kills, seconds=SIZES["full"].seconds)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that servers and folders are cleared away
     failed = False
     with databases.postgres() as server:
         if server is None:

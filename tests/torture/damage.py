@@ -134,6 +134,14 @@ DAMAGES = (
     Damage("the deck is stacked, every hash forged", "legal", work=_stack_the_deck),
     Damage("a bid of cards not held, every hash forged", "legal", work=_bid_what_is_not_held),
     Damage("a transaction is half done", "legal", work=_half_a_transaction),
+    Damage(
+        "a choice by nobody entitled", "verified", (f"UPDATE entry SET by = 'rules' WHERE seq = {_LAST}",)
+    ),
+    Damage(
+        "a result though nobody won",
+        "verified",
+        ('UPDATE game SET result = \'{"scores":[1,2,3],"winners":[2],"reason":"finished"}\'',),
+    ),
     Damage("a turn mail was never queued", "posted", ("DELETE FROM outbox WHERE key LIKE 'turn:%:1'",)),
     Damage("a time-out mail was never queued", "posted", ("DELETE FROM outbox WHERE kind = 'timeout'",)),
     Damage("a mail to the wrong player", "posted", ("UPDATE outbox SET person_id = 1 WHERE kind = 'turn'",)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -61,6 +61,10 @@ class Evidence:
     def lines(self, *whats: str) -> list[Row]:
         """The lines of the journal that tell of these."""
         return [line for line in self.journal if line["what"] in whats]
+
+
+Found = Iterator[tuple[str | None, str]]
+"""What a rule yields: game and text of each fault."""
 
 
 def connect(url: str) -> Any:

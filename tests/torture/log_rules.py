@@ -1,0 +1,138 @@
+"""What must be true of the logs: nothing lost, nothing twice, nothing half done. Each rule yields what is broken."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+
+from byzanz import record
+from tests.torture.evidence import Evidence, Found, Game, Row
+
+Intent = tuple[str, int, str]
+"""Game, seat, and the client's own name for what it wants."""
+
+
+def _intent(line: Row) -> Intent:
+    return line["game"], line["seat"], line["request"]
+
+
+def acknowledged(found: Evidence) -> Found:
+    """A move that was acknowledged stands in the log where it was said to stand."""
+    moves = {_intent(line): line["move"] for line in found.lines("ask")}
+    for line in found.lines("answer"):
+        if line["status"] not in (200, 201):
+            continue
+        game, seat, request = intent = _intent(line)
+        entries = found.games[game].entries if game in found.games else []
+        entry = next((entry for entry in entries if entry.seq == line["seq"]), None)
+        stands = entry and (entry.seat, entry.by, entry.move) == (seat, "player", moves[intent])
+        if not stands or found.games[game].requests[line["seq"]] != request:
+            yield (
+                game,
+                f"seat {seat} was told that {moves[intent]!r} is entry {line['seq']}; there is {entry}",
+            )
+
+
+def begun(found: Evidence) -> Found:
+    """A game that was begun is there, and none is set aside."""
+    for line in found.lines("game"):
+        if line["id"] not in found.games or not found.games[line["id"]].entries:
+            yield line["id"], "was begun and is not there"
+    for game in found.games.values():
+        if game.row["quarantine"]:
+            yield game.id, f"is set aside: {game.row['quarantine']}"
+
+
+def once(found: Evidence) -> Found:
+    """An intent is one entry, whatever was asked again; what was refused is none, and nobody made one up."""
+    asked = {_intent(line): line["move"] for line in found.lines("ask")}
+    refused = {_intent(line) for line in found.lines("answer") if 400 <= line["status"] < 500}
+    fresh = Counter(_intent(line) for line in found.lines("answer") if line["status"] == 201)
+    for intent, times in fresh.items():
+        if times > 1:
+            yield intent[0], f"request {intent[2]} of seat {intent[1]} was played anew {times} times"
+    for game in found.games.values():
+        made = [
+            ((game.id, entry.seat or 0, game.requests[entry.seq] or ""), entry)
+            for entry in game.entries
+            if entry.by == "player"
+        ]
+        for intent, times in Counter(intent for intent, _ in made).items():
+            if times > 1:
+                yield game.id, f"request {intent[2]} of seat {intent[1]} is {times} entries"
+        for intent, entry in made:
+            if intent in refused:
+                yield game.id, f"entry {entry.seq}, {entry.move!r}, was refused and is in the log"
+            if asked.get(intent) != entry.move:
+                yield game.id, f"entry {entry.seq}, {entry.move!r}: nobody asked for this"
+
+
+def answered(found: Evidence) -> Found:
+    """Nobody is told of a fault of the server."""
+    for line in found.lines("answer"):
+        if line["status"] >= 500:
+            yield (
+                line["game"],
+                f"{line['request']} was answered {line['status']}: {line.get('text', '')[:200]}",
+            )
+
+
+def gapless(found: Evidence) -> Found:
+    """The entries of a game are 1, 2, 3 … and the game's row knows the last."""
+    for game in found.games.values():
+        numbers = [entry.seq for entry in game.entries]
+        if numbers != list(range(1, len(numbers) + 1)):
+            missing = sorted(set(range(1, max(numbers) + 1)) - set(numbers))
+            yield game.id, f"entries are missing: {missing[:5]}"
+        if game.row["head"] != max(numbers, default=0):
+            yield game.id, f"its head is {game.row['head']}, its last entry {max(numbers, default=0)}"
+
+
+def chained(found: Evidence) -> Found:
+    """Each entry carries the hash over itself and the one before, and no time runs backwards (formats.md §2)."""
+    names = ("seq", "at", "seat", "by", "move", "note", "salt")
+    for game in found.games.values():
+        before, last = "0" * 64, ""
+        for entry in game.entries:
+            text = json.dumps({name: getattr(entry, name) for name in names}, separators=(",", ":"))
+            if entry.hash != hashlib.sha256(f"{before}\n{text}".encode()).hexdigest():
+                yield game.id, f"the hash of entry {entry.seq} does not fit"
+            if entry.at < last:
+                yield game.id, f"entry {entry.seq} is of a time before the one before it"
+            before, last = entry.hash, entry.at
+
+
+def legal(found: Evidence) -> Found:
+    """The log plays over again under the rules, shuffles and forced moves included, and nothing is half done."""
+    for game in found.games.values():
+        if game.wrong is not None:
+            yield game.id, f"entry {game.wrong.seq}: {game.wrong}"
+
+
+def verified(found: Evidence) -> Found:
+    """`byzanz verify` has nothing against the record that the database would give of the game."""
+    for game in found.games.values():
+        try:
+            record.verify(_record(game))
+        except record.Wrong as wrong:
+            yield game.id, str(wrong)
+
+
+def _record(game: Game) -> record.Record:
+    row, over = game.row, game.row["result"] is not None
+    header = record.Header(
+        id=game.id,
+        game=row["slug"],
+        rules=row["rules"],
+        options=json.loads(row["options"]),
+        seats=tuple(seat["name"] for seat in game.seats),
+        commitment=row["commitment"],
+        seed=bytes.fromhex(row["seed"]) if over else None,
+        cuts=tuple(seat["cut"] for seat in game.seats),
+    )
+    if not over:
+        return record.Record(header, tuple(game.entries))
+    told = json.loads(row["result"])
+    result = record.Result(tuple(told["scores"]), tuple(told["winners"]), told["reason"])
+    return record.Record(header, tuple(game.entries), result, game.entries[-1].hash if game.entries else "")

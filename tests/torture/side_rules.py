@@ -1,0 +1,164 @@
+"""What must be true beside the logs: of mails, turns, clocks and snapshots. Each rule yields what is broken."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from datetime import datetime, timedelta
+
+from tests.torture.evidence import Evidence, Found, Game, Row, moment, overlap
+
+ROUNDING = timedelta(seconds=60)
+"""A turn is due at a full minute."""
+NOTICE = 3600
+"""Seconds that are left after an outage at the least, or the allowance."""
+
+
+def posted(found: Evidence) -> Found:
+    """The outbox holds the mails that the log implies, and no other."""
+    for game in found.games.values():
+        if game.known is None:
+            continue
+        due, may = _mails(game)
+        queued = {row["key"]: (row["kind"], row["person_id"], row["seat"], row["seq"]) for row in game.mails}
+        for key in sorted(due.keys() - queued.keys()):
+            yield game.id, f"the mail {key} was never queued"
+        for key in sorted(queued.keys() - due.keys() - may.keys()):
+            yield game.id, f"the mail {key} tells of nothing in the log"
+        for key, facts in queued.items():
+            if facts != (due | may).get(key, facts):
+                yield game.id, f"the mail {key} is {facts}, not {(due | may)[key]}"
+
+
+Mails = dict[str, tuple[str, int, int, int]]
+"""Kind, reader, seat and seq, by key."""
+
+
+def _mails(game: Game) -> tuple[Mails, Mails]:
+    """The mails that must be in the outbox, and those that may be: reminders."""
+    assert game.known is not None
+    due: Mails = {}
+    may: Mails = {}
+    for turn in game.known.turns:
+        person, at = game.people[turn.seat], f"{game.id}:{turn.seat}:{turn.opened}"
+        if person is not None:
+            may[f"remind:{at}"] = ("remind", person["id"], turn.seat, turn.opened)
+        if person is not None and not person["silent"] and not game.seats[turn.seat]["silent"]:
+            due[f"turn:{at}"] = ("turn", person["id"], turn.seat, turn.opened)
+    for missed in game.known.missed:
+        seat, person = missed.turn.seat, game.people[missed.turn.seat]
+        if person is not None:
+            due[f"timeout:{game.id}:{seat}:{missed.first}"] = ("timeout", person["id"], seat, missed.first)
+    if game.known.rules.outcome(game.known.state) is not None:
+        for seat, person in enumerate(game.people):
+            if person is not None:
+                due[f"over:{game.id}:{person['id']}"] = ("over", person["id"], seat, len(game.entries))
+    return due, may
+
+
+def accepted(found: Evidence) -> Found:
+    """A mail marked as sent came in at our mail server; copies are at most one for each kill."""
+    came: dict[str, set[str]] = defaultdict(set)
+    for line in found.lines("mail"):
+        came[line["to"]].add(line["id"])
+    sent = Counter(found.people[row["person_id"]]["email"] for row in found.mails if row["status"] == "sent")
+    for address, count in sent.items():
+        if count > len(came[address]):
+            yield None, f"{count} mails to {address} are marked as sent, {len(came[address])} came in"
+    copies = len(found.lines("mail")) - sum(map(len, came.values()))
+    if copies > len(found.lines("kill")):
+        yield (
+            None,
+            f"{copies} mails came in twice, though only {len(found.lines('kill'))} processes were killed",
+        )
+
+
+def projected(found: Evidence) -> Found:
+    """What is kept beside the log says what the log says: the game's row, its snapshot, its turns."""
+    for game in found.games.values():
+        if game.known is None:
+            continue
+        outcome = game.known.rules.outcome(game.known.state)
+        result = game.row["result"] and json.loads(game.row["result"])
+        implied = outcome and {
+            "scores": list(outcome.scores),
+            "winners": list(outcome.winners),
+            "reason": outcome.reason,
+        }
+        status = "over" if outcome else "running"
+        if (game.row["status"], bool(game.row["paused"]), result) != (status, False, implied):
+            yield game.id, f"its row says {game.row['status']}, {result}; the log says {status}, {implied}"
+        rules = game.known.rules
+        form = f"{rules.slug}/{rules.version}/{rules.state_format}"
+        kept = [(row["seq"], row["format"], row["state"]) for row in game.snapshots]
+        if kept != [(len(game.entries), form, rules.encode(game.known.state))]:
+            yield game.id, f"its snapshot is not the position after entry {len(game.entries)}"
+        turns = {row["seat"]: (row["question"], row["opened_seq"]) for row in game.turns}
+        open_now = {turn.seat: (turn.question, turn.opened) for turn in game.known.open.values()}
+        if turns != open_now:
+            yield game.id, f"its turns are {turns}; by its log they are {open_now}"
+
+
+def clocked(found: Evidence) -> Found:
+    """A turn's clock runs since its mail was accepted, at once for who wants none, and never for a bot."""
+    for game in found.games.values():
+        status = {row["key"]: row["status"] for row in game.mails}
+        for turn in game.turns:
+            person, seat = game.people[turn["seat"]], game.seats[turn["seat"]]
+            if person is None:
+                runs = False
+            elif person["silent"] or seat["silent"]:
+                runs = True
+            else:
+                runs = status.get(f"turn:{game.id}:{turn['seat']}:{turn['opened_seq']}") == "sent"
+            if runs != (turn["started_at"] is not None):
+                yield (
+                    game.id,
+                    f"the clock of seat {turn['seat']} {'stands' if runs else 'runs'}, and should not",
+                )
+
+
+def punctual(found: Evidence) -> Found:
+    """The clock never plays early, outages left out, and what was due at the last tick has been played.
+
+    Where time runs faster than the machine can keep up with, the journal says how much that may take from a turn.
+    """
+    slack = timedelta(milliseconds=1) + max(
+        (timedelta(seconds=end["slack"]) for end in found.lines("end")), default=timedelta(0)
+    )
+    for game in found.games.values():
+        if game.known is None:
+            continue
+        at = {entry.seq: moment(entry.at) for entry in game.entries}
+        for missed in game.known.missed:
+            opened, played = at[missed.turn.opened], at[missed.first]
+            told = [
+                (since, to) for since, to in found.outages if to <= played
+            ]  # a later one nobody knew then
+            had = played - opened - overlap(told, opened, played)
+            if had + slack < timedelta(seconds=game.row["allowance"]):
+                yield game.id, f"entry {missed.first}: seat {missed.turn.seat} had but {had} for its turn"
+        for end in found.lines("end"):
+            for turn in game.turns:
+                due = _latest(found, game, turn)
+                if due is not None and due < moment(end["at"]):
+                    yield game.id, f"seat {turn['seat']} was due by {due} and still is at {end['at']}"
+
+
+def _latest(found: Evidence, game: Game, turn: Row) -> datetime | None:
+    """The last moment at which an open turn can fall due."""
+    if turn["started_at"] is None:
+        return None
+    start = moment(turn["started_at"])
+    plain = start + timedelta(seconds=game.row["allowance"]) + ROUNDING
+    ends = [to for since, to in found.outages if to > start]
+    if not ends:
+        return plain
+    notice = timedelta(seconds=min(NOTICE, game.row["allowance"]))
+    return max(plain + overlap(found.outages, start, max(ends)), max(ends) + notice) + ROUNDING
+
+
+def sound(found: Evidence) -> Found:
+    """The database finds nothing wrong with itself."""
+    for fault in found.unsound:
+        yield None, fault
