@@ -13,9 +13,10 @@ from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication
+from gunicorn.glogging import Logger as GunicornLogger
 from waitress.server import create_server
 
-from server import jobs, revisions
+from server import jobs, people, revisions
 from server.config import ConfigError, Settings
 
 THREADS = 8
@@ -69,16 +70,21 @@ def web(make_app: Callable[[], Flask], host: str, port: int, workers: int) -> No
     _set_up(make_app())
     listening(host, port).close()  # what is wrong with it is told here in one line
     print(f"Byzanz listens on http://{host}:{port}, in {workers} processes.", flush=True)
-    options = {
+    _Web(make_app, _options(host, port, workers)).run()
+
+
+def _options(host: str, port: int, workers: int) -> dict[str, object]:
+    """What gunicorn is told."""
+    return {
         "bind": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
         "workers": workers,
         "worker_class": "gthread",
         "threads": THREADS,
         "loglevel": "warning",
+        "logger_class": _GunicornLog,
         "control_socket_disable": True,
         "post_worker_init": _start_pulse,
     }
-    _Web(make_app, options).run()
 
 
 def _start_pulse(worker: Any) -> None:
@@ -102,6 +108,24 @@ class _Web(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
     def load(self) -> Flask:
         """The application of one process."""
         return self._make_app()
+
+
+class Masked(logging.Formatter):
+    """Writes what happened without any token of a link: web servers name the address of a request that failed."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, and the traceback if there is one."""
+        return people.TOKEN.sub("…", super().format(record))
+
+
+class _GunicornLog(GunicornLogger):  # type: ignore[misc]  # gunicorn carries no types
+    """Gunicorn's own log, masked."""
+
+    def setup(self, cfg: Any) -> None:
+        """Open it as configured."""
+        super().setup(cfg)
+        for handler in self.error_log.handlers:
+            handler.setFormatter(Masked(self.error_fmt, self.datefmt))
 
 
 def scheduler(app: Flask) -> None:
@@ -158,9 +182,9 @@ def stop_when_told() -> None:
 
 def log_to_stderr() -> None:
     """Write what went wrong, and only that, to standard error."""
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Masked("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a request that waits a moment is no news
 
 
