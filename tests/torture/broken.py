@@ -47,7 +47,7 @@ def boastful() -> None:
     def deliver_one(mail: Any, now: datetime, sender: Any) -> bool:
         with db.transaction() as session:
             outbox.mark_sent(session, mail, now)
-        time.sleep(WAIT)
+        time.sleep(5 * WAIT)
         return truly(mail, now, sender)
 
     deliver._deliver_one = deliver_one

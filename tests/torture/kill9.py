@@ -21,8 +21,8 @@ YOUNG, BUSY = 0.2, 0.5
 """The shares of kills that hit a process before it is ready, and once it has been seen to do a little work."""
 LITTLE = 5
 """Moves or mails at the most that are waited for; PATIENCE seconds at the most, too."""
-PATIENCE = 1.0
-PLAYERS = 8
+PATIENCE = 2.0
+PLAYERS = 6
 
 
 @dataclass(frozen=True, slots=True)
