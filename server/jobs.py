@@ -10,7 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from threading import Event, Lock, Thread
 
 from apscheduler.schedulers.background import BackgroundScheduler
@@ -49,7 +49,8 @@ def tick_turns(now: datetime, tick: float) -> int:
         if beats.resting(session, now, tick):
             return 0
         games = turns.due_games(session, now, DUE_AT_ONCE)
-    return sum(_let_time_run_out(game_id, now) for game_id in games)
+    began = steady()  # a turn opened late in a long tick must not begin at the moment when the tick began
+    return sum(_let_time_run_out(game_id, now + timedelta(seconds=steady() - began)) for game_id in games)
 
 
 def _let_time_run_out(game_id: str, now: datetime) -> int:
