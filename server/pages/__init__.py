@@ -48,6 +48,7 @@ def init_app(app: Flask) -> None:
         app.register_blueprint(importlib.import_module(f"{__name__}.{room}").blueprint)
     app.after_request(_guard)
     app.register_error_handler(HTTPException, _http_error)
+    app.register_error_handler(Refused, _refused)
     app.register_error_handler(Broken, _broken)
     app.register_error_handler(Exception, _fault)
 
@@ -109,6 +110,10 @@ def _http_error(error: HTTPException) -> HTTPException | tuple[str, int]:
     if isinstance(error, CSRFError):
         sentence = gettext("This form is not from a page of yours here. Reload the page and try again.")
     return error_page(status, titles.get(status, error.name), sentence)
+
+
+def _refused(error: Refused) -> tuple[str, int]:
+    return error_page(error.status, gettext("That cannot be done"), said(error))
 
 
 def _broken(_error: Broken) -> tuple[str, int]:
