@@ -147,7 +147,7 @@ def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None
         taken: the names at the table.
     """
     seat.name = wishes.told_apart(f"{kind.capitalize()} bot", taken)
-    seat.bot, seat.cut, seat.status = kind, kind, "seated"
+    seat.bot, seat.cut, seat.status = kind, seat.name, "seated"
     seat.person_id, seat.uncut, seat.answered_at = None, False, now
 
 
