@@ -152,13 +152,14 @@ def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None
 
 
 def seat_person(seat: Seat, cut: str, now: datetime, *, uncut: bool = False) -> None:
-    """Seat the person for whom a seat is kept.
+    """Seat the person for whom a seat is kept; who had stopped the mails of the invitation gets those of the game.
 
     Args:
         cut: his cut of the deck, checked.
         uncut: he was not asked; the cut is the server's offer.
     """
     seat.cut, seat.uncut, seat.status, seat.answered_at = cut, uncut, "seated", now
+    seat.silent = False
 
 
 def confirm(token: str, now: datetime, cut: str = "") -> str:
