@@ -29,12 +29,13 @@ def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:
 def mute_all(person_id: int, silent: bool, now: datetime) -> None:
     """Switch off or on all mails to a person but sign-in and links asked for."""
     with transaction() as session:
+        theirs = select(Seat).join(Game, Game.id == Seat.game_id).where(Seat.person_id == person_id)
+        seats = session.scalars(theirs.where(Game.status == "running").order_by(Seat.game_id)).all()
+        # Games first, then the person, as everybody else who changes both: else each could wait for the other.
+        games = [table.locked(session, seat.game_id) for seat in seats if silent]
         session.get_one(Person, person_id).silent = silent
-        if not silent:
-            return
-        seats = select(Seat).join(Game, Game.id == Seat.game_id).where(Seat.person_id == person_id)
-        for seat in session.scalars(seats.where(Game.status == "running").order_by(Seat.game_id)).all():
-            _start_clock(session, table.locked(session, seat.game_id), seat, now)
+        for game, seat in zip(games, seats, strict=False):
+            _start_clock(session, game, seat, now)
 
 
 def _start_clock(session: Session, game: Game, seat: Seat, now: datetime) -> None:
