@@ -1,17 +1,22 @@
-"""Links that somebody asks for: to sign in, or a fresh one for a dead one. They go to the address on file."""
+"""Links that somebody asks for: to sign in, or a fresh one for a dead one. They go to the address on file.
+
+Whoever asks learns nothing about others, not even from how long the answer takes: for an address or a link that is
+not known the same work is done, for nobody.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import get_args
 
-from sqlalchemy import CursorResult, select, update
+from sqlalchemy import ColumnElement, CursorResult, delete, exists, select, update
 from sqlalchemy.orm import Session
 
 from server import outbox, people
 from server.db import transaction
 from server.lifecycle import news, wishes
-from server.schema import Game, Link, Person, Seat
+from server.schema import Game, Link, Mail, Person, Seat
 
 LINK_LIFE = timedelta(hours=1)
 """How long a sign-in link may be redeemed."""
@@ -27,35 +32,62 @@ def mail_sign_in(address: str, now: datetime) -> None:
     """
     address = wishes.clean_address(address)
     with transaction() as session:
-        person = session.scalar(select(Person).where(Person.email == people.address(address)))
-        if person is not None:
-            _mail_sign_in(session, person, now)
+        person, known = _person(session, Person.email == people.address(address))
+        _mail(session, "signin", person if known else None, now)
 
 
-def _mail_sign_in(session: Session, person: Person, now: datetime) -> None:
-    if news.queued(session, ("signin",), person.id, now - timedelta(hours=1)) >= AN_HOUR:
-        return
-    link = people.issue(session, "signin", person.id, now, expires_at=now + LINK_LIFE)
-    _queue(session, "signin", person, now, details={"link": link.id})
+def _person(session: Session, which: ColumnElement[bool]) -> tuple[Person | None, bool]:
+    """A person with an address, and whether he may sign in: he sat down, organised a game, or moderates.
+
+    Not who was only named in a form: nobody answers for what a stranger types there.
+    """
+    sits = exists().where(Seat.person_id == Person.id, Seat.status == "seated")
+    organises = exists().where(Game.organiser_id == Person.id, Game.status != "asked")
+    may = Person.moderator | sits | organises
+    found = session.execute(select(Person, may).where(which, Person.email.is_not(None))).first()
+    return (found[0], bool(found[1])) if found else (None, False)
 
 
-def _queue(
+def _mail(
     session: Session,
     kind: str,
-    person: Person,
+    person: Person | None,
     now: datetime,
-    details: dict[str, object],
     game_id: str | None = None,
+    details: Mapping[str, object] | None = None,
 ) -> None:
+    """Queue a mail that was asked for, or write the same rows for nobody, who is gone at the end.
+
+    Args:
+        kind: `signin`, for which a link is made, or `fresh`.
+        person: None, or somebody who had his mails of this hour, for nobody.
+    """
+    nobody = Person(email=None, name="", created_at=now)
+    session.add(nobody)
+    session.flush()
+    had = news.queued(session, (kind,), (person or nobody).id, now - timedelta(hours=1))
+    reader = nobody if person is None or had >= AN_HOUR else person
+    owner = reader if kind == "signin" else nobody
+    link = people.issue(session, "signin", owner.id, now, expires_at=now + LINK_LIFE)
     outbox.enqueue(
         session,
-        key=f"{kind}:{person.id}:{int(now.timestamp() * 1e6)}",
+        key=f"{kind}:{reader.id}:{int(now.timestamp() * 1e6)}",
         kind=kind,
-        person_id=person.id,
+        person_id=reader.id,
         now=now,
-        game_id=game_id,
-        details=details,
+        game_id=game_id if reader is person else None,
+        details={"link": link.id} if kind == "signin" else details,
     )
+    _forget(session, nobody)
+
+
+def _forget(session: Session, nobody: Person) -> None:
+    for gone in (
+        delete(Mail).where(Mail.person_id == nobody.id),
+        delete(Link).where(Link.person_id == nobody.id),
+        delete(Person).where(Person.id == nobody.id),
+    ):
+        session.execute(gone, execution_options={"synchronize_session": False})
 
 
 def redeem(token: str, now: datetime) -> Person | None:
@@ -73,26 +105,27 @@ def redeem(token: str, now: datetime) -> Person | None:
 def mail_fresh_link(token: str, now: datetime) -> None:
     """Somebody opened a dead link: mail its owner what he may still open; nothing if there is nothing."""
     with transaction() as session:
-        found = (people.find_any(session, purpose, token) for purpose in get_args(people.Purpose))
-        link = next((link for link in found if link is not None), None)
-        person = session.get(Person, link.person_id) if link else None
-        if link is None or person is None or person.email is None:
-            return
-        if link.purpose == "signin":
-            _mail_sign_in(session, person, now)
-            return
-        purpose = _still_open(session, link)
-        asked = news.queued(session, ("fresh",), person.id, now - timedelta(hours=1))
-        if purpose is not None and asked < AN_HOUR:
-            _queue(session, "fresh", person, now, {"purpose": purpose}, link.game_id)
+        links = [people.find_any(session, purpose, token) for purpose in get_args(people.Purpose)]
+        link = next((link for link in links if link is not None), None)
+        opens = _still_open(session, link)
+        person, known = _person(session, Person.id == (link.person_id if link else 0))
+        if link is None or link.purpose == "signin":
+            _mail(session, "signin", person if known else None, now)
+        else:
+            _mail(session, "fresh", person if opens else None, now, link.game_id, {"purpose": opens})
 
 
-def _still_open(session: Session, link: Link) -> people.Purpose | None:
+def _still_open(session: Session, link: Link | None) -> people.Purpose | None:
     """What the owner of a link into a game may open there today."""
-    game = session.get_one(Game, link.game_id)
-    if link.purpose == "organise":
-        return "organise" if game.organiser_id == link.person_id else None
-    seat = session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == link.person_id))
+    game_id, owner, purpose = (link.game_id or "", link.person_id, link.purpose) if link else ("", 0, "")
+    held = (Seat.game_id == Game.id) & (Seat.person_id == owner)
+    found = session.execute(select(Game, Seat).outerjoin(Seat, held).where(Game.id == game_id)).first()
+    if found is None:
+        return None
+    game: Game = found[0]
+    seat: Seat | None = found[1]
+    if purpose == "organise":
+        return "organise" if game.organiser_id == owner else None
     if seat is None:
         return None
     return "seat" if game.started_at and seat.status == "seated" else "invite"

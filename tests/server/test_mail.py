@@ -402,7 +402,7 @@ def test_mails_before_the_beginning(
 
 def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe(app: Flask) -> None:
     with db.transaction() as session:
-        people.person_at(session, "ann@example.org", "Ann", NOW)
+        people.person_at(session, "ann@example.org", "Ann", NOW).moderator = True
     lifecycle.mail_sign_in("Ann@Example.org", NOW)
     (message,) = post()
     (address,) = re.findall(r"https://byzanz\.test/s/[a-z2-7]{26}", text_of(message))
@@ -491,7 +491,7 @@ def test_a_reminder_after_the_time_is_dropped(table: Begin) -> None:
 
 def test_a_used_sign_in_link_is_not_mailed(app: Flask) -> None:
     with db.transaction() as session:
-        people.person_at(session, "ann@example.org", "Ann", NOW)
+        people.person_at(session, "ann@example.org", "Ann", NOW).moderator = True
     lifecycle.mail_sign_in("ann@example.org", NOW)
     assert post(NOW + timedelta(hours=1)) == []
 
