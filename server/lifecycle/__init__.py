@@ -7,7 +7,8 @@ queues the mails.
 
 Mails queued here, with `game_id`, and what their templates find in `details`:
 
-- `confirm` to the organiser, once: press the button on the organiser's page. No details.
+- `confirm` to the organiser, once: press the button on the organiser's page. `name`: what the wish calls him, for
+  that page; a stranger may have typed it, so no mail says it.
 - `invite` to somebody invited, with `seat`: no details; his link is of purpose `invite`.
 - `nudge` the same, for an invitation not answered: no details.
 - `answered` to the organiser, with `seat`: `name` of who it is about; `answer`: `accepted`, `declined`,
@@ -24,7 +25,7 @@ from __future__ import annotations
 from server.lifecycle.doors import mail_fresh_link, mail_sign_in, redeem
 from server.lifecycle.inviting import Invitation, accept, decline, invitation, take_free_seat
 from server.lifecycle.making import confirm, create, quick
-from server.lifecycle.news import Closed, NoSuchLink, TooMany
+from server.lifecycle.news import Closed, NoSuchLink, TooMany, asked_name
 from server.lifecycle.organising import (
     cancel,
     drop,
@@ -47,6 +48,7 @@ __all__ = [
     "NoSuchLink",
     "TooMany",
     "accept",
+    "asked_name",
     "cancel",
     "confirm",
     "create",

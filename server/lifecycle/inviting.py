@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from server import acts, people, positions, table
 from server.db import transaction
 from server.lifecycle import news, wishes
-from server.lifecycle.making import seat_person
+from server.lifecycle.making import check_name_free, seat_person
 from server.lifecycle.news import Closed, NoSuchLink
 from server.schema import Game, Link, Person, Seat
 
@@ -73,7 +73,7 @@ def accept(token: str, name: str, cut: str, now: datetime) -> str:
     with transaction() as session:
         game, seat = _answerable(session, token, now)
         if game.status == "inviting" and seat.status != "seated":
-            _check_name_free(session, game, seat.seat, name)
+            check_name_free(session, seat, name)
             seat.name = name
             session.get_one(Person, seat.person_id).name = name
             _sit(session, game, seat, cut, now, "accepted")
@@ -85,12 +85,6 @@ def _sit(session: Session, game: Game, seat: Seat, cut: str, now: datetime, answ
     session.flush()
     begun = news.begin_if_full(session, game, now)
     news.tell_organiser(session, game, seat, answer, now, begun=begun)
-
-
-def _check_name_free(session: Session, game: Game, number: int, name: str) -> None:
-    others = [seat.name for seat in positions.seats_of(session, game.id) if seat.seat != number and seat.name]
-    if wishes.alike(name) in map(wishes.alike, others):
-        raise wishes.BadWish("Somebody at this table is called %(name)s already.", field="name", name=name)
 
 
 def decline(token: str, now: datetime) -> str:
@@ -135,7 +129,7 @@ def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datet
         free = next((seat for seat in seats if seat.status == "free"), None)
         if free is None:
             raise Closed("No seat is free any more.")
-        _check_name_free(session, game, free.seat, name)
+        check_name_free(session, free, name)
         number = free.seat
         free.name, free.person_id = name, person_id
         _sit(session, game, free, cut, now, "joined")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from server.db import transaction
 from server.lifecycle import news, wishes
 from server.lifecycle.news import Closed, NoSuchLink
 from server.lifecycle.wishes import Guest
-from server.schema import Game, Seat
+from server.schema import Game, Person, Seat
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,12 @@ class Wish:
     @property
     def guests(self) -> tuple[Guest, ...]:
         """The people who are to sit, in the order of their seats."""
-        return (self.organiser, *self.players) if self.plays else tuple(self.players)
+        return self.all if self.plays else tuple(self.players)
+
+    @property
+    def all(self) -> tuple[Guest, ...]:
+        """The organiser, whether he plays or not, and the people whom he invites."""
+        return (self.organiser, *self.players)
 
 
 def checked(wish: Wish) -> Wish:
@@ -80,28 +85,42 @@ def checked(wish: Wish) -> Wish:
     return granted
 
 
-def create(wish: Wish, now: datetime) -> str:
+def create(wish: Wish, now: datetime, asker: int | None = None) -> str:
     """Make a game that waits for its organiser's confirmation, and mail him the page with the button.
+
+    Nobody answers for what stands in the wish until then: it gives a person no name but that of his address.
+
+    Args:
+        asker: who asks, if that is certain; he may ask for as many games of his own as he likes.
 
     Returns:
         The game's id.
 
     Raises:
         BadWish: something cannot be had.
-        TooMany: games are asked for under this address again and again.
+        TooMany: under this address wait many games already. To tell a stranger would tell him of others.
     """
     wish = checked(wish)
     with transaction() as session:
-        game = _laid_out(session, wish, now)
-        host = people.person_at(session, wish.organiser.address, wish.organiser.name, now)
-        news.check_invitations(session, host.id, len(wish.guests) - wish.plays, now)
-        news.ask_to_confirm(session, game, host, now)
+        persons = _persons(
+            session, [(guest.address, wishes.name_from(guest.address)) for guest in wish.all], now
+        )
+        host = persons[wish.organiser.address]
+        game = _laid_out(session, wish, persons, now)
+        news.ask_to_confirm(session, game, host, wish.organiser.name, now, limited=host.id != asker)
         return game.id
 
 
-def _laid_out(session: Session, wish: Wish, now: datetime) -> Game:
+def _persons(session: Session, named: Iterable[tuple[str, str]], now: datetime) -> dict[str, Person]:
+    """Everybody in a game, by address; who is not known yet gets the name beside it.
+
+    All in one order and before anything else is locked: two who invite each other at once would wait for each other.
+    """
+    return {address: people.person_at(session, address, name, now) for address, name in sorted(named)}
+
+
+def _laid_out(session: Session, wish: Wish, persons: Mapping[str, Person], now: datetime) -> Game:
     """The rows of a game with its seats, each person invited but not yet mailed."""
-    host = people.person_at(session, wish.organiser.address, wish.organiser.name, now)
     game_id = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
     seed = secrets.token_bytes(32)
     game = Game(
@@ -109,7 +128,7 @@ def _laid_out(session: Session, wish: Wish, now: datetime) -> Game:
         slug=wish.slug,
         rules=wishes.game_rules(wish.slug).version,
         name=wish.name,
-        organiser_id=host.id,
+        organiser_id=persons[wish.organiser.address].id,
         status="asked",
         allowance=wish.allowance,
         seed=seed.hex(),
@@ -120,17 +139,17 @@ def _laid_out(session: Session, wish: Wish, now: datetime) -> Game:
     )
     session.add(game)
     session.flush()
-    session.add_all(_seats(session, wish, game, now))
+    session.add_all(_seats(wish, game, persons, now))
     session.flush()
     return game
 
 
-def _seats(session: Session, wish: Wish, game: Game, now: datetime) -> Iterator[Seat]:
+def _seats(wish: Wish, game: Game, persons: Mapping[str, Person], now: datetime) -> Iterator[Seat]:
     taken: list[str] = []
     for number, guest in enumerate(wish.guests):
-        person = people.person_at(session, guest.address, guest.name, now)
         taken.append(wishes.told_apart(guest.name, taken))
-        yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=person.id)
+        who = persons[guest.address].id
+        yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=who)
     for number, kind in enumerate(wish.bots, len(wish.guests)):
         seat = Seat(game_id=game.id, seat=number, name="", status="free")
         seat_bot(seat, kind, taken, now)
@@ -162,7 +181,18 @@ def seat_person(seat: Seat, cut: str, now: datetime, *, uncut: bool = False) -> 
     seat.silent = False
 
 
-def confirm(token: str, now: datetime, cut: str = "") -> str:
+def check_name_free(session: Session, seat: Seat, name: str) -> None:
+    """Whether nobody else at the table is called so.
+
+    Raises:
+        BadWish: somebody is.
+    """
+    others = positions.seats_of(session, seat.game_id)
+    if wishes.alike(name) in [wishes.alike(other.name) for other in others if other.seat != seat.seat]:
+        raise wishes.BadWish("Somebody at this table is called %(name)s already.", field="name", name=name)
+
+
+def confirm(token: str, now: datetime, cut: str = "", name: str | None = None) -> str:
     """The organiser presses the button of his mail: the invitations go out, and he is seated if he plays.
 
     A second press changes nothing.
@@ -170,31 +200,40 @@ def confirm(token: str, now: datetime, cut: str = "") -> str:
     Args:
         token: of his page.
         cut: his cut of the deck, if he plays.
+        name: what he is called, from now on everywhere; if None, as in the wish.
 
     Returns:
         The game's id.
 
     Raises:
-        NoSuchLink, Closed (cancelled), TooMany (invitations today), BadWish (the cut).
+        NoSuchLink, Closed (cancelled), TooMany (invitations today), BadWish (name or cut).
     """
     cut = wishes.clean_cut(cut)
+    name = None if name is None else wishes.clean_name(name)
     with transaction() as session:
         game = organised_game(session, token, now)
         if game.status == "cancelled":
             raise Closed("This game was cancelled.")
         if game.status == "asked":
-            seats = positions.seats_of(session, game.id)
-            invited = [seat for seat in seats if seat.status == "invited"]
-            others = [seat for seat in invited if seat.person_id != game.organiser_id]
-            news.check_invitations(session, game.organiser_id, len(others), now)
-            for seat in invited:
-                if seat in others:
-                    news.invite(session, seat, now)
-                else:
-                    seat_person(seat, cut, now)
-            game.status = "inviting"
-            news.begin_if_full(session, game, now)
+            _send_out(session, game, name or news.asked_name(session, game), cut, now)
         return game.id
+
+
+def _send_out(session: Session, game: Game, name: str, cut: str, now: datetime) -> None:
+    host = session.get_one(Person, game.organiser_id)
+    invited = [seat for seat in positions.seats_of(session, game.id) if seat.status == "invited"]
+    others = [seat for seat in invited if seat.person_id != host.id]
+    news.check_invitations(session, host.id, len(others), now)
+    host.name = name
+    for seat in invited:
+        if seat in others:
+            news.invite(session, seat, now)
+        else:
+            check_name_free(session, seat, name)
+            seat.name = name
+            seat_person(seat, cut, now)
+    game.status = "inviting"
+    news.begin_if_full(session, game, now)
 
 
 def organised_game(session: Session, token: str, now: datetime) -> Game:
@@ -247,7 +286,8 @@ def quick(
     )
     wish = checked(asked)
     with transaction() as session:
-        game = _laid_out(session, wish, now)
+        persons = _persons(session, [(guest.address, guest.name) for guest in wish.all], now)
+        game = _laid_out(session, wish, persons, now)
         game.status = "inviting"
         for seat in positions.seats_of(session, game.id):
             if seat.person_id is None:

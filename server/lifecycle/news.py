@@ -14,8 +14,8 @@ from server.table import Refused
 DAY = timedelta(days=1)
 INVITATIONS_A_DAY = 20
 """Invitations and reminders of them that one organiser may cause within a day (experience.md, "Around")."""
-CONFIRMATIONS_A_DAY = 5
-"""Games that may be asked for under one address within a day."""
+UNCONFIRMED = 5
+"""Games that strangers may ask for under one address within a day and that wait there for the button."""
 
 
 class TooMany(Refused):
@@ -62,20 +62,40 @@ def check_invitations(session: Session, organiser_id: int | None, wanted: int, n
         )
 
 
-def ask_to_confirm(session: Session, game: Game, organiser: Person, now: datetime) -> None:
+def ask_to_confirm(
+    session: Session, game: Game, organiser: Person, name: str, now: datetime, *, limited: bool
+) -> None:
     """Mail the organiser the page with the button that sends the invitations.
 
+    Args:
+        name: what the wish calls him, kept for that page.
+        limited: whether it may be a stranger who asks.
+
     Raises:
-        TooMany: games have been asked for under this address again and again.
+        TooMany: as many as may be wait under this address unconfirmed.
     """
-    if queued(session, ("confirm",), organiser.id, now - DAY) >= CONFIRMATIONS_A_DAY:
+    theirs = (Mail.game_id == Game.id, Mail.kind == "confirm", Mail.person_id == organiser.id)
+    waiting = select(func.count(Mail.id)).where(*theirs, Mail.created_at > now - DAY, Game.status == "asked")
+    if (session.scalar(waiting) or 0) >= UNCONFIRMED and limited:
         raise TooMany(
-            "Under this address %(most)s games were asked for today; try again tomorrow.",
-            most=CONFIRMATIONS_A_DAY,
+            "Under this address %(most)s games wait to be confirmed; confirm or call off one of them first.",
+            most=UNCONFIRMED,
         )
     outbox.enqueue(
-        session, key=f"confirm:{game.id}", kind="confirm", person_id=organiser.id, now=now, game_id=game.id
+        session,
+        key=f"confirm:{game.id}",
+        kind="confirm",
+        person_id=organiser.id,
+        now=now,
+        game_id=game.id,
+        details={"name": name},
     )
+
+
+def asked_name(session: Session, game: Game) -> str:
+    """What the wish called the organiser: a stranger may have typed it until he has agreed to it."""
+    mail = session.scalar(select(Mail).where(Mail.key == f"confirm:{game.id}"))
+    return str(outbox.details(mail)["name"]) if mail else session.get_one(Person, game.organiser_id).name
 
 
 def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") -> None:

@@ -98,7 +98,7 @@ def reinvite(token: str, number: int, guest: Guest, now: datetime) -> None:
     address = wishes.clean_address(guest.address, "guest")
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
-        person = people.person_at(session, address, name, now)
+        person = people.person_at(session, address, wishes.name_from(address), now)
         others = [other for other in positions.seats_of(session, game.id) if other.seat != number]
         if any(other.person_id == person.id for other in others):
             raise wishes.BadWish("%(address)s is at this table already.", field="guest", address=address)

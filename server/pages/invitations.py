@@ -46,12 +46,18 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             seats=positions.seats_of(session, found.game.id),
             organiser=session.get(Person, found.game.organiser_id or 0),
             title=rules_of(found.game.slug, found.game.rules).title,
-            name=form.get("name", found.person.name),
+            name=form.get("name", _offered_name(found)),
             cut=form.get("cut", wishes.offered_cut()),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, BadWish) else None,
         )
     return page, refusal.status if refusal else 200
+
+
+def _offered_name(found: lifecycle.Invitation) -> str:
+    """What somebody invited has called himself, or what his friend calls him if he never has."""
+    never = found.person.name == wishes.name_from(found.person.email or "")
+    return found.seat.name if found.seat and never else found.person.name
 
 
 @blueprint.post("/i/<token>")
@@ -113,6 +119,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             title=rules.title,
             may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
             bots=sorted(BOTS),
+            name=flask.request.form.get("name", lifecycle.asked_name(session, game)),
             cut=flask.request.form.get("cut", wishes.offered_cut()),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, BadWish) else None,
@@ -128,7 +135,7 @@ def _mails(session: Session, game: Game) -> dict[int, Mail]:
 
 Act = Callable[[str, int, datetime], object]
 ACTS: dict[str, Act] = {
-    "confirm": lambda token, _seat, now: lifecycle.confirm(token, now, flask.request.form.get("cut", "")),
+    "confirm": lambda token, _seat, now: _confirm(token, now),
     "remind": lifecycle.remind,
     "drop": lifecycle.drop,
     "invite": lambda token, seat, now: lifecycle.reinvite(token, seat, _guest(), now),
@@ -139,6 +146,11 @@ ACTS: dict[str, Act] = {
     "unlist": lambda token, _seat, now: lifecycle.set_listed(token, False, now),
 }
 """What the organiser's buttons do, by the name they post as `do`."""
+
+
+def _confirm(token: str, now: datetime) -> str:
+    form = flask.request.form
+    return lifecycle.confirm(token, now, form.get("cut", ""), form.get("name"))
 
 
 def _guest() -> wishes.Guest:

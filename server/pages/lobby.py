@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import flask
@@ -136,8 +137,11 @@ def new() -> ResponseReturnValue:
     if flask.request.method != "POST":
         return _new_form(_first_fields(), None)
     fields = flask.request.form
+    with reading() as session:
+        me = people.signed_in(session)
     try:
-        lifecycle.create(_wish(), utc_now())
+        with suppress(lifecycle.TooMany):  # whose games wait for him, and how many, is his own affair
+            lifecycle.create(_wish(), utc_now(), me.id if me else None)
     except Refused as refusal:
         return _new_form(fields.to_dict(), refusal), refusal.status
     return flask.redirect(url_for("lobby.asked"), 303)
@@ -211,6 +215,6 @@ def fresh_link() -> ResponseReturnValue:
     return render_template("pages/fresh.html")
 
 
-# These two work without cookies: no cookie vouches for what they do.
+# These two work without cookies: one only mails, and so does the other, a little more often for who is signed in.
 for view in (new, fresh_link):
     csrf.exempt(view)

@@ -8,6 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from server import db, lifecycle
+from server.lifecycle import Guest
 from tests.conftest import NOW
 from tests.pages.browsing import look, read
 from tests.pages.filling import form, send, sign_in
@@ -19,8 +20,8 @@ from tests.server.wishing import (
     everything,
     game_of,
     invited,
+    known,
     mails,
-    person,
     seats_of,
     token,
     wish,
@@ -241,6 +242,26 @@ def test_a_refused_mail_is_shown_to_the_organiser(bare: FlaskClient) -> None:
     assert "the mail was refused" in look(bare, f"/o/{host}").text
 
 
+def test_the_organiser_sees_and_mends_the_name_somebody_typed_for_him(bare: FlaskClient) -> None:
+    stranger = Guest("You have won", ALICE.address)
+    game_id = lifecycle.create(wish(organiser=stranger, plays=False, bots=("greedy",)), NOW)
+    page = f"/o/{token('organise', ALICE, game_id, NOW)}"
+    assert form(look(bare, page), do="confirm")[1]["name"] == "You have won"
+    refused = read(send(bare, page, {"name": "www.evil.example"}, do="confirm"))
+    assert refused.status == 422
+    assert 'id="name-wrong"' in refused.html
+    assert send(bare, page, {"name": "Alice of Galata"}, do="confirm").status_code == 303
+    assert "Alice of Galata invites you" in look(bare, f"/i/{token('invite', BOB, game_id, NOW)}").text
+
+
+def test_a_name_of_one_s_own_is_offered_before_that_of_a_friend(bare: FlaskClient) -> None:
+    bobby = Guest("Bobby", BOB.address)
+    pages = [token("invite", BOB, invited(NOW, players=(bobby, CHARLIE))[0], NOW) for _ in range(2)]
+    assert form(look(bare, f"/i/{pages[0]}"), answer="accept")[1]["name"] == "Bobby"
+    lifecycle.accept(pages[0], "Robert", "", NOW)
+    assert form(look(bare, f"/i/{pages[1]}"), answer="accept")[1]["name"] == "Robert"
+
+
 # ---- a free seat ----
 
 
@@ -248,7 +269,7 @@ def test_a_signed_in_stranger_takes_a_free_seat(client: FlaskClient) -> None:
     game_id, _host = invited(NOW, players=(BOB,), bots=("greedy",), listed=True, free=1)
     path = f"/join/{game_id}"
     assert "Mail me a link to sign in" in look(client, path).text
-    person(DAPHNE, NOW)
+    known(DAPHNE, NOW)
     sign_in(client, "daphne@example.org")
     assert game_of(game_id).commitment in look(client, path).text
     assert read(send(client, path, {"name": "Alice"})).status == 422
@@ -259,7 +280,7 @@ def test_a_signed_in_stranger_takes_a_free_seat(client: FlaskClient) -> None:
 
 def test_the_last_free_seat_leads_to_the_table(client: FlaskClient) -> None:
     game_id, _host = invited(NOW, players=(), bots=("greedy",), listed=True, free=1)
-    person(DAPHNE, NOW)
+    known(DAPHNE, NOW)
     sign_in(client, "daphne@example.org")
     answer = send(client, f"/join/{game_id}")
     assert answer.headers["Location"] == f"https://byzanz.test/t/{token('seat', DAPHNE, game_id, NOW)}"
@@ -267,7 +288,7 @@ def test_the_last_free_seat_leads_to_the_table(client: FlaskClient) -> None:
 
 def test_a_seat_is_not_taken_without_the_page_s_own_form(client: FlaskClient) -> None:
     game_id, _host = invited(NOW, players=(BOB,), bots=("greedy",), listed=True, free=1)
-    person(DAPHNE, NOW)
+    known(DAPHNE, NOW)
     sign_in(client, "daphne@example.org")
     before = everything()
     assert read(client.post(f"/join/{game_id}", data={"name": "Daphne", "cut": ""})).status == 400

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import event, select, text
+from sqlalchemy.orm import Session
 
 from byzanz import chance
 from server import acts, db, lifecycle, log, outbox, people, play
@@ -86,7 +89,12 @@ def test_a_game_against_bots_begins_with_the_confirmation(now: datetime) -> None
     game_id, _host = invited(now, players=(), bots=("greedy", "greedy", "random"))
     assert game_of(game_id).status == "running"
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Greedy bot", "Greedy bot 2", "Random bot"]
-    assert [seat.cut for seat in seats_of(game_id)] == ["alice cuts", "greedy", "greedy", "random"]
+    assert [seat.cut for seat in seats_of(game_id)] == [
+        "alice cuts",
+        "Greedy bot",
+        "Greedy bot 2",
+        "Random bot",
+    ]
     assert [mail.seat for mail in mails("turn", ALICE)] == [0]
 
 
@@ -137,14 +145,74 @@ def test_it_refuses_what_cannot_be_had_and_names_the_field(now: datetime) -> Non
         assert everything() == before
 
 
-def test_one_address_asks_for_five_games_a_day(now: datetime) -> None:
-    for _ in range(5):
-        lifecycle.create(wish(), now)
+def test_five_games_a_day_wait_for_one_address_to_confirm_them(now: datetime) -> None:
+    made = [lifecycle.create(wish(), now) for _ in range(5)]
     before = everything()
+    later = now + timedelta(hours=23)
     with pytest.raises(TooMany):
-        lifecycle.create(wish(), now + timedelta(hours=23))
+        lifecycle.create(wish(), later)
+    with pytest.raises(TooMany):
+        lifecycle.create(wish(), later, person(BOB, now))
     assert everything() == before
     lifecycle.create(wish(), now + timedelta(hours=25))
+    lifecycle.create(wish(), later, person(ALICE, now))
+    assert len(mails("confirm", ALICE)) == 7
+    lifecycle.confirm(token("organise", ALICE, made[0], now), now)
+    lifecycle.cancel(token("organise", ALICE, made[1], now), now)
+    lifecycle.cancel(token("organise", ALICE, made[2], now), now)
+    lifecycle.create(wish(), later)
+    with pytest.raises(TooMany):
+        lifecycle.create(wish(), later)
+
+
+def test_whoever_asks_is_not_told_how_many_invitations_were_sent(now: datetime) -> None:
+    friends = [Guest("Friend", f"friend{n}@example.org") for n in range(20)]
+    for n in range(0, 20, 5):
+        invited(now, players=friends[n : n + 5])
+    game_id = lifecycle.create(wish(), now)
+    with pytest.raises(TooMany):
+        lifecycle.confirm(token("organise", ALICE, game_id, now), now)
+
+
+def names() -> dict[str | None, str]:
+    with db.reading() as session:
+        return {one.email: one.name for one in session.scalars(select(Person))}
+
+
+def test_what_a_stranger_types_is_nobody_s_name(now: datetime) -> None:
+    lifecycle.accept(token("invite", CHARLIE, invited(now)[0], now), "Charles", "", now)
+    prize = Guest("You have won a prize", "daphne@example.org")
+    offers = (Guest("Call 0900 123", "eve.b@example.org"), Guest("Cheap pills", CHARLIE.address))
+    game_id = lifecycle.create(wish(organiser=prize, players=offers, plays=False, bots=("greedy",)), now)
+    assert names() == {
+        "alice@example.org": "Alice",
+        "bob@example.org": "Bob",
+        "charlie@example.org": "Charles",
+        "daphne@example.org": "Daphne",
+        "eve.b@example.org": "Eve B",
+    }
+    host = token("organise", prize, game_id, now)
+    lifecycle.confirm(host, now, name="Daphne of Galata")
+    lifecycle.reinvite(host, 0, Guest("Cheap pills", "felix@example.org"), now)
+    assert names()["daphne@example.org"] == "Daphne of Galata"
+    assert names()["felix@example.org"] == "Felix"
+    lifecycle.accept(token("invite", offers[1], game_id, now), "Charly", "", now)
+    assert names()["charlie@example.org"] == "Charly"
+
+
+def test_the_organiser_names_himself_when_he_confirms(now: datetime) -> None:
+    asked = [lifecycle.create(wish(organiser=Guest("Alicia", ALICE.address)), now) for _ in range(2)]
+    first, second = (token("organise", ALICE, game_id, now) for game_id in asked)
+    lifecycle.confirm(first, now)
+    assert (names()[ALICE.address], seats_of(asked[0])[0].name) == ("Alicia", "Alicia")
+    before = everything()
+    for name in ("", "evil.example", "BOB"):
+        with pytest.raises(BadWish) as refused:
+            lifecycle.confirm(second, now, name=name)
+        assert refused.value.field == "name"
+        assert everything() == before
+    lifecycle.confirm(second, now, name="Ali")
+    assert (names()[ALICE.address], seats_of(asked[1])[0].name) == ("Ali", "Ali")
 
 
 def test_an_organiser_sends_twenty_invitations_a_day(now: datetime) -> None:
@@ -255,20 +323,20 @@ UNKNOWN = ["", "x", "a" * 26, "A" * 26, "é" * 26, "a" * 25 + "\0"]
 def test_an_unknown_link_does_nothing(now: datetime) -> None:
     invited(now)
     before = everything()
-    for text in UNKNOWN:
+    for unknown in UNKNOWN:
         for press in (
-            partial(lifecycle.accept, text, "Bob", "", now),
-            partial(lifecycle.decline, text, now),
-            partial(lifecycle.confirm, text, now),
-            partial(lifecycle.start, text, now),
-            partial(lifecycle.cancel, text, now),
-            partial(lifecycle.drop, text, 1, now),
-            partial(lifecycle.set_listed, text, True, now),
+            partial(lifecycle.accept, unknown, "Bob", "", now),
+            partial(lifecycle.decline, unknown, now),
+            partial(lifecycle.confirm, unknown, now),
+            partial(lifecycle.start, unknown, now),
+            partial(lifecycle.cancel, unknown, now),
+            partial(lifecycle.drop, unknown, 1, now),
+            partial(lifecycle.set_listed, unknown, True, now),
         ):
             with pytest.raises(NoSuchLink):
                 press()
-        lifecycle.mail_fresh_link(text, now)
-        assert lifecycle.redeem(text, now) is None
+        lifecycle.mail_fresh_link(unknown, now)
+        assert lifecycle.redeem(unknown, now) is None
         assert everything() == before
 
 
@@ -331,7 +399,7 @@ def test_a_bot_fills_a_seat_and_the_game_begins(now: datetime) -> None:
     assert [(seat.name, seat.bot, seat.cut) for seat in seats_of(game_id)][1] == (
         "Random bot",
         "random",
-        "random",
+        "Random bot",
     )
     assert len(mails("cancelled", BOB)) == 1
     with pytest.raises(Closed):
@@ -523,8 +591,89 @@ def test_quick_refuses_what_cannot_be_played(players: tuple[Guest, ...], now: da
 # ---- links asked for ----
 
 
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """What the database is told in this block."""
+    told: list[str] = []
+    ears: list[tuple[str, Callable[..., None]]] = [
+        ("before_cursor_execute", lambda _connection, _cursor, statement, *_more: told.append(statement)),
+        ("commit", lambda _connection: told.append("COMMIT")),
+        ("rollback", lambda _connection: told.append("ROLLBACK")),
+    ]
+    for heard, ear in ears:
+        event.listen(db.db.engine, heard, ear)
+    yield told
+    for heard, ear in ears:
+        event.remove(db.db.engine, heard, ear)
+
+
+def work(deed: Callable[[], object]) -> tuple[str, ...]:
+    """The statements of one deed."""
+    with statements() as told:
+        deed()
+    return tuple(told)
+
+
+def test_signing_in_takes_the_same_work_whether_the_address_is_known_or_not(now: datetime) -> None:
+    invited(now)
+    addresses = [ALICE.address] * 5 + [BOB.address, "nobody@example.org"]
+    works = {
+        work(partial(lifecycle.mail_sign_in, address, now + timedelta(seconds=n)))
+        for n, address in enumerate(addresses)
+    }
+    assert len(works) == 1
+    [told] = works
+    assert told[-1] == "COMMIT"
+    assert any(statement.startswith("INSERT INTO outbox") for statement in told)
+    assert "COMMIT" not in told[:-1]
+    assert len(mails("signin")) == 3
+    before = everything()
+    for address in addresses:
+        lifecycle.mail_sign_in(address, now + timedelta(minutes=1))
+    assert everything() == before
+
+
+def test_a_dead_link_takes_the_same_work_whatever_it_was(now: datetime) -> None:
+    game_id, host = invited(now)
+    bob, charlie = (token("invite", guest, game_id, now) for guest in (BOB, CHARLIE))
+    lifecycle.drop(host, 1, now)
+    lifecycle.mail_sign_in(ALICE.address, now)
+    expired = sign_in_token(mails("signin")[0])
+    before = everything()
+    links = [bob, "a" * 26, expired, host, charlie, host, host, host]
+    works = [work(partial(lifecycle.mail_fresh_link, link, now + timedelta(hours=2))) for link in links[:2]]
+    assert everything() == before
+    for minute, link in enumerate(links[2:]):
+        at = now + timedelta(hours=2, minutes=minute)
+        works.append(work(partial(lifecycle.mail_fresh_link, link, at)))
+    assert len(set(works)) == 1
+    assert (len(mails("fresh", ALICE)), len(mails("fresh", CHARLIE)), len(mails("signin"))) == (3, 1, 2)
+
+
+def test_who_was_only_named_by_others_gets_no_link_to_sign_in(now: datetime) -> None:
+    asked = lifecycle.create(wish(), now)
+    everybody = (ALICE, BOB, CHARLIE)
+
+    def knocking(at: datetime) -> list[bool]:
+        had = [len(mails("signin", guest)) for guest in everybody]
+        for guest in everybody:
+            lifecycle.mail_sign_in(guest.address, at)
+        return [len(mails("signin", guest)) > n for guest, n in zip(everybody, had, strict=True)]
+
+    assert knocking(now) == [False, False, False]
+    lifecycle.confirm(token("organise", ALICE, asked, now), now)
+    assert knocking(now) == [True, False, False]
+    lifecycle.accept(token("invite", BOB, asked, now), "Bob", "", now)
+    lifecycle.decline(token("invite", CHARLIE, asked, now), now)
+    assert knocking(now + timedelta(hours=2)) == [True, True, False]
+    charlie = person(CHARLIE, now)
+    with db.transaction() as session:
+        session.get_one(Person, charlie).moderator = True
+    assert knocking(now + timedelta(hours=4)) == [True, True, True]
+
+
 def test_sign_in_is_mailed_to_known_addresses_three_times_an_hour(now: datetime) -> None:
-    lifecycle.create(wish(), now)
+    invited(now)
     lifecycle.mail_sign_in("nobody@example.org", now)
     assert not mails("signin")
     for minute in range(6):
@@ -537,7 +686,7 @@ def test_sign_in_is_mailed_to_known_addresses_three_times_an_hour(now: datetime)
 
 
 def test_a_sign_in_link_works_once_within_its_hour(now: datetime) -> None:
-    lifecycle.create(wish(), now)
+    invited(now)
     lifecycle.mail_sign_in(ALICE.address, now)
     lifecycle.mail_sign_in(ALICE.address, now + timedelta(seconds=1))
     first, second = map(sign_in_token, mails("signin", ALICE))
@@ -619,6 +768,17 @@ def test_all_mails_off_starts_every_clock_once(now: datetime) -> None:
         assert not session.get_one(Person, alice).silent
 
 
+def test_who_accepts_after_all_gets_the_mails_of_the_game(now: datetime) -> None:
+    game_id, _host = invited(now, players=(BOB,), bots=("greedy",))
+    lifecycle.mute(game_id, person(BOB, now), True, now)
+    lifecycle.accept(token("invite", BOB, game_id, now), "Bob", "", now)
+    assert not seats_of(game_id)[1].silent
+    with db.transaction() as session:
+        session.get_one(Turn, (game_id, 0)).started_at = now
+    play.submit(game_id, 0, "pass", seen=1, request_id="a", now=now)
+    assert [mail.seat for mail in mails("turn", BOB)] == [1]
+
+
 # ---- at the same moment ----
 
 
@@ -659,11 +819,64 @@ def test_one_free_seat_is_taken_by_one(app: Flask, now: datetime) -> None:
 
 
 def test_a_sign_in_link_pressed_twice_at_once_works_once(app: Flask, now: datetime) -> None:
-    lifecycle.create(wish(), now)
+    invited(now)
     lifecycle.mail_sign_in(ALICE.address, now)
     link = sign_in_token(mails("signin")[0])
     found = at_once(app, *[partial(lifecycle.redeem, link, now)] * 4)
     assert sum(isinstance(one, Person) for one in found) == 1
+
+
+def held_up(session: Session) -> bool:
+    """Whether somebody waits for a lock that this session has."""
+    waiting = (
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+    )
+    return bool(session.scalar(text(waiting)))
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_all_mails_off_waits_for_a_game_before_it_touches_the_person(app: Flask, now: datetime) -> None:
+    game_id, _host = invited(now, players=(), bots=("greedy", "greedy"))
+    alice = person(ALICE, now)
+
+    def mailer() -> None:
+        with db.transaction() as session:
+            log.lock_game(session, game_id)
+            ready.set()
+            for _ in range(1000):
+                if held_up(session):
+                    break
+                time.sleep(0.01)
+            session.get_one(Person, alice).unreachable = "550 no such user"
+
+    def mute() -> None:
+        assert ready.wait(timeout=30)
+        lifecycle.mute_all(alice, True, now)
+
+    ready = Event()
+    assert at_once(app, mailer, mute) == [None, None]
+    with db.reading() as session:
+        found = session.get_one(Person, alice)
+    assert (found.silent, found.unreachable) == (True, "550 no such user")
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_two_who_invite_each_other_at_once_make_both_games(
+    app: Flask, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person_at = people.person_at
+
+    def slowly(*what: Any, **more: Any) -> Person:
+        made = person_at(*what, **more)
+        time.sleep(0.1)  # each has one new person, and comes to the other's only now
+        return made
+
+    monkeypatch.setattr(people, "person_at", slowly)
+    wishes_of_both = [wish(), wish(organiser=CHARLIE, players=(BOB, ALICE))]
+    made = at_once(app, *[partial(lifecycle.create, one, now) for one in wishes_of_both])
+    assert len({game_of(str(game_id)).id for game_id in made}) == 2
+    with db.reading() as session:
+        assert session.query(Person).count() == 3
 
 
 # ---- cuts and looks ----
