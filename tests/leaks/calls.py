@@ -149,6 +149,8 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
     yield Call("GET", f"/u/{stop}")
     if organise is not None:
         yield Call("GET", f"/o/{organise}")
+        yield Call("GET", f"/m/{world.game_id}?at={head}", me)
+        yield Call("GET", f"/m/{world.game_id}/look/1", me)
 
 
 def _moments(world: World, head: int, seat: int) -> Iterator[str]:

@@ -189,6 +189,7 @@ class World:
     def _seat_people(self, session: Session) -> None:
         seed = hashlib.sha256(f"{self.pair.seed} {self.tag}".encode()).digest()
         persons = [self._person(session, seat) for seat in range(self.pair.seats)]
+        persons[0].moderator = self.seat == 0  # one who sits here
         for name, moderates in (("Sam", False), ("Mia", True)):
             extra = people.person_at(session, f"{name.lower()}@example.org", name, NOW)
             extra.moderator = moderates
