@@ -36,22 +36,22 @@ def mail_sign_in(address: str, now: datetime) -> None:
         _mail(session, "signin", person if known else None, now)
 
 
-def _person(session: Session, which: ColumnElement[bool]) -> tuple[Person | None, bool]:
-    """A person with an address, and whether he may sign in: he sat down, organised a game, or moderates.
+def _person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, bool]:
+    """The id of a person with an address, and whether he may sign in: he sat down, organised a game, or moderates.
 
     Not who was only named in a form: nobody answers for what a stranger types there.
     """
     sits = exists().where(Seat.person_id == Person.id, Seat.status == "seated")
     organises = exists().where(Game.organiser_id == Person.id, Game.status != "asked")
     may = Person.moderator | sits | organises
-    found = session.execute(select(Person, may).where(which, Person.email.is_not(None))).first()
+    found = session.execute(select(Person.id, may).where(which, Person.email.is_not(None))).first()
     return (found[0], bool(found[1])) if found else (None, False)
 
 
 def _mail(
     session: Session,
     kind: str,
-    person: Person | None,
+    person_id: int | None,
     now: datetime,
     game_id: str | None = None,
     details: Mapping[str, object] | None = None,
@@ -60,22 +60,22 @@ def _mail(
 
     Args:
         kind: `signin`, for which a link is made, or `fresh`.
-        person: None, or somebody who had his mails of this hour, for nobody.
+        person_id: whose; None, or of somebody who had his mails of this hour, for nobody.
     """
     nobody = Person(email=None, name="", created_at=now)
     session.add(nobody)
     session.flush()
-    had = news.queued(session, (kind,), (person or nobody).id, now - timedelta(hours=1))
-    reader = nobody if person is None or had >= AN_HOUR else person
-    owner = reader if kind == "signin" else nobody
-    link = people.issue(session, "signin", owner.id, now, expires_at=now + LINK_LIFE)
+    had = news.queued(session, (kind,), person_id or nobody.id, now - timedelta(hours=1))
+    reader = person_id if person_id and had < AN_HOUR else nobody.id
+    owner = reader if kind == "signin" else nobody.id
+    link = people.issue(session, "signin", owner, now, expires_at=now + LINK_LIFE)
     outbox.enqueue(
         session,
-        key=f"{kind}:{reader.id}:{int(now.timestamp() * 1e6)}",
+        key=f"{kind}:{reader}:{int(now.timestamp() * 1e6)}",
         kind=kind,
-        person_id=reader.id,
+        person_id=reader,
         now=now,
-        game_id=game_id if reader is person else None,
+        game_id=game_id if reader == person_id else None,
         details={"link": link.id} if kind == "signin" else details,
     )
     _forget(session, nobody)
