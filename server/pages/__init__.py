@@ -13,7 +13,7 @@ from flask_babel import Babel, format_datetime, get_locale, gettext
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_wtf.csrf import CSRFError, CSRFProtect
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import BadHost, HTTPException
 
 from byzanz.rules import RulesError
 from server.positions import Broken
@@ -88,9 +88,11 @@ def _guard(response: Response) -> Response:
     return response
 
 
-def _http_error(error: HTTPException) -> HTTPException | tuple[str, int]:
+def _http_error(error: HTTPException) -> HTTPException | Response | tuple[str, int]:
     if error.response is not None:  # a redirect, or an answer made elsewhere
         return error
+    if isinstance(error, BadHost):  # no page can be drawn: none of its links could be made
+        return Response(gettext("The Host header is malformed.") + "\n", 400, mimetype="text/plain")
     status = error.code or 500
     titles = {
         400: gettext("That did not reach us whole"),
