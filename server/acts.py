@@ -56,6 +56,8 @@ class Act:
     person_id: int
     now: datetime
     newcomer: Newcomer | None
+    keep_link: bool = False
+    """Of a `!link`: mail the link that is there once more, instead of a new one that ends it."""
 
     def number(self, place: int) -> int:
         """The whole number at this place of the act's words."""
@@ -278,7 +280,8 @@ def _link(session: Session, game: Game, position: Position, act: Act) -> int:
     seat = session.get_one(Seat, (game.id, number))
     if seat.person_id is None:
         raise NotPossible("Seat %(seat)s is a bot's; it has no link.", seat=number)
-    people.revoke(session, seat.person_id, game.id, act.now)
+    if not act.keep_link:
+        people.revoke(session, seat.person_id, game.id, act.now)
     seq = _stands(session, game, position, act, number)
     outbox.enqueue(
         session,
@@ -291,10 +294,6 @@ def _link(session: Session, game: Game, position: Position, act: Act) -> int:
         seq=seq,
     )
     return seq
-
-
-def _look(session: Session, game: Game, position: Position, act: Act) -> int:
-    return _stands(session, game, position, act)
 
 
 def _abandon(session: Session, game: Game, position: Position, act: Act) -> int:
@@ -335,7 +334,7 @@ ACTS = {
     "!credit": Kind(2, _credit),
     "!replace": Kind(2, _replace),
     "!link": Kind(2, _link),
-    "!look": Kind(2, _look),
+    "!look": Kind(2, _stands),
     "!abandon": Kind(1, _abandon),
     "!note": Kind(1, _stands),
 }

@@ -191,6 +191,7 @@ def moderate(
     now: datetime,
     newcomer: acts.Newcomer | None = None,
     seen: int | None = None,
+    keep_link: bool = False,
 ) -> int:
     """A moderator's act on a running game: an entry with its reason, its effect, and a mail to the table.
 
@@ -199,6 +200,7 @@ def moderate(
         reason: public for good, one line.
         person_id: the moderator; kept beside the log, not in it.
         newcomer: who takes the seat of a `!replace`.
+        keep_link: of a `!link`: mail the same link again instead of a new one that ends it.
         seen: the head of the log when the moderator decided; the act is refused if it has grown since.
 
     Returns:
@@ -213,7 +215,9 @@ def moderate(
             raise Stale("The game has moved on since the preview. Look again.")
         words = tuple(act.split())
         acts.check(session, game, words, reason, person_id)
-        seq = acts.carry_out(session, game, acts.Act(words, reason.strip(), person_id, now, newcomer))
+        seq = acts.carry_out(
+            session, game, acts.Act(words, reason.strip(), person_id, now, newcomer, keep_link)
+        )
         session.add(Deed(game_id=game.id, seq=seq, person_id=person_id, at=now))
         newly = int(words[1]) if words[0] == "!replace" else None  # told by a mail of its own
         table.tell_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq, leave_out=newly)

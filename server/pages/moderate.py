@@ -281,6 +281,7 @@ def act(game_id: str) -> ResponseReturnValue:
             person_id=g.me.id,
             now=utc_now(),
             newcomer=asked.newcomer,
+            keep_link=asked.keep_link,
             seen=int(seen),
         )
     except Stale as moved:

@@ -21,10 +21,12 @@ class Wanted:
     Args:
         words: as the log will write it.
         newcomer: who takes over the seat of a `!replace`.
+        keep_link: mail the same link again.
     """
 
     words: tuple[str, ...]
     newcomer: acts.Newcomer | None = None
+    keep_link: bool = False
 
 
 def read(form: Mapping[str, str]) -> Wanted:
@@ -42,6 +44,8 @@ def read(form: Mapping[str, str]) -> Wanted:
         case "replace":
             guest = wishes.read_guest(form.get("who", ""), "who")
             return Wanted(("!replace", number), acts.Newcomer(guest.name, guest.address))
+        case "remail":
+            return Wanted(("!link", number), keep_link=True)
         case "link":
             return Wanted(("!link", number))
         case "pause" | "resume" | "abandon" | "note":

@@ -348,3 +348,11 @@ def test_a_request_whose_move_was_taken_back_gets_no_receipt(table: Begin, moder
     with pytest.raises(Refused, match="taken back"):
         submit(game.id, 0, "pass", "mine")
     assert not submit(game.id, 0, "pass", "another").repeated
+
+
+def test_a_link_can_be_mailed_again_without_ending_it(table: Begin, moderator: int) -> None:
+    game = table(3)
+    play.moderate(game.id, "!link 1", reason="lost it", person_id=moderator, now=NOW, keep_link=True)
+    with db.reading() as session:
+        assert people.seat_of(session, game.tokens[1], NOW) is not None
+    assert [mail.seat for mail in mails("fresh")] == [1]
