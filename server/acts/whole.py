@@ -1,0 +1,72 @@
+"""Acts that concern the whole table: void, pause, resume, credit, abandon."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from byzanz import record
+from byzanz.rules import Outcome
+from server import log, positions, table, turns
+from server.acts.ground import Act, NotPossible, seconds_of, stands, write
+from server.acts.seats import more_time
+from server.positions import Position
+from server.schema import Game
+
+
+def void(session: Session, game: Game, position: Position, act: Act) -> int:
+    """Take the game back to before a move of a seat, and pause it."""
+    target = act.number(1)
+    entries = log.entries(session, game.id)
+    counting = record.counting(entries)
+    if not any(entry.seq == target and entry.seat is not None for entry in counting):
+        raise NotPossible("Entry %(seq)s is not a seat's move that still counts.", seq=target)
+    seq = write(session, game, act)
+    log.append(session, game, seat=None, by="moderator", move="!pause", now=act.now, note=act.reason)
+    game.paused = True
+    before = [entry for entry in entries if entry.seq < target]
+    state = positions.replayed(session, game, position.rules, before)
+    table.carry_on(session, game, position, state, act.now)
+    return seq
+
+
+def pause(session: Session, game: Game, position: Position, act: Act) -> int:
+    """Nobody moves and no clock runs."""
+    if game.paused:
+        raise NotPossible("The game is paused already.")
+    seq = stands(session, game, position, act)
+    game.paused = True
+    turns.close_all(session, game.id)
+    return seq
+
+
+def resume(session: Session, game: Game, position: Position, act: Act) -> int:
+    """The game goes on; turns open anew."""
+    if not game.paused:
+        raise NotPossible("The game is not paused.")
+    return open_anew(session, game, position, act)
+
+
+def open_anew(session: Session, game: Game, position: Position, act: Act) -> int:
+    """Write the act and open the turns of whoever is awaited."""
+    seq = write(session, game, act)
+    game.paused = False
+    table.carry_on(session, game, position, position.state, act.now)
+    return seq
+
+
+def credit(session: Session, game: Game, position: Position, act: Act) -> int:
+    """Give every open turn more time."""
+    seconds = seconds_of(act, 1)
+    seq = stands(session, game, position, act)
+    for turn in turns.open_turns(session, game.id):
+        more_time(session, game, turn, seconds)
+    return seq
+
+
+def abandon(session: Session, game: Game, position: Position, act: Act) -> int:
+    """End the game before its time, with the scores as they stand."""
+    seq = write(session, game, act)
+    scores = position.rules.scores(position.state)
+    positions.save(session, game, position.at(game.head))
+    table.finish(session, game, Outcome(tuple(scores), (), "abandoned"), act.now)
+    return seq
