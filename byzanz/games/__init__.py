@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from byzanz.games.byzantium import Byzantium
 from byzanz.games.byzanz import Byzanz
 from byzanz.rules import BadSetup, Rules
 
-_GAMES: tuple[Rules[Any, Any], ...] = (Byzanz(),)
+_GAMES: tuple[Rules[Any, Any], ...] = (Byzanz(), Byzantium())
+"""In the order in which lists show the games; the versions of one game from the earliest on."""
 
 
 def rules_of(slug: str, version: int | None = None) -> Rules[Any, Any]:
     """The rules of a game.
 
     Args:
-        slug: the game's name, `byzanz`.
+        slug: the game's name, such as `byzanz`.
         version: of its rules, the latest if None; old versions stay for the records played with them.
 
     Raises:
@@ -36,6 +38,5 @@ def rules_of(slug: str, version: int | None = None) -> Rules[Any, Any]:
 
 
 def latest() -> tuple[Rules[Any, Any], ...]:
-    """The latest rules of every game, by slug."""
-    newest = {rules.slug: rules for rules in sorted(_GAMES, key=lambda rules: rules.version)}
-    return tuple(newest[slug] for slug in sorted(newest))
+    """The latest rules of every game, Byzanz first."""
+    return tuple({rules.slug: rules for rules in _GAMES}.values())

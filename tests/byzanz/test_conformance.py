@@ -25,12 +25,21 @@ def cards_of_byzanz(view: Any) -> Counter[str]:
     return Counter(chain(market, *piles))
 
 
+def cards_of_byzantium(view: Any) -> Counter[str]:
+    cross = [place.card for place in view.places if place.card]
+    return Counter(chain(view.aces, cross, view.kitty, *view.hands))
+
+
 def cards_of_sealed(view: DuelView) -> Counter[str]:
     laid = [card for card in view.laid if card]
     return Counter(chain(laid, view.stock or (), view.gone, *(hand or () for hand in view.hands)))
 
 
-CENSUS: dict[str, Callable[[Any], Counter[str]]] = {"byzanz": cards_of_byzanz, "sealed": cards_of_sealed}
+CENSUS: dict[str, Callable[[Any], Counter[str]]] = {
+    "byzanz": cards_of_byzanz,
+    "byzantium": cards_of_byzantium,
+    "sealed": cards_of_sealed,
+}
 """A game without an entry here fails: somebody must say where its cards are."""
 UNLISTED = {"byzanz": frozenset({"discard"})}
 UNORDERED = {"byzanz": frozenset({"bid", "sell", "discard"})}
