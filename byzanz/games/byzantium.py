@@ -435,12 +435,15 @@ def _arms(cross: Cross) -> tuple[Arm, ...]:
 @lru_cache(maxsize=1 << 10)
 def _places(cross: Cross) -> tuple[Place, ...]:
     can, states = openings(cross), _states(cross)
-    found = []
-    for slot, name in enumerate(SLOTS):
-        at, card = spot(name), None if cross[slot] == EMPTY else NAME[cross[slot]]
-        takes = names(can.get(slot, ()))
-        found.append(Place(name, at.x, at.y, at.dx == 0, states[name], card, takes))
-    return tuple(found)
+    return tuple(
+        [_place(slot, states[name], cross[slot], can.get(slot, ())) for slot, name in enumerate(SLOTS)]
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def _place(slot: int, state: str, card: int, takes: Cards) -> Place:
+    at, name = spot(SLOTS[slot]), None if card == EMPTY else NAME[card]
+    return Place(SLOTS[slot], at.x, at.y, at.dx == 0, state, name, names(takes))
 
 
 def _states(cross: Cross) -> dict[str, str]:

@@ -141,21 +141,25 @@ def placed(cross: Cross, slot: int, card: int) -> Cross:
 
 def rival(cross: Cross, slot: int) -> int:
     """A slot with a card that a card on this slot would touch, or EMPTY."""
-    return next((other for other in RIVALS[slot] if cross[other] != EMPTY), EMPTY)
+    for other in RIVALS[slot]:
+        if cross[other] != EMPTY:
+            return other
+    return EMPTY
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 11)
 def openings(cross: Cross) -> Mapping[int, Cards]:
     """The slots on which a card could be placed now, with all cards off the cross that fit there.
 
     A slot that hangs on no card, is taken or closed is left out (rules/byzantium.md "Play").
     """
     found: dict[int, Cards] = {}
+    lying = set(cross)
     for slot in _USABLE:
         parent = _PARENT[slot]
         hangs = parent == EMPTY or cross[parent] != EMPTY
         if hangs and cross[slot] == EMPTY and rival(cross, slot) == EMPTY:
-            found[slot] = tuple([card for card in _beyond(cross, slot) if card not in cross])
+            found[slot] = tuple([card for card in _beyond(cross, slot) if card not in lying])
     return found
 
 
@@ -169,7 +173,7 @@ def _beyond(cross: Cross, slot: int) -> Cards:
     return SUIT[arm][at + 1 :] if way > 0 else SUIT[arm][:at]
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 11)
 def playable(cross: Cross) -> Mapping[int, int]:
     """The cards off the cross that could be placed now, ascending, each with the number of slots it fits on."""
     found: dict[int, int] = {}
