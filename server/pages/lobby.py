@@ -61,6 +61,7 @@ def index() -> ResponseReturnValue:
             me=me,
             mine=mine,
             awaiting=sum(entry.awaited for entry in mine),
+            games=games.latest(),
             titles={rules.slug: rules.title for rules in games.latest()},
             open_games=_listed(session, Game.status == "inviting", Game.seats.any(Seat.status == "free")),
             running=_listed(session, Game.status == "running"),
