@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import flask
+import flask_babel
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+
+from tests.pages.looks import Marked
 
 
 @pytest.fixture
@@ -21,3 +24,9 @@ def client(app: Flask) -> FlaskClient:
 def _forget() -> None:
     for name in list(flask.g):
         flask.g.pop(name)
+
+
+@pytest.fixture
+def marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every translated text of a page stands between brackets, so that one that was forgotten shows."""
+    monkeypatch.setattr(flask_babel.Domain, "get_translations", lambda _self: Marked())

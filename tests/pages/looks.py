@@ -1,0 +1,85 @@
+"""What the look of a page is held against, whatever the game: soundness, and that no text was forgotten."""
+
+from __future__ import annotations
+
+import re
+
+from tests.pages.browsing import Page
+
+HEAVY = 70_000
+"""Bytes that no page reaches."""
+
+
+def assert_sound(name: str, page: Page) -> None:
+    """Nothing inline, no id twice, one heading, no reference that leads nowhere, not too heavy.
+
+    Args:
+        name: of the page, for whoever reads the failure.
+    """
+    for item in page.root.iter():
+        assert item.get("style") is None, name
+        assert not [key for key in item.keys() if key.startswith("on")], name  # noqa: SIM118
+        if item.tag == "script":
+            assert item.get("src"), name
+            assert not (item.text or "").strip(), name
+    ids = [item.get("id") for item in page.root.iter() if item.get("id")]
+    assert len(ids) == len(set(ids)), (name, ids)
+    assert len([item for item in page.root.iter() if item.tag == "h1"]) == 1, name
+    assert _dangling(page) == [], name
+    assert len(page.html.encode()) < HEAVY, (name, len(page.html))
+
+
+def _dangling(page: Page) -> list[str]:
+    """References to elements that are not there, and fields without a label."""
+    items = list(page.root.iter())
+    ids = {item.get("id") for item in items}
+    wanted = [item.get(key, "") for item in items for key in ("for", "aria-labelledby", "aria-describedby")]
+    wanted += [item.get("href", "")[1:] for item in items if item.get("href", "").startswith("#")]
+    labelled = {item.get("for") for item in items if item.tag == "label"}
+    inside = {field for item in items if item.tag == "label" for field in item.iter() if field is not item}
+    bare = [
+        item.get("name", "?")
+        for item in items
+        if item.tag in ("input", "select", "textarea")
+        and item.get("type") != "hidden"
+        and item.get("id") not in labelled
+        and item not in inside
+    ]
+    return [target for target in wanted if target and target not in ids] + bare
+
+
+class Marked:
+    """Translations that put every translated text between brackets."""
+
+    def ugettext(self, text: str) -> str:
+        return f"⟦{text}⟧"
+
+    def ungettext(self, one: str, many: str, number: int) -> str:
+        return f"⟦{one if number == 1 else many}⟧"
+
+    def upgettext(self, _context: str, text: str) -> str:
+        return f"⟦{text}⟧"
+
+
+def forgotten(page: Page, data: re.Pattern[str]) -> list[str]:
+    """The texts of a page drawn with `Marked` that were not translated.
+
+    Args:
+        data: what need not be: names, times, codes.
+    """
+    body = next(item for item in page.root.iter("body"))
+    said = [
+        *body.itertext(),
+        *(item.get(key, "") for item in body.iter() for key in ("aria-label", "title")),
+    ]
+    return [text for text in said if re.search(r"[A-Za-z]{2}", data.sub("", outside_brackets(text)))]
+
+
+def outside_brackets(text: str) -> str:
+    """What stands between no brackets."""
+    kept, depth = [], 0
+    for sign in text:
+        depth += (sign == "⟦") - (sign == "⟧")
+        if depth == 0:
+            kept.append(sign)
+    return "".join(kept)
