@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import flask
 import flask_babel
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from tests.conftest import Table
 from tests.pages.looks import Marked
 
 
@@ -30,3 +33,9 @@ def _forget() -> None:
 def marked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every translated text of a page stands between brackets, so that one that was forgotten shows."""
     monkeypatch.setattr(flask_babel.Domain, "get_translations", lambda _self: Marked())
+
+
+@pytest.fixture
+def cross(table: Callable[..., Table]) -> Callable[..., Table]:
+    """Seats friends at a game of Byzantium."""
+    return lambda n=3, game_id="g1": table(n, game_id, slug="byzantium")
