@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from byzanz.games.byzanz import Byzanz
+from byzanz.games.empire import Empire
 from byzanz.rules import BadSetup, Rules
 
-_GAMES: tuple[Rules[Any, Any], ...] = (Byzanz(),)
+_GAMES: tuple[Rules[Any, Any], ...] = (Byzanz(), Empire())
 
 
 def rules_of(slug: str, version: int | None = None) -> Rules[Any, Any]:
