@@ -237,9 +237,10 @@ def _prospects(view: View, me: int) -> float:
         return side * _threat(view.territory)
     is_open = view.step in (*RESPONSES, "replace")
     own, theirs, cards = _forces(view, me, is_open)
-    after = min(HIGHEST, view.territory + own - theirs)
+    room = HIGHEST - view.territory
+    after = view.territory + min(room, own - theirs)
     fall = _chance(-after / (0.3 if is_open else 2.5))
-    gain = tanh((after - view.territory) / (0.5 if is_open else 4.0)) + cards
+    gain = min(room, tanh((own - theirs) / (0.5 if is_open else 4.0))) + cards
     next_year = _threat(after) if view.year < YEARS else 0.0
     return side * ((1 - fall) * (gain + next_year) - fall * FALLEN)
 

@@ -137,10 +137,11 @@ def move(line: str) -> Move:
 
 
 def after(state: State, *lines: str) -> State:
-    """The moment after moves written `F VERB CARD…` or `E VERB CARD…`, and the forced ones between them."""
+    """The moment after moves written `F VERB CARD…` or `E VERB CARD…` in any order of cards, and the forced ones."""
+    state = settled(state)
     for line in lines:
         role, text = line.split(" ", 1)
-        state = settled(EMPIRE.apply(state, seat_of(role, state.year), move(text)))
+        state = settled(EMPIRE.apply(state, seat_of(role, state.year), EMPIRE.parse(text)))
     return state
 
 
@@ -178,6 +179,13 @@ def asked(state: State) -> str:
 def hand(state: State, role: Role) -> str:
     """The cards a role holds."""
     return words(state.hands[seat_of(role, state.year)])
+
+
+def remembered():
+    """Year 2 has begun: seat 0, the Foe, was passed siege and seat 1 taxes; both drew in the open what is named."""
+    state = at(1, "keep", foe="siege siege plague", emperor="taxes trade",
+               piles=("avars huns riots crisis disease", "reforms reforms marriage treaty campaigns"))  # fmt: skip
+    return after(state, "F keep siege", "E keep taxes")
 
 
 def shuffled(state: State, rng: random.Random) -> Move:
