@@ -87,17 +87,13 @@ def check_asked(state: State, seat: int, verb: str) -> None:
 
 def _cards_of(state: State, seat: int, words: Names) -> Cards:
     """The cards of a move, which must be in hand and in canonical order."""
-    deck = deck_of(seat, state.year)
+    hand = names(state.hands[seat])
     for word in words:
-        if word not in NUMBER[deck]:
-            raise IllegalMove("There is no card %(word)s in your hand.", word=word[:30])
+        if words.count(word) > hand.count(word):
+            raise IllegalMove("Of %(card)s you hold only %(count)s.", card=word[:30], count=hand.count(word))
     if words != in_order(words):
         raise IllegalMove("Write the cards in this order: %(cards)s.", cards=" ".join(in_order(words)))
-    cards = numbers(deck, words)
-    missing = minus(cards, state.hands[seat])
-    if missing:
-        raise IllegalMove("You do not hold so many cards %(card)s.", card=names(missing)[0])
-    return cards
+    return numbers(deck_of(seat, state.year), words)
 
 
 # Choices under seal

@@ -125,6 +125,10 @@ class Deck:
     aside: Names
     shuffles: int
 
+    def facts(self, card: str) -> Card:
+        """All that is printed on a card of this deck."""
+        return CARDS[NUMBER[DECKS.index(self.name)][card]]
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -142,7 +146,7 @@ class View:
         redrawn: how many cards each seat has redrawn this year.
         played: the cards that each seat has laid open this year, wherever they are now.
         known: the cards that the viewer has seen come to each hand this year and not seen leave it; as many of them
-            as the seat has redrawn may lie face down.
+            as the seat has redrawn may lie face down, or in the draw pile if that was shuffled since.
         decks: Foes, Byzantines.
         melds: of each seat, as they lie on the table; added: the card that came to the Foe's by `defend`.
         battle: the last one.
@@ -183,10 +187,6 @@ class View:
         """The deck that a seat draws from this year."""
         return self.decks[deck_of(seat, self.year)]
 
-    def facts(self, seat: int, card: str) -> Card:
-        """All that is printed on a card of the deck that a seat draws from this year."""
-        return CARDS[NUMBER[deck_of(seat, self.year)][card]]
-
 
 def melded(meld: Cards) -> Meld:
     """A meld as it counts."""
@@ -205,9 +205,11 @@ def view_of(state: State, viewer: Viewer, awaited: Mapping[int, Question]) -> Vi
         awaited: who is asked what in this moment.
     """
     question = awaited.get(viewer) if isinstance(viewer, int) else None
-    own = [viewer in (seat, ALL) for seat in (0, 1)]
     sits = viewer != PUBLIC
-    first, second = state.chosen
+
+    def open_to(seat: int, cards: Cards | None) -> Names | None:
+        return names(cards) if viewer in (seat, ALL) and cards is not None else None
+
     return View(
         viewer=viewer,
         step=state.step,
@@ -221,12 +223,9 @@ def view_of(state: State, viewer: Viewer, awaited: Mapping[int, Question]) -> Vi
         legacy=state.legacy,
         awaited=tuple(awaited),
         question=str(question) if question else None,
-        sealed=(first is not None, second is not None),
-        chosen=(
-            names(first) if own[0] and first is not None else None,
-            names(second) if own[1] and second is not None else None,
-        ),
-        hands=(names(state.hands[0]) if own[0] else None, names(state.hands[1]) if own[1] else None),
+        sealed=(state.chosen[0] is not None, state.chosen[1] is not None),
+        chosen=(open_to(0, state.chosen[0]), open_to(1, state.chosen[1])),
+        hands=(open_to(0, state.hands[0]), open_to(1, state.hands[1])),
         hand_sizes=(len(state.hands[0]), len(state.hands[1])),
         shown=(names(state.shown[0]), names(state.shown[1])),
         received=(_passed(state.received[0], sits), _passed(state.received[1], sits)),

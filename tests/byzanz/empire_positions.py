@@ -17,8 +17,8 @@ from byzanz.rules import Move
 from byzanz.umpire import forced
 
 EMPIRE = Empire()
-_CSV = Path(byzanz.games.__file__).with_name("empire-cards.csv")
-SHEET = list(csv.DictReader(_CSV.read_text(encoding="utf-8").splitlines()))
+SHEET_FILE = Path(byzanz.games.__file__).with_name("empire-cards.csv")
+SHEET = list(csv.DictReader(SHEET_FILE.read_text(encoding="utf-8").splitlines()))
 """The lines of the sheet, read without the game."""
 ALL_CARDS = Counter({(row["deck"], row["card"]): int(row["copies"]) for row in SHEET})
 FOES, BYZANTINES = 0, 1

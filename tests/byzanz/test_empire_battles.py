@@ -132,10 +132,10 @@ def test_melds_are_sealed_until_both_are_in():
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("meld huns", "no card huns"),
-        ("meld trade trade trade", "not hold so many cards trade"),
+        ("meld huns", "Of huns you hold only 0"),
+        ("meld trade trade trade", "Of trade you hold only 2"),
         ("meld taxes trade", "order: trade taxes"),
-        ("meld unicorn", "no card unicorn"),
+        ("meld unicorn", "Of unicorn you hold only 0"),
         ("defend vandals", "asked to meld"),
         ("decline", "asked to meld"),
         ("redraw", "asked to meld"),

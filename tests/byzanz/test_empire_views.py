@@ -65,9 +65,10 @@ def test_a_view_tells_the_table():
     assert "crusaders" in foes.aside
     assert "rus" not in foes.aside
     assert view.deck(0) is foes
-    assert view.facts(0, "light-cavalry").deck == "foes"
-    assert view.facts(1, "light-cavalry").deck == "byzantines"
-    assert (view.facts(1, "basil").name, view.facts(1, "basil").force) == ("Basil", 6)
+    assert view.deck(0).facts("light-cavalry").deck == "foes"
+    assert view.deck(1).facts("light-cavalry").deck == "byzantines"
+    assert (byzantines.facts("basil").name, byzantines.facts("basil").force) == ("Basil", 6)
+    assert view.age in foes.facts("slavs").ages
 
 
 def test_melds_are_shown_card_by_card_with_their_bonuses():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.byzanz.empire_positions import (
     EMPIRE,
     FOES,
     SHEET,
+    SHEET_FILE,
     after,
     answers,
     asked,
@@ -50,6 +52,13 @@ def test_the_sheet_has_91_foes_and_59_byzantines():
     for (deck, _), copies in ALL_CARDS.items():
         decks[deck] += copies
     assert decks == {"foes": 91, "byzantines": 59}
+
+
+def test_the_sheet_is_the_one_that_version_1_is_played_with():
+    """Another sheet is another game: a change of it raises the version, and old records keep the old one."""
+    assert sha256(SHEET_FILE.read_bytes()).hexdigest() == (
+        "5559526e2bab49a03c5f3e43d4d193512f68fe605c8c903968b538d86084a150"
+    )
 
 
 def test_at_the_start_69_and_53_cards_are_shuffled_the_foes_first():
@@ -318,8 +327,8 @@ def test_redrawn_cards_are_thrown_away_before_cards_are_drawn():
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("redraw plague", "no card plague in your hand"),
-        ("redraw trade trade trade", "not hold so many cards trade"),
+        ("redraw plague", "Of plague you hold only 0"),
+        ("redraw trade trade trade", "Of trade you hold only 2"),
         ("redraw trade justinian", "in this order: justinian trade"),
         ("redraw justinian trade trade taxes reforms", "at most 4"),
         ("meld trade", "asked to redraw"),
