@@ -33,6 +33,7 @@ from byzanz.games.empire_cards import (
     strongest,
 )
 from byzanz.games.empire_play import (
+    DECLINE,
     FALLEN,
     HIGHEST,
     LEGACY_AT_START,
@@ -49,8 +50,6 @@ from byzanz.games.empire_worlds import world_of
 from byzanz.rules import ALL, PUBLIC, BadSetup, Draw, Move, Outcome, Question, Rules, Shuffle, Viewer
 
 __all__ = ["Empire", "State", "View"]
-
-DECLINE = Move("decline")
 
 
 class Empire(Rules[State, View]):

@@ -43,6 +43,7 @@ from byzanz.games.empire_table import (
 )
 from byzanz.rules import IllegalMove, Move, NotAwaited
 
+DECLINE = Move("decline")
 RESPONSES = ("defend", "negotiate", "buy-off")
 """Responses to open melds, in their order; `replace` follows a negotiation."""
 START, HIGHEST, LEGACY_AT_START, FALLEN = 10, 20, 10, 3
@@ -190,23 +191,20 @@ _OPENED: dict[str, Callable[[State, Cards, Cards], State]] = {
 def responses(state: State) -> tuple[Move, ...]:
     """What the asked seat may answer: `decline` first, then its cards (rules/empire.md "A turn", 4)."""
     emperor = emperor_of(state.year)
-    own, theirs = state.melds[emperor], state.melds[1 - emperor]
-    hand = tuple(sorted(set(state.hands[1 - emperor])))
+    own, theirs = [sorted(set(state.melds[seat])) for seat in (emperor, 1 - emperor)]
+    hand = sorted(set(state.hands[1 - emperor]))
     if state.step == "defend":
-        cards = [(card,) for card in hand if CARDS[card].trait == "defence"]
+        answers = [(card,) for card in hand if CARDS[card].trait == "defence"]
     elif state.step == "negotiate":
-        cards = [(card,) for card in sorted(set(theirs)) if _is_people(card)]
+        answers = [(card,) for card in theirs if _is_people(card)]
     elif state.step == "replace":
-        counted = minus(theirs, state.added)
-        cards = [(card,) for card in hand if _is_people(card) and not broken_limit((*counted, card))]
+        counted = minus(state.melds[1 - emperor], state.added)
+        answers = [(card,) for card in hand if _is_people(card) and not broken_limit((*counted, card))]
     else:
-        bought = [card for card in sorted(set(theirs)) if CARDS[card].trait == "bought-off"]
-        return (
-            Move("decline"),
-            *[Move("buy-off", (*names((card,)), "with", *names((paid,))))
-              for card in bought for paid in sorted(set(own))],
-        )  # fmt: skip
-    return (Move("decline"), *[Move(state.step, names(each)) for each in cards])
+        bought = [card for card in theirs if CARDS[card].trait == "bought-off"]
+        bargains = [(names((card,)), names((paid,))) for card in bought for paid in own]
+        return (DECLINE, *[Move("buy-off", (*card, "with", *paid)) for card, paid in bargains])
+    return (DECLINE, *[Move(state.step, names(cards)) for cards in answers])
 
 
 def _is_people(card: int) -> bool:
@@ -228,7 +226,7 @@ def _respond(state: State, start: int) -> State:
     return _fight(state)
 
 
-def _answer(state: State, seat: int, move: Move) -> State:
+def _answer(state: State, move: Move) -> State:
     """A response that is listed; `decline` leaves all as it lies."""
     if move not in responses(state):
         raise IllegalMove(_WHY_NOT[state.step])
@@ -333,7 +331,7 @@ def make(state: State, seat: int, move: Move) -> State:
     """The state after a move that `check_asked` let pass."""
     if state.step in SEALED:
         return _CHOICES[move.verb](state, seat, move.args)
-    return _answer(state, seat, move)
+    return _answer(state, move)
 
 
 _CHOICES = {"redraw": _redraw, "meld": _meld, "keep": _keep}
