@@ -23,6 +23,7 @@ from byzanz.games.empire_cards import (
     bonus,
     force,
     names,
+    numbers,
 )
 from byzanz.games.empire_table import State, deck_of, emperor_of, known_of, seat_of
 from byzanz.rules import ALL, PUBLIC, Question, Viewer
@@ -186,6 +187,15 @@ class View:
     def deck(self, seat: int) -> Deck:
         """The deck that a seat draws from this year."""
         return self.decks[deck_of(seat, self.year)]
+
+    def as_meld(self, seat: int, cards: Names) -> Meld:
+        """These cards of a seat's deck as they would count in a meld.
+
+        Args:
+            seat: whose deck of this year.
+            cards: their names, in any order.
+        """
+        return melded(tuple(sorted(numbers(deck_of(seat, self.year), cards))))
 
 
 def melded(meld: Cards) -> Meld:

@@ -46,6 +46,22 @@ def test_a_seat_sees_its_own_hand_and_no_other():
     assert all(deck.pile is None for viewer in (0, 1, PUBLIC) for deck in EMPIRE.view(state, viewer).decks)
 
 
+def test_a_view_counts_cards_as_a_meld():
+    view = EMPIRE.view(at(1, "meld", foe="barbarians barbarians huns", emperor="hagia-sophia trade"), FOE)
+    meld = view.as_meld(FOE, ("huns", "barbarians", "barbarians"))
+    assert [(card.card, card.force, card.bonus) for card in meld.cards] == [
+        ("barbarians", 1, 0),
+        ("barbarians", 1, 0),
+        ("huns", 5, 4),
+    ]
+    assert meld.force == 11
+    own = view.as_meld(EMPEROR, ("light-cavalry", "hagia-sophia"))
+    assert [(card.card, card.force, card.legacy) for card in own.cards] == [
+        ("light-cavalry", 3, 0),
+        ("hagia-sophia", 0, 3),
+    ]
+
+
 def test_a_view_tells_the_table():
     discards, out = ("plague", "trade"), ("huns", "justinian")
     state = at(
