@@ -60,6 +60,7 @@ def index() -> ResponseReturnValue:
             me=me,
             mine=mine,
             awaiting=sum(entry.awaited for entry in mine),
+            games=games.latest(),
             titles={rules.slug: rules.title for rules in games.latest()},
             open_games=_listed(session, Game.status == "inviting", Game.seats.any(Seat.status == "free")),
             running=_listed(session, Game.status == "running"),
@@ -148,6 +149,7 @@ def _first_fields() -> dict[str, str]:
         me = people.signed_in(session)
     return {
         "title": wishes.offered_name(),
+        "game": flask.request.args.get("game", "byzanz"),
         "name": me.name if me else "",
         "address": (me.email or "") if me else "",
         "time_zone": (me.time_zone or "UTC") if me else "UTC",
