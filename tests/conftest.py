@@ -162,7 +162,9 @@ class Table:
 def table(app: Flask) -> Callable[..., Table]:
     """Seats friends at a table of `n` and begins: the seed is fixed, so the deal is the same for the same id."""
 
-    def begun(n: int = 4, game_id: str = "g1", now: datetime = NOW, allowance: int = 86400) -> Table:
+    def begun(
+        n: int = 4, game_id: str = "g1", now: datetime = NOW, allowance: int = 86400, slug: str = "byzanz"
+    ) -> Table:
         seed = bytes(32)
         with db.transaction() as session:
             persons = [
@@ -170,7 +172,7 @@ def table(app: Flask) -> Callable[..., Table]:
             ]
             game = Game(
                 id=game_id,
-                slug="byzanz",
+                slug=slug,
                 rules=1,
                 name="The Golden Horn",
                 organiser_id=persons[0].id,
