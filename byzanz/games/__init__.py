@@ -6,9 +6,10 @@ from typing import Any
 
 from byzanz.games.byzantium import Byzantium
 from byzanz.games.byzanz import Byzanz
+from byzanz.games.empire import Empire
 from byzanz.rules import BadSetup, Rules
 
-_GAMES: tuple[Rules[Any, Any], ...] = (Byzanz(), Byzantium())
+_GAMES: tuple[Rules[Any, Any], ...] = (Byzanz(), Empire(), Byzantium())
 """In the order in which lists show the games; the versions of one game from the earliest on."""
 
 

@@ -153,6 +153,7 @@ def _first_fields() -> dict[str, str]:
         me = people.signed_in(session)
     return {
         "title": wishes.offered_name(),
+        "game": flask.request.args.get("game", "byzanz"),
         "name": me.name if me else "",
         "address": (me.email or "") if me else "",
         "time_zone": (me.time_zone or "UTC") if me else "UTC",

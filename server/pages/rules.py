@@ -6,7 +6,7 @@ from flask import Blueprint, render_template
 from flask_babel import gettext as _
 
 from byzanz.games import rules_of
-from byzanz.rules import BadSetup
+from byzanz.rules import PUBLIC, BadSetup
 from server.pages import error_page
 
 blueprint = Blueprint("rules", __name__)
@@ -14,11 +14,12 @@ blueprint = Blueprint("rules", __name__)
 
 @blueprint.get("/rules/<slug>")
 def page(slug: str) -> str | tuple[str, int]:
-    """The rules of one game."""
+    """The rules of one game, and the table before the first shuffle, from which its cards can be drawn."""
     try:
         rules = rules_of(slug)
     except BadSetup:
         return error_page(
             404, _("There is no such game"), _("Begin at the front page: it names the games there are.")
         )
-    return render_template("pages/rules.html", rules=rules)
+    view = rules.view(rules.setup(min(rules.seats), {}), PUBLIC)
+    return render_template("pages/rules.html", rules=rules, view=view)

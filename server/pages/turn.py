@@ -30,8 +30,8 @@ csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's 
 
 SINCE = 60
 """The most entries shown of what happened since the own last move; the history has the rest."""
-VERB = re.compile(r"[a-z]{1,20}")
-TICKED = re.compile(r"[a-z0-9]{1,20}(#[0-9]{1,3})?")
+VERB = re.compile(r"[a-z][a-z-]{0,19}")
+TICKED = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
 NUMBER = re.compile(r"[0-9]{1,9}")
 Answer = str | tuple[str, int] | Response
 
@@ -91,6 +91,10 @@ def move(token: str) -> Answer:
         return error_page(
             400, _("This form did not reach us whole"), sentence, back=url_for(".show", token=token)
         )
+    if (
+        not wish.ticked and "move" not in flask.request.form
+    ):  # in some games a verb alone is a move, but no wish
+        return _again(token, 422, Problem(_("Tick the cards first."), at_hand=True), wish)
     try:
         receipt = play.submit(
             place.game.id,

@@ -30,6 +30,13 @@ def cards_of_byzantium(view: Any) -> Counter[str]:
     return Counter(chain(view.aces, cross, view.kitty, *view.hands))
 
 
+def cards_of_empire(view: Any) -> Counter[str]:
+    piles = [(deck.pile, deck.discards, deck.out, deck.aside) for deck in view.decks]
+    buried = [batch.cards for deck in view.decks for batch in deck.buried]
+    melds = [[melded.card for melded in meld.cards] for meld in view.melds]
+    return Counter(chain(*chain.from_iterable(piles), *buried, *melds, *view.hands))
+
+
 def cards_of_sealed(view: DuelView) -> Counter[str]:
     laid = [card for card in view.laid if card]
     return Counter(chain(laid, view.stock or (), view.gone, *(hand or () for hand in view.hands)))
@@ -38,11 +45,12 @@ def cards_of_sealed(view: DuelView) -> Counter[str]:
 CENSUS: dict[str, Callable[[Any], Counter[str]]] = {
     "byzanz": cards_of_byzanz,
     "byzantium": cards_of_byzantium,
+    "empire": cards_of_empire,
     "sealed": cards_of_sealed,
 }
 """A game without an entry here fails: somebody must say where its cards are."""
 UNLISTED = {"byzanz": frozenset({"discard"})}
-UNORDERED = {"byzanz": frozenset({"bid", "sell", "discard"})}
+UNORDERED = {"byzanz": frozenset({"bid", "sell", "discard"}), "empire": frozenset({"redraw", "meld"})}
 
 
 def cases() -> Iterator[Case]:

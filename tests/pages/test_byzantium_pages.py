@@ -266,5 +266,5 @@ def test_the_front_page_and_the_form_name_every_game(client: FlaskClient):
         assert f'href="/rules/{rules.slug}"' in front.html
         assert rules.title in new.text
     assert "Byzantium 2 to 4 players" in front.text
-    assert "2 to 4 play Byzantium" in new.text
+    assert "Byzantium: 2 to 4 players" in new.text
     assert look(client, "/rules/byzantium").status == 200

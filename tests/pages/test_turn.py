@@ -133,7 +133,8 @@ def test_no_ticks_is_told_in_words(client: FlaskClient, table: Any):
     game = table(4)
     page = look(client, url(game, asked(game)))
     page = look_at_refusal(client, page, "bid", [], 422)
-    assert "Name the cards" in page.text
+    assert "Tick the cards first." in page.text
+    assert 'id="hand-error"' in page.html
 
 
 def test_not_your_turn_shows_the_fresh_table(client: FlaskClient, table: Any):
