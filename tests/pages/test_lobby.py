@@ -197,7 +197,7 @@ def test_it_lists_the_games_of_who_is_signed_in(client: FlaskClient, table: Call
 
 
 def test_it_shows_nobody_the_games_of_another(client: FlaskClient, table: Callable[..., Table]) -> None:
-    game = table(3)
+    game = table(3, game_id="thefriendsgame")
     known(Guest("Eve", "eve@example.org"), NOW)
     stranger = look(client, "/")
     sign_in(client, "eve@example.org")
