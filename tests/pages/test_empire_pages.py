@@ -9,9 +9,10 @@ from email import message_from_bytes, policy
 from pathlib import Path
 from typing import Any
 
+import flask
 import pytest
 from babel.messages.extract import extract_from_file
-from flask import Flask
+from flask import Flask, render_template
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
@@ -22,6 +23,7 @@ from server.mail.news import facts
 from server.mail.told import doors
 from server.schema import Mail, Turn
 from server.where import TEMPLATES
+from tests.byzanz.empire_positions import EMPIRE, at, seat_of
 from tests.conftest import NOW, Table
 from tests.pages.browsing import Page, look, press, read
 from tests.pages.looks import assert_sound, forgotten
@@ -139,6 +141,27 @@ def test_a_card_to_keep_is_one_button(client: FlaskClient, table: Any):
     card = position(game.id).view(seat).hand[0]
     receipt = look(client, press(client, page, "move", f"keep {card}").headers["Location"])
     assert "and passes it on." in receipt.text
+
+
+def form_of(state: Any, role: str) -> str:
+    """The form of a moment that was set up by hand."""
+    seat = seat_of(role, state.year)
+    answers: dict[str, list[str]] = {}
+    for move in EMPIRE.moves(state, seat):
+        answers.setdefault(move.verb, []).append(str(move))
+    given = {"view": EMPIRE.view(state, seat), "names": ["Alice", "Bob"], "answers": answers, "asides": {}}
+    with flask.current_app.test_request_context():
+        return render_template("games/empire/form.html", **given, ticked=(), error=None)
+
+
+def test_cards_that_are_of_no_use_are_marked(app: Flask):
+    keep = form_of(at(4, "keep", foe="siege huns", emperor="trade taxes"), "F")
+    assert keep.count("ends with this age") == 1
+    assert keep.index("Huns") < keep.index("ends with this age") < keep.index("Siege")
+    assert "ends with" not in form_of(at(3, "keep", foe="siege huns", emperor="trade taxes"), "F")
+    answer = form_of(at(2, "replace", foe="siege huns", emperor="trade", emperor_meld="treaty"), "F")
+    assert answer.count("not now") == 1
+    assert answer.index("Siege") < answer.index("not now")
 
 
 # Choices under seal
