@@ -46,12 +46,11 @@ def append(
     """
     last = _last(session, game)
     salt = secrets.token_hex(16)
+    at = max(stamp(now), last.at if last else "")  # a clock set back orders no entry before the last one
     entry = record.sealed_entry(
         last.hash if last else record.GENESIS,
         seq=game.head + 1,
-        at=max(
-            stamp(now), last.at if last else ""
-        ),  # a clock set back never orders an entry before the last one
+        at=at,
         seat=seat,
         by=by,
         move=move,

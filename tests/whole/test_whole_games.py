@@ -98,7 +98,7 @@ def assert_a_true_record(server: World, n: int) -> record.Record:
     with server.app.app_context(), db.reading() as session:
         game = session.scalars(select(schema.Game)).one()
         assert game.status == "over"
-        assert len(log.entries(session, game.id)) > 20 * n
+        assert len(log.entries(session, game.id)) > 10 * n
         kept = records.record_of(session, game, "all")
     again = next(iter(record.read(record.write(kept).splitlines())))
     report = record.verify(again)
