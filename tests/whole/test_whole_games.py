@@ -98,7 +98,11 @@ def assert_a_true_record(server: World, n: int) -> record.Record:
     with server.app.app_context(), db.reading() as session:
         game = session.scalars(select(schema.Game)).one()
         assert game.status == "over"
-        assert len(log.entries(session, game.id)) > 10 * n
+        entries = log.entries(session, game.id)
+        if game.slug == "byzantium":  # as many rounds as players, each with a deal; short ones hold few moves
+            assert sum(entry.by == "chance" for entry in entries) == n
+        else:
+            assert len(entries) > 20 * n
         kept = records.record_of(session, game, "all")
     again = next(iter(record.read(record.write(kept).splitlines())))
     report = record.verify(again)
