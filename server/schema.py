@@ -24,6 +24,24 @@ class Person(Base):
     """Wants no mail at all but sign-in and links asked for."""
     unreachable: Mapped[str | None] = mapped_column(Text, default=None)
     """What the last mail server said that refused the address for good."""
+    suppressed: Mapped[str | None] = mapped_column(Text, default=None)
+    """Why nothing but mail asked for goes to this address: it bounced, or its owner complained."""
+    cadence: Mapped[str] = mapped_column(String(10), default="each")
+    """`each` turn is mailed and reminded of, `once` leaves the reminder out, `digest` is one mail a day."""
+    quiet_from: Mapped[int | None] = mapped_column(default=None)
+    """Minute of the day at which this person's quiet hours begin, in the own time zone."""
+    quiet_to: Mapped[int | None] = mapped_column(default=None)
+
+
+class Absence(Base):
+    """A time in which a person does not play: turns that open after it was entered do not count it."""
+
+    __tablename__ = "absence"
+    id: Mapped[int] = mapped_column(init=False, primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), index=True)
+    from_at: Mapped[datetime] = mapped_column(UtcTime)
+    to_at: Mapped[datetime] = mapped_column(UtcTime)
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
 
 
 class Game(Base):
@@ -46,6 +64,10 @@ class Game(Base):
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
     listed: Mapped[bool] = mapped_column(default=False)
     """Shown in the lobby: anybody may look on, and take a seat that is free."""
+    bank: Mapped[int] = mapped_column(default=0)
+    """Seconds beyond the allowances that each seat has for the whole game."""
+    days_off: Mapped[str] = mapped_column(String(7), default="")
+    """Weekdays that no clock of this table counts, as ISO numbers: `67` is the weekend."""
     started_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     ended_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     head: Mapped[int] = mapped_column(default=0)
@@ -73,13 +95,21 @@ class Seat(Base):
     """Seated without being asked: the cut was the server's offer."""
     silent: Mapped[bool] = mapped_column(default=False)
     """This person wants no mail about this game; the clock starts when the turn opens."""
+    bank: Mapped[int] = mapped_column(default=0)
+    """Seconds that are left of this seat's bank."""
+    missed: Mapped[int] = mapped_column(default=0)
+    """Questions in a row that the clock has answered for this seat."""
+    autopilot: Mapped[bool] = mapped_column(default=False)
+    """The fallback is played at once, until the player reclaims the seat."""
+    lost: Mapped[bool] = mapped_column(default=False)
+    """Was put on autopilot because no mail reached its player: once a game."""
     invited_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     answered_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     person: Mapped[Person | None] = relationship(init=False, viewonly=True)
 
 
 class Link(Base):
-    """A capability link. `purpose`: seat, stop, invite, organise, signin. The token itself is stored nowhere."""
+    """A capability link. `purpose`: seat, stop, invite, organise, signin, reply, feed. The token is stored nowhere."""
 
     __tablename__ = "link"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
@@ -93,6 +123,8 @@ class Link(Base):
     expires_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     revoked_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     used_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    seq: Mapped[int | None] = mapped_column(default=None)
+    """Of a reply address: the head at which the turn opened that it answers."""
 
 
 class Entry(Base):
@@ -141,6 +173,10 @@ class Turn(Base):
     """Whether a bot holds the seat; a new holder opens the turn anew."""
     started_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When the clock began: SMTP accepted the mail, or at once for a seat that wants none. None: no clock runs."""
+    hours: Mapped[str] = mapped_column(Text, default="{}")
+    """JSON, fixed when the clock began: the hours, days and absences that it leaves out."""
+    bank: Mapped[int] = mapped_column(default=0)
+    """Seconds of the seat's bank that this turn may use after its allowance, fixed when the clock began."""
     extra: Mapped[int] = mapped_column(default=0)
     """Seconds added by moderators."""
     credited: Mapped[int] = mapped_column(default=0)
@@ -151,6 +187,45 @@ class Turn(Base):
     """When a reminder is to go out; None once it has."""
     refused: Mapped[str | None] = mapped_column(Text, default=None)
     """The turn mail was refused for good: the clock stands still."""
+
+
+class StandingOrder(Base):
+    """What a seat has ordered beforehand, sealed. `status`: standing, resting, done, withdrawn, stopped."""
+
+    __tablename__ = "standing_order"
+    __table_args__ = (Index("ix_standing_order_place", "game_id", "seat", "status"),)
+    id: Mapped[int] = mapped_column(init=False, primary_key=True)
+    game_id: Mapped[str] = mapped_column(ForeignKey("game.id"))
+    seat: Mapped[int]
+    text: Mapped[str] = mapped_column(Text)
+    """Canonical, in the grammar of the game (docs/orders.md)."""
+    occasion: Mapped[str] = mapped_column(String(40))
+    """What it was left for, in the game's words (`lot 3.2`); empty: until withdrawn."""
+    left_at: Mapped[datetime] = mapped_column(UtcTime)
+    left_seq: Mapped[int]
+    """The head of the log when it was left."""
+    status: Mapped[str] = mapped_column(String(10), default="standing")
+    reason: Mapped[str | None] = mapped_column(Text, default=None)
+    """Why it ended, for its owner."""
+    ended_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    ended_seq: Mapped[int | None] = mapped_column(default=None)
+    """The head of the log when it ended."""
+
+
+class Received(Base):
+    """A mail that came in, remembered so that none counts twice. `kind`: reply, auto, bounce, complaint, refused."""
+
+    __tablename__ = "received"
+    id: Mapped[int] = mapped_column(init=False, primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    """SHA-256 of what makes it the same mail: its Message-ID and to whom it came."""
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    kind: Mapped[str] = mapped_column(String(10))
+    outcome: Mapped[str] = mapped_column(Text)
+    """What was done about it, for moderators."""
+    person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
+    game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), index=True, default=None)
+    seat: Mapped[int | None] = mapped_column(default=None)
 
 
 class Mail(Base):
