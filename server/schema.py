@@ -174,9 +174,9 @@ class Turn(Base):
     started_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When the clock began: SMTP accepted the mail, or at once for a seat that wants none. None: no clock runs."""
     hours: Mapped[str] = mapped_column(Text, default="{}")
-    """JSON, fixed when the clock began: the hours, days and absences that it leaves out."""
+    """JSON, fixed when the turn opened: the hours, days and absences that its clock leaves out."""
     bank: Mapped[int] = mapped_column(default=0)
-    """Seconds of the seat's bank that this turn may use after its allowance, fixed when the clock began."""
+    """Seconds of the seat's bank that this turn may use after its allowance, fixed when the turn opened."""
     extra: Mapped[int] = mapped_column(default=0)
     """Seconds added by moderators."""
     credited: Mapped[int] = mapped_column(default=0)
