@@ -106,12 +106,25 @@ def _check_turn(session: Session, position: Position, seat: int, move: Move, see
     if seen < 0 or seen > position.head:
         raise BadRequest("seen must be a seq of this game, from 0 to %(head)s.", head=position.head)
     if position.rules.is_aside(position.state, seat, move):
-        return
-    turn = session.get(Turn, (position.game_id, seat))
-    if turn is None:
-        raise NotYourTurn("It is not your turn now.")
-    if turn.opened_seq > seen:
+        opened_seq = _sealed_since(session, position, move)
+    else:
+        turn = session.get(Turn, (position.game_id, seat))
+        if turn is None:
+            raise NotYourTurn("It is not your turn now.")
+        opened_seq = turn.opened_seq
+    if opened_seq > seen:
         raise Stale("The table has moved on since this page was drawn. Look again before you decide.")
+
+
+def _sealed_since(session: Session, position: Position, move: Move) -> int:
+    """When the question opened that a change of a sealed choice answers once more; 0 for any other aside.
+
+    The seat itself is asked nothing any more; those whose choice is not in yet are asked the same question.
+    """
+    if move.verb not in position.rules.sealed:
+        return 0
+    waiting = turns.open_turns(session, position.game_id)
+    return min((turn.opened_seq for turn in waiting), default=0)
 
 
 def time_out(game_id: str, seat: int, question: str, now: datetime) -> int | None:

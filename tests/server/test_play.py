@@ -167,6 +167,35 @@ def _deal_with_a_set_to_sell() -> str:
     raise AssertionError("no such deal among 500")
 
 
+def test_a_sealed_choice_is_changed_from_any_page_of_its_question_and_from_no_older_one(table: Begin) -> None:
+    game = table(2, slug="empire")
+    last_year = position(game.id).head
+    while position(game.id).state.year == 1 or position(game.id).state.step != "redraw":
+        answer_plainly(game.id, min(position(game.id).awaited))
+    opened = turn_of(game.id, 1)
+    assert opened is not None
+    first, second = (f"redraw {card}" for card in position(game.id).view(0).hand[:2])
+    submit(game.id, 0, first, request_id="first", seen=opened.opened_seq)
+    sealed = position(game.id)
+    with pytest.raises(table_error("Stale")):
+        submit(game.id, 0, second, request_id="old", seen=last_year)
+    with pytest.raises(table_error("Stale")):
+        submit(game.id, 0, second, request_id="older", seen=opened.opened_seq - 1)
+    assert position(game.id) == sealed
+    submit(game.id, 0, second, request_id="second", seen=opened.opened_seq)
+    assert [entry.move for entry in entries(game.id)[-2:]] == [first, second]
+    still = turn_of(game.id, 1)
+    assert still is not None
+    assert (still.question, still.opened_seq) == (opened.question, opened.opened_seq)
+
+
+def answer_plainly(game_id: str, seat: int) -> None:
+    """Play what the rules would for a seat that does not answer."""
+    at = position(game_id)
+    move = at.rules.fallback(at.view(seat), at.rules.moves(at.state, seat))
+    submit(game_id, seat, str(move), request_id=f"plain.{at.head}")
+
+
 def test_a_turn_that_the_own_move_opens_is_mailed_two_minutes_later(table: Begin) -> None:
     game = table(3)
     at = position(game.id)
