@@ -153,7 +153,7 @@ def _first_fields() -> dict[str, str]:
         me = people.signed_in(session)
     return {
         "title": wishes.offered_name(),
-        "game": flask.request.args.get("game", "byzanz"),
+        "game": flask.request.args.get("game", games.latest()[0].slug),
         "name": me.name if me else "",
         "address": (me.email or "") if me else "",
         "time_zone": (me.time_zone or "UTC") if me else "UTC",
@@ -170,9 +170,15 @@ def _new_form(fields: dict[str, str], refusal: Refused | None) -> str:
         wrong=refusal.field if isinstance(refusal, BadWish) else None,
         games=games.latest(),
         bots=sorted(BOTS),
+        most=_most_seats(),
         allowances=ALLOWANCES,
         zones=wishes.time_zones(),
     )
+
+
+def _most_seats() -> int:
+    """How many may sit at the largest table of any game."""
+    return max(max(rules.seats) for rules in games.latest())
 
 
 def _wish() -> making.Wish:
@@ -180,7 +186,7 @@ def _wish() -> making.Wish:
     fields = flask.request.form
     return making.Wish(
         organiser=Guest(fields.get("name", ""), fields.get("address", "")),
-        slug=fields.get("game", "byzanz"),
+        slug=fields.get("game", games.latest()[0].slug),
         name=fields.get("title", ""),
         allowance=_number("allowance", 86400),
         players=wishes.read_guests(fields.get("players", "")),
@@ -198,7 +204,7 @@ def _number(name: str, absent: int, field: str | None = None) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 8):
         raise BadWish("“%(text)s” should be a whole number.", field=field or name, text=wishes.shown(text))
     number = int(text)
-    if name != "allowance" and number > 6:
+    if name != "allowance" and number > _most_seats():
         raise BadWish("So many seats no game has.", field=field or name)
     return number
 

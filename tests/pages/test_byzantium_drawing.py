@@ -16,7 +16,7 @@ from tests.pages.crossing import moments
 from tests.pages.looks import assert_sound
 from tests.pages.playing import position, url
 
-STYLE = (Path(__file__).parents[2] / "server" / "static" / "style.css").read_text()
+STYLE = (Path(__file__).parents[2] / "templates" / "games" / "byzantium" / "style.css").read_text()
 USABLE = [slot for slot in SLOTS if slot not in DEAD]
 SVG = "{http://www.w3.org/2000/svg}"
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
