@@ -3,7 +3,7 @@
 The parts are modules of this package; everything is called by its name here (`record.verify`).
 """
 
-from byzanz.record.check import Report, Wrong, verify
+from byzanz.record.check import examine, verify
 from byzanz.record.entry import (
     GENESIS,
     Entry,
@@ -16,24 +16,30 @@ from byzanz.record.entry import (
     sealed_entry,
     true_hash,
 )
+from byzanz.record.findings import STEPS, Dealt, Report, Step, Wrong
 from byzanz.record.redaction import opened, redacted, shown
-from byzanz.record.text import FORMAT, BadRecord, Header, Record, Result, read, write
+from byzanz.record.text import FORMAT, BadRecord, Header, Record, Result, lines, read, write
 
 __all__ = [
     "FORMAT",
     "GENESIS",
+    "STEPS",
     "BadRecord",
+    "Dealt",
     "Entry",
     "Header",
     "Record",
     "Report",
     "Result",
+    "Step",
     "Wrong",
     "abandoned",
     "act",
     "counting",
     "entry_hash",
+    "examine",
     "is_shuffle",
+    "lines",
     "opened",
     "paused",
     "read",

@@ -6,11 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, NoReturn
+from functools import partial
+from typing import IO, Any, NoReturn
 
 from byzanz.record.entry import Entry
 
 FORMAT = "byzanz-record/1"
+LONGEST_LINE = 1024 * 1024
+"""Bytes; a line of a record has a few thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,10 @@ class Result:
     scores: tuple[int, ...]
     winners: tuple[int, ...]
     reason: str
+
+    def __str__(self) -> str:
+        scores, winners = (" ".join(map(str, numbers)) or "-" for numbers in (self.scores, self.winners))
+        return f"{self.reason}, scores {scores}, winners {winners}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +108,18 @@ def write(record: Record) -> str:
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
 
-def read(text: str | Iterable[str]) -> Iterator[Record]:
+def lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file that may hold anything, to be given to `read`: none is too long for the memory."""
+    return iter(partial(file.readline, LONGEST_LINE + 1), b"")
+
+
+def read(text: str | Iterable[str | bytes]) -> Iterator[Record]:
     """The records in a text, one after another; each is yielded when its last line is read.
 
     Only the shape is looked at here, see `verify` for the rest.
 
     Args:
-        text: the whole text, or its lines.
+        text: the whole text, or its lines; those that are bytes must be UTF-8 and no longer than LONGEST_LINE.
 
     Raises:
         BadRecord: a line is not what it should be there.
@@ -205,13 +217,21 @@ _RESULT: _Shape = {
 class _Line:
     """One line of a record, its JSON read strictly."""
 
-    def __init__(self, text: str, number: int, expected: int | None) -> None:
+    def __init__(self, line: str | bytes, number: int, expected: int | None) -> None:
         self.number = number
         self.expected = expected
-        self.fields: dict[str, Any] = self._json(text)
+        self.fields: dict[str, Any] = self._json(line if isinstance(line, str) else self._decoded(line))
 
     def refuse(self, reason: str) -> NoReturn:
         raise BadRecord(self.number, reason, self.expected)
+
+    def _decoded(self, line: bytes) -> str:
+        if len(line) > LONGEST_LINE:
+            self.refuse(f"longer than {LONGEST_LINE} bytes: this is no record")
+        try:
+            return line.decode()
+        except UnicodeDecodeError:
+            self.refuse("not UTF-8: this is no record, or it is damaged")
 
     def _json(self, text: str) -> dict[str, Any]:
         try:

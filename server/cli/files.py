@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -17,9 +16,6 @@ from byzanz.rules import ALL, PUBLIC, Viewer
 from byzanz.simulation import simulated
 from server.cli.house import house
 from server.cli.words import Asked, Mistake, as_line, count
-
-LONGEST_LINE = 1024 * 1024
-"""Bytes; a line of a record has a few thousand."""
 
 
 def add(commands: Any) -> None:
@@ -103,13 +99,12 @@ def _readable(name: str) -> AbstractContextManager[IO[bytes]]:
 def _verify(asked: Asked) -> None:
     records = 0
     with _readable(asked.file) as file:
-        lines = _Lines(file)
         try:
-            for each in record.read(lines):
+            for each in record.read(record.lines(file)):
                 records += 1
                 print(_checked(each, records))
         except BadRecord as error:
-            raise Mistake(f"{asked.file}: {lines.explained(error)}") from error
+            raise Mistake(f"{asked.file}: {error}") from error
     if not records:
         raise Mistake(f"{asked.file}: there is no record in it")
 
@@ -131,32 +126,6 @@ def _told(each: Record, report: Report) -> str:
     if report.unchecked:
         line += f"; {report.unchecked} entries could not be checked, they are hidden until the game ends"
     return as_line(Mistake(line)) or line
-
-
-class _Lines:
-    """The lines of a file that may hold anything, one at a time, and none of them too long for the memory."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._faults: dict[int, str] = {}
-
-    def __iter__(self) -> Iterator[str]:
-        number = 0
-        while line := self._file.readline(LONGEST_LINE + 1):
-            number += 1
-            if len(line) > LONGEST_LINE:
-                self._faults[number] = f"longer than {LONGEST_LINE} bytes: this is no record"
-                yield "too long"
-            try:
-                yield line.decode()
-            except UnicodeDecodeError:
-                self._faults[number] = "not UTF-8: this is no record, or it is damaged"
-                yield "unreadable"
-
-    def explained(self, error: BadRecord) -> str:
-        """What is wrong with a line, in this file's words where it was never decoded."""
-        fault = self._faults.get(error.line)
-        return str(BadRecord(error.line, fault, error.entry) if fault else error)
 
 
 def _export(asked: Asked) -> None:
