@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 PUBLIC: Literal["public"] = "public"
@@ -65,6 +65,10 @@ class IllegalMove(RulesError):
 
 class NotAwaited(IllegalMove):
     """The game asks this seat nothing now."""
+
+
+class UnreadableOrder(RulesError):
+    """The text is no standing order of this game (docs/orders.md)."""
 
 
 class BadSetup(RulesError):
@@ -127,6 +131,43 @@ class Outcome:
     scores: tuple[int, ...]
     winners: tuple[int, ...]
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A standing order: what a seat wants done when it is asked (docs/orders.md).
+
+    Args:
+        text: canonical, in the game's own grammar: `ladder spice3 wine2 upto 9 then pass`.
+        about: the kind of question that it answers; of two orders about the same, the newer counts.
+    """
+
+    text: str
+    about: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Obeyed:
+    """What a standing order makes of a question.
+
+    Args:
+        move: one of the seat's answers; None when the order does not fit and stops.
+        message: why, for its owner: an English sentence with named places, marked for extraction by being this
+            class's second argument.
+        places: the value of each place.
+        rest: the order that stands from now on; None when it is used up.
+    """
+
+    move: Move | None
+    message: str
+    places: Mapping[str, object] = field(default_factory=dict)
+    rest: Order | None = None
+
+    def __str__(self) -> str:
+        return self.message % self.places if self.places else self.message
 
 
 class Rules(ABC, Generic[S, V]):
@@ -192,7 +233,7 @@ class Rules(ABC, Generic[S, V]):
 
         Raises:
             IllegalMove: the rules do not allow it; the sentence says why.
-            NotAwaited: this seat is asked nothing.
+            NotAwaited: this seat is asked nothing, or there is no such seat.
         """
 
     @abstractmethod
@@ -242,6 +283,38 @@ class Rules(ABC, Generic[S, V]):
         Raises:
             UnreadableMove, AmbiguousMove: the text is not one move.
         """
+
+    def parse_order(self, text: str) -> Order:
+        """Read a standing order as freely as a move: any letter case, spacing, unambiguous abbreviation.
+
+        A game that does not say otherwise takes none; the grammar of one that does is in docs/orders.md.
+
+        Raises:
+            UnreadableOrder, AmbiguousMove: the text is not one order.
+        """
+        raise UnreadableOrder("%(game)s takes no standing orders.", game=self.title)
+
+    def occasion(self, order: Order, view: V) -> str:
+        """What an order that is left now is for, such as `lot 7`; empty when it stands until withdrawn or used up.
+
+        Raises:
+            IllegalMove: it could never be carried out, such as one with cards that the seat does not hold.
+        """
+        return ""
+
+    def lapsed(self, occasion: str, view: V) -> bool:
+        """Whether what an order was for is over, so that it ends by itself."""
+        return False
+
+    def obey(self, order: Order, view: V, moves: tuple[Move, ...]) -> Obeyed | None:
+        """What an order answers to the question that its seat is asked, or None if it is about something else.
+
+        Args:
+            order: as `parse_order` gave it, or the `rest` of an earlier answer.
+            view: of the seat that is asked: an order never knows more than its owner.
+            moves: the seat's answers, at least two.
+        """
+        return None
 
     def encode(self, state: S) -> str:
         """The state as one line of JSON, equal for equal states."""

@@ -14,11 +14,18 @@ from sqlalchemy.orm import Session
 from byzanz import umpire
 from byzanz.games import rules_of
 from byzanz.rules import Move
-from server import acts, log, outbox, people, positions, table, turns
+from server import acts, autopilot, log, outbox, people, positions, table, turns
 from server.db import transaction
 from server.positions import Broken, Position
 from server.schema import Deed, Game, Seat, Turn
-from server.table import BadRequest, NoSuchLink, NotRunning, NotYourTurn, Paused, Stale
+from server.table import (
+    BadRequest,
+    NoSuchLink,
+    NotRunning,
+    NotYourTurn,
+    Paused,
+    Stale,
+)
 
 LOGGER = logging.getLogger(__name__)
 REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
@@ -75,7 +82,7 @@ def submit(
     """
     if not REQUEST_ID.fullmatch(request_id):
         raise BadRequest("request_id must be 1 to 64 visible ASCII characters.")
-    with _guarded(game_id, now), transaction() as session:
+    with guarded(game_id, now), transaction() as session:
         game = table.locked(session, game_id)
         if link_id is not None and not people.still_opens(session, link_id, game_id, seat):
             raise NoSuchLink("This link opens no seat any more.")
@@ -90,6 +97,8 @@ def submit(
         position = _moving(session, game)
         _check_turn(session, position, seat, move, seen)
         state = umpire.play(position.rules, position.state, seat, move)
+        if by == "player":
+            autopilot.back(session, game, seat, now)
         entry = log.append(session, game, seat=seat, by=by, move=str(move), now=now, request_id=request_id)
         table.carry_on(session, game, position, state, now, mover=seat if by == "player" else None)
         return Receipt(game_id, seat, entry.seq, repeated=False)
@@ -138,7 +147,7 @@ def time_out(game_id: str, seat: int, question: str, now: datetime) -> int | Non
     Returns:
         The seq of the first move played, or None if nothing was played.
     """
-    with _guarded(game_id, now), transaction() as session:
+    with guarded(game_id, now), transaction() as session:
         game = log.lock_game(session, game_id, skip_locked=True)
         turn = session.get(Turn, (game_id, seat)) if game else None
         if game is None or turn is None or turn.question != question or game.paused or game.quarantine:
@@ -222,7 +231,7 @@ def moderate(
     Raises:
         Refused: the act is unknown, malformed, or not possible now; nothing has changed.
     """
-    with _guarded(game_id, now), transaction() as session:
+    with guarded(game_id, now), transaction() as session:
         game = table.locked(session, game_id)
         if seen is not None and seen != game.head:
             raise Stale("The game has moved on since the preview. Look again.")
@@ -238,7 +247,7 @@ def moderate(
 
 
 @contextmanager
-def _guarded(game_id: str, now: datetime) -> Iterator[None]:
+def guarded(game_id: str, now: datetime) -> Iterator[None]:
     """Set a game aside whose log does not replay, once the transaction that met it has rolled back."""
     try:
         yield

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 from sqlalchemy.orm import Session
 
 from byzanz import chance, umpire
-from byzanz.rules import Outcome
-from server import alarms, log, outbox, positions, turns
+from byzanz import orders as ordering
+from byzanz.rules import Outcome, Rules
+from server import alarms, log, orders, outbox, positions, turns
 from server.positions import Position
 from server.schema import Game, Seat, Turn
 
@@ -73,6 +74,20 @@ class NoSuchLink(Refused):
     code = "no_such_link"
 
 
+class NoSuchOrder(Refused):
+    """This seat has no such order standing."""
+
+    status = 404
+    code = "no_such_order"
+
+
+class TooManyOrders(Refused):
+    """The seat has as many standing orders as one may have."""
+
+    status = 422
+    code = "too_many_orders"
+
+
 class BadRequest(Refused):
     """The request itself is malformed, or its id was used for another move."""
 
@@ -126,9 +141,7 @@ def carry_on(
     """
     rules = position.rules
     if not game.paused:
-        state, steps = umpire.settle(rules, state, chance.deal(_key(session, game)))
-        for step in steps:
-            log.append(session, game, seat=step.seat, by=step.by, move=str(step.move), now=now)
+        state = _onward(session, game, rules, state, now)
     outcome = rules.outcome(state)
     after = Position(game.id, rules, state, game.head, game.paused, outcome)
     positions.save(session, game, after)
@@ -138,6 +151,55 @@ def carry_on(
     questions = {seat: str(question) for seat, question in after.awaited.items()}
     for turn in turns.replace(session, game, questions, now, anew):
         _announce(session, game, turn, now, OWN_TURN_DELAY if turn.seat == mover else 0)
+
+
+def _onward(session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime) -> Any:
+    """All that needs no person: chance and forced moves, then standing orders, then autopilots, over and over."""
+    deal = chance.deal(_key(session, game))
+    while True:
+        state, steps = umpire.settle(rules, state, deal)
+        for step in steps:
+            log.append(session, game, seat=step.seat, by=step.by, move=str(step.move), now=now)
+        if rules.outcome(state) is not None:
+            return state
+        further = _by_order(session, game, rules, state, now) or _by_autopilot(
+            session, game, rules, state, now
+        )
+        if further is None:
+            return state
+        state = further
+
+
+def _by_order(session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime) -> Any | None:
+    """The state after the first move that a standing order makes for an awaited seat, or None."""
+    left = orders.standing(session, rules, game, now)
+    for seat, theirs in left.items():
+        for past in ordering.over(rules, state, seat, theirs):
+            theirs.remove(past)
+            orders.close(session, past, "done", None, game, now)
+    for seat in sorted(rules.awaited(state)):
+        while (answer := ordering.answer(rules, state, seat, left.get(seat, ()))) is not None:
+            if answer.obeyed.move is None:
+                left[seat].remove(answer.left)
+                orders.close(session, answer.left, "stopped", str(answer.obeyed), game, now)
+                continue
+            move, why = answer.obeyed.move, str(answer.obeyed)
+            log.append(session, game, seat=seat, by="order", move=str(move), now=now, note=why)
+            orders.carried_out(session, answer, game, now)
+            return rules.apply(state, seat, move)
+    return None
+
+
+def _by_autopilot(
+    session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime
+) -> Any | None:
+    """The state after the fallback of the first awaited seat that is on autopilot, or None."""
+    for seat in sorted(rules.awaited(state)):
+        if session.get_one(Seat, (game.id, seat)).autopilot:
+            move = rules.fallback(rules.view(state, seat), rules.moves(state, seat))
+            log.append(session, game, seat=seat, by="autopilot", move=str(move), now=now)
+            return rules.apply(state, seat, move)
+    return None
 
 
 def _key(session: Session, game: Game) -> bytes:
@@ -187,6 +249,7 @@ def finish(session: Session, game: Game, outcome: Outcome, now: datetime) -> Non
         {"scores": list(outcome.scores), "winners": list(outcome.winners), "reason": outcome.reason}
     )
     turns.close_all(session, game.id)
+    orders.withdraw_all(session, game, None, "The game is over.", now)
     tell_table(session, game, "over", f"over:{game.id}", now, seq=game.head)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from server import clock, outbox, people, table, turns
+from server import clock, orders, outbox, people, table, turns
 from server.acts.ground import (
     Act,
     BadAct,
@@ -52,6 +52,7 @@ def replace(session: Session, game: Game, position: Position, act: Act) -> int:
     if former is not None:
         people.revoke(session, former, game.id, act.now)
     _seat_newcomer(session, game, seat, act.newcomer, act.now)
+    orders.withdraw_all(session, game, number, "Somebody else has taken the seat.", act.now)
     seq = write(session, game, act, number)
     if former is not None:
         _tell_former(session, game, seat, former, act)

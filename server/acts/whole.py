@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.rules import Outcome
-from server import log, positions, table, turns
+from server import log, orders, positions, table, turns
 from server.acts.ground import Act, NotPossible, seconds_of, stands, write
 from server.acts.seats import more_time
 from server.positions import Position
@@ -23,6 +23,7 @@ def void(session: Session, game: Game, position: Position, act: Act) -> int:
     seq = write(session, game, act)
     log.append(session, game, seat=None, by="moderator", move="!pause", now=act.now, note=act.reason)
     game.paused = True
+    orders.rest_all(session, game.id)
     before = [entry for entry in entries if entry.seq < target]
     state = positions.replayed(session, game, position.rules, before)
     table.carry_on(session, game, position, state, act.now)

@@ -1,0 +1,108 @@
+"""What a player does at his seat besides moving: leave orders, withdraw them, reclaim a seat from the autopilot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from server import autopilot, orders, people, play, table
+from server.db import transaction
+from server.positions import Position
+from server.schema import Game
+from server.table import NoSuchLink, NoSuchOrder, TooManyOrders
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """What became of a standing order that was left.
+
+    Args:
+        order_id: of its row.
+        text: canonical.
+        seq: the head of the log afterwards.
+        moved: whether it was carried out at once, or anything else went on by it.
+    """
+
+    order_id: int
+    text: str
+    seq: int
+    moved: bool
+
+
+def leave_order(game_id: str, seat: int, text: str, *, now: datetime, link_id: int | None = None) -> Ordered:
+    """Keep a sealed standing order of a seat; one that answers its open question is carried out at once.
+
+    Args:
+        text: in the grammar of the game (docs/orders.md), abbreviated or not, without the word `order`.
+        link_id: the link that vouches for the player, as for `submit`.
+
+    Raises:
+        RulesError: the text is no order, or one that could never be carried out. Refused: its kinds say why.
+    """
+    with _at_the_seat(game_id, seat, now, link_id) as (session, game, position):
+        rules, view = position.rules, position.rules.view(position.state, seat)
+        order = rules.parse_order(text[: play.LONGEST_TEXT + 1])
+        occasion = rules.occasion(order, view)
+        if len(orders.of_seat(session, game_id, seat)) >= orders.MOST:
+            raise TooManyOrders("A seat may have %(most)s orders; withdraw some.", most=orders.MOST)
+        head = game.head
+        row = orders.leave(session, game, rules, seat, order, occasion, now)
+        autopilot.back(session, game, seat, now)
+        table.carry_on(session, game, position, position.state, now, mover=seat)
+        return Ordered(row.id, row.text, game.head, moved=game.head > head)
+
+
+def withdraw_order(
+    game_id: str, seat: int, order_id: int | None, *, now: datetime, link_id: int | None = None
+) -> int:
+    """Take one order of a seat back, or all (None); how many were.
+
+    Raises:
+        NoSuchOrder: it does not stand, or is another seat's. Refused: its kinds say why.
+    """
+    with _at_the_seat(game_id, seat, now, link_id) as (session, game, _position):
+        count = orders.withdraw(session, game, seat, order_id, now)
+        if not count and order_id is not None:
+            raise NoSuchOrder("This order does not stand any more.")
+        return count
+
+
+def confirm_orders(game_id: str, seat: int, *, now: datetime, link_id: int | None = None) -> int:
+    """Let a seat's orders that rest since a void stand again; how many.
+
+    Raises:
+        Refused: its kinds say why.
+    """
+    with _at_the_seat(game_id, seat, now, link_id) as (session, game, position):
+        count = orders.confirm(session, game_id, seat)
+        table.carry_on(session, game, position, position.state, now, mover=seat)
+        return count
+
+
+def reclaim(game_id: str, seat: int, *, now: datetime, link_id: int | None = None) -> bool:
+    """The player of a seat on autopilot plays again; False if it was not on autopilot.
+
+    Raises:
+        Refused: its kinds say why.
+    """
+    with _at_the_seat(game_id, seat, now, link_id) as (session, game, position):
+        if not autopilot.back(session, game, seat, now):
+            return False
+        table.carry_on(session, game, position, position.state, now, mover=seat)
+        return True
+
+
+@contextmanager
+def _at_the_seat(
+    game_id: str, seat: int, now: datetime, link_id: int | None
+) -> Iterator[tuple[Session, Game, Position]]:
+    """A transaction in which a player does something at his seat, paused or not."""
+    with play.guarded(game_id, now), transaction() as session:
+        game = table.locked(session, game_id)
+        if link_id is not None and not people.still_opens(session, link_id, game_id, seat):
+            raise NoSuchLink("This link opens no seat any more.")
+        yield session, game, table.running(session, game)
