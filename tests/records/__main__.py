@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from byzanz.bots import BOTS
 from byzanz.games import latest, rules_of
 from byzanz.record import BadRecord, Record, Wrong, read
 from byzanz.rules import Rules
@@ -31,7 +32,8 @@ class Finding:
     """What came of playing all games over again.
 
     Args:
-        games: how many there are of each game, and of each game with its version and number of seats.
+        games: how many there are of each game; kinds: of each game with its version and number of seats.
+        players: each game with every name that sits at its tables, those of bots among them.
         entries: how many were compared.
         faults: one line for each game that does not replay, and for what is missing.
         rewritten: the games that replay, but whose states are encoded in a newer format than their hashes.
@@ -39,6 +41,7 @@ class Finding:
 
     games: Counter[str] = field(default_factory=Counter)
     kinds: Counter[tuple[str, int, int]] = field(default_factory=Counter)
+    players: set[tuple[str, str]] = field(default_factory=set)
     entries: int = 0
     faults: list[str] = field(default_factory=list)
     rewritten: list[tuple[Record, str]] = field(default_factory=list)
@@ -64,6 +67,7 @@ def played_over(folder: Path, find: Find = rules_of) -> Finding:
             header = record.header
             finding.games[header.game] += 1
             finding.kinds[header.game, header.rules, len(header.seats)] += 1
+            finding.players |= {(header.game, name) for name in header.seats}
             finding.entries += len(record.entries)
             check(record, hashes, find)
         except Rewritten as rewritten:
@@ -74,20 +78,27 @@ def played_over(folder: Path, find: Find = rules_of) -> Finding:
 
 
 def missing(finding: Finding, games: Sequence[Rules[Any, Any]]) -> list[str]:
-    """What is not on the shelf though it should be: games enough, and one of each game for each number of seats.
+    """What is not on the shelf though it should be: games enough, each for every number of seats and with every bot.
 
     Args:
         finding: what is there.
         games: the latest rules of each game.
     """
-    total = finding.games.total()
+    total, kinds, players = finding.games.total(), finding.kinds, finding.players
     few = [f"{total} games are kept, {FEWEST} or more should be"] if total < FEWEST else []
-    return few + [
-        f"no record of {rules.slug}, rules {rules.version}, for {seats}: play one and add it (records add)"
+    unplayed = [
+        f"{rules.slug}, rules {rules.version}, for {seats}"
         for rules in games
         for seats in rules.seats
-        if not finding.kinds[rules.slug, rules.version, seats]
+        if not kinds[rules.slug, rules.version, seats]
     ]
+    unplayed += [
+        f"{rules.slug} with the bot {bot}"
+        for rules in games
+        for bot in BOTS
+        if (rules.slug, bot) not in players
+    ]
+    return few + [f"no record of {what}: play one and add it (records add)" for what in unplayed]
 
 
 def check_all(folder: Path, find: Find = rules_of, games: Sequence[Rules[Any, Any]] | None = None) -> Finding:
@@ -175,7 +186,7 @@ def _rehash(_: Sequence[str]) -> int:
 def _tell(files: Sequence[Path], done: str) -> int:
     for file in files:
         print(f"{file.relative_to(shelf.FOLDER)}: {done}")
-    print(f"{len(files)} games {done}")
+    print(f"{done}: {len(files)}")
     return 0
 
 

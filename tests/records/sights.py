@@ -95,6 +95,12 @@ def _emptied(moment: Moment) -> bool:
     return moment.entry.move.startswith("put") and 0 in moment.seen()[1].hand_sizes
 
 
+def _void_under_seal(moment: Moment) -> bool:
+    seats = range(len(moment.rules.scores(moment.before)))
+    asides = [moment.rules.asides(moment.before, seat) for seat in seats]
+    return moment.entry.move.startswith("!void") and any(asides)
+
+
 def _full_territory(moment: Moment) -> bool:
     return bool(moment.seen()[1].territory == 20)
 
@@ -132,6 +138,7 @@ MOMENTS: dict[tuple[str, str], Callable[[Moment], bool]] = {
     ("byzanz", "a pass by itself, for want of a higher bid"): of_move("pass", "rules"),
     ("byzanz", "no group left for the last at the market"): _empty_market,
     ("empire", "a sealed choice replaced"): _is_aside,
+    ("empire", "a void while a choice is sealed"): _void_under_seal,
     ("empire", "a defence"): of_move("defend"),
     ("empire", "a negotiation"): of_move("negotiate"),
     ("empire", "a negotiation, and another card in its place"): of_move("replace"),
@@ -157,6 +164,7 @@ MOMENTS: dict[tuple[str, str], Callable[[Moment], bool]] = {
 GAMES: dict[tuple[str, str], Callable[[Record], bool]] = {
     ("byzanz", "a win shared"): lambda game: len(_ended(game).winners) > 1,
     ("byzanz", "a tie, won by the cards in hand"): _rival_tied,
+    ("empire", "all twelve years played"): lambda game: _ended(game).reason == "finished",
     ("empire", "the Empire falls"): lambda game: _ended(game).reason == "fallen",
     ("empire", "a draw"): lambda game: len(_ended(game).winners) == 2,
     ("byzantium", "a win shared"): lambda game: len(_ended(game).winners) > 1,
