@@ -6,15 +6,15 @@ played for a seat that does not answer. The cards are in `byzanz_cards`, what a 
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
+from byzanz.games import byzanz_orders
 from byzanz.games.byzanz_cards import (
     CARD,
     GROUPS,
-    MERCHANT,
     NAME,
     PACK,
     PROFIT,
@@ -23,6 +23,7 @@ from byzanz.games.byzanz_cards import (
     Cards,
     Names,
     bids_from,
+    each_of,
     groups_in,
     kept_of,
     minus,
@@ -36,7 +37,7 @@ from byzanz.games.byzanz_cards import (
     worth,
 )
 from byzanz.games.byzanz_play import ANSWERS, State, check_asked, check_running, deal, lot_card, needed, sell
-from byzanz.rules import ALL, BadSetup, Draw, Move, Outcome, Question, Rules, Shuffle, Viewer
+from byzanz.rules import ALL, BadSetup, Draw, Move, Obeyed, Order, Outcome, Question, Rules, Shuffle, Viewer
 
 __all__ = ["Byzanz", "State", "View"]
 
@@ -46,6 +47,7 @@ DONE = Move("done")
 TAXES = tuple(Move("tax", (name,)) for name in NAME)
 TAKES = tuple(Move("take", (good,)) for good in GROUPS)
 DISCARDS = tuple(Move("discard", (name,)) for name in NAME)
+_question = lru_cache(maxsize=1 << 11)(Question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +150,9 @@ class Byzanz(Rules[State, View]):
     def awaited(self, state: State) -> dict[int, Question]:
         """The seat whose turn it is; at the end all that have not said `done`."""
         if state.step == "end":
-            question = Question("end", state.number)
+            question = _question("end", state.number)
             return {seat: question for seat, done in enumerate(state.done) if not done}
-        return {} if state.turn < 0 else {state.turn: Question(KIND[state.step], state.number)}
+        return {} if state.turn < 0 else {state.turn: _question(KIND[state.step], state.number)}
 
     def moves(self, state: State, seat: int) -> tuple[Move, ...]:
         """The answers: `pass` and bids by their sums, or all else in canonical order, sales first.
@@ -164,13 +166,12 @@ class Byzanz(Rules[State, View]):
             return ()
         hand = state.hands[seat]
         if state.step == "bid":
-            sums, bids = bids_from(hand[: -hand.count(MERCHANT) or None])
-            return (PASS, *bids[bisect_left(sums, needed(state, seat)) :])
+            return (PASS, *bids_from(hand, needed(state, seat)))
         if state.step == "tax":
-            return tuple([TAXES[card] for card in sorted(set(state.lot))])
+            return tuple([TAXES[card] for card in each_of(state.lot)])
         if state.step == "market":
             return tuple([TAKES[group] for group in groups_in(state.market)])
-        return (*sales_from(hand), *[DISCARDS[card] for card in sorted(set(hand))])
+        return (*sales_from(hand), *[DISCARDS[card] for card in each_of(hand)])
 
     def asides(self, state: State, seat: int) -> tuple[Move, ...]:
         """Sales while the game runs, unless they are among the answers (rules/byzanz.md "Selling")."""
@@ -324,6 +325,22 @@ class Byzanz(Rules[State, View]):
     def parse(self, text: str) -> Move:
         """Read a player's line: `b sp2 c4`, `TAKE wi`, `sell m cloth1 cloth1`."""
         return read_move(text)
+
+    def parse_order(self, text: str) -> Order:
+        """Read a standing order: `ladder sp3 wine2 upto 9 then pass`, `take wine cloth` (docs/orders.md)."""
+        return byzanz_orders.read_order(text)
+
+    def occasion(self, order: Order, view: View) -> str:
+        """The lot that an order about bidding is for, such as `lot 7`, unless it is for every lot."""
+        return byzanz_orders.occasion(order, view)
+
+    def lapsed(self, occasion: str, view: View) -> bool:
+        """Whether the lot is decided, or the seat is out of its auction."""
+        return byzanz_orders.lapsed(occasion, view)
+
+    def obey(self, order: Order, view: View, moves: tuple[Move, ...]) -> Obeyed | None:
+        """What an order answers to the question that its seat is asked (docs/orders.md)."""
+        return byzanz_orders.obey(order, view, moves)
 
 
 def _taxed(lot: Cards) -> Cards:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, groupby
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from byzanz.rules import AmbiguousMove, Move, UnreadableMove
@@ -44,11 +45,13 @@ GOODS = GROUPS[:6]
 MERCHANT = 24
 NAME = (*(f"{good}{value}" for good in GOODS for value in (1, 2, 3, 4)), "merchant")
 CARD = {name: card for card, name in enumerate(NAME)}
+GROUP = tuple(card // 4 for card in range(len(NAME)))
 VALUE = (1, 2, 3, 4) * 6 + (0,)
 PROFIT = (1, 2, 3, 4) * 6 + (5,)
 COPIES = (6, 5, 3, 2) * 6 + (16,)
 PACK: Cards = tuple(card for card, copies in enumerate(COPIES) for _ in range(copies))
 LONGEST = 1000
+_sum = itemgetter(0)
 VERBS = ("bid", "pass", "tax", "take", "sell", "discard", "done")
 
 
@@ -62,14 +65,20 @@ def numbers(cards: Iterable[str]) -> Cards:
     return tuple([CARD[name] for name in cards])
 
 
+@lru_cache(maxsize=1 << 14)
 def total(cards: Cards) -> int:
     """What cards are worth in a bid."""
     return sum(map(VALUE.__getitem__, cards))
 
 
-def groups_in(cards: Cards) -> list[int]:
+def each_of(cards: Cards) -> Cards:
+    """Equal cards only once."""
+    return tuple(dict.fromkeys(cards))
+
+
+def groups_in(cards: Cards) -> Cards:
     """The groups among cards: 0 to 5 for the goods, 6 for merchants, ascending."""
-    return sorted({card // 4 for card in cards})
+    return tuple(dict.fromkeys([card // 4 for card in cards]))
 
 
 def of_group(cards: Cards, group: int) -> Cards:
@@ -111,11 +120,11 @@ def kept_of(cards: Cards) -> int:
 @lru_cache(maxsize=1 << 15)
 def sales_from(hand: Cards) -> tuple[Move, ...]:
     """All sets that a hand can sell, in canonical order."""
-    merchants = hand.count(MERCHANT)
+    helpers = min(hand.count(MERCHANT), 2)
     found: list[Move] = []
-    for good in range(len(GOODS)):
-        found += _sets(of_group(hand, good), min(merchants, 2))
-    return (*found, *_sets((), 3)) if merchants >= 3 else tuple(found)
+    for group, cards in groupby(hand, GROUP.__getitem__):
+        found += _sets(tuple(cards), helpers if group < len(GOODS) else 0)
+    return tuple(found)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -124,17 +133,26 @@ def _sets(cards: Cards, merchants: int) -> tuple[Move, ...]:
     return tuple([Move("sell", names(each)) for each in sorted(found)])
 
 
-@lru_cache(maxsize=1 << 15)
-def bids_from(goods: Cards) -> tuple[tuple[int, ...], tuple[Move, ...]]:
-    """All that these goods can bid, by their sums and then in canonical order: the sums, and the bids."""
-    found = {cards for size in range(1, len(goods) + 1) for cards in combinations(goods, size)}
-    ranked = sorted(map(_ranked_bid, found))
-    return tuple([rank for rank, _, _ in ranked]), tuple([move for _, _, move in ranked])
+@lru_cache(maxsize=8)  # who looks for forced moves and who then chooses ask for the same list
+def bids_from(hand: Cards, least: int) -> tuple[Move, ...]:
+    """All bids of this sum or more that a hand holds, by their sums and then in canonical order."""
+    if total(hand) < least:
+        return ()
+    bids = [bid for bid in _choices(hand[: -hand.count(MERCHANT) or None]) if bid[0] >= least]
+    bids.sort(key=_sum)  # keeps the canonical order where sums are equal
+    return tuple([Move("bid", cards) for _, cards in bids])
 
 
-@lru_cache(maxsize=1 << 16)
-def _ranked_bid(cards: Cards) -> tuple[int, Cards, Move]:
-    return total(cards), cards, Move("bid", names(cards))
+def _choices(goods: Cards) -> list[tuple[int, Names]]:
+    """All ways to choose from these goods, in canonical order: the sums and the cards."""
+    choices: list[tuple[int, Names]] = []
+    others, last = choices, -1
+    for card in reversed(goods):
+        if card != last:  # from here on, choices without this card are those found so far
+            others, last = choices, card
+        value, name = VALUE[card], (NAME[card],)
+        choices = [(value, name), *[(value + more, name + cards) for more, cards in choices], *others]
+    return choices
 
 
 @lru_cache(maxsize=1 << 16)
@@ -175,11 +193,11 @@ def read_move(text: str) -> Move:
     _check_count(verb, len(words))
     if verb == "take":
         return Move(verb, (_good(words[0], GROUPS),))
-    return Move(verb, names(sorted(map(_card, words))))
+    return Move(verb, names(sorted(map(read_card, words))))
 
 
 def _verb(word: str) -> str:
-    fits = _completed(word, VERBS)
+    fits = completed(word, VERBS)
     if not fits:
         known = ", ".join(VERBS)
         raise UnreadableMove(
@@ -189,7 +207,7 @@ def _verb(word: str) -> str:
 
 
 def _good(word: str, among: Sequence[str]) -> str:
-    fits = _completed(word, among)
+    fits = completed(word, among)
     if not fits:
         known = ", ".join(among)
         raise UnreadableMove(
@@ -198,8 +216,14 @@ def _good(word: str, among: Sequence[str]) -> str:
     return fits
 
 
-def _completed(word: str, among: Sequence[str]) -> str:
-    """The one word that begins so, or nothing."""
+def completed(word: str, among: Sequence[str]) -> str:
+    """The one word that begins so, or nothing.
+
+    Raises:
+        AmbiguousMove: more than one does, and none is just this.
+    """
+    if word in among:
+        return word
     fits = [full for full in among if full.startswith(word)]
     if len(fits) > 1:
         raise AmbiguousMove(
@@ -221,7 +245,12 @@ def _check_count(verb: str, count: int) -> None:
         raise UnreadableMove("Name three cards: sell and then the cards of the set.")
 
 
-def _card(word: str) -> int:
+def read_card(word: str) -> int:
+    """The card that a player means: `cloth2`, `c2`, `merchant`, `m`.
+
+    Raises:
+        UnreadableMove, AmbiguousMove: it is not one card.
+    """
     good = word.rstrip("0123456789")
     value = word[len(good) :]
     if good and not value and "merchant".startswith(good):

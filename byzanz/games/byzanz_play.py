@@ -7,8 +7,8 @@ state or an IllegalMove with the reason (rules/byzanz.md).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from byzanz.games.byzanz_cards import (
@@ -39,7 +39,7 @@ HANDFUL = 4
 LIMIT = 7
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class State:
     """A moment of a game. Every tuple with one item a seat is in seat order.
 
@@ -81,18 +81,12 @@ class State:
     done: tuple[bool, ...]
 
 
-_values = attrgetter(*State.__slots__)
-_SETTERS = {name: getattr(State, name).__set__ for name in State.__slots__}
-
 if not TYPE_CHECKING:
 
     def but(state: State, **changes: Any) -> State:
-        """The state but for these fields: `dataclasses.replace` in half its time."""
+        """The state but for these fields: `dataclasses.replace` in a sixth of its time."""
         other = object.__new__(State)
-        for setter, value in zip(_SETTERS.values(), _values(state), strict=True):
-            setter(other, value)
-        for name, value in changes.items():
-            _SETTERS[name](other, value)
+        object.__setattr__(other, "__dict__", state.__dict__ | changes)
         return other
 
 
@@ -126,6 +120,7 @@ def check_asked(state: State, seat: int, verb: str) -> None:
     raise IllegalMove("The last round is over: sell your sets, then say done.")
 
 
+@lru_cache(maxsize=1 << 14)
 def cards_of(words: Names) -> Cards:
     """The cards of a move, which must stand in canonical order."""
     for word in words:
@@ -140,13 +135,16 @@ def cards_of(words: Names) -> Cards:
 def _left_in_hand(state: State, seat: int, cards: Cards) -> Cards:
     """What is left of a hand without these cards, which must be in it."""
     hand = state.hands[seat]
-    rest = minus(hand, cards)
-    if len(rest) == len(hand) - len(cards):
-        return rest
-    missing = " ".join(names(minus(cards, hand)))
-    if minus(cards, hand + state.bids[seat]):
-        raise IllegalMove("You do not hold %(cards)s.", cards=missing)
-    raise IllegalMove("What you have laid down is not in your hand: %(cards)s.", cards=missing)
+    rest = list(hand)
+    try:
+        for card in cards:
+            rest.remove(card)
+    except ValueError:
+        missing = " ".join(names(minus(cards, hand)))
+        if minus(cards, hand + state.bids[seat]):
+            raise IllegalMove("You do not hold %(cards)s.", cards=missing) from None
+        raise IllegalMove("What you have laid down is not in your hand: %(cards)s.", cards=missing) from None
+    return tuple(rest)
 
 
 def _alone(words: Names) -> None:
@@ -230,20 +228,27 @@ def _bid(state: State, seat: int, words: Names) -> State:
 def _pass(state: State, seat: int, words: Names) -> State:
     _alone(words)
     passed = (*state.passed, seat)
-    back = state.bids[seat]
-    left = but(
-        state,
+    after = but(
+        _taken_back(state, seat) if state.bids[seat] else state,
         number=state.number + 1,
         turn=_next(state, seat, passed),
         passed=passed,
-        hands=put(state.hands, seat, plus(state.hands[seat], back)),
-        known=put(state.known, seat, plus(state.known[seat], back)),
+    )
+    left = state.won.count(0) - len(passed)
+    if not left:
+        return _receive(after, passed[0], state.lot)
+    return _won(after) if left == 1 and after.bids[after.turn] else after
+
+
+def _taken_back(state: State, seat: int) -> State:
+    """The own bid returns to hand; all saw it lie there."""
+    bid = state.bids[seat]
+    return but(
+        state,
+        hands=put(state.hands, seat, plus(state.hands[seat], bid)),
+        known=put(state.known, seat, plus(state.known[seat], bid)),
         bids=put(state.bids, seat, ()),
     )
-    out = state.won.count(0) - len(passed)
-    if not out:
-        return _receive(but(left, passed=()), passed[0], left.lot)
-    return _won(left) if out == 1 and left.bids[left.turn] else left
 
 
 def _won(state: State) -> State:
@@ -256,13 +261,13 @@ def _tax(state: State, seat: int, words: Names) -> State:
     cards = cards_of(words)
     if len(cards) != 1 or cards[0] not in state.lot:
         raise IllegalMove("The tax is one card of the lot: %(lot)s.", lot=" ".join(names(state.lot)))
-    return _receive(but(state, market=plus(state.market, cards)), seat, minus(state.lot, cards))
+    return _receive(state, seat, minus(state.lot, cards), market=plus(state.market, cards))
 
 
-def _receive(state: State, seat: int, cards: Cards) -> State:
+def _receive(state: State, seat: int, cards: Cards, **changes: Any) -> State:
     """The winner takes cards of the lot into hand, and the lot card."""
     won = (*state.won[:seat], lot_card(state), *state.won[seat + 1 :])
-    return _arrive(but(state, won=won, lot=()), seat, cards)
+    return _arrive(state, seat, cards, won=won, lot=(), passed=(), **changes)
 
 
 def _take(state: State, seat: int, words: Names) -> State:
@@ -271,32 +276,32 @@ def _take(state: State, seat: int, words: Names) -> State:
     if not cards:
         known = " ".join(GROUPS[group] for group in groups_in(state.market))
         raise IllegalMove("Take one of the groups in the market: %(groups)s.", groups=known)
-    return _arrive(but(state, market=minus(state.market, cards), taken=state.taken + 1), seat, cards)
+    return _arrive(state, seat, cards, market=minus(state.market, cards), taken=state.taken + 1)
 
 
-def _arrive(state: State, seat: int, cards: Cards) -> State:
+def _arrive(state: State, seat: int, cards: Cards, **changes: Any) -> State:
     """Cards come to a hand in the open; then the hand limit, before anything else goes on."""
     hand = plus(state.hands[seat], cards)
     known = plus(state.known[seat], cards)
-    fuller = but(state, hands=put(state.hands, seat, hand), known=put(state.known, seat, known))
+    changes |= {"hands": put(state.hands, seat, hand), "known": put(state.known, seat, known)}
     if len(hand) > LIMIT:
-        return but(fuller, step="limit", number=state.number + 1, turn=seat)
-    return _onward(fuller)
+        return but(state, step="limit", number=state.number + 1, turn=seat, **changes)
+    return _onward(but(state, **changes))
 
 
 def _onward(state: State) -> State:
     """The next auction, the next seat at the market, or the next round: the lot cards tell which."""
-    order = sorted(range(len(state.won)), key=state.won.__getitem__)
-    if 0 in state.won:
-        last = order[state.won.count(0)]
+    won = state.won
+    if 0 in won:
+        last = won.index(min(filter(None, won)))
         return _auction(state, _next(state, last, ()))
-    if state.market and state.taken < len(order):
-        return but(state, step="market", number=state.number + 1, turn=order[state.taken])
+    if state.market and state.taken < len(won):
+        return but(state, step="market", number=state.number + 1, turn=won.index(sorted(won)[state.taken]))
     gone = plus(state.gone, state.market)
-    closed = but(state, won=(0,) * len(order), taken=0, market=(), gone=gone)
-    if state.round == TABLES[len(order)].rounds:
+    closed = but(state, won=(0,) * len(won), taken=0, market=(), gone=gone)
+    if state.round == TABLES[len(won)].rounds:
         return but(closed, step="end", number=state.number + 1, turn=-1)
-    return _auction(but(closed, round=state.round + 1), order[0])
+    return _auction(but(closed, round=state.round + 1), won.index(min(won)))
 
 
 def _leave(state: State, seat: int, cards: Cards, kept: Cards) -> State:
