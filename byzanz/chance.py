@@ -6,12 +6,14 @@ import hmac
 import unicodedata
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from struct import Struct
 
 from byzanz.rules import Move, RulesError, Shuffle
 
 LONGEST_CUT = 64
 """A cut has 0 to this many code points."""
 _WORD = 2**64
+_FOUR_WORDS = Struct(">4Q")
 _NOT_IN_A_CUT = {"Cc", "Cs", "Zl", "Zp"}
 
 
@@ -65,18 +67,20 @@ class Stream:
         """
         if not 1 <= n <= _WORD:
             raise ValueError(f"an integer below {n} cannot be drawn: give 1 to 2**64")
-        # Words above the last whole multiple of n would make the low integers likelier.
-        limit = n * (_WORD // n)
-        while (word := self._next()) >= limit:
-            pass
-        return word % n
+        while True:
+            word = self._words.pop() if self._words else self._next()
+            drawn = word % n
+            # Words above the last whole multiple of n would make the low integers likelier.
+            if word - drawn <= _WORD - n:
+                return drawn
 
     def _next(self) -> int:
-        if not self._words:
-            block = hmac.digest(self._key, f"{self._label}:{self._block}".encode(), "sha256")
-            self._block += 1
-            self._words = [int.from_bytes(block[at : at + 8], "big") for at in (24, 16, 8, 0)]
-        return self._words.pop()
+        """The first word of the next block; the three after it wait in reverse."""
+        block = hmac.digest(self._key, f"{self._label}:{self._block}".encode(), "sha256")
+        self._block += 1
+        first, *rest = _FOUR_WORDS.unpack(block)
+        self._words = rest[::-1]
+        return first
 
 
 def shuffled(key: bytes, label: str, cards: Sequence[str]) -> tuple[str, ...]:

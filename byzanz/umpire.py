@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from byzanz.rules import IllegalMove, Move, NotAwaited, Rules, S, Shuffle, UnreadableMove, V
+from byzanz.rules import IllegalMove, Move, Rules, S, Shuffle, UnreadableMove, V
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,6 @@ def play(rules: Rules[S, V], state: S, seat: int, move: Move) -> S:
     Raises:
         RulesError: the seat does not exist, the game is over, or the rules refuse the move.
     """
-    if seat not in range(len(rules.scores(state))):
-        raise NotAwaited("There is no seat %(seat)s in this game.", seat=seat)
     if rules.outcome(state) is not None:
         raise IllegalMove("The game is over.")
     return rules.apply(state, seat, move)
@@ -50,7 +48,7 @@ def forced(rules: Rules[S, V], state: S) -> tuple[int, Move] | None:
         rules: the game.
         state: one in which no shuffle is due.
     """
-    for seat in sorted(rules.awaited(state)):
+    for seat in rules.awaited(state):
         moves = rules.moves(state, seat)
         if len(moves) == 1:
             return seat, moves[0]
@@ -69,20 +67,16 @@ def settle(rules: Rules[S, V], state: S, deal: Callable[[Shuffle], Move]) -> tup
         the settled state, and the steps that led to it, in order.
     """
     steps: list[Step] = []
-    while (step := _due(rules, state, deal)) is not None:
+    while rules.outcome(state) is None:
+        if (shuffle := rules.chance(state)) is not None:
+            step = Step(None, "chance", deal(shuffle))
+        elif (only := forced(rules, state)) is not None:
+            step = Step(only[0], "rules", only[1])
+        else:
+            break
         state = rules.apply(state, step.seat, step.move)
         steps.append(step)
     return state, tuple(steps)
-
-
-def _due(rules: Rules[S, V], state: S, deal: Callable[[Shuffle], Move]) -> Step | None:
-    if rules.outcome(state) is not None:
-        return None
-    if (shuffle := rules.chance(state)) is not None:
-        return Step(None, "chance", deal(shuffle))
-    if (only := forced(rules, state)) is not None:
-        return Step(only[0], "rules", only[1])
-    return None
 
 
 def replay(

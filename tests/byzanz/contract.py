@@ -272,7 +272,7 @@ def check_refusals(case: Case, number: int) -> None:
         for nobody in (-1, case.seats, 99):
             assert not listed(rules, state, nobody)
             with pytest.raises(NotAwaited):
-                play(rules, state, nobody, moment.move)
+                rules.apply(state, nobody, moment.move)
         with pytest.raises(IllegalMove):
             rules.apply(state, None, Move("shuffle", ("no-such-label", *cards)))
 
