@@ -172,6 +172,33 @@ def test_the_order_in_which_moves_are_listed_is_no_play(few: Path) -> None:
     assert played_over(few, with_rules(Backwards())).faults == []
 
 
+UNORDERED = """
+import sys
+from pathlib import Path
+from byzanz.games.byzantium import Byzantium
+from tests.records import shelf
+from tests.records.__main__ import played_over
+from tests.records.replay import hashes_of
+
+Byzantium.encode = lambda self, state: repr({f"card {card}" for hand in state.hands for card in hand})
+folder, record = Path(sys.argv[1]), shelf.load(Path(sys.argv[2]))[0]
+if sys.argv[3] == "keep":
+    shelf.keep(folder, record, hashes_of(record))
+print(len(played_over(folder).faults))
+"""
+"""Rules in which the order of a set shows."""
+
+
+def test_rules_that_depend_on_how_texts_are_hashed_are_found(tmp_path: Path) -> None:
+    def faults(seed: str, word: str) -> str:
+        command = [sys.executable, "-c", UNORDERED, str(tmp_path), str(FOLDER / f"{GAME}.jsonl"), word]
+        return subprocess.check_output(
+            command, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, text=True
+        ).strip()
+
+    assert [faults("0", "keep"), faults("0", "check"), faults("1", "check")] == ["0", "0", "1"]
+
+
 # A new format of the states
 
 
