@@ -1,0 +1,229 @@
+"""Sealed standing orders: carried out with the move that makes them due, told to their owner, hidden from the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from byzanz import record
+from byzanz.games import rules_of
+from byzanz.games.byzanz import Byzanz
+from byzanz.rules import IllegalMove, UnreadableOrder
+from server import db, log, orders, play, player, positions, schema, turns
+from server.schema import Mail, Seat, StandingOrder
+from server.table import NoSuchOrder, TooManyOrders
+from tests.conftest import NOW, Table
+
+Begin = Callable[..., Table]
+
+
+def position(game_id: str) -> positions.Position:
+    with db.reading() as session:
+        return positions.load(session, session.get_one(schema.Game, game_id))
+
+
+def entries(game_id: str, after: int = 0) -> list[record.Entry]:
+    with db.reading() as session:
+        return log.entries(session, game_id, after=after)
+
+
+def submit(game_id: str, seat: int, text: str) -> play.Receipt:
+    seen = position(game_id).head
+    return play.submit(game_id, seat, text, seen=seen, request_id=f"r{seen}", now=NOW)
+
+
+def leave(game_id: str, seat: int, text: str) -> player.Ordered:
+    return player.leave_order(game_id, seat, text, now=NOW)
+
+
+def rows(game_id: str) -> list[StandingOrder]:
+    with db.reading() as session:
+        return orders.of_game(session, game_id)
+
+
+def moderator(person_id: int, game_id: str, act: str) -> int:
+    return play.moderate(game_id, act, reason="to test", person_id=person_id, now=NOW)
+
+
+def test_an_order_answers_in_the_transaction_that_makes_it_due_and_nobody_is_mailed_for_it(
+    table: Begin,
+) -> None:
+    game = table(4)
+    for seat in (1, 2, 3):
+        left = leave(game.id, seat, "pass every lot")
+        assert not left.moved
+    head = position(game.id).head
+    submit(game.id, 0, "pass")
+    made = [(entry.seat, entry.by, entry.move) for entry in entries(game.id, head)]
+    assert made[:4] == [
+        (0, "player", "pass"),
+        (1, "order", "pass"),
+        (2, "order", "pass"),
+        (3, "order", "pass"),
+    ]
+    with db.reading() as session:
+        mailed = session.scalars(select(Mail.seat).where(Mail.kind == "turn")).all()
+        assert set(mailed) <= {0}
+        assert {turn.seat for turn in turns.open_turns(session, game.id)} == set(position(game.id).awaited)
+
+
+def test_an_order_about_the_open_question_is_carried_out_at_once(table: Begin) -> None:
+    game = table(4)
+    left = leave(game.id, 0, "raise upto 9 then pass")
+    assert left.moved
+    entry = entries(game.id)[1]
+    assert (entry.seat, entry.by) == (0, "order")
+    assert entry.move.startswith("bid ")
+    assert entry.note is not None
+    assert entry.note.startswith("Raised to ")
+    assert [row.status for row in rows(game.id)] == ["standing"]
+
+
+def test_why_an_order_did_it_is_told_to_its_owner_alone_and_to_all_after_the_end(table: Begin) -> None:
+    game = table(4)
+    leave(game.id, 0, "raise upto 9 then pass")
+    log_ = entries(game.id)
+    rules = rules_of("byzanz")
+    mine = record.redacted(rules, log_, 0, False, frozenset())[1]
+    theirs = record.redacted(rules, log_, 1, False, frozenset())[1]
+    assert (mine.by, mine.note) == ("order", log_[1].note)
+    assert (theirs.by, theirs.note, theirs.salt) == ("player", None, None)
+    assert record.redacted(rules, log_, 1, True, frozenset())[1].by == "order"
+
+
+def test_two_ladders_bid_against_each_other_in_one_transaction(table: Begin) -> None:
+    game = table(4)
+    leave(game.id, 1, "raise upto 4 then pass every lot")
+    leave(game.id, 2, "raise upto 3 then pass every lot")
+    leave(game.id, 3, "pass every lot")
+    head = position(game.id).head
+    submit(game.id, 0, "pass")
+    bids = [entry for entry in entries(game.id, head) if entry.move.startswith("bid ")]
+    assert len(bids) >= 2
+    assert {entry.by for entry in bids} == {"order"}
+
+
+def test_an_order_that_does_not_fit_stops_with_a_reason_and_its_owner_is_asked(table: Begin) -> None:
+    game = table(4)
+    leave(game.id, 1, "raise upto 1 then ask")
+    submit(game.id, 0, str(position(game.id).rules.moves(position(game.id).state, 0)[-1]))
+    (row,) = rows(game.id)
+    assert row.status == "stopped"
+    assert row.reason is not None
+    assert "your limit was 1" in row.reason
+    assert set(position(game.id).awaited) == {1}
+
+
+def test_an_order_that_fails_is_stopped_and_the_movers_move_stands(
+    table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = table(4)
+    leave(game.id, 1, "pass this lot")
+
+    def fault(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Byzanz, "obey", fault)
+    submit(game.id, 0, "pass")
+    (row,) = rows(game.id)
+    assert (row.status, row.reason) == ("stopped", "It could not be carried out as the table stands now.")
+    assert entries(game.id)[1].move == "pass"
+    assert set(position(game.id).awaited) == {1}
+
+
+def test_a_newer_order_about_the_same_takes_the_place_of_the_older(table: Begin) -> None:
+    game = table(4)
+    leave(game.id, 1, "pass this lot")
+    leave(game.id, 1, "take wine")
+    leave(game.id, 1, "raise upto 4")
+    assert [row.status for row in rows(game.id)] == ["withdrawn", "standing", "standing"]
+
+
+def test_an_order_for_one_lot_ends_with_it(table: Begin) -> None:
+    game = table(4)
+    leave(game.id, 1, "pass this lot")
+    submit(game.id, 0, "pass")
+    assert [row.status for row in rows(game.id)] == ["done"]
+
+
+def test_bad_orders_are_refused_and_nothing_is_kept(table: Begin) -> None:
+    game = table(4)
+    with pytest.raises(UnreadableOrder):
+        leave(game.id, 0, "sing")
+    with pytest.raises(IllegalMove):
+        leave(game.id, 0, "ladder " + " ".join(["wood4"] * 3) + " upto 12")
+    assert rows(game.id) == []
+
+
+def test_an_order_is_withdrawn_by_its_owner_alone(table: Begin) -> None:
+    game = table(4)
+    left = leave(game.id, 1, "pass this lot")
+    with pytest.raises(NoSuchOrder):
+        player.withdraw_order(game.id, 2, left.order_id, now=NOW)
+    assert player.withdraw_order(game.id, 1, left.order_id, now=NOW) == 1
+    with pytest.raises(NoSuchOrder):
+        player.withdraw_order(game.id, 1, left.order_id, now=NOW)
+    assert player.withdraw_order(game.id, 1, None, now=NOW) == 0
+
+
+def test_after_a_void_orders_rest_until_their_owner_confirms_them(table: Begin) -> None:
+    game = table(4)
+    leave(game.id, 1, "pass every lot")
+    submit(game.id, 0, "pass")
+    moderator(game.people[3], game.id, "!void 2")
+    assert [row.status for row in rows(game.id)] == ["resting"]
+    moderator(game.people[3], game.id, "!resume")
+    submit(game.id, 0, "pass")
+    assert set(position(game.id).awaited) == {1}
+    assert player.confirm_orders(game.id, 1, now=NOW) == 1
+    assert set(position(game.id).awaited) == {2}
+
+
+def test_orders_go_with_their_player_and_with_the_game(table: Begin) -> None:
+    game = table(4)
+    leave(game.id, 1, "pass every lot")
+    leave(game.id, 2, "pass every lot")
+    play.moderate(
+        game.id,
+        "!replace 1",
+        reason="gone",
+        person_id=game.people[3],
+        now=NOW,
+        newcomer=play.acts.Newcomer("Zoe", "zoe@example.org"),
+    )
+    assert [row.status for row in rows(game.id)] == ["withdrawn", "standing"]
+    moderator(game.people[3], game.id, "!abandon")
+    assert [row.status for row in rows(game.id)] == ["withdrawn", "withdrawn"]
+
+
+def test_an_autopilot_plays_the_fallback_at_once_until_its_player_is_back(table: Begin) -> None:
+    game = table(4)
+    with db.transaction() as session:
+        session.get_one(Seat, (game.id, 1)).autopilot = True
+    submit(game.id, 0, "pass")
+    made = [(entry.seat, entry.by, entry.move) for entry in entries(game.id, 2)]
+    assert made[0] == (1, "autopilot", "pass")
+    assert set(position(game.id).awaited) == {2}
+    assert player.reclaim(game.id, 1, now=NOW)
+    assert not player.reclaim(game.id, 1, now=NOW)
+    last = entries(game.id)[-1]
+    assert (last.seat, last.by, last.move) == (1, "player", "!autopilot 1 off")
+
+
+def test_an_order_left_while_paused_waits(table: Begin) -> None:
+    game = table(4)
+    moderator(game.people[3], game.id, "!pause")
+    assert not leave(game.id, 0, "pass this lot").moved
+    moderator(game.people[3], game.id, "!resume")
+    assert set(position(game.id).awaited) == {1}
+
+
+def test_a_seat_may_not_leave_orders_without_end(table: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = table(4)
+    monkeypatch.setattr(orders, "MOST", 1)
+    leave(game.id, 1, "take wine")
+    with pytest.raises(TooManyOrders):
+        leave(game.id, 1, "pass this lot")
