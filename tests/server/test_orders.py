@@ -12,7 +12,7 @@ from byzanz import record
 from byzanz.games import rules_of
 from byzanz.games.byzanz import Byzanz
 from byzanz.rules import IllegalMove, UnreadableOrder
-from server import db, log, orders, play, player, positions, schema, turns
+from server import acts, db, log, orders, play, player, positions, schema, turns
 from server.schema import Mail, Seat, StandingOrder
 from server.table import NoSuchOrder, TooManyOrders
 from tests.conftest import NOW, Table
@@ -192,7 +192,7 @@ def test_orders_go_with_their_player_and_with_the_game(table: Begin) -> None:
         reason="gone",
         person_id=game.people[3],
         now=NOW,
-        newcomer=play.acts.Newcomer("Zoe", "zoe@example.org"),
+        newcomer=acts.Newcomer("Zoe", "zoe@example.org"),
     )
     assert [row.status for row in rows(game.id)] == ["withdrawn", "standing"]
     moderator(game.people[3], game.id, "!abandon")
