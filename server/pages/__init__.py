@@ -24,7 +24,7 @@ csrf = CSRFProtect()
 """Guards every POST that a cookie vouches for; pages opened by a token in the address are exempt."""
 limiter = Limiter(get_remote_address, storage_uri="memory://", default_limits=["600/minute"])
 babel = Babel()
-ROOMS = ("lobby", "invitations", "account", "turn", "history", "rules", "moderate", "health", "inbox")
+ROOMS = ("lobby", "invitations", "account", "turn", "history", "rules", "verify", "moderate", "health", "inbox")
 """The modules of this package; each has a `blueprint`."""
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "

@@ -59,6 +59,9 @@ ANSWERS = {
     "GET /t/<token>/history": "404 200 200 404 404 200 404 404",
     "GET /g/<game_id>": "200 200 200 200 200 200 200 200",
     "GET /g/<game_id>/history": "200 200 200 200 200 200 200 200",
+    "GET /g/<game_id>/verify": "409 409 409 409 409 409 409 409",  # not before the game is over
+    "GET /verify": "200 200 200 200 200 200 200 200",
+    "POST /verify": "422 422 422 422 422 422 422 422",
     "GET /rules/<slug>": "200 200 200 200 200 200 200 200",
     "GET /m/": "404 404 404 404 404 200 200 404",
     "POST /m/alarms/<int:alarm_id>": "404 404 404 404 404 303 303 404",
