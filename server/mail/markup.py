@@ -1,0 +1,117 @@
+"""The HTML of a mail reduced to the text that its writer saw; in one pass, and it never raises."""
+
+from __future__ import annotations
+
+import html
+import re
+
+RULE = "_" * 32
+"""What a line across the page becomes: Outlook draws one above what it quotes."""
+_BLOCKS = frozenset(
+    (
+        *(
+            "address",
+            "article",
+            "blockquote",
+            "br",
+            "div",
+            "dd",
+            "dl",
+            "dt",
+            "footer",
+            "form",
+            "header",
+            "hr",
+        ),
+        *("h1", "h2", "h3", "h4", "h5", "h6", "li", "main", "ol", "p", "pre", "section", "ul"),
+        *("table", "tbody", "tfoot", "thead", "tr"),
+    )
+)
+_SPACED = frozenset(("td", "th"))
+_UNSEEN = frozenset(("head", "script", "style", "title", "template", "textarea", "select", "svg", "noscript"))
+_SMALL = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+"""Makes letters small without moving any: some others grow."""
+_NAME = re.compile(r"/?([a-zA-Z][a-zA-Z0-9:]{0,20})")
+_ABOVE_A_QUOTE = re.compile(
+    r"""(?:id|class|name)\s*=\s*["']?(?:\w*[_-])?(?:appendonsend|divRplyFwdMsg|stopSpelling|OutlookMessageHeader)"""
+    r"""|border-top:\s*solid\s+\#(?:E1E1E1|B5C4DF)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def as_text(markup: str) -> str:
+    """The words of a page, one paragraph or line each; what it quotes stands behind `> `, as in a text.
+
+    Args:
+        markup: HTML of any quality.
+    """
+    reader = _Reader()
+    lower = markup.translate(_SMALL)
+    here = 0
+    while (opened := markup.find("<", here)) >= 0:
+        reader.words(markup[here:opened])
+        here = _after(lower, opened, reader, markup)
+    reader.words(markup[here:])
+    return "\n".join((*reader.lines, reader.line()))
+
+
+def _after(lower: str, opened: int, reader: _Reader, markup: str) -> int:
+    """Read what begins at a `<`; where to go on."""
+    if lower.startswith("<!--", opened):
+        return _past(lower, "-->", opened + 4)
+    named = _NAME.match(markup, opened + 1)
+    if named is None:
+        if lower[opened + 1 : opened + 2] in ("!", "?"):
+            return _past(lower, ">", opened + 1)
+        reader.words("<")
+        return opened + 1
+    closed = lower.find(">", opened)
+    if closed < 0:
+        return len(lower)
+    name = named[1].lower()
+    ends = lower[opened + 1] == "/"
+    if name in _UNSEEN and not ends and lower[closed - 1] != "/":
+        return _past(lower, ">", _past(lower, f"</{name}", closed))
+    reader.tag(name, ends, markup[opened : min(closed, opened + 2000)])
+    return closed + 1
+
+
+def _past(text: str, end: str, start: int) -> int:
+    """The place behind an ending; the end of the text if it never comes, so that nothing is looked for twice."""
+    found = text.find(end, start)
+    return len(text) if found < 0 else found + len(end)
+
+
+class _Reader:
+    """Gathers lines while tags go by."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._pieces: list[str] = []
+        self._quotes = 0
+
+    def words(self, text: str) -> None:
+        """Words between two tags."""
+        if text:
+            self._pieces.append(text)
+
+    def line(self) -> str:
+        """The line as it stands, blanks made single."""
+        text = " ".join(html.unescape("".join(self._pieces)).split())
+        return f"{'> ' * min(self._quotes, 3)}{text}".rstrip() if self._quotes else text
+
+    def tag(self, name: str, ends: bool, whole: str) -> None:
+        """A tag goes by."""
+        if name in _SPACED:
+            self._pieces.append(" ")
+        if name not in _BLOCKS:
+            return
+        if self._pieces or name == "br":
+            self.lines.append(self.line())
+            self._pieces = []
+        if name == "hr" or (not ends and _ABOVE_A_QUOTE.search(whole)):
+            self.lines.append(RULE)
+        if name == "blockquote":
+            self._quotes = max(0, self._quotes - 1) if ends else self._quotes + 1
+        elif name == "p" and ends:
+            self.lines.append("")

@@ -1,0 +1,173 @@
+"""A mail that came in, taken apart: headers, parts, text. Bounded in every direction, and it never raises.
+
+Whoever likes can write to us, so nothing here is believed: depth, number of parts, headers and characters have a
+limit, only charsets for people are decoded, and what makes no sense is left out.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+DEEPEST = 8
+"""Parts within parts; real mails have four."""
+MOST_PARTS = 100
+MOST_HEADERS = 400
+LONGEST_HEADER = 4000
+LONGEST_TEXT = 200_000
+"""Characters of one text that are looked at."""
+_CHARSET = re.compile(
+    r"utf-?8|(?:us-)?ascii|iso-?8859-[0-9]{1,2}|(?:windows-?|cp)12(?:5[0-8])|latin-?[19]|macintosh|koi8-[ru]"
+    r"|gb2312|gbk|gb18030|big5|euc-(?:kr|jp)|shift_jis|iso-2022-jp|utf-?16(?:le|be)?",
+    re.IGNORECASE,
+)
+_ENCODED = re.compile(r"=\?([^?\s]{1,40})\?([bBqQ])\?([^?\s]{0,200})\?=")
+_PARAMETER = re.compile(r';\s*([\w-]{1,40})\s*=\s*(?:"((?:[^"\\]|\\.){0,400})"|([^;\s"]{0,400}))')
+_NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A mail, or a part of one.
+
+    Args:
+        headers: name in small letters and value, unfolded, in their order.
+        body: as it came, lines ended by `\\n`.
+        depth: how many parts it lies in.
+    """
+
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    depth: int = 0
+    fallback: str = field(default="text/plain")
+
+    def header(self, name: str) -> str:
+        """The first header of this name in small letters, empty if there is none."""
+        return next((value for found, value in self.headers if found == name), "")
+
+    def every(self, name: str) -> list[str]:
+        """All headers of this name."""
+        return [value for found, value in self.headers if found == name]
+
+    @property
+    def kind(self) -> str:
+        """Its content type, such as `text/plain`."""
+        named = self.header("content-type").partition(";")[0].strip().lower()
+        return named if re.fullmatch(r"[a-z0-9.+_-]{1,60}/[a-z0-9.+_-]{1,80}", named) else self.fallback
+
+    def parameter(self, name: str) -> str:
+        """A parameter of its content type, empty if there is none."""
+        for found, quoted, bare in _PARAMETER.findall(self.header("content-type")):
+            if found.lower() == name:
+                return re.sub(r"\\(.)", r"\1", quoted) or bare
+        return ""
+
+    @property
+    def attached(self) -> bool:
+        """Whether it is a file and no text of the mail."""
+        return self.header("content-disposition").strip().lower().startswith("attachment")
+
+    def children(self) -> list[Part]:
+        """The parts of a multipart, none of anything else."""
+        boundary = self.parameter("boundary")
+        if not self.kind.startswith("multipart/") or not boundary or self.depth >= DEEPEST:
+            return []
+        return [parted(piece, self.depth + 1) for piece in _pieces(self.body, boundary.encode())]
+
+    def text(self) -> str:
+        """Its content as text, whatever charset and encoding it claims."""
+        return decoded(self._content()[: 4 * LONGEST_TEXT], self.parameter("charset"))[:LONGEST_TEXT]
+
+    def _content(self) -> bytes:
+        encoding = self.header("content-transfer-encoding").strip().lower()
+        if encoding == "base64":
+            return _from_base64(self.body)
+        return binascii.a2b_qp(self.body) if encoding == "quoted-printable" else self.body
+
+
+def parted(raw: bytes, depth: int = 0) -> Part:
+    """Take a mail, or a part of one, apart; any bytes will do."""
+    raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if raw.startswith(b"\n"):
+        return Part((), raw[1:], depth)
+    head, _blank, body = raw.partition(b"\n\n")
+    return Part(tuple(_headers(head)), body, depth)
+
+
+def walked(whole: Part) -> Iterator[Part]:
+    """A part and all parts within it, in their order, as many as are looked at."""
+    left = MOST_PARTS
+    waiting = [whole]
+    while waiting and left:
+        part = waiting.pop()
+        left -= 1
+        yield part
+        waiting.extend(reversed(part.children()[:left]))
+
+
+def decoded(content: bytes, charset: str) -> str:
+    """Bytes as text: in the charset they claim if people use it, else UTF-8 if they are, else as Windows writes."""
+    if _CHARSET.fullmatch(charset) and charset.lower() not in ("us-ascii", "ascii"):
+        try:
+            return content.decode(charset, "replace")
+        except LookupError:
+            pass
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace")
+
+
+def words(value: str) -> str:
+    """A header for people, its encoded words decoded; never for an address."""
+    return _ENCODED.sub(_word, re.sub(r"(\?=)\s+(?==\?)", r"\1", value))
+
+
+def _word(found: re.Match[str]) -> str:
+    charset, how, text = found.groups()
+    if how in "bB":
+        return decoded(_from_base64(text.encode()), charset)
+    return decoded(binascii.a2b_qp(text.encode().replace(b"_", b" ")), charset)
+
+
+def _from_base64(body: bytes) -> bytes:
+    letters = _NO_BASE64.sub(b"", body)
+    whole = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
+    return binascii.a2b_base64(whole + b"=" * (-len(whole) % 4))
+
+
+def _headers(head: bytes) -> Iterator[tuple[str, str]]:
+    name, value, count = "", "", 0
+    for line in head.split(b"\n"):
+        text = decoded(line[:LONGEST_HEADER], "")
+        if text[:1] in (" ", "\t"):
+            value = f"{value} {text.strip()}"[:LONGEST_HEADER]
+            continue
+        if name:
+            yield name, value
+        found = re.match(r"([!-9;-~]{1,80})[ \t]*:(.*)", text, re.DOTALL)
+        name, value = (found[1].lower(), found[2].strip()) if found else ("", "")
+        count += 1
+        if count > MOST_HEADERS:
+            break
+    if name:
+        yield name, value
+
+
+def _pieces(body: bytes, boundary: bytes) -> list[bytes]:
+    """What stands between the boundaries; the rest if the last one is missing."""
+    mark = b"--" + boundary
+    pieces: list[list[bytes]] = []
+    for line in body.split(b"\n"):
+        bare = line.rstrip()
+        if bare == mark + b"--":
+            break
+        if bare == mark:
+            if len(pieces) == MOST_PARTS:
+                break
+            pieces.append([])
+        elif pieces:
+            pieces[-1].append(line)
+    return [b"\n".join(piece) for piece in pieces]

@@ -1,0 +1,203 @@
+"""Which lines of a mail its writer wrote himself: nothing of what he quotes, no greeting, no signature.
+
+Mail readers mark what they quote in many ways and languages; here are those of English, Dutch and German ones
+(docs/mail-in.md). Each line is made plain first: no odd blanks, signs or punctuation that a phone has added.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+MARKER = re.compile(r"##-.{1,200}-##")
+"""The line in our own mails above which people write; words in any language between the signs."""
+LONGEST = 1000
+"""Characters of a line that are looked at; no move has as many."""
+MOST_LINES = 4000
+"""Lines that are looked at: a mail that quotes a whole thread has some hundred."""
+
+_WROTE = re.compile(
+    r"(?:on|at)\b.{4,300}\bwrote ?:?"
+    r"|.{1,200}\bwrote(?: on .{3,80}| at .{3,80})? ?:"
+    r"|op\b.{4,300}\b(?:schreef\b.{0,200}|geschreven) ?:"
+    r"|.{1,200}\bschreef(?: op .{3,80})? ?:"
+    r"|am\b.{4,300}\b(?:schrieb\b.{0,200}|geschrieben) ?:"
+    r"|.{1,200}\b(?:schrieb(?: am .{3,80})?|hat (?:am|um) .{3,80} geschrieben) ?:",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"[*_\s]*(?:from|sent|date|to|cc|subject|reply-to|van|verzonden|datum|aan|onderwerp|von|gesendet|an|betreff"
+    r"|antwort an)[*_]{0,2}[ \t]*:[*_\s]*\S?",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"[_=*-]{10,}|[_=*-]{3,} ?[^\s_=*-].{1,80}?[_=*-]{2,}")
+_FORWARDED = re.compile(
+    r"(?:begin forwarded message|anfang der weitergeleiteten nachricht|begin doorgestuurd bericht"
+    r"|original message|ursprüngliche nachricht|oorspronkelijk bericht) ?:?",
+    re.IGNORECASE,
+)
+_SENT_FROM = re.compile(
+    r"(?:sent|get|gesendet|verstuurd|verzonden|von meine[mr]|vanaf mijn|envoyé|diese (?:nachricht|e-?mail) wurde"
+    r"|dit bericht is|outlook|laden sie|holen sie|download|virus-?free|virusvrij|virenfrei)\b.*",
+    re.IGNORECASE,
+)
+_SIGNATURE = re.compile(r"[-–—]{1,3}\s*")
+_NAMED = r"(?: [\w.'-]{1,20}){0,2}"
+_HELLO = re.compile(
+    rf"(?:hi|hello|hey|dear|hoi|hallo|dag|beste|hé|goede(?:morgen|middag|navond)|gute[nr] (?:morgen|tag|abend)"
+    rf"|good (?:morning|afternoon|evening)|moin|servus|liebe[rs]?){_NAMED}",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(
+    r"(?:many |vielen |hartelijk |heel erg )?(?:thanks?|thank you|thx|bedankt|dankjewel|dank je|dank u|danke?"
+    r"|merci)(?: (?:a lot|very much|so much|you|all|again|wel|alvast|schön|sehr|im voraus|in advance|everyone"
+    r"|for waiting|a million|en groet(?:en)?)){0,2}",
+    re.IGNORECASE,
+)
+_BYE = re.compile(
+    rf"(?:(?:all the )?best(?: wishes| regards)?|(?:kind |warm )?regards|cheers|yours|sincerely|greetings|love"
+    rf"|(?:met )?(?:vriendelijke |hartelijke |lieve )?(?:groet(?:en|jes)?|gr)|mvg|vr ?gr|tot ziens|doei|bye"
+    rf"|(?:mit |viele |liebe |beste |schöne |herzliche |freundliche[nr]? |mit freundlichen )?(?:grüße[n]?|gruß"
+    rf"|gruss|gruesse|grüsse)|mfg|lg|vg|vlg|tschüss|x{{1,3}}){_NAMED}",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"(?:[-*•·‣▪>]|[0-9]{1,2}[.)])\s+")
+_ODD = frozenset(("Cf", "So", "Sk", "Cs", "Co", "Cn"))
+"""Kinds of characters that no move has: invisible ones, emoji, what no font can show."""
+_QUOTES = "\"'`´‘’‚‛“”„‟«»‹›*_"
+
+
+def own_lines(text: str, name: str = "") -> tuple[str, ...]:
+    """What the writer says, a line each, plain: above what he quotes, or below it if nothing stands above.
+
+    Args:
+        text: of the mail, as it came.
+        name: under which he writes: as the last line, it is a signature.
+    """
+    lines = [line[: LONGEST + 1] for line in text.split("\n", MOST_LINES)[:MOST_LINES]]
+    began = _quote(lines)
+    above = _said(lines[:began], name)
+    return above or _said(_below(lines[began:]), name)
+
+
+def plain(line: str) -> str:
+    """A line as a move is read: without invisible characters, emoji, bullets, quotes and final punctuation."""
+    kept = []
+    for sign in unicodedata.normalize("NFKC", line):
+        kind = unicodedata.category(sign)
+        if kind == "Pd":
+            kept.append("-")
+        elif kind == "Cf":
+            continue
+        elif kind in _ODD or kind[0] in "ZC" or sign in "\ufe0e\ufe0f":
+            kept.append(" ")
+        else:
+            kept.append(sign)
+    text = " ".join("".join(kept).replace(",", " ").split())
+    text = _BULLET.sub("", text, count=1) if _BULLET.match(text) else text
+    return text.strip(_QUOTES).rstrip(" .;:!?…").strip(_QUOTES + " ")
+
+
+def _quote(lines: Sequence[str]) -> int:
+    """Where what is quoted begins; the number of lines if nothing is."""
+    for place, line in enumerate(lines):
+        text = _bare(line)
+        if text.startswith(">") or MARKER.search(text):
+            return _introduced(lines, place, ours=not text.startswith(">"))
+        if text and (_RULE.fullmatch(text) or _FORWARDED.fullmatch(text)):
+            return place
+        if text and (_attribution(lines, place) or _header_block(lines, place)):
+            return place
+    return len(lines)
+
+
+def _bare(line: str) -> str:
+    return "".join(sign for sign in line if unicodedata.category(sign) != "Cf").replace("\xa0", " ").strip()
+
+
+def _attribution(lines: Sequence[str], place: int) -> bool:
+    """Whether "On …, Byzanz wrote:" begins here; mail readers break it into up to four lines."""
+    joined = ""
+    for line in lines[place : place + 4]:
+        bare = _bare(line)
+        if not bare or bare.startswith(">"):
+            return False
+        joined = f"{joined} {bare}".strip()
+        if len(joined) > 500:
+            return False
+        if joined.endswith((":", "wrote")):
+            return _WROTE.fullmatch(joined) is not None
+    return False
+
+
+def _header_block(lines: Sequence[str], place: int) -> bool:
+    """Whether "From: … Sent: …" begins here, as Outlook and GMX put it above what they quote."""
+    labels = [line for line in map(_bare, lines[place : place + 5]) if line][:2]
+    return len(labels) == 2 and all(_LABEL.match(line) for line in labels)
+
+
+def _introduced(lines: Sequence[str], place: int, *, ours: bool) -> int:
+    """Where the words begin that lead to a quote, in a language that nobody here speaks.
+
+    Args:
+        ours: the quote is our own marker without any sign before it: the paragraph above it is ours, too.
+    """
+    last = place
+    while last and not _bare(lines[last - 1]):
+        last -= 1
+    if ours:
+        while last and _bare(lines[last - 1]):
+            last -= 1
+        return last
+    if last and _bare(lines[last - 1]).endswith(":"):
+        last -= 1
+        if last and re.search(r"@|\b[0-9]{4}\b", lines[last - 1]):
+            last -= 1
+    return last
+
+
+def _below(lines: Sequence[str]) -> list[str]:
+    """The lines without a sign of quoting, below or between those that have one.
+
+    A line squeezed between quoted ones is the rest of a quoted line that was too long, and no word of the writer.
+    """
+    marked = [line.lstrip().startswith(">") for line in lines]
+    if True not in marked:
+        return []
+    first, last = marked.index(True), len(marked) - 1 - marked[::-1].index(True)
+    runs: list[list[str]] = [[]]
+    for place in range(first, last + 1):
+        if marked[place]:
+            runs.append([])
+        else:
+            runs[-1].append(lines[place])
+    between = [line for run in runs if any(not _bare(line) for line in run) for line in run]
+    return between + list(lines[last + 1 :])
+
+
+def _said(lines: Sequence[str], name: str) -> tuple[str, ...]:
+    """What is left without greetings, thanks and signature."""
+    found: list[str] = []
+    for line in lines:
+        bare = _bare(line)
+        if bare and (_SIGNATURE.fullmatch(bare) or _SENT_FROM.fullmatch(bare)):
+            break
+        text = plain(line)
+        if found and _BYE.fullmatch(text):
+            break
+        if text and not any(words.fullmatch(text) for words in (_HELLO, _THANKS, _BYE)):
+            found.append(text)
+    names = _names(name)
+    while len(found) > 1 and found[-1].casefold().lstrip("-/ ") in names:
+        found.pop()
+    return tuple(found)
+
+
+def _names(name: str) -> set[str]:
+    """How somebody of this name may sign."""
+    whole = plain(name).casefold()
+    parts = [part for part in re.split(r"[\s@]+", whole) if part]
+    if not parts:
+        return set()
+    return {whole, *parts, parts[0][0], "".join(part[0] for part in parts)}
