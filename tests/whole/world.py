@@ -84,6 +84,7 @@ def world(database_url: str) -> Iterator[World]:
         with time_machine.travel(NOW, tick=True) as traveller:
             yield World(app, origin, inbox, traveller)
     finally:
+        server.task_dispatcher.shutdown()  # an answer may be out before its thread is through
         server.close()
         thread.join(timeout=10)
         inbox.stop()
@@ -160,7 +161,7 @@ class Sheet(HTMLParser):
 
     @staticmethod
     def _entry(form: Form, at: dict[str, str]) -> None:
-        if at.get("type") == "checkbox" and at.get("name") == "card":
+        if at.get("type") in ("checkbox", "radio") and at.get("name") == "card":
             form.boxes.append(at["value"])
         elif at.get("type", "text") in ("hidden", "text"):
             form.hidden[at["name"]] = at.get("value", "")
