@@ -48,7 +48,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def parser() -> Words:
     """What the command takes."""
     made = Words(
-        prog="byzanz", description="A server on which three card games about Byzantium are played by mail."
+        prog="byzanz", description="A server on which card games about Byzantium are played by mail."
     )
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     servers.add(commands)

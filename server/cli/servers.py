@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from byzanz.games import latest
+from byzanz.games import latest, rules_of
 from server.cli.house import house
 from server.cli.words import Asked, count, port
 
@@ -15,7 +15,9 @@ def add(commands: Any) -> None:
         "demo", help="a whole server to try out, on this machine alone, with an inbox and a game against bots"
     )
     demo.add_argument("--port", type=port, metavar="N", help="8000 if absent, or the next one that is free")
-    demo.add_argument("--players", type=count, default=4, metavar="N", help="you among them; 4 if absent")
+    demo.add_argument(
+        "--players", type=count, metavar="N", help="you among them; 4 if absent, or as many as may play"
+    )
     demo.add_argument("--game", default=latest()[0].slug, metavar="G")
     demo.set_defaults(run=_demo)
 
@@ -56,7 +58,8 @@ def add_checks(commands: Any) -> None:
 def _demo(asked: Asked) -> None:
     from server import demo
 
-    demo.run(asked.port, asked.players, asked.game)
+    players = asked.players or min(4, max(rules_of(asked.game).seats))
+    demo.run(asked.port, players, asked.game)
 
 
 def _serve(asked: Asked) -> None:
