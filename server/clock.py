@@ -1,61 +1,211 @@
-"""Pure arithmetic of time: when a turn is due. Knows no database and no present moment."""
+"""Pure arithmetic of time: when a turn is due, and how much of it has been counted. Knows no database and no present.
+
+A clock leaves out stretches of time: outages, and the hours, days and absences that were fixed when the turn opened.
+What comes back every day or week is laid out day by day, as far as somebody asks. `due` and `counted` are each
+other's inverse.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime, timedelta
+import heapq
+import json
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import count
+from zoneinfo import ZoneInfo
 
 Span = tuple[datetime, datetime]
 """A stretch of time that no clock counts: from, to."""
 
 REMINDER_SHARE = 0.8
-"""The share of the time after which one reminder goes out (experience.md, "The turn mail")."""
+"""The share of the allowance after which one reminder goes out (experience.md, "The turn mail")."""
+DAY = 24 * 60
+"""Minutes."""
+LONGEST_QUIET = 10 * 60
+"""Minutes a day that a person's quiet hours may take (experience.md, "The clock")."""
+MOST_DAYS_OFF = 5
+"""Days of a week that may count for nobody: two are left, so that every turn comes to an end."""
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
-    """The same stretches of time, ascending, overlapping ones joined, empty ones left out."""
-    joined: list[Span] = []
-    for start, end in sorted(span for span in spans if span[0] < span[1]):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return joined
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """What the clock of one turn leaves out beside outages.
+
+    Args:
+        zone: the name of the time zone of the quiet hours.
+        quiet: minutes of the day from which to which the clock rests, over midnight if the second is not the later.
+        table_zone: the name of the time zone of the days off.
+        days_off: weekdays as ISO numbers, ascending: `67` is the weekend.
+        absences: when the person is away.
+
+    Raises:
+        ValueError: so much is left out that a turn might never end.
+    """
+
+    zone: str = "UTC"
+    quiet: tuple[int, int] | None = None
+    table_zone: str = "UTC"
+    days_off: str = ""
+    absences: tuple[Span, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.quiet is not None and not 0 < quiet_minutes(*self.quiet) <= LONGEST_QUIET:
+            raise ValueError(f"quiet hours of {self.quiet}")
+        if len(set(self.days_off)) > MOST_DAYS_OFF or not set(self.days_off) <= set("1234567"):
+            raise ValueError(f"days off {self.days_off!r}")
+
+    @classmethod
+    def read(cls, text: str) -> Hours:
+        """The hours that `write` has written; of an empty object none are left out."""
+        kept = json.loads(text)
+        quiet, absences = kept.pop("quiet", None), kept.pop("absences", ())
+        away = tuple((datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in absences)
+        return cls(**kept, quiet=tuple(quiet) if quiet else None, absences=away)
+
+    def write(self) -> str:
+        """JSON, without what does not matter."""
+        kept: dict[str, object] = {}
+        if self.quiet or self.absences:
+            kept["zone"] = self.zone
+        if self.quiet:
+            kept["quiet"] = self.quiet
+        if self.days_off:
+            kept |= {"table_zone": self.table_zone, "days_off": self.days_off}
+        if self.absences:
+            kept["absences"] = [[start.isoformat(), end.isoformat()] for start, end in self.absences]
+        return json.dumps(kept)
 
 
-def due(start: datetime, allowance: float, stops: Iterable[Span]) -> datetime:
-    """The moment at which `allowance` seconds have been counted since `start`, leaving out every stop.
+ALWAYS = Hours()
+"""Every hour counts."""
+
+
+def quiet_minutes(start: int, end: int) -> int:
+    """How long quiet hours are on an ordinary day; from a minute of the day to the same one is a whole day."""
+    return (end - start - 1) % DAY + 1
+
+
+def merged(spans: Iterable[Span]) -> Iterator[Span]:
+    """The same stretches of time, overlapping and touching ones joined; lazily, for there may be no last one.
+
+    Args:
+        spans: ascending.
+    """
+    last: Span | None = None
+    for start, end in spans:
+        if last is not None and start <= last[1]:
+            last = (last[0], max(last[1], end))
+            continue
+        if last is not None:
+            yield last
+        last = (start, end)
+    if last is not None:
+        yield last
+
+
+def left_out(start: datetime, stops: Iterable[Span], hours: Hours) -> Iterator[Span]:
+    """What does not count after `start`: ascending, apart from each other, without end if something comes back."""
+    single = sorted(span for span in (*stops, *hours.absences) if start < span[1] and span[0] < span[1])
+    return merged(heapq.merge(single, _nights(start, hours), _days_off(start, hours)))
+
+
+def _nights(start: datetime, hours: Hours) -> Iterator[Span]:
+    if hours.quiet is None:
+        return
+    zone, (begin, end) = ZoneInfo(hours.zone), hours.quiet
+    later = end if end > begin else end + DAY
+    for day in _days_from(start, zone):
+        night = first_shown(zone, day, begin), last_shown(zone, day, later)
+        if night[0] < night[1] and start < night[1]:
+            yield night
+
+
+def _days_off(start: datetime, hours: Hours) -> Iterator[Span]:
+    if not hours.days_off:
+        return
+    zone = ZoneInfo(hours.table_zone)
+    for day in _days_from(start, zone):
+        if str(day.isoweekday()) in hours.days_off and start < (whole := whole_days(zone, day, day))[1]:
+            yield whole
+
+
+def _days_from(start: datetime, zone: ZoneInfo) -> Iterator[date]:
+    """The days of a zone's calendar, from the one before `start`: its night may reach into the next."""
+    first = start.astimezone(zone).date() - timedelta(days=1)
+    return (first + timedelta(days=number) for number in count())
+
+
+def whole_days(zone: ZoneInfo, first: date, last: date) -> Span:
+    """From the beginning of one day to the end of another, as a zone's calendar has them."""
+    return first_shown(zone, first, 0), last_shown(zone, last, DAY)
+
+
+def first_shown(zone: ZoneInfo, day: date, minute: int) -> datetime:
+    """The first moment at which clocks in a zone show this minute of a day or, where they skip it, a later one."""
+    early, late = _twice(zone, day, minute)
+    return early if early <= late else _behind_gap(zone, day, minute)
+
+
+def last_shown(zone: ZoneInfo, day: date, minute: int) -> datetime:
+    """The last moment at which clocks in a zone come to this minute of a day or, where they skip it, pass it."""
+    early, late = _twice(zone, day, minute)
+    return late if early <= late else _behind_gap(zone, day, minute)
+
+
+def _wall(day: date, minute: int) -> datetime:
+    return datetime.combine(day, time()) + timedelta(minutes=minute)
+
+
+def _twice(zone: ZoneInfo, day: date, minute: int) -> tuple[datetime, datetime]:
+    """A wall time read in both ways: the same but on the day of a change; skipped times come the wrong way round."""
+    shown = _wall(day, minute).replace(tzinfo=zone)
+    return shown.replace(fold=0).astimezone(UTC), shown.replace(fold=1).astimezone(UTC)
+
+
+def _behind_gap(zone: ZoneInfo, day: date, minute: int) -> datetime:
+    """The moment at which clocks are put forward over this wall time."""
+    after, before = _twice(zone, day, minute)
+    wanted = _wall(day, minute)
+    seconds = range(round((after - before).total_seconds()))
+
+    def is_behind(second: int) -> bool:
+        shown = (before + timedelta(seconds=second)).astimezone(zone)
+        return shown.replace(tzinfo=None) >= wanted
+
+    return before + timedelta(seconds=bisect_left(seconds, True, key=is_behind))
+
+
+def due(start: datetime, seconds: float, stops: Iterable[Span] = (), hours: Hours = ALWAYS) -> datetime:
+    """The first moment at which so many seconds have been counted since `start`.
 
     Args:
         start: when the clock began.
-        allowance: seconds to be counted.
+        seconds: to be counted.
         stops: stretches that do not count (outages), in any order, overlapping or not.
+        hours: what does not count either.
     """
-    end = start + timedelta(seconds=allowance)
-    for stop_from, stop_to in merged(stops):
-        if stop_to <= start:
-            continue
-        if stop_from >= end:
+    end = start + timedelta(seconds=seconds)
+    for stop_from, stop_to in left_out(start, stops, hours):
+        since = max(stop_from, start)
+        if since >= end:
             break
-        end += stop_to - max(stop_from, start)
+        end += stop_to - since
     return end
 
 
-def counted(start: datetime, until: datetime, stops: Iterable[Span]) -> float:
-    """The seconds that count between two moments: the inverse of `due`."""
-    seconds = (until - start).total_seconds()
-    for stop_from, stop_to in merged(stops):
-        overlap = (min(stop_to, until) - max(stop_from, start)).total_seconds()
-        seconds -= max(0.0, overlap)
-    return seconds
+def counted(start: datetime, until: datetime, stops: Iterable[Span] = (), hours: Hours = ALWAYS) -> float:
+    """The seconds that count between two moments, `start` first: the inverse of `due`."""
+    passed = until - start
+    for stop_from, stop_to in left_out(start, stops, hours):
+        if stop_from >= until:
+            break
+        passed -= min(stop_to, until) - max(stop_from, start)
+    return passed.total_seconds()
 
 
 def rounded_up(moment: datetime) -> datetime:
     """The next full minute, or the moment itself if it is one: what a mail can print exactly."""
     floor = moment.replace(second=0, microsecond=0)
     return floor if floor == moment else floor + timedelta(minutes=1)
-
-
-def reminder(start: datetime, end: datetime) -> datetime:
-    """When to remind of a turn that began at `start` and is due at `end`."""
-    return start + (end - start) * REMINDER_SHARE

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import bots
 from byzanz.rules import Draw, IllegalMove, Move
-from server import beats, clock, lifecycle, log, outbox, play, positions, table, turns
+from server import beats, lifecycle, log, outbox, play, positions, table, turns
 from server.config import Settings
 from server.db import committed, reading, transaction, utc_now
 from server.mail import deliver
@@ -90,19 +90,13 @@ def _remind(game_id: str, seat: int, now: datetime) -> bool:
     with transaction() as session:
         game = log.lock_game(session, game_id, skip_locked=True)
         turn = session.get(Turn, (game_id, seat)) if game else None
-        if game is None or turn is None or turn.started_at is None:
+        if game is None or turn is None:
             return False
-        turn.remind_at = _reminder_time(session, game, turn, turn.started_at)
-        if turn.remind_at > now:  # an outage has moved it
+        turn.remind_at = turns.reminder(session, game, turn)
+        if turn.remind_at is None or turn.remind_at > now:  # an outage has moved it
             return False
         turn.remind_at = None
         return _queue_reminder(session, game, turn, now)
-
-
-def _reminder_time(session: Session, game: Game, turn: Turn, start: datetime) -> datetime:
-    """When most of the time that counts is gone, by the outages known now."""
-    seconds = (turns.allowance_end(game, turn, start) - start).total_seconds()
-    return clock.due(start, seconds * clock.REMINDER_SHARE, turns.outages(session, start))
 
 
 def _queue_reminder(session: Session, game: Game, turn: Turn, now: datetime) -> bool:

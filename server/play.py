@@ -52,6 +52,8 @@ def begin(session: Session, game: Game, now: datetime) -> None:
     rules = rules_of(game.slug, game.rules)
     game.status = "running"
     game.started_at = now
+    for seat in positions.seats_of(session, game.id):
+        seat.bank = game.bank
     state = positions.replayed(session, game, rules, [])
     position = Position(game.id, rules, state, 0, paused=False, outcome=None)
     table.carry_on(session, game, position, state, now)

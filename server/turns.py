@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
 from server import clock
-from server.schema import Game, Outage, Seat, Turn
+from server.schema import Absence, Game, Outage, Seat, Turn
 
 NOTICE_SECONDS = 3600
-"""Time that a turn keeps at the least after an outage or a moderator's act, or its allowance if that is shorter."""
+"""Time that a turn keeps at the least after an outage, or its allowance if that is shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Until when a turn has time.
+
+    Args:
+        start: when its clock began.
+        allowance_end: when the allowance is used up, and the bank begins.
+        due: when the bank is used up, too, and the fallback is played.
+        bank: seconds of the bank that this turn may use.
+        hours: what its clock leaves out.
+    """
+
+    start: datetime
+    allowance_end: datetime
+    due: datetime
+    bank: int
+    hours: clock.Hours
+
+    @property
+    def absences(self) -> list[clock.Span]:
+        """The absences that move this turn."""
+        return [(gone, back) for gone, back in self.hours.absences if self.start < back and gone < self.due]
 
 
 def open_turns(session: Session, game_id: str) -> list[Turn]:
@@ -29,6 +54,9 @@ def replace(
 ) -> list[Turn]:
     """Make the open turns agree with the questions that the position asks.
 
+    A turn that was answered takes from the seat's bank what it used of it; one that a pause, a void or a new holder
+    ends takes nothing.
+
     Args:
         game: locked; its head is the seq at which a new turn opens.
         questions: the text of the question of each awaited seat (`bid 17`); empty when paused or over.
@@ -41,23 +69,63 @@ def replace(
     opened = []
     for seat, turn in current.items():
         if questions.get(seat) != turn.question or seat in anew:
+            if seat not in anew and not game.paused:
+                _charge(session, game, turn, now)
             session.delete(turn)
     session.flush()
     for seat, question in questions.items():
         if seat in current and current[seat].question == question and seat not in anew:
             continue
-        turn = Turn(
-            game_id=game.id,
-            seat=seat,
-            question=question,
-            opened_seq=game.head,
-            opened_at=now,
-            bot=session.get_one(Seat, (game.id, seat)).bot is not None,
-        )
+        turn = _opened(session, game, session.get_one(Seat, (game.id, seat)), question, now)
         session.add(turn)
         opened.append(turn)
     session.flush()
     return opened
+
+
+def _opened(session: Session, game: Game, seat: Seat, question: str, now: datetime) -> Turn:
+    """A new turn; what its clock leaves out is fixed here, so that no mail is made untrue by what is set later."""
+    return Turn(
+        game_id=game.id,
+        seat=seat.seat,
+        question=question,
+        opened_seq=game.head,
+        opened_at=now,
+        bot=seat.bot is not None,
+        hours=hours_of(session, game, seat, now).write(),
+        bank=seat.bank,
+    )
+
+
+def hours_of(session: Session, game: Game, seat: Seat, now: datetime) -> clock.Hours:
+    """What a turn of this seat that opens now leaves out: the table's days off, its person's hours and absences."""
+    person = seat.person
+    if person is None:
+        return clock.ALWAYS
+    away = (
+        select(Absence).where(Absence.person_id == person.id, Absence.to_at > now).order_by(Absence.from_at)
+    )
+    quiet = None
+    if person.quiet_from is not None and person.quiet_to is not None:
+        quiet = (person.quiet_from, person.quiet_to)
+    return clock.Hours(
+        zone=person.time_zone or game.time_zone,
+        quiet=quiet,
+        table_zone=game.time_zone,
+        days_off=game.days_off,
+        absences=tuple((row.from_at, row.to_at) for row in session.scalars(away)),
+    )
+
+
+def _charge(session: Session, game: Game, turn: Turn, now: datetime) -> None:
+    """Take from the seat's bank what a turn used beyond its allowance."""
+    known = times(session, game, turn)
+    if known is None or now <= known.allowance_end:
+        return
+    stops = outages(session, known.allowance_end)
+    used = clock.counted(known.allowance_end, now, stops, known.hours)
+    seat = session.get_one(Seat, (game.id, turn.seat))
+    seat.bank -= min(seat.bank, turn.bank, int(used))
 
 
 def start(session: Session, game: Game, turn: Turn, at: datetime, due: datetime | None = None) -> None:
@@ -70,30 +138,57 @@ def start(session: Session, game: Game, turn: Turn, at: datetime, due: datetime 
     turn.started_at = at
     turn.refused = None
     turn.due_at = due or reckoned(session, game, turn)
-    turn.remind_at = clock.reminder(at, turn.due_at) if turn.due_at else None
+    turn.remind_at = reminder(session, game, turn)
 
 
-def allowance_end(game: Game, turn: Turn, start: datetime) -> datetime:
-    """When a turn whose clock begins at `start` would be due, as a mail composed at that moment prints it."""
-    return clock.rounded_up(start + timedelta(seconds=game.allowance + turn.extra))
+def printed(game: Game, turn: Turn, start: datetime) -> Times:
+    """Until when a turn has time whose clock begins at `start`, as a mail composed at that moment prints it."""
+    hours = clock.Hours.read(turn.hours)
+    allowance = game.allowance + turn.extra
+    allowance_end = clock.rounded_up(clock.due(start, allowance, hours=hours))
+    due = clock.rounded_up(clock.due(start, allowance + turn.bank, hours=hours))
+    return Times(start, allowance_end, due, turn.bank, hours)
 
 
-def reckoned(session: Session, game: Game, turn: Turn) -> datetime | None:
-    """When this turn is due by all that is known now; None while no clock runs.
+def times(session: Session, game: Game, turn: Turn) -> Times | None:
+    """Until when this turn has time by all that is known now; None while no clock runs.
 
-    The printed moment counts the allowance; outages since then move it, and after an outage that reached into the
-    turn's last hour at least NOTICE_SECONDS (or the allowance) are left.
+    The printed moments count; outages since then move them, and after an outage that moved the end at least
+    NOTICE_SECONDS (or the allowance) that count are left.
     """
     if turn.started_at is None or turn.refused:
         return None
-    plain = allowance_end(game, turn, turn.started_at)
+    plain = printed(game, turn, turn.started_at)
     stops = outages(session, turn.started_at)
-    end = clock.due(turn.started_at, (plain - turn.started_at).total_seconds(), stops)
-    if end == plain:
+    end = _moved(plain, plain.due, stops)
+    if end == plain.due:
         return plain
-    notice = timedelta(seconds=min(NOTICE_SECONDS, game.allowance))
     last_stop = max(to_at for from_at, to_at in stops if from_at < end)
-    return clock.rounded_up(max(end, last_stop + notice))
+    noticed = clock.due(last_stop, min(NOTICE_SECONDS, game.allowance), stops, plain.hours)
+    due = clock.rounded_up(max(end, noticed))
+    allowance_end = clock.rounded_up(_moved(plain, plain.allowance_end, stops)) if plain.bank else due
+    return Times(plain.start, allowance_end, due, plain.bank, plain.hours)
+
+
+def _moved(plain: Times, end: datetime, stops: Sequence[clock.Span]) -> datetime:
+    """A printed moment, later by the outages that clocks would have counted."""
+    seconds = clock.counted(plain.start, end, hours=plain.hours)
+    return max(end, clock.due(plain.start, seconds, stops, plain.hours))
+
+
+def reckoned(session: Session, game: Game, turn: Turn) -> datetime | None:
+    """When this turn is due by all that is known now, and the fallback is played; None while no clock runs."""
+    known = times(session, game, turn)
+    return known.due if known else None
+
+
+def reminder(session: Session, game: Game, turn: Turn) -> datetime | None:
+    """When most of this turn's allowance has been counted, by the outages known now; None while no clock runs."""
+    if turn.started_at is None or turn.refused:
+        return None
+    seconds = (game.allowance + turn.extra) * clock.REMINDER_SHARE
+    stops = outages(session, turn.started_at)
+    return clock.due(turn.started_at, seconds, stops, clock.Hours.read(turn.hours))
 
 
 def outages(session: Session, since: datetime) -> list[clock.Span]:

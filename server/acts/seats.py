@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from server import clock, orders, outbox, people, table, turns
+from server import orders, outbox, people, table, turns
 from server.acts.ground import (
     Act,
     BadAct,
@@ -39,7 +39,7 @@ def more_time(session: Session, game: Game, turn: Turn, seconds: int) -> None:
     turn.extra += seconds
     turn.due_at = turns.reckoned(session, game, turn)
     if turn.started_at and turn.due_at and turn.remind_at:  # one that has been reminded is not reminded again
-        turn.remind_at = clock.reminder(turn.started_at, turn.due_at)
+        turn.remind_at = turns.reminder(session, game, turn)
 
 
 def replace(session: Session, game: Game, position: Position, act: Act) -> int:

@@ -78,8 +78,8 @@ def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Lett
     Raises:
         Broken: the game's log does not replay.
     """
-    due = told.due_time(session, found, now)
-    words = told.told(session, found, doors, due)
+    times = told.times(session, found, now)
+    words = told.told(session, found, doors, times)
     text, html = written(words)
     message = EmailMessage(policy=POLICY)
     _address(message, found, now)
@@ -96,7 +96,7 @@ def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Lett
     message.set_boundary(
         f"=_{message['Message-ID'].strip('<>').partition('@')[0]}"
     )  # not by chance: every copy is equal
-    return Letter(message, due)
+    return Letter(message, times.due if times else None)
 
 
 def _address(message: EmailMessage, found: Facts, now: datetime) -> None:

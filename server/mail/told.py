@@ -76,16 +76,16 @@ def _stop(session: Session, found: Facts, now: datetime) -> str | None:
     return people.url(people.link_for(session, "stop", found.person.id, found.game.id, now))
 
 
-def due_time(session: Session, found: Facts, now: datetime) -> datetime | None:
+def times(session: Session, found: Facts, now: datetime) -> turns.Times | None:
     """Until when the turn has time: of a turn mail that is accepted now, else as its clock runs."""
     if found.turn is None or found.game is None:
         return None
     if found.turn.started_at is None:
-        return turns.allowance_end(found.game, found.turn, now)
-    return turns.reckoned(session, found.game, found.turn)
+        return turns.printed(found.game, found.turn, now)
+    return turns.times(session, found.game, found.turn)
 
 
-def told(session: Session, found: Facts, doors: Doors, due: datetime | None) -> dict[str, Any]:
+def told(session: Session, found: Facts, doors: Doors, times: turns.Times | None) -> dict[str, Any]:
     """The words that a mail's templates may use; of a game only what its reader may know."""
     words: dict[str, Any] = {
         "kind": found.mail.kind,
@@ -98,7 +98,8 @@ def told(session: Session, found: Facts, doors: Doors, due: datetime | None) -> 
         "stop": doors.stop,
         "base_url": settings().base_url,
         "zone": found.person.time_zone or (found.game.time_zone if found.game else "UTC"),
-        "due": due,
+        "own_zone": found.person.time_zone is not None,
+        "times": times,
     }
     if found.game is not None:
         words |= _of_game(session, found, found.game)
@@ -118,7 +119,7 @@ def _of_game(session: Session, found: Facts, game: Game) -> dict[str, Any]:
         "title": rules_of(game.slug, game.rules).title,
         "game": one_line(game.name),
         "game_id": game.id,
-        "allowance": game.allowance,
+        "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
         "begun": game.started_at is not None,
         "names": [one_line(seat.name) for seat in seats],
         "me": found.seat.seat if found.seat else None,

@@ -16,6 +16,7 @@ from flask_wtf.csrf import CSRFError, CSRFProtect
 from werkzeug.exceptions import BadHost, HTTPException
 
 from byzanz.rules import RulesError
+from server.pages import hours
 from server.positions import Broken
 from server.table import Refused
 
@@ -24,7 +25,19 @@ csrf = CSRFProtect()
 """Guards every POST that a cookie vouches for; pages opened by a token in the address are exempt."""
 limiter = Limiter(get_remote_address, storage_uri="memory://", default_limits=["600/minute"])
 babel = Babel()
-ROOMS = ("lobby", "invitations", "account", "turn", "history", "rules", "verify", "moderate", "health", "inbox")
+ROOMS = (
+    "lobby",
+    "invitations",
+    "account",
+    "turn",
+    "orders",
+    "history",
+    "rules",
+    "verify",
+    "moderate",
+    "health",
+    "inbox",
+)
 """The modules of this package; each has a `blueprint`."""
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "
@@ -42,6 +55,7 @@ def init_app(app: Flask) -> None:
     app.jinja_env.globals["said"] = said
     app.jinja_env.globals["get_locale"] = get_locale
     app.jinja_env.filters["moment"] = moment
+    hours.init_app(app)
     for room in ROOMS:
         if room == "inbox" and not app.config.get("DEMO_INBOX"):
             continue

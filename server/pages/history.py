@@ -102,6 +102,7 @@ def _standing(session: Session, game: Game) -> dict[str, object]:
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     return {
         "view": position.view(PUBLIC),
-        "due": {turn.seat: turns.reckoned(session, game, turn) for turn in open_turns},
+        "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
+        "now": utc_now(),
         "result": json.loads(game.result) if game.result else None,
     }

@@ -17,12 +17,12 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
 from byzanz.rules import Move, RulesError
-from server import people, play, positions, turns
+from server import orders, people, play, positions, turns
 from server.db import reading, utc_now
 from server.pages import csrf, error_page, said, story
 from server.people import Place
 from server.positions import Broken, Position
-from server.schema import Game, Link, Seat, Turn
+from server.schema import Game, Link, Seat, StandingOrder, Turn
 from server.table import Refused
 
 blueprint = Blueprint("turn", __name__)
@@ -127,6 +127,7 @@ def receipt(token: str, seq: int) -> Answer:
         position = positions.load(session, game)
         context = _frame(session, token, place)
         context |= {"lines": told, "more": game.head > seq + SINCE, "view": position.view(number)}
+        context |= {"orders": None if position.outcome else _orders(session, position, number, seq)}
         context |= {"playing_on": number in position.awaited, "next": _next_games(session, place)}
         return render_template("pages/receipt.html", **context)
 
@@ -204,6 +205,7 @@ def _page(
         "view": position.view(number),
         "lines": told,
         "more": game.head - after > SINCE,
+        "orders": _orders(session, position, number, after),
         "changed_since": since is not None,
         "outcome": position.outcome,
         "seen": game.head,
@@ -222,6 +224,7 @@ def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
         "seats": positions.seats_of(session, place.game.id),
         "names": story.names_of(session, place.game),
         "zone": _zone(place),
+        "own_zone": place.seat.person is not None and place.seat.person.time_zone is not None,
     }
 
 
@@ -243,6 +246,14 @@ def _choices(position: Position, seat: int) -> dict[str, Any]:
     }
 
 
+def _orders(session: Session, position: Position, seat: int, after: int) -> list[StandingOrder] | None:
+    """The orders that stand or rest, and those that stopped since the last own move; None if the game takes none."""
+    if position.outcome or not orders.taken(position.rules):
+        return None
+    shown = ("standing", "resting", "stopped")
+    return [row for row in orders.of_seat(session, position.game_id, seat, after) if row.status in shown]
+
+
 def _by_verb(moves: Iterable[Move]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for move in moves:
@@ -253,8 +264,9 @@ def _by_verb(moves: Iterable[Move]) -> dict[str, list[str]]:
 def _times(session: Session, game: Game, position: Position, seat: int) -> dict[str, Any]:
     """Until when the seat has time, and the others that are awaited."""
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
-    due = {turn.seat: turns.reckoned(session, game, turn) for turn in open_turns}
-    return {"due": due.get(seat), "others_due": {other: at for other, at in due.items() if other != seat}}
+    due = {turn.seat: turns.times(session, game, turn) for turn in open_turns}
+    others = {other: times for other, times in due.items() if other != seat}
+    return {"times": due.get(seat), "others_due": others, "now": utc_now()}
 
 
 def _next_games(session: Session, place: Place) -> list[tuple[str, str]]:
