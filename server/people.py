@@ -19,9 +19,9 @@ from sqlalchemy.orm import Session
 from server.config import settings
 from server.schema import Game, Link, Person, Seat
 
-Purpose = Literal["seat", "stop", "invite", "organise", "signin"]
+Purpose = Literal["seat", "stop", "invite", "organise", "signin", "reply"]
 PATHS: dict[str, str] = {"seat": "t", "stop": "u", "invite": "i", "organise": "o", "signin": "s"}
-"""The first part of the address behind each kind of link."""
+"""The first part of the address behind each kind of link; that of a reply is a mail address."""
 TOKEN = re.compile(r"[a-z2-7]{26}")
 
 
@@ -54,8 +54,13 @@ def issue(
     now: datetime,
     game_id: str | None = None,
     expires_at: datetime | None = None,
+    seq: int | None = None,
 ) -> Link:
-    """Make a new link with a fresh nonce; links made before stay as they are."""
+    """Make a new link with a fresh nonce; links made before stay as they are.
+
+    Args:
+        seq: of a reply address, the head at which the turn opened that it answers.
+    """
     link = Link(
         purpose=purpose,
         person_id=person_id,
@@ -64,6 +69,7 @@ def issue(
         created_at=now,
         game_id=game_id,
         expires_at=expires_at,
+        seq=seq,
     )
     link.digest = _digest(token(link))
     session.add(link)
@@ -71,8 +77,14 @@ def issue(
     return link
 
 
-def link_for(session: Session, purpose: Purpose, person_id: int, game_id: str, now: datetime) -> Link:
-    """The live link of a person to a game, made if there is none."""
+def link_for(
+    session: Session, purpose: Purpose, person_id: int, game_id: str, now: datetime, seq: int | None = None
+) -> Link:
+    """The live link of a person to a game, made if there is none.
+
+    Args:
+        seq: of a reply address, the head at which the turn opened that it answers.
+    """
     found = session.scalar(
         select(Link)
         .where(
@@ -80,11 +92,18 @@ def link_for(session: Session, purpose: Purpose, person_id: int, game_id: str, n
             Link.person_id == person_id,
             Link.game_id == game_id,
             Link.revoked_at.is_(None),
+            Link.seq == seq if seq is not None else Link.seq.is_(None),
         )
         .order_by(Link.id.desc())
         .limit(1)
     )
-    return found or issue(session, purpose, person_id, now, game_id)
+    return found or issue(session, purpose, person_id, now, game_id, seq=seq)
+
+
+def reply_address(link: Link) -> str | None:
+    """Where an answer by mail goes to; None while BYZANZ_MAIL_DOMAIN is not set."""
+    domain = settings().mail_domain
+    return f"play+{token(link)}@{domain}" if domain else None
 
 
 def find(session: Session, purpose: Purpose, text: str, now: datetime) -> Link | None:
@@ -102,9 +121,13 @@ def find_any(session: Session, purpose: Purpose, text: str) -> Link | None:
     return session.scalar(select(Link).where(Link.digest == _digest(text), Link.purpose == purpose))
 
 
-def seat_of(session: Session, text: str, now: datetime) -> Place | None:
-    """The seat that this token opens, or None: unknown, revoked, or its owner sits there no more."""
-    link = find(session, "seat", text, now)
+def seat_of(session: Session, text: str, now: datetime, purpose: Purpose = "seat") -> Place | None:
+    """The seat that this token opens, or None: unknown, revoked, or its owner sits there no more.
+
+    Args:
+        purpose: `seat`, or `reply` for the token of a mail address.
+    """
+    link = find(session, purpose, text, now)
     if link is None:
         return None
     found = session.execute(
@@ -120,7 +143,7 @@ def still_opens(session: Session, link_id: int, game_id: str, seat: int) -> bool
     found = session.execute(
         select(Link.id)
         .join(Seat, (Seat.game_id == Link.game_id) & (Seat.person_id == Link.person_id))
-        .where(Link.id == link_id, Link.purpose == "seat", Link.revoked_at.is_(None))
+        .where(Link.id == link_id, Link.purpose.in_(("seat", "reply")), Link.revoked_at.is_(None))
         .where(Seat.game_id == game_id, Seat.seat == seat, Seat.status == "seated")
     )
     return found.first() is not None
