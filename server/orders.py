@@ -17,6 +17,11 @@ MOST = 20
 """Orders that one seat may have standing."""
 
 
+def taken(rules: Rules[Any, Any]) -> bool:
+    """Whether a game takes standing orders at all."""
+    return type(rules).parse_order is not Rules.parse_order
+
+
 def of_seat(session: Session, game_id: str, seat: int, after: int | None = None) -> list[StandingOrder]:
     """The orders of a seat that stand or rest, oldest first; with `after`, those, too, that ended later than that.
 

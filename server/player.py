@@ -9,6 +9,9 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from byzanz import orders as ordering
+from byzanz.orders import Left
+from byzanz.rules import Obeyed
 from server import autopilot, orders, people, play, table
 from server.db import transaction
 from server.positions import Position
@@ -54,6 +57,45 @@ def leave_order(game_id: str, seat: int, text: str, *, now: datetime, link_id: i
         autopilot.back(session, game, seat, now)
         table.carry_on(session, game, position, position.state, now, mover=seat)
         return Ordered(row.id, row.text, game.head, moved=game.head > head)
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """What an order would do if it were left now.
+
+    Args:
+        text: canonical.
+        occasion: what it would be for, empty when it stands until withdrawn.
+        replaces: the text of the order whose place it would take, if any.
+        now: what it makes of the question that is open, None when it only waits.
+    """
+
+    text: str
+    occasion: str
+    replaces: str | None
+    now: Obeyed | None
+
+
+def preview_order(session: Session, game: Game, seat: int, text: str) -> Previewed:
+    """What an order would do; nothing is kept.
+
+    Args:
+        session: reading.
+        text: as for `leave_order`.
+
+    Raises:
+        RulesError: the text is no order, or one that could never be carried out. Refused: its kinds say why.
+    """
+    position = table.running(session, game)
+    rules, state = position.rules, position.state
+    order = rules.parse_order(text)
+    occasion = rules.occasion(order, rules.view(state, seat))
+    older = [row.text for row in orders.of_seat(session, game.id, seat)]
+    replaces = next((old for old in older if rules.parse_order(old).about == order.about), None)
+    answer = None
+    if seat in position.awaited:
+        answer = ordering.answer(rules, state, seat, [Left(0, order, occasion)])
+    return Previewed(order.text, occasion, replaces, answer.obeyed if answer else None)
 
 
 def withdraw_order(
