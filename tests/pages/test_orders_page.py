@@ -1,0 +1,131 @@
+"""Standing orders on a seat's own page: previewed, left, refused, withdrawn, confirmed; the seat taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from byzanz import record
+from server import db, log, orders, play
+from server.schema import Seat
+from tests.conftest import NOW
+from tests.pages.browsing import Page, look, read
+from tests.pages.playing import asked, position, url
+
+
+def post(client: FlaskClient, game: Any, seat: int, **fields: Any) -> TestResponse:
+    return client.post(url(game, seat) + "/orders", data=fields)
+
+
+def entries(game_id: str) -> list[record.Entry]:
+    with db.reading() as session:
+        return log.entries(session, game_id)
+
+
+def kept(game: Any) -> list[tuple[int, str, str]]:
+    with db.reading() as session:
+        return [(row.seat, row.text, row.status) for row in orders.of_game(session, game.id)]
+
+
+def follow(client: FlaskClient, answer: TestResponse) -> Page:
+    assert answer.status_code == 303
+    return look(client, answer.headers["Location"].partition("#")[0])
+
+
+def test_an_order_is_shown_in_plain_words_before_it_is_kept(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    page = read(post(client, game, 1, do="preview", order="RAISE upto 7"))
+    assert page.status == 200
+    assert (
+        "Raise as cheaply as possible, up to 7 in all. Beyond that, pass. This is for one lot." in page.text
+    )
+    assert kept(game) == []
+    left = read(post(client, game, 1, do="preview", part=["take", "wine", "", "most", "always"]))
+    assert (
+        "take the first of these that is there: Wine, then the group of most value. Every time." in left.text
+    )
+    shown = follow(client, post(client, game, 1, do="leave", order="take wine most always"))
+    assert "take wine most always" in shown.text
+    assert kept(game) == [(1, "take wine most always", "standing")]
+
+
+def test_the_preview_says_what_would_be_done_at_once_and_what_it_replaces(
+    client: FlaskClient, table: Any
+) -> None:
+    game = table(4)
+    seat = asked(game)
+    other = (seat + 1) % 4
+    post(client, game, other, do="leave", order="pass every lot")
+    page = read(post(client, game, other, do="preview", order="raise upto 3"))
+    assert "It takes the place of: Pass every lot." in page.text
+    now = read(post(client, game, seat, do="preview", order="pass"))
+    assert "this is done at once: Pass" in now.text
+    head = entries(game.id)[-1].seq
+    follow(client, post(client, game, seat, do="leave", order="pass"))
+    assert entries(game.id)[head].by == "order"
+
+
+def test_a_refused_order_can_be_mended(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    answer = post(client, game, 0, do="leave", order='ladder "><script>alert(1)</script>')
+    page = read(answer)
+    assert page.status == 422
+    assert "Nothing has changed." in page.text
+    assert "<script>alert" not in page.html
+    assert read(post(client, game, 0, do="nonsense")).status == 400
+    assert read(post(client, game, 0, do="withdraw", id="x")).status == 400
+    assert read(post(client, game, 0, do="withdraw", id="99")).status == 404
+    assert kept(game) == []
+
+
+def test_what_stopped_is_told_on_the_page_and_nobody_else_sees_any_of_it(
+    client: FlaskClient, table: Any
+) -> None:
+    game = table(4)
+    seat = asked(game)
+    other = (seat + 1) % 4
+    post(client, game, other, do="leave", order="raise upto 1 then ask")
+    bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
+    play.submit(game.id, seat, str(bid), seen=entries(game.id)[-1].seq, request_id="b", now=NOW)
+    mine = look(client, url(game, other)).text
+    assert "It has stopped: The price is" in mine
+    for stranger in range(4):
+        if stranger != other:
+            text = look(client, url(game, stranger)).text
+            assert "has stopped" not in text
+            assert "raise upto 1" not in text
+
+
+def test_orders_that_rest_are_confirmed_with_a_button(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    seat = asked(game)
+    other = (seat + 1) % 4
+    post(client, game, other, do="leave", order="pass every lot")
+    play.submit(game.id, seat, "pass", seen=entries(game.id)[-1].seq, request_id="p", now=NOW)
+    for act in (f"!void {entries(game.id)[1].seq}", "!resume"):
+        play.moderate(game.id, act, reason="to test", person_id=game.people[3], now=NOW)
+    assert "your orders rest" in look(client, url(game, other)).text
+    follow(client, post(client, game, other, do="confirm"))
+    assert kept(game) == [(other, "pass every lot", "standing")]
+
+
+def test_an_order_is_withdrawn_with_a_button(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    post(client, game, 2, do="leave", order="finish")
+    with db.reading() as session:
+        (row,) = orders.of_game(session, game.id)
+    assert read(post(client, game, 1, do="withdraw", id=str(row.id))).status == 404
+    follow(client, post(client, game, 2, do="withdraw", id=str(row.id)))
+    assert kept(game) == [(2, "finish", "withdrawn")]
+
+
+def test_a_seat_on_autopilot_is_taken_back_with_a_button(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    with db.transaction() as session:
+        session.get_one(Seat, (game.id, 2)).autopilot = True
+    assert "Your seat is on autopilot" in look(client, url(game, 2)).text
+    page = follow(client, post(client, game, 2, do="reclaim"))
+    assert "Your seat is on autopilot" not in page.text
+    assert entries(game.id)[-1].move == "!autopilot 2 off"
