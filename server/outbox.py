@@ -101,6 +101,14 @@ def mark_failed(session: Session, mail: Mail, now: datetime, error: str) -> bool
     return _mark(session, mail, mine=True, status="failed", finished_at=now, error=error, leased_until=None)
 
 
+def mark_bounced(session: Session, mail: Mail, error: str) -> None:
+    """It had been accepted and came back; `error` is what the report said."""
+    change = (
+        update(Mail).where(Mail.id == mail.id, Mail.status == "sent").values(status="failed", error=error)
+    )
+    session.execute(change, execution_options={"synchronize_session": False})
+
+
 def put_off(session: Session, mail: Mail, now: datetime, error: str, draw: float) -> bool:
     """It could not be handed over this time; it waits longer after each try, never more than `LONGEST_WAIT`.
 

@@ -15,16 +15,13 @@ from datetime import datetime, timedelta
 from email.message import EmailMessage
 from typing import Protocol
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
-
-from server import alarms, log, outbox, table, turns
+from server import alarms, log, outbox, turns
 from server.db import reading, transaction
-from server.mail import news, told
+from server.mail import news, reach, told
 from server.mail.compose import Letter, compose
-from server.mail.news import OldNews
+from server.mail.news import OldNews, Suppressed
 from server.mail.transport import Refused, TryLater
-from server.schema import Game, Mail, Person, Seat, Turn
+from server.schema import Mail, Person
 
 LOGGER = logging.getLogger(__name__)
 BATCH = 20
@@ -66,6 +63,8 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
     try:
         letter = _write(mail, now)
         sender.send(letter.message)
+    except Suppressed as why:
+        _withhold(mail, str(why), now)
     except OldNews as old:
         _drop(mail, str(old), now)
     except Refused as refused:
@@ -97,54 +96,33 @@ def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
         if not outbox.mark_sent(session, mail, now):
             return
         person = session.get_one(Person, mail.person_id)
-        mended = person.unreachable is not None
-        person.unreachable = None
-        turn = _turn(session, game, mail)
+        # A server that accepts and then sends back says nothing about the address by accepting once more.
+        mended = person.unreachable is not None and person.suppressed is None
+        if mended:
+            person.unreachable = None
+        turn = reach.turn_of(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and turn.started_at is None:
             turns.start(session, game, turn, now, letter.due)
         for key in (_late_key(mail), "mail-settings"):
             alarms.clear(session, key, now)
     if mended:
-        _reach_again(mail, now)
-
-
-def _reach_again(mail: Mail, now: datetime) -> None:
-    """An address that was refused takes mail again: its stopped turns are mailed once more, a game at a time."""
-    with reading() as session:
-        stopped = select(Turn.game_id, Turn.seat).join(
-            Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
-        )
-        places = session.execute(
-            stopped.where(Seat.person_id == mail.person_id, Turn.refused.is_not(None))
-        ).all()
-        games = session.scalars(select(Seat.game_id).where(Seat.person_id == mail.person_id)).all()
-    for game_id, seat in places:
-        with transaction() as session:
-            game = log.lock_game(session, game_id)
-            turn = session.get(Turn, (game_id, seat))
-            if game is not None and turn is not None and turn.refused:
-                turn.refused = turn.started_at = None
-                table.mail_turn(session, game, turn, mail.person_id, now, again=f":again{mail.id}")
-    with transaction() as session:
-        for game_id in games:
-            alarms.clear(session, f"refused:{game_id}:{mail.person_id}", now)
-
-
-def _turn(session: Session, game: Game | None, mail: Mail) -> Turn | None:
-    """The turn that the mail was queued for, if it is still open; its game is locked."""
-    if game is None or mail.seat is None or mail.kind not in ("turn", "remind"):
-        return None
-    turn = session.get(Turn, (game.id, mail.seat))
-    return turn if turn is not None and turn.opened_seq == mail.seq else None
+        reach.mail_stopped_turns(mail.person_id, now)
 
 
 def _drop(mail: Mail, why: str, now: datetime) -> None:
     with transaction() as session:
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
         outbox.mark_dropped(session, mail, now, why)
-        turn = _turn(session, game, mail)
+        turn = reach.turn_of(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and turn.started_at is None:
             turns.start(session, game, turn, now)  # a seat that wants no mail: none will ever start its clock
+
+
+def _withhold(mail: Mail, why: str, now: datetime) -> None:
+    with transaction() as session:
+        game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        outbox.mark_dropped(session, mail, now, why)
+        reach.withheld(session, game, mail, why, now)
 
 
 def _put_off(mail: Mail, why: Exception, now: datetime) -> None:
@@ -172,32 +150,7 @@ def _give_up(mail: Mail, said: str, now: datetime) -> None:
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
         if not outbox.mark_failed(session, mail, now, said):
             return
-        person = session.get_one(Person, mail.person_id)
-        person.unreachable = said
-        turn = _turn(session, game, mail)
-        if turn is not None:
-            turn.refused, turn.due_at, turn.remind_at = said, None, None
-        if game is not None:
-            text = f"The address of a player is refused: {said}"
-            alarms.raise_alarm(session, f"refused:{game.id}:{person.id}", text, now, game.id)
-            if mail.kind != "refused":
-                _tell(session, game, mail, person, said, turn is not None, now)
-
-
-def _tell(
-    session: Session, game: Game, mail: Mail, person: Person, said: str, stopped: bool, now: datetime
-) -> None:
-    moderators = set(session.scalars(select(Person.id).where(Person.moderator, Person.email.is_not(None))))
-    for reader in sorted((moderators | {game.organiser_id or person.id}) - {person.id}):
-        outbox.enqueue(
-            session,
-            key=f"refused:{mail.id}:{reader}",
-            kind="refused",
-            person_id=reader,
-            now=now,
-            game_id=game.id,
-            details={"name": person.name, "error": said, "stopped": stopped},
-        )
+        reach.lost(session, game, mail, said, now)
 
 
 def masked(said: str) -> str:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from server import outbox
 from server.schema import Game, Link, Mail, Person, Seat, Turn
 
-ASKED_FOR = frozenset({"signin", "fresh", "confirm"})
+ASKED_FOR = frozenset({"signin", "fresh", "confirm", "answer"})
 """Mails that a person has just asked for: no wish for silence stops them."""
 AT_THE_TABLE = frozenset({"turn", "remind", "timeout", "over", "act", "replaced"})
 """Mails to whoever holds a seat."""
@@ -28,18 +28,22 @@ class Facts:
     seat: Seat | None
     """The reader's own seat in that game."""
     turn: Turn | None
-    """The turn that the mail was queued for, if it is still open."""
+    """The turn that the mail was queued for, if it is still open; of an answer, the reader's own open turn."""
 
 
 class OldNews(Exception):
     """This mail is not to be sent; the text says why."""
 
 
+class Suppressed(OldNews):
+    """This mail would be news, but its reader's address bounced or complained; the text is what it said."""
+
+
 def facts(session: Session, mail: Mail, now: datetime) -> Facts:
     """The rows behind a mail that is still to be sent.
 
     Raises:
-        OldNews: it is no longer true, or its reader wants none.
+        OldNews: it is no longer true, or its reader wants none; Suppressed: or his address takes none.
     """
     person = session.get(Person, mail.person_id)
     if person is None or not person.email:
@@ -52,11 +56,13 @@ def facts(session: Session, mail: Mail, now: datetime) -> Facts:
         raise OldNews("the person wants no mail about this game")
     if mail.kind in AT_THE_TABLE and (seat is None or seat.status != "seated"):
         raise OldNews("the person sits there no more")
-    found = Facts(mail, person, game, seat, _turn(session, mail))
+    found = Facts(mail, person, game, seat, _turn(session, mail, game, seat))
     check = CHECKS.get(mail.kind)
     why = check(session, found, now) if check else None
     if why:
         raise OldNews(why)
+    if person.suppressed and mail.kind not in ASKED_FOR:
+        raise Suppressed(person.suppressed)
     return found
 
 
@@ -66,7 +72,9 @@ def _seat(session: Session, mail: Mail) -> Seat | None:
     return session.scalar(select(Seat).where(Seat.game_id == mail.game_id, Seat.person_id == mail.person_id))
 
 
-def _turn(session: Session, mail: Mail) -> Turn | None:
+def _turn(session: Session, mail: Mail, game: Game | None, seat: Seat | None) -> Turn | None:
+    if mail.kind == "answer" and game is not None and seat is not None and not game.quarantine:
+        return session.get(Turn, (game.id, seat.seat)) if seat.status == "seated" else None
     if mail.kind not in ("turn", "remind") or mail.seat is None:
         return None
     turn = session.get(Turn, (mail.game_id, mail.seat))

@@ -1,0 +1,151 @@
+"""Whether mail reaches a person: what is done when his address refuses, bounces or complains, and when it mends."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server import alarms, log, outbox, table
+from server.db import reading, transaction
+from server.schema import Game, Mail, Person, Seat, Turn
+
+
+def turn_of(session: Session, game: Game | None, mail: Mail) -> Turn | None:
+    """The turn that a mail was queued for, if it is still open; its game is locked."""
+    if game is None or mail.seat is None or mail.kind not in ("turn", "remind"):
+        return None
+    turn = session.get(Turn, (game.id, mail.seat))
+    return turn if turn is not None and turn.opened_seq == mail.seq else None
+
+
+def lost(session: Session, game: Game | None, mail: Mail, said: str, now: datetime) -> None:
+    """A mail will never arrive: the clock of its turn stops, and those who can do something about it are told.
+
+    Args:
+        game: of the mail, locked.
+        said: by the mail server, masked.
+    """
+    person = session.get_one(Person, mail.person_id)
+    person.unreachable = said
+    stopped = _stop_clock(session, game, mail, said)
+    if game is None:
+        return
+    text = f"The address of a player is refused: {said}"
+    alarms.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
+    if mail.kind != "refused":
+        _tell(session, game, mail, person, said, stopped, now)
+
+
+def withheld(session: Session, game: Game | None, mail: Mail, why: str, now: datetime) -> None:
+    """A mail is not even sent, because the address bounced or complained before: its turn stops all the same.
+
+    Organiser and moderators are told once a game, until the address is mended.
+    """
+    stopped = _stop_clock(session, game, mail, why)
+    if game is None or not stopped:
+        return
+    person = session.get_one(Person, mail.person_id)
+    if alarms.standing(session, _key(game.id, person.id)) is None:
+        text = f"A player gets no mail, for his address did not take it before: {why}"
+        alarms.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
+        _tell(session, game, mail, person, why, stopped, now)
+
+
+def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
+    """A mail that was accepted came back for good: as if it had been refused, and nothing more is sent there.
+
+    Returns:
+        The mail, None if there is no such mail.
+    """
+    with transaction() as session:
+        mail = session.get(Mail, mail_id)
+        if mail is None:
+            return None
+        game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        outbox.mark_bounced(session, mail, said)
+        session.get_one(Person, mail.person_id).suppressed = said
+        lost(session, game, mail, said, now)
+        return mail
+
+
+def complained(mail_id: int, said: str, now: datetime) -> Mail | None:
+    """Whoever reads an address does not want our mail: nothing but mail asked for goes there, moderators are told.
+
+    Returns:
+        The mail, None if there is no such mail.
+    """
+    with transaction() as session:
+        mail = session.get(Mail, mail_id)
+        if mail is None:
+            return None
+        session.get_one(Person, mail.person_id).suppressed = f"complaint: {said}"
+        text = f"A person has marked a mail of ours ({mail.kind}) as unwanted and gets none any more: {said}"
+        alarms.raise_alarm(session, f"complaint:{mail.person_id}", text, now, mail.game_id)
+        return mail
+
+
+def again(person_id: int, now: datetime) -> bool:
+    """An address takes mail again: turns that were stopped are mailed once more, a game at a time.
+
+    Returns:
+        False if nothing was wrong with it.
+    """
+    with transaction() as session:
+        person = session.get_one(Person, person_id)
+        if person.suppressed is None and person.unreachable is None:
+            return False
+        person.suppressed = person.unreachable = None
+    mail_stopped_turns(person_id, now)
+    return True
+
+
+def mail_stopped_turns(person_id: int, now: datetime) -> None:
+    """Mail the turns of a person again that stopped because no mail reached him, and clear their alarms."""
+    with reading() as session:
+        stopped = select(Turn.game_id, Turn.seat).join(
+            Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
+        )
+        places = session.execute(stopped.where(Seat.person_id == person_id, Turn.refused.is_not(None))).all()
+        games = session.scalars(select(Seat.game_id).where(Seat.person_id == person_id)).all()
+    for game_id, seat in places:
+        with transaction() as session:
+            game = log.lock_game(session, game_id)
+            turn = session.get(Turn, (game_id, seat))
+            if game is not None and turn is not None and turn.refused:
+                turn.refused = turn.started_at = None
+                when = f":again{int(now.timestamp() * 1e6)}"
+                table.mail_turn(session, game, turn, person_id, now, again=when)
+    with transaction() as session:
+        for game_id in games:
+            alarms.clear(session, _key(game_id, person_id), now)
+        alarms.clear(session, f"complaint:{person_id}", now)
+
+
+def _key(game_id: str, person_id: int) -> str:
+    return f"refused:{game_id}:{person_id}"
+
+
+def _stop_clock(session: Session, game: Game | None, mail: Mail, why: str) -> bool:
+    turn = turn_of(session, game, mail)
+    if turn is None:
+        return False
+    turn.refused, turn.due_at, turn.remind_at = why, None, None
+    return True
+
+
+def _tell(
+    session: Session, game: Game, mail: Mail, person: Person, said: str, stopped: bool, now: datetime
+) -> None:
+    moderators = set(session.scalars(select(Person.id).where(Person.moderator, Person.email.is_not(None))))
+    for reader in sorted((moderators | {game.organiser_id or person.id}) - {person.id}):
+        outbox.enqueue(
+            session,
+            key=f"refused:{mail.id}:{reader}",
+            kind="refused",
+            person_id=reader,
+            now=now,
+            game_id=game.id,
+            details={"name": person.name, "error": said, "stopped": stopped},
+        )
