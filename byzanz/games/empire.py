@@ -2,7 +2,8 @@
 
 This is the game as the contract wants it: who is asked, what may be answered, who may see what, and what is
 played for a seat that does not answer. The cards are in `empire_cards`, the table in `empire_table`, what a move
-does in `empire_play`, who sees what in `empire_view` and `empire_worlds`.
+does in `empire_play`, what a seat orders beforehand in `empire_orders`, who sees what in `empire_view` and
+`empire_worlds`.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ from collections.abc import Mapping
 from math import exp, tanh
 from typing import Any, ClassVar
 
+from byzanz.games import empire_orders
 from byzanz.games.empire_cards import (
     BYZANTINES,
     FOES,
-    FORCE,
-    LEGACY,
     NUMBER,
     PACK,
     YEARS,
     Cards,
     force,
     hand_size,
+    kept_worth,
     legacy,
     melds_from,
     minus,
@@ -47,7 +48,20 @@ from byzanz.games.empire_play import (
 from byzanz.games.empire_table import SEALED, State, deck_of, due_shuffle, shuffle
 from byzanz.games.empire_view import HIDDEN, View, view_of
 from byzanz.games.empire_worlds import world_of
-from byzanz.rules import ALL, PUBLIC, BadSetup, Draw, Move, Outcome, Question, Rules, Shuffle, Viewer
+from byzanz.rules import (
+    ALL,
+    PUBLIC,
+    BadSetup,
+    Draw,
+    Move,
+    Obeyed,
+    Order,
+    Outcome,
+    Question,
+    Rules,
+    Shuffle,
+    Viewer,
+)
 
 __all__ = ["Empire", "State", "View"]
 
@@ -152,7 +166,7 @@ class Empire(Rules[State, View]):
             melds = [numbers(deck, move.args) for move in moves]
             return moves[max(range(len(moves)), key=lambda at: (force(melds[at]), legacy(melds[at])))]
         if view.step == "keep":
-            return max(moves, key=lambda move: _worth(NUMBER[deck][move.args[0]]))
+            return max(moves, key=lambda move: kept_worth(NUMBER[deck][move.args[0]]))
         best = max(moves, key=lambda move: _swing(view, move))
         return best if _swing(view, best) > 0 else DECLINE
 
@@ -181,6 +195,22 @@ class Empire(Rules[State, View]):
         """Read a line as a player writes it (formats.md §1)."""
         return read_move(text)
 
+    def parse_order(self, text: str) -> Order:
+        """Read a standing order: `defend vandals then ask`, `meld most always` (docs/orders.md)."""
+        return empire_orders.read_order(text)
+
+    def occasion(self, order: Order, view: View) -> str:
+        """The year that an order is for, such as `year 3`, unless it is for always."""
+        return empire_orders.occasion(order, view)
+
+    def lapsed(self, occasion: str, view: View) -> bool:
+        """Whether the year is over."""
+        return empire_orders.lapsed(occasion, view)
+
+    def obey(self, order: Order, view: View, moves: tuple[Move, ...]) -> Obeyed | None:
+        """What an order answers to the question that its seat is asked (docs/orders.md)."""
+        return empire_orders.obey(order, view, moves, self.fallback)
+
 
 def _has_sealed(state: State, seat: int) -> bool:
     return state.step in SEALED and seat in (0, 1) and state.chosen[seat] is not None
@@ -200,11 +230,6 @@ def _laid(view: View, seat: int) -> Cards:
     """The meld of a seat as it lies on the table."""
     deck = BYZANTINES if seat == view.emperor else FOES
     return numbers(deck, [melded.card for melded in view.melds[seat].cards])
-
-
-def _worth(card: int) -> int:
-    """What a card is worth to who keeps it."""
-    return FORCE[card] + 2 * LEGACY[card]
 
 
 def _swing(view: View, move: Move) -> int:
@@ -276,8 +301,12 @@ def _chance(odds: float) -> float:
 def _gifts(view: View, me: int) -> float:
     """What the card costs that the other seat was passed, or will be."""
     if view.step == "keep":
-        return -_GIFT * sum([_worth(NUMBER[deck_of(me, view.year)][card]) for card in view.chosen[me] or ()])
+        return -_GIFT * sum(
+            [kept_worth(NUMBER[deck_of(me, view.year)][card]) for card in view.chosen[me] or ()]
+        )
     passed = view.received[1 - me]
     return (
-        -_GIFT * _worth(NUMBER[deck_of(1 - me, view.year)][passed]) if passed not in (None, HIDDEN) else 0.0
+        -_GIFT * kept_worth(NUMBER[deck_of(1 - me, view.year)][passed])
+        if passed not in (None, HIDDEN)
+        else 0.0
     )

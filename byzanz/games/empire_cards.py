@@ -169,6 +169,11 @@ def force(meld: Cards) -> int:
     return sum([FORCE[card] + bonus(card, meld) for card in meld])
 
 
+def kept_worth(card: int) -> int:
+    """What a card is worth to who keeps it: its force, and its legacy twice (rules/empire.md "Fallback")."""
+    return FORCE[card] + 2 * LEGACY[card]
+
+
 def legacy(meld: Cards) -> int:
     """What the legacy cards in a meld are worth."""
     return sum([LEGACY[card] for card in meld])
@@ -276,7 +281,7 @@ def read_move(text: str) -> Move:
     if not line.isascii() or not line.isprintable():
         raise UnreadableMove("A move is one line of plain letters, digits and spaces.")
     first, *words = line.lower().split()
-    verb = _completed(first, VERBS)
+    verb = completed(first, VERBS)
     if not verb:
         known = ", ".join(VERBS)
         raise UnreadableMove(
@@ -285,7 +290,7 @@ def read_move(text: str) -> Move:
     if verb == "buy-off":
         return Move(verb, _bargain(words))
     _check_count(verb, len(words))
-    return Move(verb, in_order(tuple(map(_named, words))))
+    return Move(verb, in_order(tuple(map(named, words))))
 
 
 def in_order(cards: Names) -> Names:
@@ -299,7 +304,7 @@ def in_order(cards: Names) -> Names:
 def _bargain(words: Sequence[str]) -> Names:
     if len(words) != 3 or words[1] != "with":
         raise UnreadableMove("Write buy-off, a card of the Foe, with, and a card of your own meld.")
-    return (_named(words[0]), "with", _named(words[2]))
+    return (named(words[0]), "with", named(words[2]))
 
 
 def _check_count(verb: str, count: int) -> None:
@@ -309,15 +314,24 @@ def _check_count(verb: str, count: int) -> None:
         raise UnreadableMove("Name one card: %(verb)s and then the card.", verb=verb)
 
 
-def _named(word: str) -> str:
-    name = _completed(word, _WORDS)
+def named(word: str) -> str:
+    """The card of either deck that a player means.
+
+    Raises:
+        UnreadableMove, AmbiguousMove: it is not one card.
+    """
+    name = completed(word, _WORDS)
     if not name:
         raise UnreadableMove("There is no card %(word)s in this game.", word=word[:20])
     return name
 
 
-def _completed(word: str, among: Sequence[str]) -> str:
-    """The one word that this is or begins, or nothing."""
+def completed(word: str, among: Sequence[str]) -> str:
+    """The one word that this is or begins, or nothing.
+
+    Raises:
+        AmbiguousMove: it begins more than one.
+    """
     if word in among:
         return word
     fits = [full for full in among if full.startswith(word)]
