@@ -1,6 +1,6 @@
 """Byzantium, version 1: shedding a hand on a cross of cards, for two to four, exactly as rules/byzantium.md.
 
-The cards, the slots and what fits where are in `byzantium_cross`.
+The cards, the slots and what fits where are in `byzantium_cross`, what a seat orders beforehand in `byzantium_orders`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from byzanz.games import byzantium_orders
 from byzanz.games.byzantium_cross import (
     ACES,
     ARMS,
@@ -44,6 +45,8 @@ from byzanz.rules import (
     IllegalMove,
     Move,
     NotAwaited,
+    Obeyed,
+    Order,
     Outcome,
     Question,
     Rules,
@@ -347,6 +350,22 @@ class Byzantium(Rules[State, View]):
     def parse(self, text: str) -> Move:
         """Read a player's line: `put 7r on el`, `PU kb ON n`, `pas`."""
         return read_move(text)
+
+    def parse_order(self, text: str) -> Order:
+        """Read a standing order: `put 7r on e, 8r on ef then any` (docs/orders.md)."""
+        return byzantium_orders.read_order(text)
+
+    def occasion(self, order: Order, view: View) -> str:
+        """The deal that an order is for, such as `deal 2`, unless it is for always."""
+        return byzantium_orders.occasion(order, view)
+
+    def lapsed(self, occasion: str, view: View) -> bool:
+        """Whether the deal is over, or the seat is out of it."""
+        return byzantium_orders.lapsed(occasion, view)
+
+    def obey(self, order: Order, view: View, moves: tuple[Move, ...]) -> Obeyed | None:
+        """What an order answers to the question that its seat is asked (docs/orders.md)."""
+        return byzantium_orders.obey(order, view, moves, self.fallback)
 
 
 def _check_turn(state: State, seat: int) -> None:

@@ -237,8 +237,12 @@ def read_move(text: str) -> Move:
     return PASS
 
 
-def _completed(word: str, among: Sequence[str]) -> str:
-    """The one word that begins so, or nothing."""
+def completed(word: str, among: Sequence[str]) -> str:
+    """The one word that begins so, or nothing.
+
+    Raises:
+        AmbiguousMove: more than one does.
+    """
     fits = [full for full in among if full.startswith(word)]
     if len(fits) > 1:
         raise AmbiguousMove(
@@ -248,7 +252,7 @@ def _completed(word: str, among: Sequence[str]) -> str:
 
 
 def _verb(word: str) -> str:
-    verb = _completed(word, VERBS)
+    verb = completed(word, VERBS)
     if not verb:
         known = ", ".join(VERBS)
         raise UnreadableMove(
@@ -262,7 +266,7 @@ def _read_put(words: list[str]) -> Move:
         raise UnreadableMove("Write put, a card, on and a slot, such as put 7r on el.")
     if words[0] in ACES:
         raise UnreadableMove("The Aces lie in the middle from the start.")
-    card = _completed(words[0], NAME)
+    card = completed(words[0], NAME)
     if not card:
         raise UnreadableMove(
             "There is no card %(word)s; a card is a rank and a colour, such as 7r, 10b or kr.",
