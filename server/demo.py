@@ -69,7 +69,7 @@ def _app(folder: Path, listener: socket.socket, inbox: Inbox) -> Flask:
         database_url=f"sqlite:///{folder}/byzanz.db",
         mail_url=inbox.url,
         mail_from="Byzanz <games@byzanz.example>",
-        mail_domain="byzanz.example",
+        mail_domain="",  # nobody takes answers by mail here
         base_url=f"http://{HOST}:{listener.getsockname()[1]}",
         secret_key=SecretStr(secrets.token_hex(32)),
         proxy_hops=0,

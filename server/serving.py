@@ -18,6 +18,7 @@ from waitress.server import create_server
 
 from server import jobs, people, revisions
 from server.config import ConfigError, Settings
+from server.mail import lmtp
 
 THREADS = 8
 """Requests that one process answers at once."""
@@ -146,6 +147,18 @@ def scheduler(app: Flask) -> None:
         clockwork.stop()
 
 
+def mail_in(app: Flask, host: str, port: int) -> None:
+    """Take mail by LMTP, until SIGTERM or Ctrl-C.
+
+    Raises:
+        ConfigError: the database or the port cannot be used.
+    """
+    _set_up(app)
+    with listening(host, port) as listener:
+        print(f"Byzanz takes mail by LMTP on {_place(listener)}; Ctrl-C stops it.", flush=True)
+        lmtp.serve(app, listener)
+
+
 def listening(host: str, port: int) -> socket.socket:
     """A socket bound to this address; port 0 for one that is free.
 
@@ -202,5 +215,9 @@ def _settings(app: Flask) -> Settings:
 
 
 def _address(listener: socket.socket) -> str:
+    return f"http://{_place(listener)}"
+
+
+def _place(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from byzanz.games import latest, rules_of
+from server.cli import mail
 from server.cli.house import house
 from server.cli.words import Asked, count, port
 
@@ -34,6 +35,7 @@ def add(commands: Any) -> None:
     commands.add_parser("scheduler", help="turns, reminders, bots and mail alone").set_defaults(
         run=_scheduler
     )
+    mail.add(commands)
 
 
 def add_checks(commands: Any) -> None:

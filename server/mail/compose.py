@@ -22,7 +22,7 @@ from jinja2 import TemplateNotFound
 from sqlalchemy.orm import Session
 
 from server.config import settings
-from server.mail import told
+from server.mail import bounces, told
 from server.mail.news import Facts
 from server.mail.told import Doors, one_line
 from server.mail.transport import ascii_domain
@@ -88,6 +88,11 @@ def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Lett
         root = f"<{found.game.id}.table@{settings().sender_domain}>"
         message["In-Reply-To"] = root
         message["References"] = root
+    if doors.reply is not None:
+        message["Reply-To"] = doors.reply
+    bounce = bounces.envelope_sender(found.mail.id)
+    if bounce is not None:
+        message["Return-Path"] = f"<{bounce}>"  # for the transport, which takes it off
     if doors.stop is not None:
         message["List-Unsubscribe"] = f"<{doors.stop}>"
         message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
@@ -106,7 +111,7 @@ def _address(message: EmailMessage, found: Facts, now: datetime) -> None:
     message["To"] = Address(display_name=one_line(found.person.name), username=local, domain=domain)
     message["Date"] = format_datetime(now)
     message["Message-ID"] = message_id(found.mail.key)
-    message["Auto-Submitted"] = "auto-generated"
+    message["Auto-Submitted"] = "auto-replied" if found.mail.kind == "answer" else "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
 
 

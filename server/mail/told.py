@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from flask_babel import gettext
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -29,8 +31,15 @@ PURPOSES: dict[str, people.Purpose] = {
     "nudge": "invite",
     "confirm": "organise",
     "answered": "organise",
+    "answer": "seat",
 }
 """Which of its reader's links a kind of mail carries."""
+EXAMPLES = 3
+"""Answers by mail that a turn mail shows."""
+LONGEST_EXAMPLE = 60
+"""Characters that mail readers leave in one line."""
+LEGAL_MOVES = 40
+"""Moves that the answer to a mail lists at the most; the page has all of them."""
 STORY_LINES = 40
 """Entries told in one mail at the most; the page has all of them."""
 
@@ -46,11 +55,13 @@ class Doors:
 
     link: str | None
     stop: str | None
+    reply: str | None = None
+    """The mail address to which moves are sent."""
 
 
 def doors(session: Session, found: Facts, now: datetime) -> Doors:
     """The links of a mail; in a writing transaction, because one that is missing is made."""
-    return Doors(_link(session, found, now), _stop(session, found, now))
+    return Doors(_link(session, found, now), _stop(session, found, now), _reply(session, found, now))
 
 
 def _link(session: Session, found: Facts, now: datetime) -> str | None:
@@ -76,11 +87,24 @@ def _stop(session: Session, found: Facts, now: datetime) -> str | None:
     return people.url(people.link_for(session, "stop", found.person.id, found.game.id, now))
 
 
+def _reply(session: Session, found: Facts, now: datetime) -> str | None:
+    """Where an answer goes to: about the open turn, else, of an answer to a mail, to where that mail went."""
+    if not settings().mail_domain or found.game is None or found.seat is None:
+        return None
+    if found.turn is not None:
+        turn = found.turn
+        return people.reply_address(
+            people.link_for(session, "reply", found.person.id, found.game.id, now, turn.opened_seq)
+        )
+    used = session.get(Link, outbox.details(found.mail).get("reply", 0))
+    return people.reply_address(used) if used and used.revoked_at is None else None
+
+
 def times(session: Session, found: Facts, now: datetime) -> turns.Times | None:
     """Until when the turn has time: of a turn mail that is accepted now, else as its clock runs."""
     if found.turn is None or found.game is None:
         return None
-    if found.turn.started_at is None:
+    if found.turn.started_at is None and found.mail.kind != "answer":
         return turns.printed(found.game, found.turn, now)
     return turns.times(session, found.game, found.turn)
 
@@ -96,6 +120,7 @@ def told(session: Session, found: Facts, doors: Doors, times: turns.Times | None
         },
         "link": doors.link,
         "stop": doors.stop,
+        "reply": doors.reply,
         "base_url": settings().base_url,
         "zone": found.person.time_zone or (found.game.time_zone if found.game else "UTC"),
         "own_zone": found.person.time_zone is not None,
@@ -105,6 +130,9 @@ def told(session: Session, found: Facts, doors: Doors, times: turns.Times | None
         words |= _of_game(session, found, found.game)
     if found.turn is not None and found.game is not None:
         words |= _of_turn(session, found.game, found.turn.seat)
+        words["examples"] = examples(words["moves"], words["fallback"])
+    if found.mail.kind == "answer":
+        words |= _of_answer(session, found)
     if found.mail.kind in ("timeout", "act") and found.game is not None and found.mail.seq is not None:
         last = words["details"].get("last", found.mail.seq)
         words["entries"] = _entries(session, found.game, found.mail.seat, found.mail.seq - 1, last)
@@ -143,6 +171,45 @@ def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
         "head": game.head,
         "hash": log.head_hash(session, game),
     }
+
+
+def examples(moves: Sequence[str], fallback: str) -> list[str]:
+    """Moves that show how an answer by mail is written: of each verb one, then of any, none too long for a line.
+
+    Args:
+        moves: the legal ones.
+        fallback: the one of them that is played if no answer comes.
+    """
+    others = [move for move in moves if move != fallback]
+    verbs = {move.partition(" ")[0]: move for move in reversed(others)}
+    spread = [others[0], others[len(others) // 2], others[-1]] if others else []
+    wished = dict.fromkeys((fallback, *reversed(verbs.values()), *spread))
+    return [move for move in wished if len(move) <= LONGEST_EXAMPLE][:EXAMPLES]
+
+
+def _of_answer(session: Session, found: Facts) -> dict[str, Any]:
+    """What became of a mail that came in, line by line, and what happened at the table since."""
+    given = outbox.details(found.mail)
+    since: list[record.Entry] = []
+    seated = found.seat is not None and found.seat.status == "seated"
+    if seated and found.seat and found.game and found.mail.seq and not found.game.quarantine:
+        since = _entries(session, found.game, found.seat.seat, found.mail.seq - 1)
+    return {
+        "results": [line | {"text": one_line(line["text"]), "why": _why(line)} for line in given["lines"]],
+        "fault": _why(given),
+        "since": since[:STORY_LINES],
+        "more": len(since) > STORY_LINES,
+        "asked": found.turn is not None,
+        "most": LEGAL_MOVES,
+    }
+
+
+def _why(given: Mapping[str, Any]) -> str:
+    """A refusal as it was kept, in the reader's language; empty if there is none."""
+    if not given.get("message"):
+        return ""
+    sentence: str = gettext(given["message"])
+    return one_line(sentence % given["places"] if given["places"] else sentence)
 
 
 def _entries(

@@ -7,6 +7,7 @@ about ourselves (greeting, login, sender) is a mistake in our settings, which no
 from __future__ import annotations
 
 import contextlib
+import copy
 import smtplib
 import socket
 import ssl
@@ -109,7 +110,9 @@ class Transport:
         self.close()
 
     def send(self, message: EmailMessage) -> None:
-        """Hand over one mail, from its From to its one To; returns when the server has accepted it.
+        """Hand over one mail, to its one To; returns when the server has accepted it.
+
+        Its envelope sender is its Return-Path, which is taken off (RFC 5321 4.4), or else its From.
 
         Raises:
             Refused: never again. TryLater: not this time.
@@ -178,6 +181,10 @@ class Transport:
 
     def _hand_over(self, smtp: smtplib.SMTP, message: EmailMessage) -> None:
         sender, recipient = (_envelope(message[name].addresses[0].addr_spec) for name in ("From", "To"))
+        if "Return-Path" in message:
+            sender = str(message["Return-Path"]).strip("<>")
+            message = copy.copy(message)
+            del message["Return-Path"]
         options: Sequence[str] = ()
         policy = message.policy
         if not (sender + recipient).isascii():

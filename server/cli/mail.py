@@ -1,0 +1,95 @@
+"""The command that takes mail: as a server, or one mail on standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from server.cli.words import Asked, Mistake, as_line, port
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+UNREADABLE, NO_USER, TRY_LATER = 65, 67, 75
+"""What a mail server expects of a program that it hands a mail to (sysexits.h)."""
+
+
+def add(commands: Any) -> None:
+    """Add this command to `byzanz`."""
+    mail_in = commands.add_parser(
+        "mail-in",
+        help="takes moves by mail, bounces and complaints: an LMTP server, or one mail on standard input",
+        description="With --stdin it ends with 0 when the mail was taken, 65 when it is too big, 67 when nothing has "
+        "this address, 75 when it should be tried again.",
+    )
+    mail_in.add_argument("--host", default="127.0.0.1", metavar="H", help="127.0.0.1 if absent")
+    mail_in.add_argument("--port", type=port, default=8024, metavar="N", help="8024 if absent")
+    mail_in.add_argument("--stdin", action="store_true", help="read one mail from standard input, and end")
+    mail_in.add_argument(
+        "--recipient", metavar="ADDRESS", help="with --stdin: of the envelope; else looked for in the mail"
+    )
+    mail_in.add_argument(
+        "--sender", metavar="ADDRESS", help="with --stdin: of the envelope; else the Return-Path of the mail"
+    )
+    mail_in.set_defaults(run=_mail_in)
+
+
+def _mail_in(asked: Asked) -> None:
+    if asked.stdin:
+        _one_mail(asked)
+        return
+    from server import serving
+
+    serving.mail_in(_app(), asked.host, asked.port)
+
+
+def _app() -> Flask:
+    from server import config, create_app
+
+    settings = config.load()
+    if not settings.mail_domain:
+        raise config.ConfigError(
+            "BYZANZ_MAIL_DOMAIN is not set: name the domain to which answers by mail are addressed"
+        )
+    return create_app(settings)
+
+
+def _one_mail(asked: Asked) -> None:
+    """Take the mail on standard input; what goes wrong on our side makes the mail server keep it."""
+    from server import db, revisions
+    from server.mail import lmtp, replies
+
+    try:
+        app = _app()
+        with app.app_context():
+            try:
+                revisions.check()
+                raw = sys.stdin.buffer.read(replies.LARGEST + 1)
+                code = _taken(app, raw, asked.sender, asked.recipient)
+            finally:
+                db.db.engine.dispose()
+    except Exception as error:
+        line = as_line(error) or f"a fault that nobody foresaw: {type(error).__name__}"
+        raise Mistake(line, status=TRY_LATER) from error
+    statuses = {lmtp.TOO_BIG: UNREADABLE, lmtp.UNKNOWN: NO_USER, lmtp.LATER: TRY_LATER}
+    if code in statuses:
+        raise Mistake(lmtp.ANSWERS[code].partition(" ")[2], status=statuses[code])
+
+
+def _taken(app: Flask, raw: bytes, sender: str | None, recipient: str | None) -> int:
+    from server.mail import lmtp, parts, receiving, replies
+
+    whole = parts.parted(raw[: 256 * 1024])
+    if sender is None:
+        # Without any word of an envelope its sender is whoever wrote it; `<>` is a word, and says: a machine.
+        sender = os.environ.get("SENDER", whole.header("return-path") or replies.author(whole)[0])
+    if recipient is not None:
+        return lmtp.taken(app, raw, sender, recipient)
+    found = [os.environ.get("RECIPIENT", "")]
+    for name in ("x-original-to", "delivered-to", "envelope-to", "to", "cc"):
+        found += [
+            word.strip("<>,;\"'()") for value in whole.every(name) for word in value.replace(",", " ").split()
+        ]
+    ours = next((address for address in found if receiving.is_ours(address)), "")
+    return lmtp.taken(app, raw, sender, ours)
