@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -160,7 +161,10 @@ class Table:
 
 @pytest.fixture
 def table(app: Flask) -> Callable[..., Table]:
-    """Seats friends at a table of `n` and begins: the seed is fixed, so the deal is the same for the same id."""
+    """Seats friends at a table of `n` and begins: the seed is fixed, so the deal is the same for the same id.
+
+    Whatever else is said is written into the game: its bank is none and no day is off unless a test says so.
+    """
 
     def begun(
         n: int = 4,
@@ -168,6 +172,7 @@ def table(app: Flask) -> Callable[..., Table]:
         now: datetime = NOW,
         allowance: int = 86400,
         slug: str = "byzanz",
+        **more: Any,
     ) -> Table:
         seed = bytes(32)
         with db.transaction() as session:
@@ -185,6 +190,7 @@ def table(app: Flask) -> Callable[..., Table]:
                 seed=seed.hex(),
                 commitment=chance.commitment(game_id, seed),
                 created_at=now - timedelta(hours=1),
+                **more,
             )
             session.add(game)
             session.flush()

@@ -35,6 +35,16 @@ def add(commands: Any) -> None:
     new.add_argument(
         "--allow", default="24h", metavar="TIME", help="for a decision, as 90m, 24h or 3d; 24h if absent"
     )
+    new.add_argument(
+        "--bank", metavar="TIME", help="beyond that, for a whole game; twice as much as --allow if absent"
+    )
+    new.add_argument("--days-off", default="", metavar="DAYS", help="that no clock counts, as sat,sun")
+    new.add_argument(
+        "--zone",
+        default="UTC",
+        metavar="ZONE",
+        help="time zone of the table, as Europe/Amsterdam; UTC if absent",
+    )
     new.add_argument("--name", help="what the game is called; a random name if absent")
     new.add_argument("--start", action="store_true", help="seat everyone without asking, and begin")
     new.set_defaults(run=_new)
@@ -52,14 +62,17 @@ def add(commands: Any) -> None:
 
 def _new(asked: Asked) -> None:
     from server import db, lifecycle
-    from server.lifecycle import wishes
+    from server.lifecycle import pace, wishes
 
+    allowance = _seconds("--allow", asked.allow)
+    bank = pace.usual_bank(allowance) if asked.bank is None else _seconds("--bank", asked.bank)
     with house(migrate=True):
         game_id = lifecycle.quick(
             slug=asked.game,
             players=[wishes.read_guest(text) for text in asked.player],
             bots=asked.bot,
-            allowance=_seconds(asked.allow),
+            pace=pace.Pace(allowance, bank, pace.read_days(asked.days_off.replace(",", " ").split())),
+            time_zone=asked.zone,
             name=asked.name,
             start=asked.start,
             now=db.utc_now(),
@@ -67,10 +80,10 @@ def _new(asked: Asked) -> None:
     print(game_id)
 
 
-def _seconds(text: str) -> int:
+def _seconds(option: str, text: str) -> int:
     found = re.fullmatch(r"([0-9]{1,6})([mhd])", text)
     if not found:
-        raise Mistake(f"--allow: {text[:40]!r} should be a time like 90m, 24h or 3d", status=2)
+        raise Mistake(f"{option}: {text[:40]!r} should be a time like 90m, 24h or 3d", status=2)
     return int(found[1]) * round(UNITS[found[2]].total_seconds())
 
 

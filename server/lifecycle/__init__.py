@@ -2,8 +2,8 @@
 
 Each function is one transaction, takes the moment as `now`, and raises a kind of `Refused` when it changes
 nothing. `wishes` checks what people type, `making` creates and confirms, `inviting` is for who is invited,
-`organising` for who invites, `doors` mails links that were asked for, `quiet` switches mails off, `news`
-queues the mails.
+`organising` for who invites, `doors` mails links that were asked for, `quiet` switches mails off, `pace` checks the
+time of a table and `absences` that of a person, `news` queues the mails.
 
 Mails queued here, with `game_id`, and what their templates find in `details`:
 
@@ -22,6 +22,7 @@ Mails queued here, with `game_id`, and what their templates find in `details`:
 
 from __future__ import annotations
 
+from server.lifecycle.absences import add_absence, remove_absence
 from server.lifecycle.doors import mail_fresh_link, mail_sign_in, redeem
 from server.lifecycle.inviting import Invitation, accept, decline, invitation, take_free_seat
 from server.lifecycle.making import confirm, create, quick
@@ -48,6 +49,7 @@ __all__ = [
     "NoSuchLink",
     "TooMany",
     "accept",
+    "add_absence",
     "asked_name",
     "cancel",
     "confirm",
@@ -66,6 +68,7 @@ __all__ = [
     "redeem",
     "reinvite",
     "remind",
+    "remove_absence",
     "set_listed",
     "start",
     "take_free_seat",

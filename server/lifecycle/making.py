@@ -15,6 +15,7 @@ from server import people, positions, table
 from server.db import transaction
 from server.lifecycle import news, wishes
 from server.lifecycle.news import Closed, NoSuchLink
+from server.lifecycle.pace import A_DAY, Pace, clean_pace
 from server.lifecycle.wishes import Guest
 from server.schema import Game, Person, Seat
 
@@ -27,7 +28,7 @@ class Wish:
         organiser: who asks; gets seat 0 if `plays`.
         slug: which game.
         name: what this game is called.
-        allowance: seconds for a decision.
+        pace: allowance, bank and days off.
         players: who is invited, in the order of their seats.
         bots: the kinds of the bots, after the players.
         free: seats left free, the last ones.
@@ -38,7 +39,7 @@ class Wish:
     organiser: Guest
     slug: str
     name: str
-    allowance: int
+    pace: Pace
     players: Sequence[Guest] = ()
     bots: Sequence[str] = ()
     free: int = 0
@@ -73,7 +74,7 @@ def checked(wish: Wish) -> Wish:
         wish,
         organiser=host,
         name=wishes.clean_name(wish.name, "title"),
-        allowance=wishes.clean_allowance(wish.allowance),
+        pace=clean_pace(wish.pace),
         players=players,
         bots=tuple(wishes.clean_bot(kind) for kind in wish.bots),
         time_zone=wishes.clean_zone(wish.time_zone),
@@ -130,7 +131,9 @@ def _laid_out(session: Session, wish: Wish, persons: Mapping[str, Person], now: 
         name=wish.name,
         organiser_id=persons[wish.organiser.address].id,
         status="asked",
-        allowance=wish.allowance,
+        allowance=wish.pace.allowance,
+        bank=wish.pace.bank,
+        days_off=wish.pace.days_off,
         seed=seed.hex(),
         commitment=chance.commitment(game_id, seed),
         created_at=now,
@@ -256,7 +259,7 @@ def quick(
     now: datetime,
     name: str | None = None,
     bots: Sequence[str] = (),
-    allowance: int = 24 * 3600,
+    pace: Pace = A_DAY,
     time_zone: str = "UTC",
     start: bool = False,
 ) -> str:
@@ -279,7 +282,7 @@ def quick(
         organiser=players[0],
         slug=slug,
         name=wishes.offered_name() if name is None else name,
-        allowance=allowance,
+        pace=pace,
         players=players[1:],
         bots=bots,
         time_zone=time_zone,

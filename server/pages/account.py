@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import flask
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
@@ -10,15 +12,17 @@ from sqlalchemy.orm import Session
 
 from server import lifecycle, people
 from server.db import reading, transaction, utc_now
-from server.lifecycle import wishes
+from server.lifecycle import absences, pace, wishes
 from server.lifecycle.wishes import BadWish
 from server.pages import csrf, limiter
 from server.pages.history import GAME_ID
+from server.pages.hours import wall
 from server.pages.turn import unknown_link
 from server.schema import Game, Person, Seat
 from server.table import Refused
 
 blueprint = Blueprint("account", __name__)
+ABSENCE = re.compile(r"[0-9]{1,9}")
 
 
 @blueprint.get("/sign-in")
@@ -83,17 +87,26 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
         me = people.signed_in(session)
         if me is None:
             return flask.redirect(url_for(".sign_in"), 303)
-        form = flask.request.form
         page = render_template(
             "pages/account.html",
             me=me,
-            name=form.get("name", me.name),
-            time_zone=form.get("time_zone", me.time_zone or ""),
+            fields=_fields(me),
+            absences=absences.absences_of(session, me.id, utc_now()),
+            now=utc_now(),
+            days_a_year=absences.BUDGET,
             tables=_tables(session, me),
             zones=wishes.time_zones(),
             refusal=refusal,
         )
     return page, refusal.status if refusal else 200
+
+
+def _fields(me: Person) -> dict[str, str]:
+    """What the forms show: what was just typed into them, else what is kept."""
+    kept = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
+    if me.quiet_from is not None and me.quiet_to is not None:
+        kept |= {"quiet_from": wall(me.quiet_from), "quiet_to": wall(me.quiet_to)}
+    return kept | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
 
 
 def _tables(session: Session, me: Person) -> list[tuple[Game, Seat]]:
@@ -110,7 +123,7 @@ def _tables(session: Session, me: Person) -> list[tuple[Game, Seat]]:
 @blueprint.post("/account")
 @limiter.limit("30/minute")
 def save() -> ResponseReturnValue:
-    """Keep a new name and time zone, or switch mails off or on, whichever button was pressed."""
+    """Keep name and hours, enter or take back an absence, or switch mails, whichever button was pressed."""
     form, now = flask.request.form, utc_now()
     with reading() as session:
         me = people.signed_in(session)
@@ -120,7 +133,11 @@ def save() -> ResponseReturnValue:
     try:
         match do:
             case "save":
-                _save(me.id, form.get("name", ""), form.get("time_zone", ""))
+                _save(me.id)
+            case "away":
+                lifecycle.add_absence(me.id, form.get("away_from", ""), form.get("away_to", ""), now)
+            case "back" if ABSENCE.fullmatch(absence := form.get("absence", "")):
+                lifecycle.remove_absence(me.id, int(absence), now)
             case "mute" | "unmute" if GAME_ID.fullmatch(game_id):
                 lifecycle.mute(game_id, me.id, do == "mute", now)
             case "mute-all" | "unmute-all":
@@ -132,12 +149,15 @@ def save() -> ResponseReturnValue:
     return flask.redirect(url_for(".account"), 303)
 
 
-def _save(person_id: int, name: str, zone: str) -> None:
-    name = wishes.clean_name(name)
+def _save(person_id: int) -> None:
+    form = flask.request.form
+    name, zone = wishes.clean_name(form.get("name", "")), form.get("time_zone", "")
     chosen = wishes.clean_zone(zone) if zone else None
+    quiet = pace.read_quiet(form.get("quiet_from", ""), form.get("quiet_to", ""))
     with transaction() as session:
         person = session.get_one(Person, person_id)
         person.name, person.time_zone = name, chosen
+        person.quiet_from, person.quiet_to = quiet or (None, None)
 
 
 @blueprint.get("/u/<token>")

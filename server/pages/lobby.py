@@ -16,7 +16,7 @@ from byzanz import games
 from byzanz.bots import BOTS
 from server import lifecycle, people
 from server.db import reading, utc_now
-from server.lifecycle import making, wishes
+from server.lifecycle import making, pace, wishes
 from server.lifecycle.wishes import BadWish, Guest
 from server.pages import csrf, limiter
 from server.schema import Game, Link, Person, Seat, Turn
@@ -127,8 +127,10 @@ def _live(session: Session, me: Person, game: Game, purpose: str) -> str | None:
     return people.url(link) if link else None
 
 
-ALLOWANCES = (600, 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
+ALLOWANCES = (600, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
 """Seconds for a decision, as the form offers them."""
+BANKS = (0, 3600, 4 * 3600, 12 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 14 * 86400)
+"""Seconds beyond them for a whole game."""
 
 
 @blueprint.route("/new", methods=["GET", "POST"])
@@ -158,7 +160,9 @@ def _first_fields() -> dict[str, str]:
         "address": (me.email or "") if me else "",
         "time_zone": (me.time_zone or "UTC") if me else "UTC",
         "plays": "yes",
+        "pace": "daily",
         "allowance": "86400",
+        "bank": "172800",
     }
 
 
@@ -171,7 +175,9 @@ def _new_form(fields: dict[str, str], refusal: Refused | None) -> str:
         games=games.latest(),
         bots=sorted(BOTS),
         most=_most_seats(),
+        paces=pace.PRESETS,
         allowances=ALLOWANCES,
+        banks=BANKS,
         zones=wishes.time_zones(),
     )
 
@@ -188,7 +194,7 @@ def _wish() -> making.Wish:
         organiser=Guest(fields.get("name", ""), fields.get("address", "")),
         slug=fields.get("game", games.latest()[0].slug),
         name=fields.get("title", ""),
-        allowance=_number("allowance", 86400),
+        pace=_pace(),
         players=wishes.read_guests(fields.get("players", "")),
         bots=[kind for kind in sorted(BOTS) for _ in range(_number(f"bot_{kind}", 0, field="bots"))],
         free=_number("free", 0),
@@ -198,13 +204,26 @@ def _wish() -> making.Wish:
     )
 
 
+def _pace() -> pace.Pace:
+    """The time of the table: one of those that have a name, or the form's own values."""
+    fields = flask.request.form
+    chosen = fields.get("pace", "own")
+    if chosen in pace.PRESETS:
+        return pace.PRESETS[chosen]
+    if chosen != "own":
+        raise BadWish("“%(text)s” is none of the paces offered.", field="pace", text=wishes.shown(chosen))
+    allowance = _number("allowance", 86400)
+    days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
+    return pace.Pace(allowance, _number("bank", pace.usual_bank(allowance)), days_off)
+
+
 def _number(name: str, absent: int, field: str | None = None) -> int:
     """A whole number from the form; seats are counted, so a number of them is small."""
     text = flask.request.form.get(name, "") or str(absent)
     if not (text.isascii() and text.isdigit() and len(text) < 8):
         raise BadWish("“%(text)s” should be a whole number.", field=field or name, text=wishes.shown(text))
     number = int(text)
-    if name != "allowance" and number > _most_seats():
+    if name not in ("allowance", "bank") and number > _most_seats():
         raise BadWish("So many seats no game has.", field=field or name)
     return number
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from flask.testing import FlaskClient
+from sqlalchemy import select
 
 from server import create_app, db, lifecycle
-from server.schema import Game, Person, Turn
+from server.schema import Absence, Game, Person, Turn
 from tests.conftest import NOW, settings
-from tests.pages.browsing import look, read
+from tests.pages.browsing import Page, look, read
 from tests.pages.filling import form, send, sign_in
 from tests.server.wishing import (
     ALICE,
@@ -133,6 +135,12 @@ MISTAKES = [
     ({"name": "evil.example"}, "name-wrong"),
     ({"time_zone": "Moon/Base"}, "time_zone-wrong"),
     ({"time_zone": "\0"}, "time_zone-wrong"),
+    ({"quiet_from": "23:00"}, "quiet_to-wrong"),
+    ({"quiet_to": "07:00"}, "quiet_from-wrong"),
+    ({"quiet_from": "24:00", "quiet_to": "07:00"}, "quiet_from-wrong"),
+    ({"quiet_from": "23:00", "quiet_to": "soon\0"}, "quiet_to-wrong"),
+    ({"quiet_from": "23:00", "quiet_to": "09:01"}, "quiet_to-wrong"),
+    ({"quiet_from": "23:00", "quiet_to": "23:00"}, "quiet_to-wrong"),
 ]
 
 
@@ -142,6 +150,66 @@ def test_a_mistake_changes_nothing(alice: FlaskClient) -> None:
         page = read(send(alice, "/account", typed, do="save"))
         assert page.status == 422
         assert f'id="{wrong}"' in page.html
+        assert everything() == before
+
+
+def test_quiet_hours_are_kept_and_shown(alice: FlaskClient) -> None:
+    assert send(alice, "/account", {"quiet_from": "21:30", "quiet_to": "07:30"}, do="save").status_code == 303
+    assert (me().quiet_from, me().quiet_to) == (21 * 60 + 30, 7 * 60 + 30)
+    _, shown = form(look(alice, "/account"), do="save")
+    assert (shown["quiet_from"], shown["quiet_to"]) == ("21:30", "07:30")
+    assert send(alice, "/account", {"quiet_from": "", "quiet_to": ""}, do="save").status_code == 303
+    assert me().quiet_from is None
+
+
+def day(ahead: int) -> str:
+    return (db.utc_now() + timedelta(days=ahead)).astimezone(ZoneInfo("Asia/Kathmandu")).date().isoformat()
+
+
+def away(browser: FlaskClient, first: int, last: int) -> Page:
+    return read(send(browser, "/account", {"away_from": day(first), "away_to": day(last)}, do="away"))
+
+
+def test_absences_are_entered_listed_and_taken_back(alice: FlaskClient) -> None:
+    assert "Set your time zone first" in away(alice, 10, 12).text
+    send(alice, "/account", {"time_zone": "Asia/Kathmandu"}, do="save")
+    assert away(alice, 10, 12).status == 303
+    assert away(alice, 0, 0).status == 303
+    with db.reading() as session:
+        today, later = session.scalars(select(Absence).order_by(Absence.from_at))
+    assert (later.from_at.hour, later.from_at.minute) == (18, 15)  # midnight in Kathmandu
+    assert later.to_at - later.from_at == timedelta(days=3)
+    page = look(alice, "/account")
+    assert page.html.count('value="back"') == 1  # today's has begun
+    assert send(alice, "/account", do="back").status_code == 303
+    csrf = form_token(alice)
+    for number in (today.id, 0, 10**8):
+        alice.post("/account", data={"do": "back", "absence": str(number), "csrf_token": csrf})
+    with db.reading() as session:
+        assert [row.id for row in session.scalars(select(Absence))] == [today.id]
+
+
+AWAY = [
+    ((-1, 3), "away_from", "today at the earliest"),
+    ((5, 4), "away_to", "before the first"),
+    ((800, 801), "away_to", "two years ahead"),
+    ((20, 54), "away_to", "36 days away within a year"),
+    ((12, 14), "away_from", "on some of these days already"),
+]
+
+
+def test_an_absence_that_cannot_be_says_why_and_changes_nothing(alice: FlaskClient) -> None:
+    send(alice, "/account", {"time_zone": "Asia/Kathmandu"}, do="save")
+    assert away(alice, 14, 14).status == 303
+    before = everything()
+    for (first, last), field, why in AWAY:
+        page = away(alice, first, last)
+        assert (page.status, f'id="{field}-wrong"' in page.html) == (422, True), why
+        assert why in page.text
+        assert everything() == before
+    for text in ("", "tomorrow", "2026-13-01", "2026-02-30", "99999-01-01", "\0"):
+        page = read(send(alice, "/account", {"away_from": text, "away_to": day(3)}, do="away"))
+        assert page.status == 422
         assert everything() == before
 
 
@@ -163,6 +231,9 @@ def test_mails_of_one_game_and_all_are_switched_off_and_on(alice: FlaskClient) -
 NONSENSE = [
     ({}, 400),
     ({"do": "burn"}, 400),
+    ({"do": "back"}, 400),
+    ({"do": "back", "absence": "²"}, 400),
+    ({"do": "away"}, 422),
     ({"do": "mute"}, 400),
     ({"do": "mute", "game": "a\0b"}, 400),
     ({"do": "mute", "game": "unknown"}, 404),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -74,13 +75,49 @@ def test_every_choice_of_the_form_counts(client: FlaskClient) -> None:
         "listed": "yes",
         "free": "2",
     }
-    chosen |= {"allowance": "3600", "time_zone": "Europe/Amsterdam"}
+    chosen |= {"pace": "own", "allowance": "3600", "bank": "14400", "day_6": "off", "day_2": "off"}
+    chosen |= {"time_zone": "Europe/Amsterdam"}
     assert client.post("/new", data=chosen).status_code == 303
     game = only_game()
     assert (game.allowance, game.time_zone, game.listed) == (3600, "Europe/Amsterdam", True)
+    assert (game.bank, game.days_off) == (14400, "26")
     assert [(seat.name, seat.status) for seat in seats_of(game.id)] == [
         ("Bob", "invited"), ("Greedy bot", "seated"), ("Random bot", "seated"), ("", "free"), ("", "free"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pace", "had"),
+    [
+        ("relaxed", (48 * 3600, 96 * 3600, "67")),
+        ("daily", (24 * 3600, 48 * 3600, "")),
+        ("evening", (2 * 3600, 4 * 3600, "")),
+    ],
+)
+def test_a_pace_has_a_name_and_is_told_in_words(
+    client: FlaskClient, pace: str, had: tuple[int, int, str]
+) -> None:
+    assert send(client, "/new", {**WISH, "pace": pace, "time_zone": "America/New_York"}).status_code == 303
+    game = only_game()
+    assert (game.allowance, game.bank, game.days_off) == had
+    words = {
+        "relaxed": "2 days for each decision, a bank of 4 days for the whole game;"
+        " not counted: Saturday and Sunday (America/New York)",
+        "daily": "1 day for each decision, a bank of 2 days for the whole game",
+        "evening": "2 hours for each decision, a bank of 4 hours for the whole game",
+    }[pace]
+    host = token("organise", ALICE, game.id, NOW)
+    assert words in look(client, f"/o/{host}").text
+    lifecycle.confirm(host, NOW, "cut")
+    assert words in look(client, f"/i/{token('invite', BOB, game.id, NOW)}").text
+    assert words in look(client, f"/g/{game.id}").text
+
+
+def test_the_usual_pace_is_daily_and_own_values_bring_twice_as_long_a_bank(client: FlaskClient) -> None:
+    _action, filled = form(look(client, "/new"), plays="yes")
+    assert filled["pace"] == "daily"
+    assert client.post("/new", data=WISH | {"plays": "yes", "allowance": "7200"}).status_code == 303
+    assert (only_game().allowance, only_game().bank) == (7200, 14400)
 
 
 MISTAKES = [
@@ -89,6 +126,10 @@ MISTAKES = [
     ({"address": "alice"}, "address"),
     ({"players": "Bob"}, "players"),
     ({"players": ""}, "players"),
+    ({"pace": "leisurely"}, "pace"),
+    ({"bank": "9999999"}, "bank"),
+    ({"bank": "much"}, "bank"),
+    ({f"day_{day}": "off" for day in "123456"}, "days_off"),
     ({"allowance": "5"}, "allowance"),
     ({"allowance": "soon"}, "allowance"),
     ({"bot_greedy": "9"}, "bots"),

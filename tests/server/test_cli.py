@@ -81,6 +81,7 @@ BAD_WORDS = [
     ["export", "g1", "--as", "nobody"],
     ["export", "g1", "--as", "-1"],
     ["new", "byzanz", "--player", "ann@example.org", "--allow", "soon"],
+    ["new", "byzanz", "--player", "ann@example.org", "--bank", "soon"],
     ["demo", "--port", "99999"],
     ["verify", "--no-such-option"],
 ]
@@ -104,6 +105,9 @@ BAD_WISHES = [
     (["new", "byzanz"], "player"),
     (["new", "byzanz", "--player", "Ann", "--player", "bob@example.org"], "Ann"),
     (["new", "byzanz", "--player", "ann@example.org", "--allow", "1m"], "10 minutes"),
+    (["new", "byzanz", "--player", "ann@example.org", "--bank", "31d"], "30 days"),
+    (["new", "byzanz", "--player", "ann@example.org", "--days-off", "sat,someday"], "someday"),
+    (["new", "byzanz", "--player", "ann@example.org", "--zone", "Moon/Base"], "Moon/Base"),
     (["export", "nosuchgame"], "up to date"),
     (["moderator", "add", "nobody"], "nobody"),
     (["moderator", "remove", "ann@example.org"], "no moderator"),
@@ -272,7 +276,8 @@ def test_a_game_is_made_and_exported(on_database: Run) -> None:
         "--bot",
         "greedy",
     ]
-    status, out, error = on_database(*words, "--allow", "2h", "--start")
+    paced = ["--allow", "2h", "--bank", "12h", "--days-off", "sun,sat", "--zone", "Europe/Amsterdam"]
+    status, out, error = on_database(*words, *paced, "--start")
     assert (status, error) == (0, "")
     assert re.fullmatch(r"[a-z2-7]{12}\n", out)
     game_id = out.strip()

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 from byzanz import chance
 from server import acts, db, lifecycle, log, outbox, people, play
 from server.lifecycle import BadWish, Closed, Guest, NoSuchLink, TooMany
+from server.lifecycle.pace import Pace
 from server.schema import Mail, Person, Turn
 from server.table import Refused
 from tests.server.wishing import (
@@ -127,8 +128,12 @@ CANNOT_BE_HAD: list[tuple[dict[str, Any], str]] = [
     ({"players": (BOB,)}, "players"),
     ({"players": (BOB, CHARLIE), "bots": ("greedy",) * 4}, "players"),
     ({"bots": ("clever",)}, "bots"),
-    ({"allowance": 599}, "allowance"),
-    ({"allowance": 30 * 86400 + 1}, "allowance"),
+    ({"pace": Pace(599)}, "allowance"),
+    ({"pace": Pace(30 * 86400 + 1)}, "allowance"),
+    ({"pace": Pace(86400, -1)}, "bank"),
+    ({"pace": Pace(86400, 30 * 86400 + 1)}, "bank"),
+    ({"pace": Pace(86400, 0, "123456")}, "days_off"),
+    ({"pace": Pace(86400, 0, "weekend")}, "days_off"),
     ({"time_zone": "Mars/Olympus"}, "time_zone"),
     ({"time_zone": "../../etc/passwd"}, "time_zone"),
     ({"free": 1}, "free"),

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from server import db, lifecycle, outbox, people
 from server.db import Base
 from server.lifecycle import Guest, making
+from server.lifecycle.pace import Pace
 from server.schema import Game, Link, Mail, Person, Seat
 
 ALICE = Guest("Alice", "alice@example.org")
@@ -24,7 +25,7 @@ def wish(**more: Any) -> making.Wish:
         "organiser": ALICE,
         "slug": "byzanz",
         "name": "The Golden Horn",
-        "allowance": 86400,
+        "pace": Pace(86400),
         "players": (BOB, CHARLIE),
     }
     return making.Wish(**(values | more))

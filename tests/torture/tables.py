@@ -76,6 +76,7 @@ def _lay(wish: Wish, answer: Connection) -> None:
 
 def _begin(wish: Wish, number: int) -> Table:
     from server import db, lifecycle, people, positions
+    from server.lifecycle.pace import Pace
     from server.lifecycle.wishes import Guest
 
     now = (wish.at or db.utc_now()) - timedelta(seconds=wish.apart * number)
@@ -88,7 +89,7 @@ def _begin(wish: Wish, number: int) -> Table:
         slug="byzanz",
         players=guests,
         bots=["random"] * (wish.bots if number % 2 else 0),
-        allowance=wish.allowance,
+        pace=Pace(wish.allowance),
         start=True,
         now=now,
     )
