@@ -7,7 +7,7 @@ import json
 import logging
 import re
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import flask
 from flask import Blueprint, Flask, Response
@@ -17,13 +17,14 @@ from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 
 from byzanz import record
-from byzanz.rules import PUBLIC, AmbiguousMove, Outcome, RulesError, UnreadableMove, Viewer
-from server import db, log, openapi, pages, people, play, positions, records, turns
-from server.openapi import Wish
+from byzanz.rules import PUBLIC, AmbiguousMove, Outcome, RulesError, UnreadableMove, UnreadableOrder, Viewer
+from server import db, log, openapi, orders, pages, people, play, player, positions, records, turns
+from server.openapi import Body, OrderWish, Wish
 from server.positions import Broken, Position
 from server.schema import Game, Turn
-from server.table import BadRequest, NoSuchGame, NotRunning, Refused
+from server.table import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refused
 
+B = TypeVar("B", bound=Body)
 LOGGER = logging.getLogger(__name__)
 READS, WRITES = "300/minute", "120/minute"
 """Calls that one address may make."""
@@ -66,7 +67,7 @@ def move(token: str) -> tuple[dict[str, Any], int]:
     """Play a move for the seat."""
     with db.reading() as session:
         place = _place(session, token)
-    wish = _wish()
+    wish = _body(Wish)
     game_id, number = place.game.id, place.seat.seat
     try:
         receipt = play.submit(
@@ -82,6 +83,47 @@ def move(token: str) -> tuple[dict[str, Any], int]:
         with db.reading() as session:
             return _error(422, _code(error), pages.said(error), _legal_now(session, game_id, number))
     return {"seq": receipt.seq}, 200 if receipt.repeated else 201
+
+
+@blueprint.get("/seats/<token>/orders")
+@pages.limiter.limit(READS)
+def seat_orders(token: str) -> dict[str, Any]:
+    """The standing orders of the seat, for its owner alone."""
+    with db.reading() as session:
+        place = _place(session, token)
+        _begun(place.game)
+        rows = orders.of_seat(session, place.game.id, place.seat.seat)
+        told = [{"id": row.id, "order": row.text, "status": row.status, "reason": row.reason} for row in rows]
+        return {"orders": told}
+
+
+@blueprint.post("/seats/<token>/orders")
+@pages.limiter.limit(WRITES)
+def leave_order(token: str) -> tuple[dict[str, Any], int]:
+    """Leave a standing order for the seat."""
+    with db.reading() as session:
+        place = _place(session, token)
+    wish = _body(OrderWish)
+    try:
+        left = player.leave_order(
+            place.game.id, place.seat.seat, wish.order, now=db.utc_now(), link_id=place.link.id
+        )
+    except RulesError as error:
+        return _error(422, _code(error), pages.said(error))
+    return {"id": left.order_id, "order": left.text, "seq": left.seq}, 201
+
+
+@blueprint.delete("/seats/<token>/orders/<order_id>")
+@pages.limiter.limit(WRITES)
+def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
+    """Withdraw a standing order of the seat."""
+    with db.reading() as session:
+        place = _place(session, token)
+    if not re.fullmatch(openapi.ORDER_ID[1:-1], order_id):
+        raise NoSuchOrder("This order does not stand any more.")
+    now, link_id = db.utc_now(), place.link.id
+    player.withdraw_order(place.game.id, place.seat.seat, int(order_id), now=now, link_id=link_id)
+    return "", 204
 
 
 @blueprint.get("/seats/<token>/record")
@@ -118,7 +160,7 @@ def _place(session: Session, token: str) -> people.Place:
     return place
 
 
-def _wish() -> Wish:
+def _body(model: type[B]) -> B:
     if not flask.request.is_json:
         flask.abort(415)
     flask.request.max_content_length = openapi.LONGEST_BODY
@@ -127,7 +169,7 @@ def _wish() -> Wish:
     except (ValueError, RecursionError):
         raise Unreadable("The body is not JSON.") from None
     try:
-        return Wish.model_validate(body)
+        return model.model_validate(body)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])[:40] or "body"
@@ -150,9 +192,13 @@ def _told(session: Session, game: Game, seat: int) -> dict[str, Any]:
     }
 
 
-def _position(session: Session, game: Game) -> Position:
+def _begun(game: Game) -> None:
     if game.started_at is None:
         raise NotRunning("The game has not begun.")
+
+
+def _position(session: Session, game: Game) -> Position:
+    _begun(game)
     return positions.load(session, game)
 
 
@@ -180,8 +226,7 @@ def _result(outcome: Outcome | None) -> dict[str, Any] | None:
 
 
 def _record(session: Session, game: Game, viewer: Viewer) -> Response:
-    if game.started_at is None:
-        raise NotRunning("The game has not begun.")
+    _begun(game)
     text = record.write(records.record_of(session, game, viewer))
     return Response(text, mimetype="application/jsonl")
 
@@ -189,7 +234,7 @@ def _record(session: Session, game: Game, viewer: Viewer) -> Response:
 def _code(error: RulesError) -> str:
     if isinstance(error, AmbiguousMove):
         return "ambiguous"
-    return "unreadable" if isinstance(error, UnreadableMove) else "illegal"
+    return "unreadable" if isinstance(error, UnreadableMove | UnreadableOrder) else "illegal"
 
 
 def _error(

@@ -13,6 +13,7 @@ from server import play
 
 GAME_ID = r"^[0-9A-Za-z_-]{1,16}$"
 TOKEN = r"^[a-z2-7]{26}$"  # noqa: S105 - the shape of a link's token
+ORDER_ID = r"^[0-9]{1,9}$"
 LONGEST_BODY = 16 * 1024
 """Bytes; a move is far shorter."""
 NOT_NOW = "Not now; `code` is `stale`, `not_your_turn`, `paused` or `not_running`. Nothing has changed."
@@ -44,6 +45,41 @@ class Played(Body):
 
     seq: int
     """The number of the entry that it is."""
+
+
+class OrderWish(Body):
+    """A standing order to be left."""
+
+    order: Annotated[str, Field(min_length=1, max_length=play.LONGEST_TEXT, examples=["pass this lot"])]
+    """One line of text in the grammar of the game (docs/orders.md)."""
+
+
+class OrderNow(Body):
+    """A standing order of the seat; nobody else sees it before the game is over."""
+
+    id: int
+    order: str
+    """Canonical."""
+    status: str
+    """`standing`, or `resting` after a void until it is confirmed, or `stopped`."""
+    reason: str | None
+    """Why it stopped."""
+
+
+class Orders(Body):
+    """The standing orders of the seat, oldest first."""
+
+    orders: list[OrderNow]
+
+
+class Left(Body):
+    """What became of an order that was left."""
+
+    id: int
+    order: str
+    """Canonical."""
+    seq: int
+    """The head of the log afterwards: an order that answers an open question is carried out at once."""
 
 
 class Result(Body):
@@ -89,6 +125,9 @@ class Refusal(Body):
     error: Fault
 
 
+MODELS = (Wish, Played, SeatNow, Refusal, OrderWish, Orders, Left)
+
+
 def document() -> dict[str, Any]:
     """The OpenAPI document of this API."""
     return {
@@ -102,6 +141,15 @@ def document() -> dict[str, Any]:
         "paths": {
             "/api/v1/seats/{token}": {"parameters": [_token()], "get": _seat()},
             "/api/v1/seats/{token}/moves": {"parameters": [_token()], "post": _move()},
+            "/api/v1/seats/{token}/orders": {
+                "parameters": [_token()],
+                "get": _orders(),
+                "post": _leave(),
+            },
+            "/api/v1/seats/{token}/orders/{order_id}": {
+                "parameters": [_token(), _parameter("order_id", ORDER_ID, "The `id` of an order.")],
+                "delete": _withdraw(),
+            },
             "/api/v1/seats/{token}/record": {
                 "parameters": [_token()],
                 "get": _record("as this seat may see it"),
@@ -155,6 +203,48 @@ def _move() -> dict[str, Any]:
     }
 
 
+def _orders() -> dict[str, Any]:
+    answers = {
+        "200": _json("Orders", "The orders that stand or rest."),
+        "409": _json("Refusal", "The game has not begun."),
+    }
+    return {
+        "operationId": "orders",
+        "summary": "The seat's standing orders.",
+        "responses": answers | _common(),
+    }
+
+
+def _leave() -> dict[str, Any]:
+    answers = {
+        "201": _json("Left", "It stands, or has been carried out."),
+        "400": _json("Refusal", "The body is not JSON."),
+        "409": _json("Refusal", "The game has not begun, is over, or is set aside."),
+        "413": _json("Refusal", f"The body is longer than {LONGEST_BODY} bytes."),
+        "415": _json("Refusal", "The body is not sent as application/json."),
+        "422": _json("Refusal", "Not an order, or one that could never be carried out; nothing has changed."),
+    }
+    body = {"required": True, "content": {"application/json": {"schema": _ref("OrderWish")}}}
+    return {
+        "operationId": "leave_order",
+        "summary": "Leave a sealed standing order.",
+        "requestBody": body,
+        "responses": answers | _common(),
+    }
+
+
+def _withdraw() -> dict[str, Any]:
+    answers = {
+        "204": {"description": "It stands no more."},
+        "409": _json("Refusal", "The game has not begun, is over, or is set aside."),
+    }
+    return {
+        "operationId": "withdraw_order",
+        "summary": "Withdraw a standing order.",
+        "responses": answers | _common(),
+    }
+
+
 def _record(whose: str) -> dict[str, Any]:
     text = {"schema": {"type": "string"}}
     answers = {
@@ -184,7 +274,7 @@ def _ref(model: str) -> dict[str, str]:
 
 def _schemas() -> dict[str, Any]:
     views = {f"VIEW_{rules.slug}": TypeAdapter(_view_type(rules)) for rules in latest()}
-    models = {model.__name__: TypeAdapter(model) for model in (Wish, Played, SeatNow, Refusal)}
+    models = {model.__name__: TypeAdapter(model) for model in MODELS}
     found: dict[str, Any] = {}
     for name, adapter in (models | views).items():
         schema = adapter.json_schema(ref_template="#/components/schemas/{model}", mode="serialization")

@@ -11,7 +11,7 @@ from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 
 from byzanz.rules import PUBLIC, Viewer
-from server import people, positions, turns
+from server import orders, people, positions, turns
 from server.db import reading, utc_now
 from server.pages import error_page, said, story
 from server.pages.turn import unknown_link
@@ -105,4 +105,5 @@ def _standing(session: Session, game: Game) -> dict[str, object]:
         "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
         "now": utc_now(),
         "result": json.loads(game.result) if game.result else None,
+        "revealed": orders.of_game(session, game.id) if game.status == "over" else [],
     }

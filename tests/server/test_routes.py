@@ -78,6 +78,9 @@ ANSWERS = {
     "GET /api/v1/games/<game_id>/record": "200 200 200 200 200 200 200 200",
     "GET /api/v1/seats/<token>": "404 200 200 404 404 200 404 404",
     "GET /api/v1/seats/<token>/record": "404 200 200 404 404 200 404 404",
+    "GET /api/v1/seats/<token>/orders": "404 200 200 404 404 200 404 404",
+    "POST /api/v1/seats/<token>/orders": "404 422 422 404 404 422 404 404",
+    "DELETE /api/v1/seats/<token>/orders/<order_id>": "404 404 404 404 404 404 404 404",
     "POST /api/v1/seats/<token>/moves": "404 409 409 404 404 422 404 404",
 }
 """What each route answers each of the visitors, in their order."""
@@ -90,6 +93,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /t/<token>": MOVE,
     "POST /t/<token>/orders": {"do": "leave", "order": "sing"},
     "POST /api/v1/seats/<token>/moves": MOVE,
+    "POST /api/v1/seats/<token>/orders": {"order": "sing"},
     "POST /sign-in": {"address": "nobody"},
     "POST /link": {"token": "nothing"},
     "POST /m/<game_id>/look": {"viewer": "1", "reason": "x"},
@@ -138,6 +142,7 @@ def address(there: Scene, rule: Rule, visitor: Visitor) -> str:
         "game_id": "open" if rule.rule.startswith("/join") else "here",
         "seq": there.look if rule.rule.startswith("/m") else 2,
         "alarm_id": there.alarm,
+        "order_id": 999,
         "slug": "byzanz",
         "filename": "style.css",
     }
