@@ -78,6 +78,7 @@ class Stream:
         """The first word of the next block; the three after it wait in reverse."""
         block = hmac.digest(self._key, f"{self._label}:{self._block}".encode(), "sha256")
         self._block += 1
+        first: int
         first, *rest = _FOUR_WORDS.unpack(block)
         self._words = rest[::-1]
         return first

@@ -11,7 +11,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 PUBLIC: Literal["public"] = "public"
 """The viewer who sits nowhere: what every passer-by may know."""
@@ -75,8 +75,7 @@ class BadSetup(RulesError):
     """The game cannot be played with this number of seats or these options."""
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """One move: a verb and its words, in canonical form (formats.md §1).
 
     Args:

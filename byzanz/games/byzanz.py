@@ -15,7 +15,6 @@ from byzanz.games import byzanz_orders
 from byzanz.games.byzanz_cards import (
     CARD,
     GROUPS,
-    NAME,
     PACK,
     PROFIT,
     TABLES,
@@ -23,7 +22,6 @@ from byzanz.games.byzanz_cards import (
     Cards,
     Names,
     bids_from,
-    each_of,
     groups_in,
     kept_of,
     minus,
@@ -33,10 +31,12 @@ from byzanz.games.byzanz_cards import (
     plus,
     read_move,
     sales_from,
+    singles_from,
+    takes_from,
     total,
     worth,
 )
-from byzanz.games.byzanz_play import ANSWERS, State, check_asked, check_running, deal, lot_card, needed, sell
+from byzanz.games.byzanz_play import ANSWERS, State, check_asked, deal, lot_card, needed, sell
 from byzanz.rules import ALL, BadSetup, Draw, Move, Obeyed, Order, Outcome, Question, Rules, Shuffle, Viewer
 
 __all__ = ["Byzanz", "State", "View"]
@@ -44,9 +44,7 @@ __all__ = ["Byzanz", "State", "View"]
 KIND = {"bid": "bid", "tax": "tax", "limit": "limit", "market": "take", "end": "end"}
 PASS = Move("pass")
 DONE = Move("done")
-TAXES = tuple(Move("tax", (name,)) for name in NAME)
-TAKES = tuple(Move("take", (good,)) for good in GROUPS)
-DISCARDS = tuple(Move("discard", (name,)) for name in NAME)
+DEAL = Shuffle("deal", names(PACK))
 _question = lru_cache(maxsize=1 << 11)(Question)
 
 
@@ -145,7 +143,7 @@ class Byzanz(Rules[State, View]):
 
     def chance(self, state: State) -> Shuffle | None:
         """The one shuffle of the game, before everything else."""
-        return Shuffle("deal", names(PACK)) if state.step == "deal" else None
+        return DEAL if state.step == "deal" else None
 
     def awaited(self, state: State) -> dict[int, Question]:
         """The seat whose turn it is; at the end all that have not said `done`."""
@@ -168,10 +166,10 @@ class Byzanz(Rules[State, View]):
         if state.step == "bid":
             return (PASS, *bids_from(hand, needed(state, seat)))
         if state.step == "tax":
-            return tuple([TAXES[card] for card in each_of(state.lot)])
+            return singles_from("tax", state.lot)
         if state.step == "market":
-            return tuple([TAKES[group] for group in groups_in(state.market)])
-        return (*sales_from(hand), *[DISCARDS[card] for card in each_of(hand)])
+            return takes_from(state.market)
+        return (*sales_from(hand), *singles_from("discard", hand))
 
     def asides(self, state: State, seat: int) -> tuple[Move, ...]:
         """Sales while the game runs, unless they are among the answers (rules/byzanz.md "Selling")."""
@@ -188,7 +186,6 @@ class Byzanz(Rules[State, View]):
         """The state after a move in canonical form; refuses whatever rules/byzanz.md does not allow."""
         if seat is None:
             return deal(state, move)
-        check_running(state, seat)
         if move.verb == "sell":
             return sell(state, seat, move.args)
         check_asked(state, seat, move.verb)

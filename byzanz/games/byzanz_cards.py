@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import combinations, groupby
-from operator import itemgetter
+from operator import eq, itemgetter
 from typing import NamedTuple, TypeAlias
 
 from byzanz.rules import AmbiguousMove, Move, UnreadableMove
@@ -51,7 +51,10 @@ PROFIT = (1, 2, 3, 4) * 6 + (5,)
 COPIES = (6, 5, 3, 2) * 6 + (16,)
 PACK: Cards = tuple(card for card, copies in enumerate(COPIES) for _ in range(copies))
 LONGEST = 1000
+_asked_again = lru_cache(maxsize=8)
+"""For lists of moves: whoever looks for forced moves and whoever then chooses ask for the same one."""
 _sum = itemgetter(0)
+_new = tuple.__new__  # in a full hand are over a hundred bids: this makes a move in half the time
 VERBS = ("bid", "pass", "tax", "take", "sell", "discard", "done")
 
 
@@ -69,11 +72,6 @@ def numbers(cards: Iterable[str]) -> Cards:
 def total(cards: Cards) -> int:
     """What cards are worth in a bid."""
     return sum(map(VALUE.__getitem__, cards))
-
-
-def each_of(cards: Cards) -> Cards:
-    """Equal cards only once."""
-    return tuple(dict.fromkeys(cards))
 
 
 def groups_in(cards: Cards) -> Cards:
@@ -109,18 +107,21 @@ def put(piles: tuple[Cards, ...], seat: int, pile: Cards) -> tuple[Cards, ...]:
 
 def is_set(cards: Cards) -> bool:
     """Whether cards can be sold: three of one good where merchants may stand in, or three merchants."""
-    return len(cards) == 3 and len({card // 4 for card in cards if card != MERCHANT}) <= 1
+    return len(cards) == 3 and (cards[0] == MERCHANT or cards[0] // 4 == kept_of(cards) // 4)
 
 
 def kept_of(cards: Cards) -> int:
     """The card of a set that becomes profit: its highest good, else a merchant."""
-    return max((card for card in cards if card != MERCHANT), default=MERCHANT)
+    return cards[-1 - cards.count(MERCHANT) % len(cards)]
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 10)
 def sales_from(hand: Cards) -> tuple[Move, ...]:
     """All sets that a hand can sell, in canonical order."""
     helpers = min(hand.count(MERCHANT), 2)
+    groups = [GROUP[card] for card in hand]
+    if not any(map(eq, groups, groups[2 - helpers :])):  # nowhere enough of one group side by side
+        return ()
     found: list[Move] = []
     for group, cards in groupby(hand, GROUP.__getitem__):
         found += _sets(tuple(cards), helpers if group < len(GOODS) else 0)
@@ -133,14 +134,26 @@ def _sets(cards: Cards, merchants: int) -> tuple[Move, ...]:
     return tuple([Move("sell", names(each)) for each in sorted(found)])
 
 
-@lru_cache(maxsize=8)  # who looks for forced moves and who then chooses ask for the same list
+@_asked_again
+def singles_from(verb: str, cards: Cards) -> tuple[Move, ...]:
+    """The moves of this verb with one of the cards, in canonical order."""
+    return tuple([Move(verb, (NAME[card],)) for card in dict.fromkeys(cards)])
+
+
+@_asked_again
+def takes_from(market: Cards) -> tuple[Move, ...]:
+    """What can be taken from a market, in canonical order."""
+    return tuple([Move("take", (GROUPS[group],)) for group in groups_in(market)])
+
+
+@_asked_again
 def bids_from(hand: Cards, least: int) -> tuple[Move, ...]:
     """All bids of this sum or more that a hand holds, by their sums and then in canonical order."""
     if total(hand) < least:
         return ()
     bids = [bid for bid in _choices(hand[: -hand.count(MERCHANT) or None]) if bid[0] >= least]
     bids.sort(key=_sum)  # keeps the canonical order where sums are equal
-    return tuple([Move("bid", cards) for _, cards in bids])
+    return tuple([_new(Move, ("bid", cards)) for _, cards in bids])
 
 
 def _choices(goods: Cards) -> list[tuple[int, Names]]:

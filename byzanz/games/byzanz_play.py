@@ -7,8 +7,6 @@ state or an IllegalMove with the reason (rules/byzanz.md).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from byzanz.games.byzanz_cards import (
@@ -37,6 +35,11 @@ if TYPE_CHECKING:
 
 HANDFUL = 4
 LIMIT = 7
+CLOCKWISE: dict[int, list[tuple[int, ...]]] = {
+    n: [(*range(seat + 1, n), *range(seat)) for seat in range(n)] for n in TABLES
+}
+"""The other seats, as they follow each seat, by the number of seats."""
+_ALL_NAMES = sorted(names(PACK))
 
 
 @dataclass(frozen=True)
@@ -102,11 +105,12 @@ def check_running(state: State, seat: int) -> None:
 
 def check_asked(state: State, seat: int, verb: str) -> None:
     """Refuse a seat that is asked nothing, and a verb that does not answer its question."""
-    if state.step == "end":
+    if seat != state.turn or seat < 0:
+        check_running(state, seat)
+        if state.step != "end":
+            raise NotAwaited("It is not your turn; until then you can only sell.")
         if state.done[seat]:
             raise NotAwaited("You are done already; the game waits for others.")
-    elif seat != state.turn:
-        raise NotAwaited("It is not your turn; until then you can only sell.")
     if (state.step, verb) in ANSWERS:
         return
     if state.step == "bid":
@@ -120,16 +124,17 @@ def check_asked(state: State, seat: int, verb: str) -> None:
     raise IllegalMove("The last round is over: sell your sets, then say done.")
 
 
-@lru_cache(maxsize=1 << 14)
 def cards_of(words: Names) -> Cards:
     """The cards of a move, which must stand in canonical order."""
-    for word in words:
-        if word not in CARD:
-            raise IllegalMove("There is no card %(word)s in this game.", word=word[:20])
-    cards = numbers(words)
-    if any(card > after for card, after in pairwise(cards)):
-        raise IllegalMove("Write the cards in this order: %(cards)s.", cards=" ".join(names(sorted(cards))))
-    return cards
+    try:
+        cards = [CARD[word] for word in words]
+    except KeyError as unknown:
+        word = str(unknown.args[0])[:20]
+        raise IllegalMove("There is no card %(word)s in this game.", word=word) from None
+    ordered = sorted(cards)
+    if cards != ordered:
+        raise IllegalMove("Write the cards in this order: %(cards)s.", cards=" ".join(names(ordered)))
+    return tuple(cards)
 
 
 def _left_in_hand(state: State, seat: int, cards: Cards) -> Cards:
@@ -156,7 +161,7 @@ def deal(state: State, move: Move) -> State:
     """Deal from the front: the hands, the cards removed unseen, the deck (rules/byzanz.md "Setup")."""
     if state.step != "deal" or move.verb != "shuffle":
         raise IllegalMove("Nothing is to be shuffled now.")
-    if move.args[:1] != ("deal",) or sorted(move.args[1:]) != sorted(names(PACK)):
+    if move.args[:1] != ("deal",) or sorted(move.args[1:]) != _ALL_NAMES:
         raise IllegalMove(
             "The shuffle is “deal” and then the whole pack of %(cards)s cards.", cards=len(PACK)
         )
@@ -195,10 +200,9 @@ def _auction(state: State, starter: int) -> State:
 
 def _next(state: State, seat: int, passed: tuple[int, ...]) -> int:
     """The first seat clockwise after this one that is still in the auction; this one if it is alone."""
-    seats = len(state.won)
-    for step in range(1, seats):
-        other = (seat + step) % seats
-        if not state.won[other] and other not in passed:
+    won = state.won
+    for other in CLOCKWISE[len(won)][seat]:
+        if not won[other] and other not in passed:
             return other
     return seat
 
@@ -320,6 +324,7 @@ def _leave(state: State, seat: int, cards: Cards, kept: Cards) -> State:
 
 def sell(state: State, seat: int, words: Names) -> State:
     """One card of a set is kept as profit, two leave the game (rules/byzanz.md "Selling")."""
+    check_running(state, seat)
     cards = cards_of(words)
     if state.done[seat]:
         raise IllegalMove("You are done: what you still hold is no longer for sale.")

@@ -67,7 +67,7 @@ def test_play_is_checked() -> None:
     with pytest.raises(NotAwaited):
         play(RULES, after, 1, Move("decline"))
     for seat in (-1, 2):
-        with pytest.raises(NotAwaited, match="no seat"):
+        with pytest.raises(NotAwaited):
             play(RULES, state, seat, Move("lay", (card,)))
     with pytest.raises(IllegalMove, match="over"):
         play(RULES, replace(state, step="over"), 0, Move("lay", (card,)))
