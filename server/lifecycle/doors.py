@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from server import outbox, people
 from server.db import transaction
 from server.lifecycle import news, wishes
+from server.mail import reach
 from server.schema import Game, Link, Mail, Person, Seat
 
 LINK_LIFE = timedelta(hours=1)
@@ -91,7 +92,10 @@ def _forget(session: Session, nobody: Person) -> None:
 
 
 def redeem(token: str, now: datetime) -> Person | None:
-    """Use up a sign-in link; the person who may sign in by it, or None: unknown, expired or used."""
+    """Use up a sign-in link; the person who may sign in by it, or None: unknown, expired or used.
+
+    Whoever has the link has had our mail: an address that bounced takes mail again.
+    """
     with transaction() as session:
         link = people.find(session, "signin", token, now)
         if link is None:
@@ -99,7 +103,10 @@ def redeem(token: str, now: datetime) -> Person | None:
         use = update(Link).where(Link.id == link.id, Link.used_at.is_(None)).values(used_at=now)
         first = session.execute(use)
         assert isinstance(first, CursorResult)
-        return session.get(Person, link.person_id) if first.rowcount == 1 else None
+        person = session.get(Person, link.person_id) if first.rowcount == 1 else None
+    if person is not None:
+        reach.again(person.id, now)
+    return person
 
 
 def mail_fresh_link(token: str, now: datetime) -> None:

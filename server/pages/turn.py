@@ -19,6 +19,7 @@ from werkzeug.wrappers import Response
 from byzanz.rules import Move, RulesError
 from server import orders, people, play, positions, turns
 from server.db import reading, utc_now
+from server.mail import reach
 from server.pages import csrf, error_page, said, story
 from server.people import Place
 from server.positions import Broken, Position
@@ -132,6 +133,17 @@ def receipt(token: str, seq: int) -> Answer:
         return render_template("pages/receipt.html", **context)
 
 
+@blueprint.post("/t/<token>/mail")
+def mail_again(token: str) -> Answer:
+    """Whoever sits there says that his address takes mail: his stopped turns are mailed again."""
+    with reading() as session:
+        place = people.seat_of(session, token, utc_now())
+    if place is None:
+        return unknown_link(token)
+    reach.again(place.link.person_id, utc_now())
+    return flask.redirect(url_for(".show", token=token), 303)
+
+
 def unknown_link(token: str) -> tuple[str, int]:
     """The page for a link that opens nothing: the same whether it never existed, was revoked, or its owner left."""
     return error_page(
@@ -224,6 +236,8 @@ def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
         "seats": positions.seats_of(session, place.game.id),
         "names": story.names_of(session, place.game),
         "zone": _zone(place),
+        "lost": place.seat.person is not None
+        and (place.seat.person.suppressed or place.seat.person.unreachable),
         "own_zone": place.seat.person is not None and place.seat.person.time_zone is not None,
     }
 
