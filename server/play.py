@@ -167,7 +167,7 @@ def _postpone(session: Session, game: Game, turn: Turn, due: datetime | None, no
     if due is None or hinted is None or hinted > now or due <= hinted:
         return
     position = table.running(session, game)
-    seconds = round((due - hinted).total_seconds())
+    seconds = turns.gained(turn, hinted, due)
     turn.credited += seconds
     log.append(session, game, seat=turn.seat, by="clock", move=f"!credit {seconds}", now=now)
     positions.save(session, game, position.at(game.head))

@@ -191,6 +191,11 @@ def reminder(session: Session, game: Game, turn: Turn) -> datetime | None:
     return clock.due(turn.started_at, seconds, stops, clock.Hours.read(turn.hours))
 
 
+def gained(turn: Turn, old: datetime, new: datetime) -> int:
+    """The seconds that a turn has won by a later end: its nights and days off are no gain."""
+    return round(clock.counted(old, new, hours=clock.Hours.read(turn.hours)))
+
+
 def outages(session: Session, since: datetime) -> list[clock.Span]:
     """The outages that reach beyond `since`."""
     rows = session.scalars(select(Outage).where(Outage.to_at > since))
