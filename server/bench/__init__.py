@@ -9,7 +9,8 @@ from typing import TypeAlias
 from server.bench import moves, page, submit, tick
 from server.config import ConfigError
 
-Figures: TypeAlias = Mapping[str, float]
+Figures: TypeAlias = Mapping[str, float | None]
+"""None: not measured, because what it measures is not installed."""
 BENCHES: dict[str, Callable[[], Figures]] = {
     "moves": moves.measure,
     "submit": submit.measure,
@@ -37,4 +38,5 @@ def run(name: str | None, *, as_json: bool) -> None:
 
 def _print(name: str, figures: Figures) -> None:
     for what, figure in figures.items():
-        print(f"{name:8}{what.replace('_', ' '):44}{figure:>14,.4g}", flush=True)
+        shown = "not installed" if figure is None else f"{figure:,.4g}"
+        print(f"{name:8}{what.replace('_', ' '):44}{shown:>14}", flush=True)

@@ -3,21 +3,114 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from byzanz import record
+from byzanz import chance, record, umpire
+from byzanz.games import rules_of
 from byzanz.rules import ALL
 from server import bench, db, positions, records
-from server.bench import house, moves, page, submit, tick
+from server.bench import house, moves, page, rivals, submit, tick
 from server.cli import main
 from server.schema import Game
 
 
+def figure(figures: bench.Figures, name: str) -> float:
+    value = figures[name]
+    assert value is not None, f"{name} was not measured"
+    return value
+
+
 def test_moves_are_counted() -> None:
     figures = moves.measure(seconds=0.01)
-    assert figures["moves"] > 20
-    assert figures["moves_per_second"] > 0
+    assert figure(figures, "moves_per_second") > 20
+    assert figure(figures, "microseconds_per_apply") > 0
+    assert figure(figures, "clone_to_apply") > 0
+
+
+def test_a_game_of_byzanz_counts_what_seats_did_and_not_the_deal() -> None:
+    rules, deal = rules_of("byzanz"), chance.deal(chance.key("bench0", bytes(32), "abcd"))
+    made = moves.byzanz(lambda choices: choices[0])()
+    state, steps = umpire.settle(rules, rules.setup(moves.SEATS, {}), deal)
+    whole = len(steps)
+    while rules.outcome(state) is None:
+        seat = min(rules.awaited(state))
+        after = umpire.play(rules, state, seat, (rules.moves(state, seat) + rules.asides(state, seat))[0])
+        state, steps = umpire.settle(rules, after, deal)
+        whole += 1 + len(steps)
+    assert made == whole - 1
+
+
+class UnoTable:
+    """As much of an environment of rlcard as the race asks for: three moves and it is over."""
+
+    def reset(self) -> tuple[dict[str, Any], int]:
+        self.left = 3
+        return {"legal_actions": {7: None}}, 0
+
+    def is_over(self) -> bool:
+        return not self.left
+
+    def step(self, action: int) -> tuple[dict[str, Any], int]:
+        assert action == 7
+        self.left -= 1
+        return {"legal_actions": {7: None}}, 0
+
+
+class Poker:
+    """As much of a game of pyspiel as the race asks for: one card is dealt, two moves are made."""
+
+    def new_initial_state(self) -> Poker:
+        self.made: list[int] = []
+        return self
+
+    def is_terminal(self) -> bool:
+        return len(self.made) == 3
+
+    def is_chance_node(self) -> bool:
+        return not self.made
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        return [(4, 1.0)]
+
+    def legal_actions(self) -> list[int]:
+        return [5]
+
+    def apply_action(self, action: int) -> None:
+        assert action == (5 if self.made else 4)
+        self.made.append(action)
+
+
+def test_rivals_that_are_installed_are_measured_beside_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    modules = {
+        "rlcard": SimpleNamespace(make=lambda name: UnoTable()),
+        "open_spiel.python.games.liars_poker": SimpleNamespace(),
+        "pyspiel": SimpleNamespace(load_game=lambda name: Poker()),
+    }
+    monkeypatch.setattr(rivals, "import_module", modules.__getitem__)
+    made = {name: game() for name, game in rivals.installed(lambda choices: choices[0]).items()}
+    assert made == {"uno": 3, "liars_poker": 2}
+    figures = moves.measure(seconds=0.01)
+    ours, uno = figure(figures, "moves_per_second"), figure(figures, "uno_moves_per_second")
+    assert figures["ratio_to_uno"] == pytest.approx(ours / uno)
+
+
+def test_rivals_that_are_missing_are_said_to_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(rivals, "import_module", missing)
+    monkeypatch.setitem(bench.BENCHES, "moves", lambda: moves.measure(seconds=0.01))
+    bench.run("moves", as_json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("not installed" in line for line in lines) == 4
+    assert not any("not installed" in line for line in lines if " uno " not in line and "liars" not in line)
+    bench.run("moves", as_json=True)
+    assert json.loads(capsys.readouterr().out)["moves"]["ratio_to_uno"] is None
 
 
 def test_submissions_go_through_http() -> None:
