@@ -129,3 +129,13 @@ def test_a_seat_on_autopilot_is_taken_back_with_a_button(client: FlaskClient, ta
     page = follow(client, post(client, game, 2, do="reclaim"))
     assert "Your seat is on autopilot" not in page.text
     assert entries(game.id)[-1].move == "!autopilot 2 off"
+
+
+def test_a_ladder_is_put_together_from_fields(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    goods = [name for name in position(game.id).view(2).hand if name != "merchant"]
+    for name in goods:
+        assert f'<option value="{name}">' in look(client, url(game, 2)).html
+    parts = ["ladder", goods[-1], "", goods[0], "", "upto", "9", "then ask"]
+    page = read(post(client, game, 2, do="preview", part=parts))
+    assert f"ladder {goods[-1]} {goods[0]} upto 9 then ask" in page.text
