@@ -183,7 +183,7 @@ def test_the_reminder_goes_out_at_four_fifths_of_what_counts(table: Begin, alice
     assert jobs.tick_reminders(due - SECOND) == 0
     assert jobs.tick_reminders(due) == 1
     (reminder,) = post(due).to("alice")
-    text = str(reminder.get_body(("plain",)).get_content())
+    text = text_of(reminder)
     assert (
         "You have time until Wed 1 Apr, 13:00 (Europe/Amsterdam); then your bank of 12 hours runs,"
         " until Thu 2 Apr, 09:00 (Europe/Amsterdam) at the latest."
@@ -210,14 +210,14 @@ def test_after_an_outage_an_hour_is_left_that_counts(table: Begin) -> None:
 # What is said
 
 
-def text_of(message: Any) -> str:
-    return str(message.get_body(("plain",)).get_content())
+def text_of(message: Any, kind: str = "plain") -> str:
+    return str(message.get_body((kind,)).get_content())
 
 
 def test_the_mail_says_both_moments_and_what_does_not_count(table: Begin, alice: int) -> None:
     game = table(3, now=FRIDAY, **AMSTERDAM)
     (mail,) = post(FRIDAY).to("alice")
-    for text in (text_of(mail), str(mail.get_body(("html",)).get_content())):
+    for text in (text_of(mail), text_of(mail, "html")):
         words = " ".join(text.split())
         assert (
             "You have time until Wed 1 Apr, 13:00 (Europe/Amsterdam); then your bank of 12 hours runs,"
