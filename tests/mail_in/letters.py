@@ -1,0 +1,118 @@
+"""The mails of the corpus, each with what is to become of it, and a first player to send them."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import select
+
+from server import db
+from server.mail import deliver, receiving
+from server.schema import Entry, Mail, Received
+from tests.conftest import NOW
+from tests.server.postman import Pigeons
+
+HERE = Path(__file__).parent
+ALICE = "alice@example.org"
+DOMAIN = "byzanz.test"
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A mail of the corpus; the fields are told in manifest.toml."""
+
+    name: str
+    kind: str
+    moves: list[str]
+    to: str = "reply"
+    sender: str = ALICE
+    lines: list[str] | None = None
+    count: int | None = None
+    report: str | None = None
+    nobody: bool = False
+
+    def raw(self, reply: str, bounce: str) -> bytes:
+        """The mail, sent about one turn mail: its addresses for replies and for bounces put in."""
+        raw = (HERE / "corpus" / f"{self.name}.eml").read_bytes()
+        return raw.replace(b"@@REPLY@@", reply.encode()).replace(b"@@BOUNCE@@", bounce.encode())
+
+
+def letters() -> list[Letter]:
+    """All of them."""
+    found = tomllib.loads((HERE / "manifest.toml").read_text())
+    return [Letter(name, **fields) for name, fields in found.items()]
+
+
+@dataclass
+class Desk:
+    """A table whose first player has been mailed his turn.
+
+    Args:
+        reply: where he answers to.
+        bounce: the envelope sender of that mail.
+    """
+
+    reply: str
+    bounce: str
+
+    def address(self, to: str) -> str:
+        """A recipient as the manifest names it."""
+        return {"reply": self.reply, "bounce": self.bounce, "complaints": f"complaints@{DOMAIN}"}[to]
+
+    def send(self, letter: Letter, now: datetime = NOW) -> str:
+        """Let a mail of the corpus come in."""
+        raw = letter.raw(self.reply, self.bounce)
+        return receiving.receive(raw, letter.sender, self.address(letter.to), now)
+
+    def write(self, *lines: str, number: int = 1, sender: str = ALICE, now: datetime = NOW) -> str:
+        """Let a plain reply come in."""
+        return receiving.receive(written(*lines, number=number, sender=sender), sender, self.reply, now)
+
+
+def written(*lines: str, number: int = 1, sender: str = ALICE) -> bytes:
+    """A plain reply."""
+    head = f"From: {sender}\nMessage-ID: <r{number}@example.org>\nSubject: Re: Byzanz\n\n"
+    return (head + "\n".join(lines) + "\n\n> a quote\n").encode()
+
+
+def with_replies(app: Flask) -> None:
+    """Give the server a domain to which answers are addressed."""
+    app.config["BYZANZ"] = app.config["BYZANZ"].model_copy(update={"mail_domain": DOMAIN})
+
+
+def desk(now: datetime = NOW) -> Desk:
+    """Mail the turns that wait; the addresses of the first mail."""
+    (message, *_others) = post(now)
+    return Desk(message["Reply-To"], message["Return-Path"].strip("<>"))
+
+
+def post(now: datetime = NOW) -> list[Any]:
+    """Mail all that waits; the mails."""
+    pigeons = Pigeons()
+    while deliver.deliver(now, pigeons, steady=lambda: 0.0):
+        pass
+    return pigeons.sent
+
+
+def moves_of(game_id: str, seat: int) -> list[str]:
+    """What a seat's player has played."""
+    with db.reading() as session:
+        own = (Entry.game_id == game_id, Entry.seat == seat, Entry.by == "player")
+        return list(session.scalars(select(Entry.move).where(*own).order_by(Entry.seq)))
+
+
+def remembered() -> list[Received]:
+    """The mails that came in."""
+    with db.reading() as session:
+        return list(session.scalars(select(Received).order_by(Received.id)))
+
+
+def answers(game_id: str) -> int:
+    """How many answers were queued."""
+    with db.reading() as session:
+        return len(session.scalars(select(Mail).where(Mail.kind == "answer", Mail.game_id == game_id)).all())
