@@ -79,6 +79,25 @@ def _set_aside(game_id: str, fault: Exception, now: datetime) -> None:
         table.set_aside(session, table.locked(session, game_id), why, now)
 
 
+def tick_unreached(now: datetime, tick: float) -> int:
+    """Put seats on autopilot that no mail has reached for 72 hours; how many. As for `tick_turns`, not while away."""
+    with reading() as session:
+        if beats.resting(session, now, tick):
+            return 0
+        hints = turns.unreached(session, now, DUE_AT_ONCE)
+    return sum(_give_up(turn, now) for turn in hints)
+
+
+def _give_up(turn: Turn, now: datetime) -> bool:
+    try:
+        return play.give_up(turn.game_id, turn.seat, turn.question, now) is not None
+    except Refused as refused:
+        LOGGER.info("game %s: seat %s is not given up: %s", turn.game_id, turn.seat, refused)
+    except Exception:
+        LOGGER.exception("game %s: seat %s could not be put on autopilot", turn.game_id, turn.seat)
+    return False
+
+
 def tick_reminders(now: datetime) -> int:
     """Queue a reminder for each turn of which most of the time is gone; how many."""
     with reading() as session:
@@ -222,6 +241,7 @@ class Scheduler:
         self._every(self._tick, "beats", self._beat)
         if self._works:
             self._every(self._tick, "turns", lambda: tick_turns(utc_now(), self._tick))
+            self._every(self._tick, "unreached", lambda: tick_unreached(utc_now(), self._tick))
             self._every(self._tick, "reminders", lambda: tick_reminders(utc_now()))
             self._every(self._tick, "bots", self._bots)
             self._every(self._tick, "outbox", self._post)

@@ -181,6 +181,12 @@ def person_at(session: Session, email: str, name: str, now: datetime) -> Person:
     return session.scalars(find).one()
 
 
+def in_charge(session: Session, game: Game) -> set[int]:
+    """The ids of those who look after a game: its organiser and the moderators."""
+    found = set(session.scalars(select(Person.id).where(Person.moderator, Person.email.is_not(None))))
+    return found | ({game.organiser_id} if game.organiser_id is not None else set())
+
+
 def sign_in(person: Person) -> None:
     """Make this browser the person's own."""
     flask.session.clear()

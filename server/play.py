@@ -108,6 +108,8 @@ def submit(
 
 def _moving(session: Session, game: Game) -> Position:
     position = table.running(session, game)
+    if autopilot.rests(session, game):
+        raise Paused("The game rests, for nobody answered any more. Say on your page that you are back.")
     if position.paused:
         raise Paused("The game is paused: nobody moves until a moderator resumes it.")
     return position
@@ -184,26 +186,54 @@ def _play_fallback(session: Session, game: Game, seat: int, now: datetime) -> in
         state = umpire.play(rules, state, seat, move)
         log.append(session, game, seat=seat, by="clock", move=str(move), now=now)
     last = game.head
+    autopilot.missed(session, game, seat)
     table.carry_on(session, game, position, state, now)
     _tell_late(session, game, seat, first, last, now)
     return first
 
 
 def _tell_late(session: Session, game: Game, seat: int, first: int, last: int, now: datetime) -> None:
-    person_id = session.get_one(Seat, (game.id, seat)).person_id
-    if person_id is None:
+    late = session.get_one(Seat, (game.id, seat))
+    if late.person_id is None:
         return
+    kind = "autopilot" if late.autopilot else "timeout"  # one mail, though two things have happened
     outbox.enqueue(
         session,
-        key=f"timeout:{game.id}:{seat}:{first}",
-        kind="timeout",
-        person_id=person_id,
+        key=f"{kind}:{game.id}:{seat}:{first}",
+        kind=kind,
+        person_id=late.person_id,
         now=now,
         game_id=game.id,
         seat=seat,
         seq=first,
         details={"last": last},
     )
+
+
+def give_up(game_id: str, seat: int, question: str, now: datetime) -> int | None:
+    """Put a seat on autopilot that no mail has reached for 72 hours; everything is looked at again under the lock.
+
+    Args:
+        question: the text of the turn's question; nothing happens if another is open by now.
+
+    Returns:
+        The seq of the entry, or None if nothing was done: it happens once a game to a player.
+    """
+    with guarded(game_id, now), transaction() as session:
+        game = log.lock_game(session, game_id, skip_locked=True)
+        turn = session.get(Turn, (game_id, seat)) if game else None
+        if game is None or turn is None or turn.question != question or game.paused or game.quarantine:
+            return None
+        lost = session.get_one(Seat, (game_id, seat))
+        moment = turns.given_up_at(session, turn)
+        if moment is None or moment > now or lost.lost:
+            return None
+        position = table.running(session, game)
+        lost.lost = True
+        seq = autopilot.switched_on(session, game, lost, now, autopilot.UNREACHED)
+        autopilot.tell_in_charge(session, game, lost, "lost", now)
+        table.carry_on(session, game, position, position.state, now)
+        return seq
 
 
 def moderate(
@@ -243,8 +273,9 @@ def moderate(
             session, game, acts.Act(words, reason.strip(), person_id, now, newcomer, keep_link)
         )
         session.add(Deed(game_id=game.id, seq=seq, person_id=person_id, at=now))
-        newly = int(words[1]) if words[0] == "!replace" else None  # told by a mail of its own
-        table.tell_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq, leave_out=newly)
+        own = words[0] == "!replace" or (words[0] == "!autopilot" and words[2] == "on")
+        told = int(words[1]) if own else None  # by a mail of its own
+        table.tell_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq, leave_out=told)
         return seq
 
 

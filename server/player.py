@@ -1,4 +1,4 @@
-"""What a player does at his seat besides moving: leave orders, withdraw them, reclaim a seat from the autopilot."""
+"""What a player does at his seat besides moving: leave orders and withdraw them, leave the game and come back."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sqlalchemy.orm import Session
 from byzanz import orders as ordering
 from byzanz.orders import Left
 from byzanz.rules import Obeyed
-from server import autopilot, orders, people, play, table
+from server import autopilot, log, orders, outbox, people, play, table
 from server.db import transaction
 from server.positions import Position
-from server.schema import Game
+from server.schema import Game, Seat
 from server.table import NoSuchLink, NoSuchOrder, TooManyOrders
 
 
@@ -106,10 +106,12 @@ def withdraw_order(
     Raises:
         NoSuchOrder: it does not stand, or is another seat's. Refused: its kinds say why.
     """
-    with _at_the_seat(game_id, seat, now, link_id) as (session, game, _position):
+    with _at_the_seat(game_id, seat, now, link_id) as (session, game, position):
         count = orders.withdraw(session, game, seat, order_id, now)
         if not count and order_id is not None:
             raise NoSuchOrder("This order does not stand any more.")
+        if autopilot.back(session, game, seat, now):
+            table.carry_on(session, game, position, position.state, now, mover=seat)
         return count
 
 
@@ -121,6 +123,7 @@ def confirm_orders(game_id: str, seat: int, *, now: datetime, link_id: int | Non
     """
     with _at_the_seat(game_id, seat, now, link_id) as (session, game, position):
         count = orders.confirm(session, game_id, seat)
+        autopilot.back(session, game, seat, now)
         table.carry_on(session, game, position, position.state, now, mover=seat)
         return count
 
@@ -135,6 +138,38 @@ def reclaim(game_id: str, seat: int, *, now: datetime, link_id: int | None = Non
         if not autopilot.back(session, game, seat, now):
             return False
         table.carry_on(session, game, position, position.state, now, mover=seat)
+        return True
+
+
+def leave_game(game_id: str, seat: int, *, now: datetime, link_id: int | None = None) -> bool:
+    """The player gives his seat up: the server plays in it until somebody else takes it, or he comes back.
+
+    Returns:
+        False if he had left before.
+
+    Raises:
+        Refused: its kinds say why.
+    """
+    with _at_the_seat(game_id, seat, now, link_id) as (session, game, position):
+        if autopilot.has_left(session, game_id, seat):
+            return False
+        gone = session.get_one(Seat, (game_id, seat))
+        gone.autopilot, gone.missed = True, 0
+        orders.withdraw_all(session, game, seat, "You have left the game.", now)
+        log.append(session, game, seat=seat, by="player", move=f"!leave {seat}", now=now)
+        autopilot.tell_in_charge(session, game, gone, "left", now)
+        if gone.person_id is not None:
+            outbox.enqueue(
+                session,
+                key=f"left:{game.id}:{game.head}",
+                kind="left",
+                person_id=gone.person_id,
+                now=now,
+                game_id=game.id,
+                seat=seat,
+                seq=game.head,
+            )
+        table.carry_on(session, game, position, position.state, now)
         return True
 
 

@@ -187,6 +187,8 @@ class Turn(Base):
     """When a reminder is to go out; None once it has."""
     refused: Mapped[str | None] = mapped_column(Text, default=None)
     """The turn mail was refused for good: the clock stands still."""
+    refused_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)
+    """Since when it stands still."""
 
 
 class StandingOrder(Base):

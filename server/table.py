@@ -8,10 +8,8 @@ from typing import Any, ClassVar
 
 from sqlalchemy.orm import Session
 
-from byzanz import chance, umpire
-from byzanz import orders as ordering
-from byzanz.rules import Outcome, Rules
-from server import alarms, log, orders, outbox, positions, turns
+from byzanz.rules import Outcome
+from server import alarms, autopilot, log, onward, orders, outbox, positions, turns
 from server.positions import Position
 from server.schema import Game, Seat, Turn
 
@@ -140,8 +138,12 @@ def carry_on(
         anew: seats whose turn starts again though their question is the same.
     """
     rules = position.rules
-    if not game.paused:
-        state = _onward(session, game, rules, state, now)
+    autopilot.wake(session, game, now)
+    awake = not game.paused
+    if awake:
+        state = onward.played(session, game, rules, state, now)
+    if awake and game.paused:  # nobody here plays himself any more
+        tell_table(session, game, "act", f"rest:{game.id}:{game.head}", now, seq=game.head)
     outcome = rules.outcome(state)
     after = Position(game.id, rules, state, game.head, game.paused, outcome)
     positions.save(session, game, after)
@@ -151,60 +153,6 @@ def carry_on(
     questions = {seat: str(question) for seat, question in after.awaited.items()}
     for turn in turns.replace(session, game, questions, now, anew):
         _announce(session, game, turn, now, OWN_TURN_DELAY if turn.seat == mover else 0)
-
-
-def _onward(session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime) -> Any:
-    """All that needs no person: chance and forced moves, then standing orders, then autopilots, over and over."""
-    deal = chance.deal(_key(session, game))
-    while True:
-        state, steps = umpire.settle(rules, state, deal)
-        for step in steps:
-            log.append(session, game, seat=step.seat, by=step.by, move=str(step.move), now=now)
-        if rules.outcome(state) is not None:
-            return state
-        further = _by_order(session, game, rules, state, now) or _by_autopilot(
-            session, game, rules, state, now
-        )
-        if further is None:
-            return state
-        state = further
-
-
-def _by_order(session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime) -> Any | None:
-    """The state after the first move that a standing order makes for an awaited seat, or None."""
-    left = orders.standing(session, rules, game, now)
-    for seat, theirs in left.items():
-        for past in ordering.over(rules, state, seat, theirs):
-            theirs.remove(past)
-            orders.close(session, past, "done", None, game, now)
-    for seat in sorted(rules.awaited(state)):
-        while (answer := ordering.answer(rules, state, seat, left.get(seat, ()))) is not None:
-            if answer.obeyed.move is None:
-                left[seat].remove(answer.left)
-                orders.close(session, answer.left, "stopped", str(answer.obeyed), game, now)
-                continue
-            move, why = answer.obeyed.move, str(answer.obeyed)
-            log.append(session, game, seat=seat, by="order", move=str(move), now=now, note=why)
-            orders.carried_out(session, answer, game, now)
-            return rules.apply(state, seat, move)
-    return None
-
-
-def _by_autopilot(
-    session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime
-) -> Any | None:
-    """The state after the fallback of the first awaited seat that is on autopilot, or None."""
-    for seat in sorted(rules.awaited(state)):
-        if session.get_one(Seat, (game.id, seat)).autopilot:
-            move = rules.fallback(rules.view(state, seat), rules.moves(state, seat))
-            log.append(session, game, seat=seat, by="autopilot", move=str(move), now=now)
-            return rules.apply(state, seat, move)
-    return None
-
-
-def _key(session: Session, game: Game) -> bytes:
-    cuts = [seat.cut for seat in positions.seats_of(session, game.id)]
-    return chance.key(game.id, bytes.fromhex(game.seed), cuts)
 
 
 def _announce(session: Session, game: Game, turn: Turn, now: datetime, delay: int) -> None:
@@ -250,6 +198,7 @@ def finish(session: Session, game: Game, outcome: Outcome, now: datetime) -> Non
     )
     turns.close_all(session, game.id)
     orders.withdraw_all(session, game, None, "The game is over.", now)
+    autopilot.end(session, game, now)
     tell_table(session, game, "over", f"over:{game.id}", now, seq=game.head)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
@@ -14,6 +14,8 @@ from server.schema import Absence, Game, Outage, Seat, Turn
 
 NOTICE_SECONDS = 3600
 """Time that a turn keeps at the least after an outage, or its allowance if that is shorter."""
+UNREACHED_SECONDS = 72 * 3600
+"""How long a clock stands for a mail that was refused before the seat goes on autopilot (promises.md 5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ def start(session: Session, game: Game, turn: Turn, at: datetime, due: datetime 
         due: the moment printed in that mail; computed when not given.
     """
     turn.started_at = at
-    turn.refused = None
+    turn.refused = turn.refused_at = None
     turn.due_at = due or reckoned(session, game, turn)
     turn.remind_at = reminder(session, game, turn)
 
@@ -216,6 +218,21 @@ def to_remind(session: Session, now: datetime, limit: int) -> list[Turn]:
     """Turns whose reminder looks due: a hint, read without a lock."""
     query = select(Turn).where(Turn.remind_at <= now, _IN_ORDER).order_by(Turn.remind_at).limit(limit)
     return list(session.scalars(query))
+
+
+def given_up_at(session: Session, turn: Turn) -> datetime | None:
+    """When a seat is given up that no mail about this turn reaches, outages left out; None while its clock runs."""
+    if turn.refused_at is None:
+        return None
+    return clock.due(turn.refused_at, UNREACHED_SECONDS, outages(session, turn.refused_at))
+
+
+def unreached(session: Session, now: datetime, limit: int) -> list[Turn]:
+    """Turns that no mail has reached for long, in seats not given up before: a hint, read without a lock."""
+    query = select(Turn).join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
+    long = Turn.refused_at <= now - timedelta(seconds=UNREACHED_SECONDS)
+    query = query.where(long, Seat.lost.is_(False), _IN_ORDER)
+    return list(session.scalars(query.order_by(Turn.refused_at).limit(limit)))
 
 
 def bots_awaited(session: Session, limit: int) -> list[Turn]:

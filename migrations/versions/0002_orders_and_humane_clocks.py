@@ -86,11 +86,13 @@ def _widen() -> None:
         "turn": [
             sa.Column("hours", sa.Text(), nullable=False, server_default=sa.text("'{}'")),
             sa.Column("bank", sa.Integer(), nullable=False, server_default=none),
+            sa.Column("refused_at", TIME, nullable=True),
         ],
     }
     for table, added in columns.items():
         for column in added:
             op.add_column(table, column)
+    op.create_index(op.f("ix_turn_refused_at"), "turn", ["refused_at"])
 
 
 def downgrade() -> None:

@@ -12,7 +12,7 @@ from byzanz.games import rules_of
 from byzanz.rules import ALL, PUBLIC
 from server import log, positions, table
 from server.acts.ground import Act, BadAct, Newcomer, NotPossible, has_looked, sits, stands, write
-from server.acts.seats import extend, link, replace
+from server.acts.seats import bank, extend, link, replace, switch
 from server.acts.whole import abandon, credit, open_anew, pause, resume, void
 from server.positions import Position
 from server.schema import Game
@@ -101,6 +101,8 @@ ACTS = {
     "!resume": Kind(1, resume),
     "!extend": Kind(3, extend),
     "!credit": Kind(2, credit),
+    "!bank": Kind(3, bank),
+    "!autopilot": Kind(3, switch),
     "!replace": Kind(2, replace),
     "!link": Kind(2, link),
     "!look": Kind(2, stands),

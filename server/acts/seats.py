@@ -1,4 +1,4 @@
-"""Acts that concern one seat: extend, replace, link."""
+"""Acts that concern one seat: extend, bank, autopilot, replace, link."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from server import orders, outbox, people, table, turns
+from server import autopilot, orders, outbox, people, table, turns
 from server.acts.ground import (
     Act,
     BadAct,
@@ -40,6 +40,56 @@ def more_time(session: Session, game: Game, turn: Turn, seconds: int) -> None:
     turn.due_at = turns.reckoned(session, game, turn)
     if turn.started_at and turn.due_at and turn.remind_at:  # one that has been reminded is not reminded again
         turn.remind_at = turns.reminder(session, game, turn)
+
+
+def bank(session: Session, game: Game, position: Position, act: Act) -> int:
+    """Give a seat more time to use beyond its allowances; turns that are open keep the bank they opened with."""
+    number, seconds = seat_of(session, game, act), seconds_of(act, 2)
+    seat = session.get_one(Seat, (game.id, number))
+    _refuse_bot(seat)
+    seat.bank += seconds
+    return stands(session, game, position, act, number)
+
+
+def _refuse_bot(seat: Seat) -> None:
+    if seat.person_id is None:
+        raise NotPossible("Seat %(seat)s is a bot's.", seat=seat.seat)
+
+
+def switch(session: Session, game: Game, position: Position, act: Act) -> int:
+    """Let the server play for a seat, or let its player play again."""
+    number = seat_of(session, game, act)
+    seat = session.get_one(Seat, (game.id, number))
+    _refuse_bot(seat)
+    if act.words[2] not in ("on", "off"):
+        raise BadAct("An autopilot is switched on or off.")
+    if seat.autopilot == (act.words[2] == "on"):
+        raise NotPossible(
+            "The autopilot of seat %(seat)s is %(state)s already.", seat=number, state=act.words[2]
+        )
+    seq = write(session, game, act, number)
+    if seat.autopilot:
+        autopilot.freed(session, seat, act.now)
+    else:
+        seat.autopilot = True
+        _tell_autopilot(session, game, seat, seq, act)
+    table.carry_on(session, game, position, position.state, act.now)
+    return seq
+
+
+def _tell_autopilot(session: Session, game: Game, seat: Seat, seq: int, act: Act) -> None:
+    assert seat.person_id is not None
+    outbox.enqueue(
+        session,
+        key=f"autopilot:{game.id}:{seat.seat}:{seq}",
+        kind="autopilot",
+        person_id=seat.person_id,
+        now=act.now,
+        game_id=game.id,
+        seat=seat.seat,
+        seq=seq,
+        details={"reason": act.reason},
+    )
 
 
 def replace(session: Session, game: Game, position: Position, act: Act) -> int:
@@ -85,7 +135,8 @@ def _tell_former(session: Session, game: Game, seat: Seat, person_id: int, act: 
 
 def _seat_newcomer(session: Session, game: Game, seat: Seat, newcomer: Newcomer, now: datetime) -> None:
     seat.name, seat.bot, seat.person_id = newcomer.name, newcomer.bot, None
-    seat.silent = False
+    seat.silent = seat.lost = False
+    autopilot.freed(session, seat, now)
     if newcomer.bot is None:
         person = people.person_at(session, newcomer.email, newcomer.name, now)
         if sits(session, game.id, person.id):

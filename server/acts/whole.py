@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.rules import Outcome
-from server import log, orders, positions, table, turns
+from server import autopilot, log, orders, positions, table, turns
 from server.acts.ground import Act, NotPossible, seconds_of, stands, write
 from server.acts.seats import more_time
 from server.positions import Position
@@ -44,6 +44,8 @@ def resume(session: Session, game: Game, position: Position, act: Act) -> int:
     """The game goes on; turns open anew."""
     if not game.paused:
         raise NotPossible("The game is not paused.")
+    if autopilot.rests(session, game):
+        raise NotPossible("Nobody here answers: give a seat to somebody else, or take one off the autopilot.")
     return open_anew(session, game, position, act)
 
 
@@ -51,6 +53,8 @@ def open_anew(session: Session, game: Game, position: Position, act: Act) -> int
     """Write the act and open the turns of whoever is awaited."""
     seq = write(session, game, act)
     game.paused = False
+    for seat in positions.seats_of(session, game.id):
+        seat.missed = 0  # what came before does not count against anybody
     table.carry_on(session, game, position, position.state, act.now)
     return seq
 

@@ -9,13 +9,15 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server import outbox
+from server import autopilot, outbox
 from server.schema import Game, Link, Mail, Person, Seat, Turn
 
 ASKED_FOR = frozenset({"signin", "fresh", "confirm", "answer"})
 """Mails that a person has just asked for: no wish for silence stops them."""
-AT_THE_TABLE = frozenset({"turn", "remind", "timeout", "over", "act", "replaced"})
-"""Mails to whoever holds a seat."""
+AT_THE_TABLE = frozenset({"turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
+"""Mails to whoever holds a seat and has not left it."""
+ABOUT_OTHERS = frozenset({"refused", "vacant"})
+"""Mails to whoever looks after a game, about somebody else's seat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,16 @@ def facts(session: Session, mail: Mail, now: datetime) -> Facts:
         raise OldNews("the person wants no mail")
     game = session.get(Game, mail.game_id) if mail.game_id else None
     seat = _seat(session, mail)
-    if seat is not None and seat.silent and mail.kind not in ASKED_FOR | {"refused"}:
+    if seat is not None and seat.silent and mail.kind not in ASKED_FOR | ABOUT_OTHERS:
         raise OldNews("the person wants no mail about this game")
     if mail.kind in AT_THE_TABLE and (seat is None or seat.status != "seated"):
         raise OldNews("the person sits there no more")
+    if (
+        mail.kind in AT_THE_TABLE
+        and seat is not None
+        and autopilot.has_left(session, seat.game_id, seat.seat)
+    ):
+        raise OldNews("the person has left the game")
     found = Facts(mail, person, game, seat, _turn(session, mail, game, seat))
     check = CHECKS.get(mail.kind)
     why = check(session, found, now) if check else None

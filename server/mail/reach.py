@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server import alarms, log, outbox, table
+from server import alarms, log, outbox, people, table
 from server.db import reading, transaction
 from server.schema import Game, Mail, Person, Seat, Turn
 
@@ -29,7 +29,7 @@ def lost(session: Session, game: Game | None, mail: Mail, said: str, now: dateti
     """
     person = session.get_one(Person, mail.person_id)
     person.unreachable = said
-    stopped = _stop_clock(session, game, mail, said)
+    stopped = _stop_clock(session, game, mail, said, now)
     if game is None:
         return
     text = f"The address of a player is refused: {said}"
@@ -43,7 +43,7 @@ def withheld(session: Session, game: Game | None, mail: Mail, why: str, now: dat
 
     Organiser and moderators are told once a game, until the address is mended.
     """
-    stopped = _stop_clock(session, game, mail, why)
+    stopped = _stop_clock(session, game, mail, why, now)
     if game is None or not stopped:
         return
     person = session.get_one(Person, mail.person_id)
@@ -114,7 +114,7 @@ def mail_stopped_turns(person_id: int, now: datetime) -> None:
             game = log.lock_game(session, game_id)
             turn = session.get(Turn, (game_id, seat))
             if game is not None and turn is not None and turn.refused:
-                turn.refused = turn.started_at = None
+                turn.refused = turn.refused_at = turn.started_at = None
                 when = f":again{int(now.timestamp() * 1e6)}"
                 table.mail_turn(session, game, turn, person_id, now, again=when)
     with transaction() as session:
@@ -127,10 +127,11 @@ def _key(game_id: str, person_id: int) -> str:
     return f"refused:{game_id}:{person_id}"
 
 
-def _stop_clock(session: Session, game: Game | None, mail: Mail, why: str) -> bool:
+def _stop_clock(session: Session, game: Game | None, mail: Mail, why: str, now: datetime) -> bool:
     turn = turn_of(session, game, mail)
     if turn is None:
         return False
+    turn.refused_at = turn.refused_at or now
     turn.refused, turn.due_at, turn.remind_at = why, None, None
     return True
 
@@ -138,8 +139,7 @@ def _stop_clock(session: Session, game: Game | None, mail: Mail, why: str) -> bo
 def _tell(
     session: Session, game: Game, mail: Mail, person: Person, said: str, stopped: bool, now: datetime
 ) -> None:
-    moderators = set(session.scalars(select(Person.id).where(Person.moderator, Person.email.is_not(None))))
-    for reader in sorted((moderators | {game.organiser_id or person.id}) - {person.id}):
+    for reader in sorted(people.in_charge(session, game) - {person.id}):
         outbox.enqueue(
             session,
             key=f"refused:{mail.id}:{reader}",

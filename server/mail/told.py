@@ -17,6 +17,7 @@ from byzanz.games import rules_of
 from byzanz.rules import PUBLIC
 from server import log, outbox, people, positions, turns
 from server.config import settings
+from server.mail import news
 from server.mail.news import Facts
 from server.schema import Entry, Game, Link, Person
 
@@ -27,6 +28,8 @@ PURPOSES: dict[str, people.Purpose] = {
     "over": "seat",
     "act": "seat",
     "replaced": "seat",
+    "autopilot": "seat",
+    "left": "seat",
     "invite": "invite",
     "nudge": "invite",
     "confirm": "organise",
@@ -73,7 +76,7 @@ def _link(session: Session, found: Facts, now: datetime) -> str | None:
     purpose = PURPOSES.get(found.mail.kind)
     if found.mail.kind == "fresh":
         purpose = given.get("purpose", "seat")
-    if found.mail.kind == "refused" and found.person.id == found.game.organiser_id:
+    if found.mail.kind in news.ABOUT_OTHERS and found.person.id == found.game.organiser_id:
         purpose = "organise"
     if purpose is None:
         return None
@@ -133,7 +136,11 @@ def told(session: Session, found: Facts, doors: Doors, times: turns.Times | None
         words["examples"] = examples(words["moves"], words["fallback"])
     if found.mail.kind == "answer":
         words |= _of_answer(session, found)
-    if found.mail.kind in ("timeout", "act") and found.game is not None and found.mail.seq is not None:
+    if (
+        found.mail.kind in ("timeout", "autopilot", "act")
+        and found.game is not None
+        and found.mail.seq is not None
+    ):
         last = words["details"].get("last", found.mail.seq)
         words["entries"] = _entries(session, found.game, found.mail.seat, found.mail.seq - 1, last)
     return words
