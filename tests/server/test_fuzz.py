@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from collections import Counter
@@ -78,6 +79,9 @@ FORMS: dict[str, dict[str, list[str]]] = {
     "/m/<game_id>/act": MODERATE,
 }
 """The fields of each form, with values that make sense now and then."""
+RECORD = next((Path(__file__).parents[1] / "records").rglob("3-*.jsonl")).read_text()
+FILES = {"/verify": {"record": [RECORD, RECORD[:2000], RECORD.replace("put", "pu", 1), "{}", "null"]}}
+"""Forms that send a file, and what stands in it now and then."""
 QUERY = {
     "at": ["1", "4"],
     "before": ["3"],
@@ -126,6 +130,13 @@ def mostly(good: list[str]) -> st.SearchStrategy[str]:
     return st.one_of(right, right, right, odd)
 
 
+def sent(data: st.DataObject, pattern: str) -> dict[str, tuple[io.BytesIO, str]]:
+    """The files of a form, each of which may be missing, odd, or have no name."""
+    drawn = data.draw(some_of(FILES[pattern])) if pattern in FILES else {}
+    names = st.sampled_from(["game.jsonl", "game.jsonl", ""])
+    return {name: (io.BytesIO(text.encode()), data.draw(names)) for name, text in drawn.items()}
+
+
 def some_of(fields: dict[str, list[str]]) -> st.SearchStrategy[dict[str, str]]:
     """A form of which fields may be missing, odd, or what no page has."""
     return st.fixed_dictionaries(
@@ -137,11 +148,12 @@ def test_whatever_is_sent_is_answered(there: Scene) -> None:
     asked = [(name.split(" ", 1)[0], rule.rule) for name, rule in routes(there.app) if "static" not in name]
     assert {pattern for method, pattern in asked if method == "POST"} >= FORMS.keys()
     asked += [("POST", pattern) for pattern in FORMS] * 2  # there is more to get wrong in them
+    asked += [("POST", pattern) for pattern in FILES]
     tally: Counter[int] = Counter()
 
     @settings(max_examples=REQUESTS, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
-    def send(data: st.DataObject) -> None:
+    def ask(data: st.DataObject) -> None:
         method, pattern = data.draw(st.sampled_from(asked))
         browser = there.browser(data.draw(st.sampled_from([None, "Alice", "Daphne", "Mia", "Mia"])))
         path = filled(there, pattern, data)
@@ -150,7 +162,7 @@ def test_whatever_is_sent_is_answered(there: Scene) -> None:
             words = data.draw(some_of(QUERY)).items()
             path += "?" + "&".join(f"{name}={quote(text, safe='')}" for name, text in words)
         else:
-            body = data.draw(some_of(FORMS.get(pattern, {})))
+            body = data.draw(some_of(FORMS.get(pattern, {}))) | sent(data, pattern)
         with there.app.app_context():
             before = everything()
             answer = there.ask(browser, method, path, body)
@@ -161,6 +173,6 @@ def test_whatever_is_sent_is_answered(there: Scene) -> None:
             if method == "GET" or answer.status_code >= 400:
                 assert everything() == before
 
-    send()
+    ask()
     print(f"requests by status: {dict(sorted(tally.items()))}")
     assert tally.keys() >= {200, 303, 400, 404, 422}

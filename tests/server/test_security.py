@@ -173,7 +173,10 @@ BY_ADDRESS = {
     "/o/<token>",
     "/u/<token>",
     "/t/<token>",
+    "/t/<token>/mail",
+    "/t/<token>/orders",
     "/api/v1/seats/<token>/moves",
+    "/api/v1/seats/<token>/orders",
 }
 """The only routes that take a form without the guard against forged ones."""
 FORGED: tuple[tuple[dict[str, str], dict[str, str]], ...] = (
