@@ -31,6 +31,7 @@ class Seen(Protocol):
 
 S = TypeVar("S")
 V = TypeVar("V", bound=Seen)
+_JSON = json.JSONEncoder(separators=(",", ":"))
 Draw: TypeAlias = Callable[[int], int]
 """A source of chance handed in from outside: `draw(n)` is an integer from 0 to n-1."""
 
@@ -318,7 +319,7 @@ class Rules(ABC, Generic[S, V]):
     def encode(self, state: S) -> str:
         """The state as one line of JSON, equal for equal states."""
         plain = {field.name: getattr(state, field.name) for field in fields(state)}  # type: ignore[arg-type]
-        return json.dumps(plain, separators=(",", ":"))
+        return _JSON.encode(plain)
 
     def decode(self, text: str) -> S:
         """The state that `encode` wrote.
@@ -330,4 +331,6 @@ class Rules(ABC, Generic[S, V]):
 
 
 def _frozen(value: Any) -> Any:
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    return tuple([_frozen(item) if isinstance(item, list) else item for item in value])

@@ -46,7 +46,7 @@ def forced(rules: Rules[S, V], state: S) -> tuple[int, Move] | None:
 
     Args:
         rules: the game.
-        state: one in which no shuffle is due.
+        state: any; before a shuffle and after the end nobody is awaited.
     """
     for seat in rules.awaited(state):
         moves = rules.moves(state, seat)
@@ -67,16 +67,15 @@ def settle(rules: Rules[S, V], state: S, deal: Callable[[Shuffle], Move]) -> tup
         the settled state, and the steps that led to it, in order.
     """
     steps: list[Step] = []
-    while rules.outcome(state) is None:
-        if (shuffle := rules.chance(state)) is not None:
-            step = Step(None, "chance", deal(shuffle))
-        elif (only := forced(rules, state)) is not None:
+    while True:
+        if (only := forced(rules, state)) is not None:
             step = Step(only[0], "rules", only[1])
+        elif (shuffle := rules.chance(state)) is not None:  # then nobody is awaited
+            step = Step(None, "chance", deal(shuffle))
         else:
-            break
+            return state, tuple(steps)
         state = rules.apply(state, step.seat, step.move)
         steps.append(step)
-    return state, tuple(steps)
 
 
 def replay(

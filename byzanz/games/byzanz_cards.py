@@ -51,6 +51,8 @@ PROFIT = (1, 2, 3, 4) * 6 + (5,)
 COPIES = (6, 5, 3, 2) * 6 + (16,)
 PACK: Cards = tuple(card for card, copies in enumerate(COPIES) for _ in range(copies))
 LONGEST = 1000
+TAKES = tuple([Move("take", (group,)) for group in GROUPS])
+SINGLES = {verb: tuple([Move(verb, (name,)) for name in NAME]) for verb in ("tax", "discard")}
 _asked_again = lru_cache(maxsize=8)
 """For lists of moves: whoever looks for forced moves and whoever then chooses ask for the same one."""
 _sum = itemgetter(0)
@@ -76,7 +78,7 @@ def total(cards: Cards) -> int:
 
 def groups_in(cards: Cards) -> Cards:
     """The groups among cards: 0 to 5 for the goods, 6 for merchants, ascending."""
-    return tuple(dict.fromkeys([card // 4 for card in cards]))
+    return tuple(dict.fromkeys([GROUP[card] for card in cards]))
 
 
 def of_group(cards: Cards, group: int) -> Cards:
@@ -102,7 +104,9 @@ def minus(cards: Cards, gone: Cards) -> Cards:
 
 def put(piles: tuple[Cards, ...], seat: int, pile: Cards) -> tuple[Cards, ...]:
     """The piles of all seats, with another pile for one."""
-    return (*piles[:seat], pile, *piles[seat + 1 :])
+    table = list(piles)
+    table[seat] = pile
+    return tuple(table)
 
 
 def is_set(cards: Cards) -> bool:
@@ -115,7 +119,7 @@ def kept_of(cards: Cards) -> int:
     return cards[-1 - cards.count(MERCHANT) % len(cards)]
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=1 << 14)
 def sales_from(hand: Cards) -> tuple[Move, ...]:
     """All sets that a hand can sell, in canonical order."""
     helpers = min(hand.count(MERCHANT), 2)
@@ -137,13 +141,14 @@ def _sets(cards: Cards, merchants: int) -> tuple[Move, ...]:
 @_asked_again
 def singles_from(verb: str, cards: Cards) -> tuple[Move, ...]:
     """The moves of this verb with one of the cards, in canonical order."""
-    return tuple([Move(verb, (NAME[card],)) for card in dict.fromkeys(cards)])
+    moves = SINGLES[verb]
+    return tuple([moves[card] for card in dict.fromkeys(cards)])
 
 
 @_asked_again
 def takes_from(market: Cards) -> tuple[Move, ...]:
     """What can be taken from a market, in canonical order."""
-    return tuple([Move("take", (GROUPS[group],)) for group in groups_in(market)])
+    return tuple([TAKES[group] for group in groups_in(market)])
 
 
 @_asked_again
