@@ -52,8 +52,8 @@ def byzanz(pick: rivals.Pick) -> rivals.Game:
         deal = chance.deal(chance.key(f"bench{next(numbers)}", bytes(32), "abcd"))
         state, steps = umpire.settle(rules, rules.setup(SEATS, {}), deal)
         made = len(steps) - 1  # the shuffle is nobody's move
-        while rules.outcome(state) is None:
-            seat = min(rules.awaited(state))
+        while awaited := rules.awaited(state):
+            seat = min(awaited)
             move = pick(rules.moves(state, seat) + rules.asides(state, seat))
             state, steps = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
             made += 1 + len(steps)
