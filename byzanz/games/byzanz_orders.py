@@ -23,6 +23,7 @@ from byzanz.games.byzanz_cards import (
     names,
     numbers,
     read_card,
+    sales_from,
 )
 from byzanz.games.byzanz_play import LIMIT
 from byzanz.rules import IllegalMove, Move, Obeyed, Order, UnreadableOrder
@@ -200,8 +201,8 @@ READERS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "ladder": _read_ladder,
     "raise": _read_raise,
     "pass": _read_pass,
-    "tax": _wishes("lowest"),
-    "take": _wishes("most", cards=False),
+    "tax": _wishes("best", "lowest"),
+    "take": _wishes("best", "most", cards=False),
     "limit": _wishes("sell", "lowest"),
     "finish": _read_nothing,
 }
@@ -256,25 +257,41 @@ def _pass(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...
 
 
 def _tax(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...]) -> Obeyed:
-    lot = [move.args[0] for move in moves]
+    payable = [move.args[0] for move in moves]
+    in_all = Counter((*(view.hand or ()), *view.lot))
     for wish in words:
-        fits = [name for name in lot if name == wish or name.startswith(wish) or wish == "lowest"]
+        fits = [name for name in payable if name.startswith(wish) or wish in ("best", "lowest")]
         if fits:
             paid = min(fits, key=lambda name: VALUE[CARD[name]] or HIGHEST)
+            if wish == "best":
+                paid = max(
+                    fits, key=lambda name: (_profit(in_all - Counter([name])), -(VALUE[CARD[name]] or 3))
+                )
             said = "Paid %(card)s as tax for you: of the lot it came first on your list."
             return Obeyed(Move("tax", (paid,)), said, {"card": paid}, _kept(order))
     return Obeyed(None, "Nothing on your list for the tax is in the lot.")
 
 
 def _take(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...]) -> Obeyed:
-    market = dict(view.market)
+    market, hand = dict(view.market), Counter(view.hand)
     for wish in words:
-        fits = [good for good in market if wish in (good, "most")]
+        fits = [good for good in market if wish in (good, "best", "most")]
         if fits:
-            most = max(fits, key=lambda good: sum(VALUE[CARD[name]] or 2 for name in market[good]))
+            amount = {good: sum(VALUE[CARD[name]] or 2 for name in market[good]) for good in fits}
+            sold = {good: _profit(hand + Counter(market[good])) if wish == "best" else 0 for good in fits}
+            taken = max(fits, key=lambda good: (sold[good], amount[good]))
             said = "Took %(good)s at the market for you: of what lay there it came first on your list."
-            return Obeyed(Move("take", (most,)), said, {"good": most}, _kept(order))
+            return Obeyed(Move("take", (taken,)), said, {"good": taken}, _kept(order))
     return Obeyed(None, "Nothing on your list lies in the market.")
+
+
+def _profit(cards: Counter[str]) -> int:
+    """What cards bring when their sets are sold one after another, the best first."""
+    held, profit = cards.copy(), 0
+    while sale := _best_sale(sales_from(tuple(sorted(numbers(held.elements()))))):
+        held -= Counter(sale.args)
+        profit += PROFIT[kept_of(numbers(sale.args))]
+    return profit
 
 
 def _limit(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...]) -> Obeyed:

@@ -43,6 +43,8 @@ def bidding(**more):
         ("pass every lot", "pass every lot", "bid"),
         ("tax wood1 wi lowest", "tax wood1 wine lowest", "tax"),
         ("take wine cl merchant always", "take wine cloth merchant always", "take"),
+        ("tax best", "tax best", "tax"),
+        ("take wine be alw", "take wine best always", "take"),
         ("limit sell m lowest alw", "limit sell merchant lowest always", "limit"),
         ("finish", "finish", "end"),
     ],
@@ -146,6 +148,20 @@ def test_the_other_orders_take_the_first_wish_that_can_be_had():
     assert answered(market, 0, "take olive").move is None
 
 
+def test_best_is_what_leaves_the_most_profitable_sets():
+    """Seat 0 holds two of cloth and two of olive."""
+    taxed = at(4, step="tax", hands=HANDS, lot="olive4 grain1 spice2 wood1")
+    assert played(taxed, 0, "tax best") == "tax grain1"
+    thirds = at(4, step="tax", hands=("wood1 wood1", *HANDS[1:]), lot="wood1 spice3")
+    assert played(thirds, 0, "tax best") == "tax spice3"
+    assert played(thirds, 0, "tax lowest") == "tax wood1"
+    market = {"market": "olive1 wine4 wine3", "won": (2, 3, 4, 5)}
+    assert played(at(4, step="market", hands=HANDS, **market), 0, "take best") == "take olive"
+    assert played(at(4, step="market", hands=HANDS, **market), 0, "take most") == "take wine"
+    none = at(4, step="market", hands=("grain1", *HANDS[1:]), **market)
+    assert played(none, 0, "take best") == "take wine"
+
+
 def test_the_hand_limit_sells_before_it_discards_when_its_owner_says_so():
     full = "cloth1 cloth2 cloth3 grain1 merchant merchant olive2 olive4 spice1 wine1"
     state = at(4, step="limit", hands=(full, *HANDS[1:]), turn=0)
@@ -210,5 +226,5 @@ def lines(rng):
     ladder = " ".join(rng.choices(goods, k=6))
     bid = rng.choice([f"ladder {ladder} upto {rng.randint(1, 12)} then {rng.choice(('pass', 'ask'))} every lot",
                       f"raise upto {rng.randint(1, 12)} every lot", "pass every lot"])  # fmt: skip
-    return [bid, f"tax {wished('merchant', 'lowest')} always", f"take {wished('most')} always",
+    return [bid, f"tax {wished('merchant', 'best', 'lowest')} always", f"take {wished('best', 'most')} always",
             f"limit {wished('sell', 'lowest')} always", *(["finish"] if rng.random() < 0.5 else [])]  # fmt: skip
