@@ -84,7 +84,7 @@ def carried_out(
             most=replies.MOST_LINES,
         )
     rules = rules_of(place.game.slug, place.game.rules)
-    lines = _read(rules, said)
+    lines = read(rules, said)
     if not any(line.fault for line in lines):
         _play_all(place, lines, row, now)
     if place.seat.autopilot:
@@ -92,7 +92,7 @@ def carried_out(
     return lines, None
 
 
-def _read(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[Line]:
+def read(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[Line]:
     """Each line as a move or an order, with its fault if it is neither; a line that a mail reader broke is mended."""
     lines: list[Line] = []
     for text in said:

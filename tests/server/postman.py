@@ -30,6 +30,7 @@ class FaultyServer:
         self.script = defaultdict(list, script)
         self.kept: list[bytes] = []
         self.recipients: list[str] = []
+        self.senders: list[str] = []
         self.connections = 0
         self.port = free_port()
 
@@ -88,6 +89,7 @@ class FaultyServer:
     async def handle_DATA(self, server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802
         self.kept.append(envelope.content)
         self.recipients.extend(envelope.rcpt_tos)
+        self.senders.append(envelope.mail_from)
         return await self._act("DATA", server, "250 taken")
 
 

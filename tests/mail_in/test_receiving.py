@@ -1,0 +1,401 @@
+"""What is done about mails that come in: once each, nothing for strangers, and mended addresses are mailed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from byzanz.games import rules_of
+from server import db, lifecycle, people, play
+from server.mail import acting, bounces, deliver, lmtp, receiving
+from server.mail.told import EXAMPLES, examples
+from server.schema import Alarm, Mail, Person, Seat, StandingOrder, Turn
+from tests.conftest import NOW, Table
+from tests.mail_in.letters import (
+    ALICE,
+    Desk,
+    answers,
+    desk,
+    letters,
+    moves_of,
+    post,
+    remembered,
+    with_replies,
+    written,
+)
+from tests.server.postman import FaultyServer
+from tests.server.test_mail import (
+    assert_same,
+    awaited,
+    bold_move,
+    change,
+    html_of,
+    queue,
+    row,
+    submit,
+    text_of,
+    words_of,
+)
+
+Begin = Callable[..., Table]
+MINUTE = timedelta(minutes=1)
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+BOUNCED = next(letter for letter in letters() if letter.name == "dsn-postfix")
+COMPLAINT = next(letter for letter in letters() if letter.name == "arf-abuse")
+
+
+@pytest.fixture
+def game(app: Flask, table: Begin) -> Table:
+    """A table of four; answers by mail are taken."""
+    with_replies(app)
+    return table(4)
+
+
+@pytest.fixture
+def box(game: Table) -> Desk:
+    """The mail about the first turn has gone out."""
+    return desk()
+
+
+def to_alice(now: datetime = NOW) -> list[str]:
+    """The texts of the mails that now go to Alice."""
+    return [text_of(message) for message in post(now) if "alice" in str(message["To"])]
+
+
+# Turn mails
+
+
+@one_database
+def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
+    (message,) = post()
+    text = text_of(message)
+    parts = [
+        "You have time until",
+        "\n\n##- ",
+        "Or answer this mail",
+        "- pass\n- bid olive1\n- bid olive1 olive2",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert message["Reply-To"] in text
+    assert_same(text, words_of(html_of(message)))
+    with db.reading() as session:
+        mail = session.scalars(select(Mail)).one()
+        assert bounces.mail_named(message["Return-Path"]) == mail.id
+        assert str(mail.id) not in message["Return-Path"].partition("-")[0]
+
+
+@one_database
+def test_a_reminder_has_the_same_address_and_the_next_turn_another(game: Table, box: Desk) -> None:
+    queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
+    (reminder,) = post(NOW + MINUTE)
+    assert reminder["Reply-To"] == box.reply
+    submit(game.id, 0, "pass")
+    (bobs,) = post()
+    assert bobs["Reply-To"] != box.reply
+
+
+@one_database
+def test_the_envelope_sender_is_a_mails_own_and_no_header(game: Table) -> None:
+    with FaultyServer().running() as server, server.transport() as transport:
+        deliver.deliver(NOW, transport)
+    (mail,) = server.mails
+    assert "Return-Path" not in mail
+    (sender,) = server.senders
+    assert bounces.mail_named(sender) == 1
+
+
+def test_examples_are_legal_moves_one_of_each_verb_first() -> None:
+    moves = [f"{verb} {n}" for verb in ("bid", "take", "sell") for n in range(4)] + ["pass", "x" * 100]
+    shown = examples(moves, "pass")
+    assert len(shown) == EXAMPLES
+    assert set(shown) <= set(moves)
+    assert len({move.split()[0] for move in shown}) == EXAMPLES
+    assert examples(["pass"], "pass") == ["pass"]
+
+
+# Replies
+
+
+def test_a_reply_plays_and_is_answered_once(game: Table, box: Desk) -> None:
+    box.write("bid olive1")
+    box.write("bid olive1")
+    assert moves_of(game.id, 0) == ["bid olive1"]
+    (text,) = to_alice()
+    assert text.startswith("Your line was carried out.")
+    assert "- Line 1, “bid olive1”: played, as entry 2." in text
+    assert "- Alice bids with Olives 1 (+1)." in text
+
+
+@one_database
+def test_what_cannot_be_read_is_told_line_by_line_with_the_legal_moves(game: Table, box: Desk) -> None:
+    box.write("pass", "sing")
+    assert moves_of(game.id, 0) == []
+    (text,) = to_alice()
+    for words in (
+        "nothing has changed",
+        "Line 1, “pass”: not played",
+        "Line 2, “sing”: There is no",
+        "- bid olive2",
+    ):
+        assert words in text
+
+
+@one_database
+def test_an_answer_to_an_old_turn_says_so(game: Table, box: Desk) -> None:
+    for seat in range(4):
+        submit(game.id, seat, "pass")
+    box.write("bid olive1")
+    assert "bid olive1" not in moves_of(game.id, 0)
+    assert any("That turn is over. The newest mail" in text for text in to_alice())
+
+
+@one_database
+def test_lines_are_played_on_as_long_as_nobody_else_comes_in_between(game: Table, box: Desk) -> None:
+    box.write("sell olive1 olive2 merchant", "bid olive2", "pass")
+    assert moves_of(game.id, 0) == ["sell olive1 olive2 merchant", "bid olive2"]
+    (text,) = to_alice()
+    assert text.startswith("Not all of your mail could be played.")
+    assert "Line 3, “pass”: Not played: the table has moved on after the line before." in text
+
+
+@one_database
+def test_nobody_else_can_answer_and_only_the_player_hears_of_it(game: Table, box: Desk) -> None:
+    for number, sender in enumerate(
+        ("bob@example.org", "alice@example.org.evil.example", "mallory@evil.example")
+    ):
+        box.write("pass", number=number, sender=sender)
+    assert moves_of(game.id, 0) == moves_of(game.id, 1) == []
+    messages = post()
+    assert {str(message["To"]) for message in messages} == {"Alice <alice@example.org>"}
+    assert all("from another address" in text_of(message) for message in messages)
+
+
+@one_database
+def test_what_stands_behind_a_plus_may_be_missing_in_an_answer(game: Table, box: Desk) -> None:
+    change(Person, game.people[0], email="alice+byzanz@example.org")
+    box.write("pass", sender="alice+other@example.org")
+    assert moves_of(game.id, 0) == []
+    box.write("pass", sender=ALICE, number=2)
+    assert moves_of(game.id, 0) == ["pass"]
+
+
+@one_database
+def test_an_address_dies_with_the_seats_links(game: Table, box: Desk) -> None:
+    play.moderate(game.id, "!link 0", reason="lost", person_id=game.people[3], now=NOW)
+    with pytest.raises(receiving.NoSuchAddress):
+        box.write("pass")
+    assert remembered() == []
+
+
+@one_database
+def test_orders_come_by_mail_are_sealed_and_taken_back(game: Table, box: Desk) -> None:
+    submit(game.id, 0, "pass")
+    box.write("ORDER pass this lot", "order ladder olive1 upto 3 then pass")
+    assert [order.status for order in orders()] == ["withdrawn", "standing"]
+    assert any("your standing order is “ladder olive1 upto 3 then pass”" in text for text in to_alice())
+    box.write("orders off", number=2)
+    assert [order.status for order in orders()] == ["withdrawn", "withdrawn"]
+    assert any("Line 1, “orders off”: one standing order withdrawn." in text for text in to_alice())
+
+
+def orders() -> list[StandingOrder]:
+    """All standing orders that were ever left."""
+    with db.reading() as session:
+        return list(session.scalars(select(StandingOrder).order_by(StandingOrder.id)))
+
+
+class Dies(BaseException):
+    """kill -9, as far as the database can see it."""
+
+
+@pytest.mark.parametrize("line", ["bid olive1", "order ladder olive1 olive2 upto 3 then pass"])
+def test_a_server_that_dies_in_between_does_it_once_when_the_mail_comes_again(
+    game: Table, box: Desk, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as doomed:
+        doomed.setattr(receiving, "_finish", lambda *_: (_ for _ in ()).throw(Dies))
+        with pytest.raises(Dies):
+            box.write(line)
+    assert answers(game.id) == 0
+    before = moves_of(game.id, 0)
+    box.write(line, now=NOW + MINUTE)
+    assert moves_of(game.id, 0) == before
+    assert len(orders()) == line.startswith("order")
+    assert [row.outcome for row in remembered()] == ["1 of 1 lines carried out"]
+    assert answers(game.id) == 1
+
+
+@one_database
+def test_answers_have_an_end_on_a_day(game: Table, box: Desk) -> None:
+    for number in range(receiving.ANSWERS_A_DAY + 5):
+        box.write("sing", number=number)
+    assert answers(game.id) == receiving.ANSWERS_A_DAY
+    box.write("pass", number=99)
+    assert moves_of(game.id, 0) == ["pass"]
+    box.write("sing", number=100, now=NOW + timedelta(days=1, minutes=1))
+    assert answers(game.id) == receiving.ANSWERS_A_DAY + 1
+
+
+@one_database
+def test_a_reply_takes_the_seat_back_from_the_autopilot(game: Table, box: Desk) -> None:
+    change(Seat, (game.id, 0), autopilot=True)
+    box.write("I am here again")
+    assert not row(Seat, (game.id, 0)).autopilot
+
+
+@one_database
+def test_a_paused_or_finished_game_says_so(game: Table, box: Desk) -> None:
+    play.moderate(game.id, "!pause", reason="x", person_id=game.people[3], now=NOW)
+    box.write("pass")
+    assert any("paused" in text for text in to_alice())
+    play.moderate(game.id, "!abandon", reason="x", person_id=game.people[3], now=NOW)
+    box.write("pass", number=2)
+    assert any("The game is over" in text for text in to_alice())
+
+
+def test_a_line_that_a_mail_reader_broke_is_mended() -> None:
+    rules = rules_of("empire")
+    whole = "meld light-cavalry light-cavalry light-infantry stronghold reforms unique-art greek-orthodoxy"
+    broken = tuple(whole.rsplit(" ", 1))
+    assert [line.text for line in acting.read(rules, broken)] == [whole]
+    assert [line.fault is None for line in acting.read(rules, ("meld reforms", "greek-orthodoxy"))] == [
+        True,
+        False,
+    ]
+
+
+# Bounces and complaints
+
+
+def test_a_bounce_stops_the_clock_and_tells_organiser_and_moderators(game: Table) -> None:
+    with db.transaction() as session:
+        people.person_at(session, "mod@example.org", "Mo", NOW).moderator = True
+    post()
+    submit(game.id, 0, "pass")
+    (message,) = post()
+    bobs = Desk(message["Reply-To"], message["Return-Path"].strip("<>"))
+    bobs.send(BOUNCED, NOW + MINUTE)
+    turn = row(Turn, (game.id, 1))
+    assert turn.refused is not None
+    assert turn.due_at is None
+    assert "5.1.1" in turn.refused
+    assert "alice@example.org" not in turn.refused
+    told = {str(message["To"]) for message in post(NOW + MINUTE)}
+    assert told == {"Alice <alice@example.org>", "Mo <mod@example.org>"}
+
+
+@one_database
+def test_nothing_but_mail_asked_for_goes_where_a_mail_bounced(game: Table, box: Desk) -> None:
+    box.send(BOUNCED)
+    queue("act", game.people[0], game_id=game.id, seat=0, seq=1)
+    assert to_alice() == []
+    lifecycle.mail_sign_in(ALICE, NOW)
+    assert len(to_alice()) == 1
+    assert row(Person, game.people[0]).suppressed is not None  # accepted is not arrived
+
+
+def by_signing_in(game: Table, _box: Desk, _client: FlaskClient) -> None:
+    with db.transaction() as session:
+        link = people.issue(session, "signin", game.people[0], NOW, expires_at=NOW + timedelta(hours=1))
+    assert lifecycle.redeem(people.token(link), NOW) is not None
+
+
+def by_answering(_game: Table, box: Desk, _client: FlaskClient) -> None:
+    box.write("sing")
+
+
+def by_the_button(game: Table, _box: Desk, client: FlaskClient) -> None:
+    page = client.get(f"/t/{game.tokens[0]}").text
+    assert "We cannot reach you by mail." in page
+    assert client.post(f"/t/{game.tokens[0]}/mail").status_code == 303
+    assert "We cannot reach you by mail." not in client.get(f"/t/{game.tokens[0]}").text
+
+
+@one_database
+@pytest.mark.parametrize("mend", [by_signing_in, by_answering, by_the_button])
+def test_an_address_is_mended_and_its_stopped_turns_are_mailed_again(
+    game: Table, box: Desk, client: FlaskClient, mend: Callable[[Table, Desk, FlaskClient], None]
+) -> None:
+    box.send(BOUNCED)
+    mend(game, box, client)
+    later = db.utc_now() + MINUTE  # the button knows no other time
+    assert any(text.startswith("Bid for the lot, or pass.") for text in to_alice(later))
+    assert row(Person, game.people[0]).suppressed is None
+    assert row(Turn, (game.id, 0)).refused is None
+    assert row(Turn, (game.id, 0)).due_at is not None
+    with db.reading() as session:
+        assert session.scalar(select(Alarm).where(Alarm.cleared_at.is_(None))) is None
+
+
+@one_database
+def test_after_a_complaint_turns_are_not_mailed_and_the_organiser_hears_of_it_once(game: Table) -> None:
+    post()
+    submit(game.id, 0, "pass")
+    (message,) = post()
+    Desk(message["Reply-To"], message["Return-Path"].strip("<>")).send(COMPLAINT)
+    assert row(Turn, (game.id, 1)).refused is None  # this mail has arrived
+    submit(game.id, 1, "pass")
+    told = []
+    while row(Turn, (game.id, 1)) is None:
+        told += to_alice()
+        submit(game.id, awaited(game.id), bold_move(game.id, awaited(game.id)))
+    told += to_alice() + to_alice(NOW + MINUTE)
+    turn = row(Turn, (game.id, 1))
+    assert turn.refused is not None
+    assert turn.started_at is None
+    assert sum("It is the turn of Bob" in text for text in told) == 1
+
+
+@one_database
+def test_a_delay_is_only_remembered(game: Table, box: Desk) -> None:
+    box.send(next(letter for letter in letters() if letter.name == "dsn-postfix-delayed"))
+    assert row(Turn, (game.id, 0)).refused is None
+    assert [row.kind for row in remembered()] == ["bounce"]
+
+
+@one_database
+def test_nobody_can_have_somebody_elses_mail_stopped(game: Table, box: Desk) -> None:
+    post()
+    number, _dash, proof = box.bounce.removeprefix("bounce+").partition("@")[0].partition("-")
+    for forged in (f"{number}a-{proof}", f"1-{proof}", f"{number}-{'a' * 10}", f"{number}-{proof[::-1]}"):
+        with pytest.raises(receiving.NoSuchAddress):
+            receiving.receive(BOUNCED.raw(box.reply, box.bounce), "", f"bounce+{forged}@byzanz.test", NOW)
+    assert row(Person, game.people[0]).suppressed is None
+
+
+def test_two_mails_have_two_envelope_senders_and_each_leads_back(app: Flask) -> None:
+    with_replies(app)
+    made = [bounces.envelope_sender(number) for number in range(1, 500)]
+    assert len(set(made)) == len(made)
+    assert [bounces.mail_named(str(address)) for address in made] == list(range(1, 500))
+
+
+# When our side fails
+
+
+@one_database
+def test_a_database_that_is_away_makes_the_mail_server_try_again(app: Flask, game: Table, box: Desk) -> None:
+    raw = written("pass")
+    with db.db.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE received RENAME TO away")
+    assert lmtp.taken(app, raw, ALICE, box.reply) == lmtp.LATER
+    with db.db.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE away RENAME TO received")
+    assert moves_of(game.id, 0) == []
+    assert lmtp.taken(app, raw, ALICE, box.reply) == lmtp.TAKEN
+    assert moves_of(game.id, 0) == ["pass"]
+
+
+@one_database
+def test_no_token_and_no_address_is_remembered(game: Table, box: Desk) -> None:
+    box.write(f"pass {box.reply}")
+    box.send(BOUNCED)
+    kept = " ".join(f"{row.outcome} {row.digest}" for row in remembered())
+    assert box.reply.partition("+")[2].partition("@")[0] not in kept
+    assert "@" not in kept
