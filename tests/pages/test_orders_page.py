@@ -139,3 +139,31 @@ def test_a_ladder_is_put_together_from_fields(client: FlaskClient, table: Any) -
     parts = ["ladder", goods[-1], "", goods[0], "", "upto", "9", "then ask"]
     page = read(post(client, game, 2, do="preview", part=parts))
     assert f"ladder {goods[-1]} {goods[0]} upto 9 then ask" in page.text
+
+
+def test_every_form_of_every_game_makes_an_order_that_is_told_in_words(
+    client: FlaskClient, table: Any
+) -> None:
+    for number, (slug, seats) in enumerate((("byzanz", 4), ("empire", 2), ("byzantium", 3))):
+        game = table(seats, game_id=f"g{number}", slug=slug)
+        page = look(client, url(game, 0))
+        forms = [form for form in page.root.iter("form") if form.get("action", "").endswith("/orders")]
+        assert len(forms) >= 2
+        for form in forms:
+            if any(field.get("name") == "order" for field in form.iter("input")):
+                continue
+            shown = read(post(client, game, 0, do="preview", part=chosen(form)))
+            assert shown.status == 200, (slug, chosen(form), shown.text)
+            assert "Leave this order?" in shown.text
+
+
+def chosen(form: Any) -> list[str]:
+    """What a browser sends of a form of which nothing but what must be chosen is chosen."""
+    parts = []
+    for field in form.iter():
+        if field.tag == "input" and field.get("name") == "part":
+            parts.append(field.get("value"))
+        if field.tag == "select":
+            values = [option.get("value") for option in field.iter("option")]
+            parts.append(next((value for value in values if value), "") if len(parts) == 1 else values[0])
+    return parts
