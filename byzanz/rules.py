@@ -268,6 +268,19 @@ class Rules(ABC, Generic[S, V]):
     def appraise(self, view: V) -> float:
         """How good the prospects of the view's own seat look, in the unit of its score; only bots ask."""
 
+    def likely(self, state: S, seat: int, draw: Draw) -> Move:
+        """What a player might well answer, found quickly; only games that the search bot imagines ask.
+
+        Any answer, unless a game knows better.
+
+        Args:
+            state: of an imagined world (`worlds`), never the true one; this seat is awaited in it.
+            seat: from 0.
+            draw: the source of chance.
+        """
+        moves = self.moves(state, seat)
+        return moves[draw(len(moves))]
+
     @abstractmethod
     def scores(self, state: S) -> tuple[int, ...]:
         """The scores as they stand, one a seat."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from byzanz.games import byzanz_orders
+from byzanz.games import byzanz_orders, byzanz_prospects
 from byzanz.games.byzanz_cards import (
     CARD,
     GROUPS,
@@ -23,7 +23,6 @@ from byzanz.games.byzanz_cards import (
     Names,
     bids_from,
     groups_in,
-    kept_of,
     minus,
     names,
     numbers,
@@ -34,7 +33,6 @@ from byzanz.games.byzanz_cards import (
     singles_from,
     takes_from,
     total,
-    worth,
 )
 from byzanz.games.byzanz_play import ANSWERS, State, check_asked, deal, lot_card, needed, sell
 from byzanz.rules import ALL, BadSetup, Draw, Move, Obeyed, Order, Outcome, Question, Rules, Shuffle, Viewer
@@ -282,29 +280,18 @@ class Byzanz(Rules[State, View]):
             return max(moves, key=lambda move: sum(VALUE[CARD[name]] or 2 for name in market[move.args[0]]))
         sales = [move for move in moves if move.verb == "sell"]
         if sales and view.step == "limit":
-            return max(sales, key=_profit)
+            return max(sales, key=byzanz_prospects.profit)
         if sales:
-            return max(sales, key=lambda move: (_profit(move), -move.args.count("merchant")))
+            return max(sales, key=lambda move: (byzanz_prospects.profit(move), -move.args.count("merchant")))
         return DONE if view.step == "end" else min(moves, key=lambda move: VALUE[CARD[move.args[0]]] or 5)
 
     def appraise(self, view: View) -> float:
         """Profit so far, and what the cards in hand, bid, or lot nearly won may still bring."""
-        if not isinstance(view.viewer, int):
-            return 0.0
-        seat = view.viewer
-        left = (view.rounds - view.round + 1) / view.rounds if view.step not in ("end", "over") else 0.0
-        hand, bid, lot = numbers(view.hand or ()), numbers(view.bids[seat]), numbers(view.lot)
-        if view.won[seat] or view.step not in ("bid", "tax"):
-            return view.profits[seat] + worth(hand, left)
-        if view.step == "tax" and view.turn == seat:
-            return view.profits[seat] + worth(plus(hand, _taxed(lot)), left)
-        waiting = [size for size in view.lot_cards if size < (view.lot_card or 0)]
-        later = 0.7 * sum(waiting) / len(waiting) if waiting else 0.7
-        lost = worth(plus(hand, bid), left) + later * left
-        if view.leader != seat:
-            return view.profits[seat] + lost
-        gained = worth(plus(hand, _taxed(lot)), left)
-        return view.profits[seat] + 0.5 * lost + 0.5 * gained
+        return byzanz_prospects.appraise(view, view.viewer) if isinstance(view.viewer, int) else 0.0
+
+    def likely(self, state: State, seat: int, draw: Draw) -> Move:
+        """What a player who counts on `byzanz_prospects.worth` answers."""
+        return byzanz_prospects.likely(state, seat)
 
     def scores(self, state: State) -> tuple[int, ...]:
         """The profit of each seat."""
@@ -338,15 +325,6 @@ class Byzanz(Rules[State, View]):
     def obey(self, order: Order, view: View, moves: tuple[Move, ...]) -> Obeyed | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return byzanz_orders.obey(order, view, moves)
-
-
-def _taxed(lot: Cards) -> Cards:
-    """What a careful winner keeps of a lot."""
-    return minus(lot, (min(lot, key=lambda card: VALUE[card] or 3),))
-
-
-def _profit(sale: Move) -> int:
-    return PROFIT[kept_of(numbers(sale.args))]
 
 
 def _shuffled(cards: Cards, draw: Draw) -> Cards:

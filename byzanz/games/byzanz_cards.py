@@ -173,23 +173,6 @@ def _choices(goods: Cards) -> list[tuple[int, Names]]:
     return choices
 
 
-@lru_cache(maxsize=1 << 16)
-def worth(hand: Cards, left: float) -> float:
-    """A guess at what a hand will bring: its sets, and for single cards a share that shrinks with time.
-
-    Args:
-        hand: the cards.
-        left: the part of the game still to come, from 1 to 0.
-    """
-    loose = sorted((1.6 if card == MERCHANT else 0.2 + 0.25 * VALUE[card] for card in hand), reverse=True)
-    unsold = left * sum(loose[:7]) + 0.01 * len(hand)
-    sets = [numbers(move.args) for move in sales_from(hand)]
-    if not sets:
-        return unsold
-    best = max(sets, key=lambda cards: (PROFIT[kept_of(cards)], -cards.count(MERCHANT)))
-    return max(unsold, 0.97 * PROFIT[kept_of(best)] + worth(minus(hand, best), left))
-
-
 def read_move(text: str) -> Move:
     """Read a line in any letter case, spacing, card order and unambiguous abbreviation (formats.md §1).
 
