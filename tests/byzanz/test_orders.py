@@ -1,0 +1,236 @@
+"""The standing orders of every game: read back as written, always legal, blind to what their owner cannot see.
+
+Orders are drawn at random from the words of each game; whole games are driven by them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from byzanz import chance, orders, umpire
+from byzanz.chance import Stream
+from byzanz.games import latest
+from byzanz.games.byzantium_cross import NAME as CROSS_CARDS
+from byzanz.games.byzantium_cross import SLOTS
+from byzanz.games.byzanz_cards import GROUPS
+from byzanz.games.byzanz_cards import NAME as GOODS
+from byzanz.games.empire_cards import NAME as EMPIRE_CARDS
+from byzanz.games.empire_orders import EITHER
+from byzanz.orders import Answer, Left
+from byzanz.rules import ALL, IllegalMove, RulesError
+from tests.byzanz.contract import LONGEST_GAME, choice
+from tests.byzanz.sealed_game import Sealed
+
+GAMES = 4
+WORDS = {
+    "byzanz": (*GOODS, *GROUPS, "ladder raise pass tax take limit finish upto 9 0 then ask this every lot always "
+               "most best lowest sell order"),
+    "byzantium": (*CROSS_CARDS, *SLOTS[::7], "put on then any ask always , order"),
+    "empire": (*EMPIRE_CARDS[::3], "redraw meld defend negotiate replace buy-off keep with then decline ask none "
+               "most least always , order"),
+}  # fmt: skip
+"""A game without an entry here fails: somebody must say what its orders are made of."""
+Draw = Callable[[int], int]
+Answering = Callable[[Any, Any, int, list[Left]], Answer | None]
+
+
+def some_of(draw: Draw, words: tuple[str, ...], most: int) -> list[str]:
+    """Some of these, each once."""
+    return list(dict.fromkeys(choice(draw, words) for _ in range(1 + draw(most))))
+
+
+def orders_of_byzanz(draw: Draw, view: Any) -> Iterator[str]:
+    then, lots = choice(draw, ("pass", "ask")), choice(draw, ("", " every lot"))
+    cards = tuple(name for name in view.hand if name != "merchant") or ("wine2",)
+    limit, rungs = f"upto {1 + draw(9)} then {then}{lots}", " ".join(choice(draw, cards) for _ in range(3))
+    yield choice(draw, (f"pass{lots}", f"raise {limit}", f"ladder {rungs} {limit}"))
+    for verb, also in (
+        ("tax", ("best", "lowest")),
+        ("take", ("best", "most")),
+        ("limit", ("sell", "lowest")),
+    ):
+        yield " ".join([verb, *some_of(draw, (*GROUPS, *also), 4), *["always"][: draw(2)]])
+    yield "finish"
+
+
+def orders_of_byzantium(draw: Draw, view: Any) -> Iterator[str]:
+    slots = {
+        True: [slot for slot in SLOTS if slot[0] in "ew"],
+        False: [slot for slot in SLOTS if slot[0] in "ns"],
+    }
+    put = [
+        f"{card} on {choice(draw, tuple(slots[card[-1] == 'r']))}"
+        for card in some_of(draw, view.hand or ("2r",), 5)
+    ]
+    yield choice(
+        draw, (f"put {', '.join(put)} then {choice(draw, ('any', 'ask'))}", "put any", "put any always")
+    )
+
+
+def orders_of_empire(draw: Draw, view: Any) -> Iterator[str]:
+    always, then = choice(draw, ("", " always")), choice(draw, ("ask", "decline"))
+    hand = view.hand or ("none",)
+    yield choice(draw, ("redraw none", f"redraw none{always}", f"redraw {choice(draw, hand)}"))
+    yield choice(draw, ("meld none", f"meld most{always}", f"meld {choice(draw, hand)}"))
+    yield f"keep {' '.join(some_of(draw, (*EMPIRE_CARDS, 'most', 'least'), 4))}{always}"
+    for verb in ("defend", "negotiate", "replace"):
+        yield f"{verb} {' '.join(some_of(draw, (*EITHER[verb], 'most'), 3))} then {then}{always}"
+    yield f"buy-off huns with {choice(draw, EMPIRE_CARDS[45:])}, most then {then}{always}"
+
+
+LEFT = {"byzanz": orders_of_byzanz, "byzantium": orders_of_byzantium, "empire": orders_of_empire}
+
+
+def read(rules: Any, text: str) -> Any:
+    """The order that a text is, or None where it is refused as it should be."""
+    try:
+        return rules.parse_order(text)
+    except RulesError as error:
+        refusal = str(error)
+    assert refusal.endswith("."), "a refusal is a sentence"
+    return None
+
+
+def leave(rules: Any, state: Any, seat: int, draw: Draw) -> list[Left]:
+    """Orders that a seat may leave now; those that could never be carried out are refused with a reason."""
+    view, left = rules.view(state, seat), list[Left]()
+    for text in LEFT[rules.slug](draw, view):
+        order = read(rules, text)
+        if order is None:
+            continue
+        try:
+            left.append(Left(len(left), order, rules.occasion(order, view)))
+        except IllegalMove:
+            continue
+    return left
+
+
+@cache
+def driven(
+    rules: Any, seats: int, number: int
+) -> tuple[tuple[Any, int, tuple[Left, ...], Answer | None], ...]:
+    """A game of orders: each moment at which a seat is asked, its orders, and what they answered."""
+    name = f"{rules.slug} {seats} {number}"
+    draw, deal = Stream(name.encode(), "orders").below, chance.deal(name.encode())
+    state, _ = umpire.settle(rules, rules.setup(seats, {}), deal)
+    standing: dict[int, list[Left]] = {seat: [] for seat in range(seats)}
+    moments: list[tuple[Any, int, tuple[Left, ...], Answer | None]] = []
+    while rules.outcome(state) is None:
+        assert len(moments) < LONGEST_GAME, "the game does not end"
+        seat = choice(draw, tuple(rules.awaited(state)))
+        if draw(3) == 0:
+            standing[seat] = leave(rules, state, seat, draw)
+        left = [
+            each for each in standing[seat] if each not in orders.over(rules, state, seat, standing[seat])
+        ]
+        answer = orders.answer(rules, state, seat, left)
+        moments.append((state, seat, tuple(left), answer))
+        standing[seat] = [each for each in left if answer is None or each is not answer.left]
+        move = choice(draw, rules.moves(state, seat))
+        if answer is not None and answer.obeyed.move is not None:
+            move = answer.obeyed.move
+        if answer is not None and answer.obeyed.rest is not None:
+            standing[seat].append(Left(answer.left.key, answer.obeyed.rest, answer.left.occasion))
+        state, _ = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
+    return tuple(moments)
+
+
+TABLES = [
+    pytest.param(rules, seats, id=f"{rules.slug}-{seats}") for rules in latest() for seats in rules.seats
+]
+
+
+@pytest.mark.parametrize(("rules", "seats"), TABLES)
+def test_games_of_orders_end_and_each_answer_is_legal(rules, seats):
+    counted = Counter[str]()
+    for number in range(GAMES):
+        for state, seat, _, answer in driven(rules, seats, number):
+            counted["asked"] += answer is None
+            if answer is None:
+                continue
+            obeyed = answer.obeyed
+            assert str(obeyed), "what is done is explained"
+            counted["stopped" if obeyed.move is None else "answered"] += 1
+            assert obeyed.move is None or obeyed.move in rules.moves(state, seat)
+            assert obeyed.move is not None or obeyed.rest is None
+            assert str(obeyed) != "It could not be carried out as the table stands now.", (
+                "a fault of the game's"
+            )
+    assert min(counted["asked"], counted["stopped"], counted["answered"]) > 0, counted
+
+
+@pytest.mark.parametrize(("rules", "seats"), TABLES)
+def test_what_is_left_of_an_order_is_an_order_about_the_same(rules, seats):
+    for number in range(GAMES):
+        for _, _, left, answer in driven(rules, seats, number):
+            for order in [each.order for each in left] + ([answer.obeyed.rest] if answer else []):
+                if order is not None:
+                    assert rules.parse_order(order.text) == order
+            assert (
+                answer is None
+                or answer.obeyed.rest is None
+                or answer.obeyed.rest.about == answer.left.order.about
+            )
+
+
+def check_blind(rules: Any, seats: int, number: int, answering: Answering) -> None:
+    """In two worlds that look the same to a seat its orders answer the same."""
+    differ = 0
+    for at, (state, seat, left, _) in enumerate(driven(rules, seats, number)):
+        if not left or at % 3:
+            continue
+        view = rules.view(state, seat)
+        world = rules.worlds(view, Stream(b"worlds", f"{number}:{at}").below)
+        assert rules.view(world, seat) == view
+        differ += rules.view(world, ALL) != rules.view(state, ALL)
+        assert answering(rules, world, seat, list(left)) == answering(rules, state, seat, list(left))
+    assert differ
+
+
+@pytest.mark.parametrize(("rules", "seats"), TABLES)
+def test_an_order_sees_no_more_than_its_owner(rules, seats):
+    check_blind(rules, seats, 0, orders.answer)
+
+
+def peeking(rules: Any, state: Any, seat: int, left: list[Left]) -> Answer | None:
+    """A planted fault: whether an order answers hangs on what another seat holds."""
+    hidden = "".join(rules.view(state, ALL).hands[seat - 1])
+    return None if len(hidden) % 2 else orders.answer(rules, state, seat, left)
+
+
+@pytest.mark.parametrize(("rules", "seats"), TABLES)
+def test_an_order_that_peeks_is_noticed(rules, seats):
+    with pytest.raises(AssertionError):
+        check_blind(rules, seats, 0, peeking)
+
+
+@pytest.mark.parametrize("rules", latest(), ids=lambda rules: rules.slug)
+@given(text=some.text(max_size=80), drawn=some.data())
+@settings(max_examples=150, deadline=None)
+def test_any_text_is_an_order_or_refused_with_a_sentence(rules, text, drawn):
+    words = " ".join(WORDS[rules.slug]).split()
+    for line in (text, " ".join(drawn.draw(some.lists(some.sampled_from(words), max_size=9)))):
+        order = read(rules, line)
+        if order is not None:
+            assert rules.parse_order(order.text) == order
+            assert rules.parse_order("  ORDER " + order.text.upper().replace(" ", "  ")) == order
+
+
+@pytest.mark.parametrize("rules", latest(), ids=lambda rules: rules.slug)
+@pytest.mark.parametrize(
+    "text", ["", " ", "?", "order", "order order", "\n", "ß", "a" * 5000, "!void 3", "0", "always"]
+)
+def test_nonsense_is_refused(rules, text):
+    assert read(rules, text) is None
+
+
+def test_a_game_without_orders_says_so():
+    with pytest.raises(RulesError, match="takes no standing orders"):
+        Sealed().parse_order("pass")
