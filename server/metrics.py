@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from server import db
-from server.schema import Alarm, Beat, Game, Mail, Turn
+from server.schema import Alarm, Beat, Game, Mail, Seat, Turn
 
 STATUSES = ("asked", "inviting", "running", "over", "cancelled")
 PROXY_HEADERS = ("X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
@@ -86,6 +86,11 @@ def _of_games(session: Session) -> Iterator[Metric]:
     yield GaugeMetricFamily("byzanz_games_set_aside", "Games in which a fault was found.", value=aside)
     turns = _count(session, select(func.count()).select_from(Turn))
     yield GaugeMetricFamily("byzanz_open_turns", "Questions that wait for a seat's answer.", value=turns)
+    away = select(func.count()).where(Seat.autopilot, Game.status == "running")
+    away = away.select_from(Seat).join(Game, Game.id == Seat.game_id)
+    yield GaugeMetricFamily(
+        "byzanz_seats_on_autopilot", "Seats that the server plays for.", value=_count(session, away)
+    )
     entries = _count(session, select(func.sum(Game.head)))
     yield CounterMetricFamily("byzanz_entries", "Entries appended to the logs of all games.", value=entries)
 

@@ -31,6 +31,7 @@ ROOMS = (
     "account",
     "turn",
     "orders",
+    "leave",
     "history",
     "rules",
     "verify",

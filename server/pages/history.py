@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 import flask
 from flask import Blueprint, render_template, url_for
@@ -11,9 +12,9 @@ from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 
 from byzanz.rules import PUBLIC, Viewer
-from server import orders, people, positions, turns
+from server import autopilot, orders, people, positions, turns
 from server.db import reading, utc_now
-from server.pages import error_page, said, story
+from server.pages import error_page, evidence, said, story
 from server.pages.turn import unknown_link
 from server.positions import Broken
 from server.schema import Game
@@ -67,7 +68,9 @@ def seat(token: str) -> Answer:
         person = place.seat.person
         zone = (person.time_zone if person else None) or place.game.time_zone
         here = url_for(".seat", token=token)
-        return _history(session, place.game, place.seat.seat, zone, here, url_for("turn.show", token=token))
+        back = url_for("turn.show", token=token)
+        own = evidence.of_seat(session, place.seat, zone)
+        return _history(session, place.game, place.seat.seat, zone, here, back, own)
 
 
 def _game(session: Session, game_id: str) -> Game | None:
@@ -84,14 +87,23 @@ def _no_game() -> tuple[str, int]:
     )
 
 
-def _history(session: Session, game: Game, viewer: Viewer, zone: str, here: str, back: str) -> Answer:
+def _history(
+    session: Session,
+    game: Game,
+    viewer: Viewer,
+    zone: str,
+    here: str,
+    back: str,
+    items: Sequence[evidence.Evidence] = (),
+) -> Answer:
     if game.quarantine:
         raise Broken(game.quarantine)
     try:
         context = story.chapter(session, game, viewer, zone, flask.request.args, here)
     except Refused as error:
         return error_page(400, _("There is no such entry"), said(error), back=here)
-    return render_template("pages/history.html", back=back, **context)
+    beside = evidence.beside(context, items)
+    return render_template("pages/history.html", back=back, beside=beside, **context)
 
 
 def _standing(session: Session, game: Game) -> dict[str, object]:
@@ -104,6 +116,7 @@ def _standing(session: Session, game: Game) -> dict[str, object]:
         "view": position.view(PUBLIC),
         "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
         "now": utc_now(),
+        "rests": autopilot.rests(session, game),
         "result": json.loads(game.result) if game.result else None,
         "revealed": orders.of_game(session, game.id) if game.status == "over" else [],
     }

@@ -17,9 +17,9 @@ from sqlalchemy.orm import Session, selectinload
 
 from byzanz.games import rules_of
 from byzanz.rules import ALL, PUBLIC, Viewer
-from server import acts, alarms, beats, outbox, people, play, positions, turns
+from server import acts, alarms, autopilot, beats, outbox, people, play, positions, turns
 from server.db import reading, transaction, utc_now
-from server.pages import story, wanted
+from server.pages import evidence, story, wanted
 from server.pages.history import GAME_ID
 from server.schema import Alarm, Deed, Entry, Game, Mail, Person, Seat, Turn
 from server.table import Refused, Stale
@@ -31,10 +31,11 @@ TROUBLE = or_(
     Game.quarantine.is_not(None),
     (Game.status == "running") & Game.paused,
     exists().where(Turn.game_id == Game.id, Turn.refused.is_not(None)),
+    (Game.status == "running") & exists().where(Seat.game_id == Game.id, Seat.autopilot),
     Game.status.in_(("inviting", "running"))
     & exists().where(Mail.game_id == Game.id, Mail.status == "failed"),
 )
-"""Games that a moderator should look at: set aside, paused, a clock that stands, a mail that was refused."""
+"""Games that a moderator should look at: set aside, paused, a clock that stands, an autopilot, a mail refused."""
 PAGE = 50
 """Games on one page of the list."""
 MAILS = 60
@@ -138,6 +139,8 @@ def _game_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
         game = _game(session, game_id)
         form = flask.request.form
         told = _story(session, game, PUBLIC, url_for(".game", game_id=game.id))
+        if told is not None:
+            told["beside"] = evidence.beside(told, evidence.of_game(session, game, _zone()))
         page = render_template(
             "pages/moderate_game.html",
             **_facts(session, game) | (told or {}),
@@ -162,6 +165,8 @@ def _facts(session: Session, game: Game) -> dict[str, Any]:
         "title": rules_of(game.slug, game.rules).title,
         "seats": seats,
         "names": [seat.name for seat in seats],
+        "left": {seat.seat for seat in seats if autopilot.has_left(session, game.id, seat.seat)},
+        "rests": autopilot.rests(session, game),
         "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
         "mails": mails,
         "persons": {

@@ -90,9 +90,8 @@ def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str) -> L
 
 def last_own(session: Session, game: Game, seat: int) -> int:
     """The seq of the seat's last move of its own hand, 0 before the first."""
-    query = select(func.max(Entry.seq)).where(
-        Entry.game_id == game.id, Entry.seat == seat, Entry.by.in_(("player", "bot"))
-    )
+    own = (Entry.game_id == game.id, Entry.seat == seat, Entry.by.in_(("player", "bot")))
+    query = select(func.max(Entry.seq)).where(*own, Entry.move.not_like("!%"))
     return session.scalar(query) or 0
 
 
@@ -130,6 +129,7 @@ def chapter(
         "here": here,
         "at": at,
         "view": _view_at(session, game, viewer, at) if at is not None else None,
+        "until": log.moment(session.get_one(Entry, (game.id, before)).at) if before <= game.head else None,
         "earlier": before - PAGE if before - PAGE > 1 else None,
         "seat_chosen": seat,
         "cause_chosen": cause,

@@ -17,7 +17,7 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
 from byzanz.rules import Move, RulesError
-from server import orders, people, play, positions, turns
+from server import autopilot, orders, people, play, positions, turns
 from server.db import reading, utc_now
 from server.mail import reach
 from server.pages import csrf, error_page, said, story
@@ -218,6 +218,8 @@ def _page(
         "lines": told,
         "more": game.head - after > SINCE,
         "orders": _orders(session, position, number, after),
+        "gone": autopilot.has_left(session, game.id, number),
+        "rests": autopilot.rests(session, game),
         "changed_since": since is not None,
         "outcome": position.outcome,
         "seen": game.head,

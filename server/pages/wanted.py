@@ -41,6 +41,10 @@ def read(form: Mapping[str, str]) -> Wanted:
             return Wanted(("!void", form.get("entry", "")))
         case "extend":
             return Wanted(("!extend", number, _seconds(form.get("hours", ""))))
+        case "bank":
+            return Wanted(("!bank", number, _seconds(form.get("hours", ""))))
+        case "autopilot":
+            return Wanted(("!autopilot", number, _switch(form.get("switch", ""))))
         case "replace":
             guest = wishes.read_guest(form.get("who", ""), "who")
             return Wanted(("!replace", number), acts.Newcomer(guest.name, guest.address))
@@ -57,6 +61,12 @@ def _seconds(hours: str) -> str:
     if not (hours.isascii() and hours.isdigit() and len(hours) < 5):
         raise acts.BadAct("“%(hours)s” should be a whole number of hours.", hours=wishes.shown(hours))
     return str(int(hours) * 3600)
+
+
+def _switch(word: str) -> str:
+    if word not in ("on", "off"):
+        raise acts.BadAct("An autopilot is switched on or off.")
+    return word
 
 
 def lost(session: Session, game: Game, words: Sequence[str], zone: str) -> list[story.Line]:
@@ -84,7 +94,7 @@ def seat(session: Session, game: Game, words: Sequence[str]) -> Seat | None:
     Raises:
         BadAct: there is no such seat.
     """
-    if words[0] not in {"!extend", "!replace", "!link"}:
+    if words[0] not in {"!extend", "!bank", "!autopilot", "!replace", "!link"}:
         return None
     text = words[1]
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 3 else -1
