@@ -6,7 +6,7 @@ import hmac
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from byzanz.bots import decide, known_bot
+from byzanz.bots import decide, imagined, known_bot
 from byzanz.chance import Stream, clean_cut, commitment, deal, key
 from byzanz.record import GENESIS, Entry, Header, Record, Result, sealed_entry
 from byzanz.rules import BadSetup, Rules, S, V
@@ -14,6 +14,8 @@ from byzanz.umpire import Step, play, settle
 
 _FIRST_DAY = datetime(2000, 1, 1)  # noqa: DTZ001 - written with Z; no clock is asked
 _LONGEST_THOUGHT = 3_600_000
+_IMAGINED = 150
+"""Games that the search bot imagines for each move."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 
 
@@ -76,7 +78,8 @@ def simulated(rules: Rules[S, V], seats: int, seed: bytes, number: int, bots: Se
         source.think()
         seat = min(rules.awaited(state))
         choices = rules.moves(state, seat) + rules.asides(state, seat)
-        move = decide(players[seat], rules, rules.view(state, seat), choices, draws[seat])
+        view = rules.view(state, seat)
+        move = decide(players[seat], rules, view, choices, draws[seat], imagined(_IMAGINED))
         state, steps = settle(rules, play(rules, state, seat, move), dealer)
         _write_down(entries, (Step(seat, "bot", move), *steps), source)
     result = Result(outcome.scores, outcome.winners, outcome.reason)

@@ -1,0 +1,105 @@
+"""The thinking of the `search` bot: it imagines what it cannot see, and how games go on from each of its moves.
+
+From its view it draws worlds that it could be sitting in (`Rules.worlds`). In each it tries every move that is still
+in the running and lets all seats play on as players might (`Rules.likely`), for a while or to the end. A move is
+as good as the share of the win that it brings on average; the worse half drops out again and again, so that most of
+the time goes to moves that are hard to tell apart (sequential halving).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp
+from statistics import fmean
+from typing import TypeAlias
+
+from byzanz.rules import Draw, Move, Rules, S, Shuffle, V
+
+Spent: TypeAlias = Callable[[], float]
+"""The share of its time that a bot has spent, from 0; from 1 on it must decide. Asked before each imagined game."""
+
+_WIDE = 24
+"""At most so many moves are tried in imagined games."""
+_FAR = 40
+"""An imagined game goes on for so many moves; what is still open then is appraised."""
+_CLEAR = 2.0
+"""A lead of so many points makes a win nearly three times as likely."""
+
+
+def searched(
+    rules: Rules[S, V], view: V, seat: int, moves: tuple[Move, ...], draw: Draw, spent: Spent
+) -> Move:
+    """The move that wins most imagined games.
+
+    Args:
+        rules: the game.
+        view: of the seat.
+        seat: that decides, from 0.
+        moves: what it may do, at least one; the only one is made without thinking.
+        draw: the source of chance.
+        spent: how far its time has run; without any time it makes the move that looks best at first sight.
+    """
+    if len(moves) == 1:
+        return moves[0]
+    running = _promising(rules, view, seat, moves, draw)
+    tries: dict[Move, list[float]] = {move: [] for move in running}
+    halvings = (len(running) - 1).bit_length()
+    for halving in range(1, halvings + 1):
+        _try_out(rules, view, seat, {move: tries[move] for move in running}, draw, halving / halvings, spent)
+        running.sort(key=lambda move: fmean(tries[move] or (0.0,)), reverse=True)
+        del running[(len(running) + 1) // 2 :]
+    return running[0]
+
+
+def _promising(rules: Rules[S, V], view: V, seat: int, moves: tuple[Move, ...], draw: Draw) -> list[Move]:
+    """What the seat would likely do first, then what looks best one move ahead in one world."""
+    world = rules.worlds(view, draw)
+    likely = rules.likely(world, seat, draw)
+
+    def looks(move: Move) -> tuple[bool, float]:
+        return move == likely, rules.appraise(rules.view(rules.apply(world, seat, move), seat))
+
+    return sorted(moves, key=looks, reverse=True)[:_WIDE]
+
+
+def _try_out(
+    rules: Rules[S, V],
+    view: V,
+    seat: int,
+    tries: dict[Move, list[float]],
+    draw: Draw,
+    until: float,
+    spent: Spent,
+) -> None:
+    """Try the moves in one world after another until that share of the time is spent."""
+    while True:
+        world = rules.worlds(view, draw)
+        for move, shares in tries.items():
+            if spent() >= until:
+                return
+            shares.append(_win_share(rules, rules.apply(world, seat, move), seat, draw))
+
+
+def _win_share(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> float:
+    """The share of the win that a seat has, or may hope for, when an imagined game has gone on."""
+    for _ in range(_FAR):
+        if rules.outcome(state) is not None:
+            break
+        if (shuffle := rules.chance(state)) is not None:
+            state = rules.apply(state, None, _any_order(shuffle, draw))
+        else:
+            asked = min(rules.awaited(state))
+            state = rules.apply(state, asked, rules.likely(state, asked, draw))
+    outcome = rules.outcome(state)
+    if outcome is not None:
+        return outcome.winners.count(seat) / len(outcome.winners)
+    hopes = [rules.appraise(rules.view(state, other)) for other in range(len(rules.scores(state)))]
+    return 1 / sum([exp(min(50.0, (hope - hopes[seat]) / _CLEAR)) for hope in hopes])
+
+
+def _any_order(shuffle: Shuffle, draw: Draw) -> Move:
+    cards = list(shuffle.cards)
+    for last in range(len(cards) - 1, 0, -1):
+        other = draw(last + 1)
+        cards[last], cards[other] = cards[other], cards[last]
+    return Move("shuffle", (shuffle.label, *cards))
