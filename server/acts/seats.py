@@ -136,6 +136,7 @@ def _tell_former(session: Session, game: Game, seat: Seat, person_id: int, act: 
 def _seat_newcomer(session: Session, game: Game, seat: Seat, newcomer: Newcomer, now: datetime) -> None:
     seat.name, seat.bot, seat.person_id = newcomer.name, newcomer.bot, None
     seat.silent = seat.lost = False
+    seat.bank = game.bank
     autopilot.freed(session, seat, now)
     if newcomer.bot is None:
         person = people.person_at(session, newcomer.email, newcomer.name, now)

@@ -142,6 +142,8 @@ def test_a_turn_that_nobody_answered_takes_nothing(table: Begin, moderator: int,
     post(NOW)
     late = NOW + 2 * HOUR
     newcomer = acts.Newcomer("Zoe", "zoe@example.org") if act.startswith("!replace") else None
+    if newcomer:  # who takes over has a whole bank, whatever is left of the former's
+        change(Seat, (game.id, 1), bank=1)
     play.moderate(game.id, act, reason="so", person_id=moderator, now=late, newcomer=newcomer)
     assert row(Seat, (game.id, 1)).bank == 7200
 

@@ -45,7 +45,6 @@ def organise(server: World, people: dict[str, Player], slug: str = "byzanz") -> 
         "address": first.address,
         "plays": "yes",
         "players": "\n".join(friend.address for friend in friends),
-        "allowance": "86400",
         "time_zone": "Europe/Berlin",
     }
     status = first.hand.press(form, form.buttons[-1], [], wish)
