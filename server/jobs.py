@@ -33,6 +33,10 @@ DUE_AT_ONCE = 200
 """Games in which one tick lets time run out: after an outage all that was due is drained at this rate."""
 REMINDERS_AT_ONCE = 200
 BOTS_AT_ONCE = 50
+THINKING = 1.0
+"""Seconds that a bot may think about a move, if it thinks at all."""
+THINKING_AT_ONCE = 2.0
+"""Seconds for all bots of one tick together: the more are to move, the less each thinks, so that no table waits long."""
 NUDGES_EVERY = 600.0
 """Seconds between two looks for invitations that nobody answers."""
 
@@ -139,12 +143,13 @@ def tick_bots(now: datetime, draw: Draw = secrets.randbelow) -> int:
     """Let each bot that is awaited make one move; how many were made."""
     with reading() as session:
         hints = turns.bots_awaited(session, BOTS_AT_ONCE)
-    return sum(_bot_moves(turn.game_id, turn.seat, now, draw) for turn in hints)
+    seconds = min(THINKING, THINKING_AT_ONCE / max(1, len(hints)))
+    return sum(_bot_moves(turn.game_id, turn.seat, now, draw, seconds) for turn in hints)
 
 
-def _bot_moves(game_id: str, seat: int, now: datetime, draw: Draw) -> bool:
+def _bot_moves(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float) -> bool:
     try:
-        found = _bots_mind(game_id, seat, draw)
+        found = _bots_mind(game_id, seat, draw, seconds)
         if found is None:
             return False
         move, seen = found
@@ -165,7 +170,7 @@ def _bot_moves(game_id: str, seat: int, now: datetime, draw: Draw) -> bool:
     return True
 
 
-def _bots_mind(game_id: str, seat: int, draw: Draw) -> tuple[Move, int] | None:
+def _bots_mind(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Move, int] | None:
     """What the bot of a seat decides, and the head of the log it has seen; thought out in no transaction."""
     with reading() as session:
         game = session.get_one(Game, game_id)
@@ -175,7 +180,8 @@ def _bots_mind(game_id: str, seat: int, draw: Draw) -> tuple[Move, int] | None:
         return None
     rules, state = position.rules, position.state
     moves = (*rules.moves(state, seat), *rules.asides(state, seat))
-    return bots.decide(name, rules, rules.view(state, seat), moves, draw), position.head
+    time_left = bots.within(seconds, steady)
+    return bots.decide(name, rules, rules.view(state, seat), moves, draw, time_left), position.head
 
 
 def tick_outbox(now: datetime, sender: deliver.Sender) -> int:
