@@ -20,16 +20,36 @@ from tests.leaks.worlds import BASE, LATER, World, written
 
 NOBODY = "a" * 26
 """A token that opens nothing."""
-WRONG = (
-    "bid cloth4",
-    "sell merchant merchant merchant",
-    "tax wine4",
-    "take wood",
-    "discard olive3",
-    "done",
-    "bid spice1 wood1",
-)
-"""Moves of which one is refused for a reason that could tell too much."""
+WRONG = {
+    "byzanz": (
+        "bid cloth4",
+        "sell merchant merchant merchant",
+        "tax wine4",
+        "take wood",
+        "discard olive3",
+        "done",
+        "bid spice1 wood1",
+    ),
+    "empire": (
+        "redraw",
+        "redraw huns crisis taxes trade treaty",
+        "meld siege",
+        "meld reforms trade",
+        "keep taxes",
+        "decline",
+        "buy-off huns with taxes",
+    ),
+    "byzantium": ("put 7r on e", "put kb on n", "put 2b on sfl", "pass"),
+}
+"""Moves of which some are refused for a reason that could tell too much."""
+
+
+TICKED = {
+    "byzanz": ("bid", "merchant#0"),
+    "empire": ("decline", "no-such-card#0"),
+    "byzantium": ("put", "ab#0"),
+}
+"""A verb and a card, as a form sends them, that are never a move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +185,19 @@ def _moments(world: World, head: int, seat: int) -> Iterator[str]:
 def _refused(world: World, page: str, api: str, head: int) -> Iterator[Call]:
     """Moves that are refused: not legal, stale, not one's turn, malformed."""
     legal: list[str] = json.loads(asked(Call("GET", api), world).partition("\n\n")[2])["moves"]
-    for number, move in enumerate(text for text in WRONG if text not in legal):
+    read = world.pair.kind.rules.parse
+    wrong = [text for text in WRONG[world.pair.slug] if str(read(text)) not in legal]
+    for number, move in enumerate(wrong):
         fields = {"move": move, "seen": head, "request_id": f"wrong{number}"}
         yield Call("POST", api + "/moves", body=fields)
-        if number % len(WRONG) == world.pair.seed % len(WRONG):
+        if number == world.pair.seed % len(wrong):
             yield Call("POST", page, body=fields)
     answers = [move for move in legal if not move.startswith("sell ")] or ["pass"]
     late = {"move": answers[-1], "seen": 0, "request_id": "late"}
     yield Call("POST", page, body=late)
     yield Call("POST", api + "/moves", body=late)
-    yield Call("POST", page, body={"verb": "bid", "card": "merchant#0", "seen": head, "request_id": "m"})
+    verb, card = TICKED[world.pair.slug]
+    yield Call("POST", page, body={"verb": verb, "card": card, "seen": head, "request_id": "m"})
     yield Call("POST", page, body={"move": "pass"})
     yield Call("POST", api + "/moves", body={"move": 1})
 
@@ -185,7 +208,16 @@ def _of_public(world: World) -> Iterator[Call]:
     with world.app.app_context(), db.reading() as session:
         head = session.get_one(Game, world.game_id).head
     record = f"/api/v1/games/{world.game_id}/record"
-    for path in ("/", game, record, f"/join/{world.game_id}", "/asked", "/sign-in", "/rules/byzanz", "/new"):
+    for path in (
+        "/",
+        game,
+        record,
+        f"/join/{world.game_id}",
+        "/asked",
+        "/sign-in",
+        "/new",
+        f"/rules/{world.pair.slug}",
+    ):
         yield Call("GET", path)
     yield Call("HEAD", game)
     for path in (

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import secrets
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import flask
 import pytest
 
+from byzanz.rules import PUBLIC
 from server import db, log
 from tests.leaks.pairs import Pair, pair
-from tests.leaks.plants import PLANTS
 from tests.leaks.worlds import Dice, World
 
-NOTHING = Pair(0, 3, 0, ((), ()), (), 0)
+NOTHING = Pair("byzanz", 0, 3, PUBLIC, ((), ()), "", frozenset(), 0)
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,21 @@ class Tally:
     """What was compared in a run.
 
     Args:
-        dropped: worlds left out because a forced move of one was a choice in the other.
+        secrets: what differed in them, and how often.
+        dropped: changes of a game that the viewer would have noticed, and that were taken back.
     """
 
     pairs: int = 0
+    secrets: Counter[str] = field(default_factory=Counter)
     dropped: int = 0
     answers: int = 0
+    planted: int = 0
     leaks: int = 0
 
     def count(self, found: Pair) -> None:
         """Add a pair."""
         self.pairs += 1
+        self.secrets.update(found.differing)
         self.dropped += found.dropped
 
 
@@ -71,8 +76,9 @@ def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
     capture = request.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         print(
-            f"\npaired worlds: {counted.pairs} pairs equal ({counted.dropped} worlds dropped), "
-            f"{counted.answers} answers compared, {counted.leaks} of {len(PLANTS)} planted leaks found",
+            f"\npaired worlds: {counted.pairs} pairs equal ({counted.dropped} changes dropped), "
+            f"{counted.answers} answers compared, {counted.leaks} of {counted.planted} planted leaks found; "
+            f"differing: {dict(counted.secrets.most_common())}",
             file=sys.stderr,
         )
 
@@ -102,32 +108,35 @@ def load(dice: Dice, monkeypatch: pytest.MonkeyPatch) -> None:
     write = log.append
 
     def append(
-        session: Any, game: Any, *, seat: int | None, by: str, note: str | None = None, **rest: Any
+        session: Any, game: Any, *, seat: int | None, by: str, move: str, note: str | None = None, **rest: Any
     ) -> Any:
         world: World = flask.current_app.config["WORLD"]
         by, note = world.cause(game.head + 1, seat, by, note)
-        with dice.labelled(world.salt_label(game.head + 1, seat, by)):
-            return write(session, game, seat=seat, by=by, note=note, **rest)
+        with dice.labelled(world.salt_label(game.head + 1, seat, by, move)):
+            return write(session, game, seat=seat, by=by, move=move, note=note, **rest)
 
     monkeypatch.setattr(log, "append", append)
 
 
+Kept = tuple[Pair, Path, Path]
+
+
 @pytest.fixture(scope="session")
-def ready(servers: Worlds, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Pair, Path, Path]]:
-    """A few pairs played to their moment, kept as files, for the checks that plant a leak."""
+def ready(servers: Worlds, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Kept]]:
+    """A few pairs of each game played to their moment, kept as files, for the checks that plant a leak."""
     folder = tmp_path_factory.mktemp("ready")
-    kept = []
+    kept: dict[str, list[Kept]] = {slug: [] for slug in READY}
     with pytest.MonkeyPatch.context() as patch:
         load(servers.dice, patch)
-        for seed in READY:
-            found = pair(seed)
+        for slug, seed in ((slug, seed) for slug, seeds in READY.items() for seed in seeds):
+            found = pair(slug, seed)
             servers.play(found)
-            files = folder / f"{seed}.one.db", folder / f"{seed}.other.db"
+            files = folder / f"{slug}.{seed}.one.db", folder / f"{slug}.{seed}.other.db"
             servers.one.keep(files[0])
             servers.other.keep(files[1])
-            kept.append((found, *files))
+            kept[slug].append((found, *files))
     return kept
 
 
-READY = (33, 45, 42, 48)
-"""Pairs in which leaks are planted: seats that are asked to bid, for tax and over the limit, and a passer-by."""
+READY = {"byzanz": (14, 7, 20, 37), "empire": (35, 16, 39, 28, 20), "byzantium": (0, 3, 13)}
+"""Pairs in which leaks are planted: of each game for a seat that is asked, and for a passer-by."""

@@ -18,7 +18,7 @@ from byzanz import record
 from byzanz.games.byzanz import Byzanz, View
 from byzanz.games.byzanz_cards import VALUE, names
 from byzanz.record import redaction, text
-from byzanz.rules import ALL, PUBLIC, IllegalMove
+from byzanz.rules import ALL, PUBLIC, IllegalMove, Rules
 from server import api, db, log, people, play, positions, records
 from server.mail import compose, news, told
 from server.pages import history, lobby, story, turn
@@ -26,20 +26,29 @@ from server.schema import Game, Link, Snapshot
 from server.table import NotYourTurn, Stale
 
 Plant = Callable[[pytest.MonkeyPatch], None]
-PLANTS: dict[str, Plant] = {}
+PLANTS: dict[str, dict[str, Plant]] = {}
+"""Of each game the leaks that are planted in it, by name."""
 
 
-def plant(leak: Plant) -> Plant:
-    """Add a leak under the name of its function."""
-    PLANTS[leak.__name__] = leak
-    return leak
+def plant(slug: str) -> Callable[[Plant], Plant]:
+    """Add a leak to those of a game, under the name of its function."""
+
+    def named(leak: Plant) -> Plant:
+        PLANTS.setdefault(slug, {})[leak.__name__] = leak
+        return leak
+
+    return named
 
 
-def in_every_view(patch: pytest.MonkeyPatch, more: Callable[[Any, View], dict[str, Any]]) -> None:
-    """Let `more`, of the whole state, stand in each view."""
-    view = Byzanz.view
+def in_every_view(
+    patch: pytest.MonkeyPatch,
+    more: Callable[[Any, Any], dict[str, Any]],
+    game: type[Rules[Any, Any]] = Byzanz,
+) -> None:
+    """Let `more`, of the whole state, stand in each view of a game."""
+    view = game.view
     patch.setattr(
-        Byzanz,
+        game,
         "view",
         lambda self, state, viewer: dataclasses.replace(
             view(self, state, viewer), **more(state, view(self, state, viewer))
@@ -90,33 +99,33 @@ def others(viewer: Any) -> int:
 # What a view must not hold
 
 
-@plant
+@plant("byzanz")
 def hands_of_all_in_the_view(patch: pytest.MonkeyPatch) -> None:
     in_every_view(patch, lambda state, view: {"hands": tuple(map(names, state.hands))})
 
 
-@plant
+@plant("byzanz")
 def known_is_the_whole_hand(patch: pytest.MonkeyPatch) -> None:
     in_every_view(patch, lambda state, view: {"known": tuple(map(names, state.hands))})
 
 
-@plant
+@plant("byzanz")
 def hand_sizes_leave_merchants_out(patch: pytest.MonkeyPatch) -> None:
     sizes = lambda state: tuple(sum(map(bool, (VALUE[card] for card in hand))) for hand in state.hands)  # noqa: E731
     in_every_view(patch, lambda state, view: {"hand_sizes": sizes(state)})
 
 
-@plant
+@plant("byzanz")
 def deck_in_the_view(patch: pytest.MonkeyPatch) -> None:
     in_every_view(patch, lambda state, view: {"deck": names(state.deck)})
 
 
-@plant
+@plant("byzanz")
 def removed_cards_in_the_view(patch: pytest.MonkeyPatch) -> None:
     in_every_view(patch, lambda state, view: {"removed": names(state.removed)})
 
 
-@plant
+@plant("byzanz")
 def next_card_of_the_deck_counts(patch: pytest.MonkeyPatch) -> None:
     in_every_view(
         patch,
@@ -124,7 +133,7 @@ def next_card_of_the_deck_counts(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@plant
+@plant("byzanz")
 def own_hand_in_the_order_of_the_deck(patch: pytest.MonkeyPatch) -> None:
     def sorted_hands(state: Any, view: View) -> dict[str, Any]:
         rank = {name: at for at, name in enumerate(names((*state.deck, *state.removed)))}
@@ -138,7 +147,7 @@ def own_hand_in_the_order_of_the_deck(patch: pytest.MonkeyPatch) -> None:
     in_every_view(patch, sorted_hands)
 
 
-@plant
+@plant("byzanz")
 def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
     told_by_api = api._told
 
@@ -154,22 +163,22 @@ def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
 # The log, the history and the record
 
 
-@plant
+@plant("byzanz")
 def shuffle_told(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Byzanz, "told", lambda self, move, seat, viewer, settled: str(move))
 
 
-@plant
+@plant("byzanz")
 def history_unredacted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(record, "redacted", lambda rules, entries, *rest: tuple(entries))
 
 
-@plant
+@plant("byzanz")
 def record_unredacted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(record, "shown", lambda whole, viewer: whole)
 
 
-@plant
+@plant("byzanz")
 def record_with_the_seed(patch: pytest.MonkeyPatch) -> None:
     shown = record.shown
 
@@ -194,22 +203,22 @@ def _unmasked(patch: pytest.MonkeyPatch, *fields: str) -> None:
     )
 
 
-@plant
+@plant("byzanz")
 def cause_of_others_moves(patch: pytest.MonkeyPatch) -> None:
     _unmasked(patch, "by")
 
 
-@plant
+@plant("byzanz")
 def notes_of_others_moves(patch: pytest.MonkeyPatch) -> None:
     _unmasked(patch, "note")
 
 
-@plant
+@plant("byzanz")
 def salts_of_others_moves(patch: pytest.MonkeyPatch) -> None:
     _unmasked(patch, "salt")
 
 
-@plant
+@plant("byzanz")
 def filter_by_the_true_cause(patch: pytest.MonkeyPatch) -> None:
     def chapter(session: Any, game: Game, *rest: Any) -> dict[str, Any]:
         told = made(session, game, *rest)
@@ -223,12 +232,12 @@ def filter_by_the_true_cause(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(story, "chapter", chapter)
 
 
-@plant
+@plant("byzanz")
 def moments_with_all_eyes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(story, "eyes", lambda game, viewer: ALL)
 
 
-@plant
+@plant("byzanz")
 def moderator_sees_all_without_a_look(patch: pytest.MonkeyPatch) -> None:
     view_at = story._view_at
 
@@ -241,7 +250,7 @@ def moderator_sees_all_without_a_look(patch: pytest.MonkeyPatch) -> None:
 # What can be done
 
 
-@plant
+@plant("byzanz")
 def moves_of_another_in_the_api(patch: pytest.MonkeyPatch) -> None:
     legal = api.legal
 
@@ -252,7 +261,7 @@ def moves_of_another_in_the_api(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(api, "legal", longer)
 
 
-@plant
+@plant("byzanz")
 def asides_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
     choices = turn._choices
 
@@ -268,18 +277,18 @@ def asides_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(turn, "_choices", wrong)
 
 
-@plant
+@plant("byzanz")
 def fallback_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
     choices = turn._choices
 
     def wrong(position: positions.Position, seat: int) -> dict[str, Any]:
         hands = position.rules.view(position.state, ALL).hands
-        return choices(position, seat) | {"fallback": "discard " + (hands[others(seat)] or ("cloth1",))[0]}
+        return choices(position, seat) | {"fallback": " ".join(("discard", *hands[others(seat)]))}
 
     patch.setattr(turn, "_choices", wrong)
 
 
-@plant
+@plant("byzanz")
 def count_of_anothers_bids_in_the_title(patch: pytest.MonkeyPatch) -> None:
     def counted(context: dict[str, Any]) -> None:
         state = position_now().state
@@ -289,7 +298,7 @@ def count_of_anothers_bids_in_the_title(patch: pytest.MonkeyPatch) -> None:
     in_context(patch, turn, counted)
 
 
-@plant
+@plant("byzanz")
 def refusal_names_the_cards_of_another(patch: pytest.MonkeyPatch) -> None:
     apply = Byzanz.apply
 
@@ -302,7 +311,7 @@ def refusal_names_the_cards_of_another(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Byzanz, "apply", refusing)
 
 
-@plant
+@plant("byzanz")
 def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
     check = play._check_turn
 
@@ -319,7 +328,7 @@ def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
 # Mails
 
 
-@plant
+@plant("byzanz")
 def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
     of_turn = told._of_turn
 
@@ -334,7 +343,7 @@ def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(told, "_of_turn", wrong)
 
 
-@plant
+@plant("byzanz")
 def mail_with_the_true_causes(patch: pytest.MonkeyPatch) -> None:
     def whole(session: Any, game: Game, seat: Any, after: int, upto: int | None = None) -> list[record.Entry]:
         return log.entries(session, game.id, after=after, upto=upto)
@@ -342,7 +351,7 @@ def mail_with_the_true_causes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(told, "_entries", whole)
 
 
-@plant
+@plant("byzanz")
 def subject_with_a_sum_of_the_state(patch: pytest.MonkeyPatch) -> None:
     subject = compose.subject
     patch.setattr(
@@ -350,7 +359,7 @@ def subject_with_a_sum_of_the_state(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@plant
+@plant("byzanz")
 def no_mail_when_nobody_can_answer(patch: pytest.MonkeyPatch) -> None:
     facts = news.facts
 
@@ -363,7 +372,7 @@ def no_mail_when_nobody_can_answer(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(news, "facts", silent)
 
 
-@plant
+@plant("byzanz")
 def message_id_of_the_state(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(compose, "message_id", lambda key: f"<{_short(key + whole_state())}@byzanz.test>")
 
@@ -375,27 +384,27 @@ def _short(state: str) -> str:
     return hashlib.sha1(state.encode(), usedforsecurity=False).hexdigest()
 
 
-@plant
+@plant("byzanz")
 def header_with_a_hash_of_the_hands(patch: pytest.MonkeyPatch) -> None:
     in_header(patch, "X-State", _short)
 
 
-@plant
+@plant("byzanz")
 def etag_of_the_snapshot(patch: pytest.MonkeyPatch) -> None:
     in_header(patch, "ETag", lambda state: f'W/"{hashlib.sha256(state.encode()).hexdigest()}"')
 
 
-@plant
+@plant("byzanz")
 def time_taken_tells_how_many_bids_there_were(patch: pytest.MonkeyPatch) -> None:
     in_header(patch, "Server-Timing", lambda state: f"moves;dur={sum(map(sum, json.loads(state)['hands']))}")
 
 
-@plant
+@plant("byzanz")
 def cookie_remembers_the_hands(patch: pytest.MonkeyPatch) -> None:
     in_header(patch, "Set-Cookie", lambda state: f"seen={_short(state)[:8]}; Path=/")
 
 
-@plant
+@plant("byzanz")
 def link_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
     def linked(context: dict[str, Any]) -> None:
         with db.reading() as session:
@@ -409,7 +418,7 @@ def link_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
     in_context(patch, history, linked)
 
 
-@plant
+@plant("byzanz")
 def addresses_at_the_table(patch: pytest.MonkeyPatch) -> None:
     names_of = story.names_of
 
@@ -422,7 +431,7 @@ def addresses_at_the_table(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(story, "names_of", addressed)
 
 
-@plant
+@plant("byzanz")
 def seed_on_the_public_page(patch: pytest.MonkeyPatch) -> None:
     def seeded(context: dict[str, Any]) -> None:
         context["game"].name += context["game"].seed[:4]
@@ -430,7 +439,7 @@ def seed_on_the_public_page(patch: pytest.MonkeyPatch) -> None:
     in_context(patch, history, seeded)
 
 
-@plant
+@plant("byzanz")
 def lobby_names_the_smallest_hand(patch: pytest.MonkeyPatch) -> None:
     def luck(context: dict[str, Any]) -> None:
         weights = [str(sum(hand)) for hand in position_now().state.hands]
@@ -440,7 +449,7 @@ def lobby_names_the_smallest_hand(patch: pytest.MonkeyPatch) -> None:
     in_context(patch, lobby, luck)
 
 
-@plant
+@plant("byzanz")
 def deck_order_in_the_records_options(patch: pytest.MonkeyPatch) -> None:
     record_of = records.record_of
 

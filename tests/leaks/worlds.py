@@ -22,13 +22,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import chance, record
-from byzanz.rules import Move
+from byzanz.rules import PUBLIC
 from server import create_app, db, log, outbox, people, play, table
 from server.mail import deliver
 from server.positions import Position
 from server.schema import Entry, Game, Link, Mail, Person, Seat, Snapshot, Turn
 from tests.conftest import NAMES, NOW, settings
-from tests.leaks.pairs import RULES, Pair, Step, after_deal, shuffle
+from tests.leaks.games import Step
+from tests.leaks.pairs import Pair, Play
 
 BASE = "https://byzanz.test"
 LIVE = 3
@@ -127,6 +128,11 @@ class World:
         """The same in both worlds."""
         return f"pair{self.pair.seed}"
 
+    @property
+    def steps(self) -> Play:
+        """The game as this world has it."""
+        return self.pair.plays[self.other]
+
     def open(self, file: Path, pair: Pair) -> None:
         """Go on with the database of this file."""
         with self.app.app_context():
@@ -147,7 +153,7 @@ class World:
     def play(self, pair: Pair) -> None:
         """Lay the game of a pair out up to its last decisions, and make those through pages and API; mail everybody."""
         self.open(self.empty, pair)
-        laid, live = _split(pair.steps)
+        laid, live = _split(self.steps)
         with self.app.app_context():
             with db.transaction() as session:
                 self._seat_people(session)
@@ -173,9 +179,10 @@ class World:
             return "order", f"the price passed your limit of {seq % 7}"
         return by, note
 
-    def salt_label(self, seq: int, seat: int | None, by: str) -> str:
-        """What the salt of an entry is drawn by."""
-        return f"salt {seq} {self.tag if self.hidden(seat, by) else ''}"
+    def salt_label(self, seq: int, seat: int | None, by: str, move: str) -> str:
+        """What the salt of an entry is drawn by; nobody is told that of a sealed choice while the game runs."""
+        sealed = move.partition(" ")[0] in self.pair.kind.rules.sealed
+        return f"salt {seq} {self.tag if sealed or self.hidden(seat, by) else ''}"
 
     def mask(self, text: str) -> str:
         """The text with hashes of the log and the commitment named instead of shown."""
@@ -195,8 +202,8 @@ class World:
             extra.moderator = moderates
         game = Game(
             id=self.game_id,
-            slug="byzanz",
-            rules=1,
+            slug=self.pair.slug,
+            rules=self.pair.kind.rules.version,
             name="The Golden Horn",
             organiser_id=persons[0].id,
             status="running",
@@ -236,18 +243,17 @@ class World:
         link.digest = hashlib.sha256(people.token(link).encode()).hexdigest()
         return link
 
-    def _lay_out(self, session: Session, steps: tuple[Step, ...]) -> None:
-        game = session.get_one(Game, self.game_id)
-        deal = shuffle(self.pair.deals[self.other])
-        state = after_deal(self.pair.seats, self.pair.deals[self.other])
-        entry = self._write(session, game, record.GENESIS, None, "chance", str(deal))
+    def _lay_out(self, session: Session, steps: Play) -> None:
+        game, rules = session.get_one(Game, self.game_id), self.pair.kind.rules
+        state, before = rules.setup(self.pair.seats, {}), record.GENESIS
         for step in steps:
-            verb, *args = step.move.split(" ")
-            late = not step.forced and game.head % 11 == 0
+            late = not step.forced and game.head % 11 == 10
             by = "rules" if step.forced else "clock" if late else "player"
-            entry = self._write(session, game, entry.hash, step.seat, by, step.move)
-            state = RULES.apply(state, step.seat, Move(verb, tuple(args)))
-        position = Position(game.id, RULES, state, game.head, paused=False, outcome=None)
+            before = self._write(
+                session, game, before, step.seat, "chance" if step.seat is None else by, step.move
+            ).hash
+            state = rules.apply(state, step.seat, step.made)
+        position = Position(game.id, rules, state, game.head, paused=False, outcome=None)
         table.carry_on(session, game, position, state, LATER)
 
     def _write(
@@ -256,7 +262,7 @@ class World:
         game.head += 1
         seq = game.head
         by, note = self.cause(seq, seat, by, None)
-        self.dice.relabel(self.salt_label(seq, seat, by))
+        self.dice.relabel(self.salt_label(seq, seat, by, move))
         at = log.stamp(NOW + timedelta(minutes=seq))
         entry = record.sealed_entry(before, seq, at, seat, by, move, note, self.dice.token_hex(16))
         fields = {name: getattr(entry, name) for name in record.Entry.__slots__}
@@ -266,6 +272,7 @@ class World:
     def _decide(self, number: int, step: Step) -> None:
         """Make one decision as its player would, through his page or the API in turns."""
         now = LATER + timedelta(minutes=1 + number)
+        assert step.seat is not None
         mine = step.seat == self.seat
         with time_machine.travel(now, tick=False):
             with db.reading() as session:
@@ -317,6 +324,12 @@ class World:
                 details={"last": game.head},
             )
 
+    def void(self) -> str | None:
+        """The act that takes back some of the last moves; None where that would shuffle anew, from another seed."""
+        shuffled = max(at for at, step in enumerate(self.steps) if step.seat is None)
+        after = len(self.steps) - shuffled - 1
+        return f"!void {shuffled + 2 + after // 2}" if after else None
+
     def moderate(self, act: str) -> None:
         """A moderator acts; the same in both worlds."""
         now = LATER + timedelta(minutes=20)
@@ -328,10 +341,13 @@ class World:
             self.masks = self._masks()
 
     def told(self) -> list[tuple[int | None, str]]:
-        """What happened, but for the order of the cards."""
+        """What happened, as the viewer may read it."""
+        rules, viewer = self.pair.kind.rules, PUBLIC if self.seat is None else self.seat
         with self.app.app_context(), db.reading() as session:
             entries = log.entries(session, self.game_id)
-            return [(entry.seat, entry.move) for entry in entries if entry.by != "chance"]
+        open_seqs = record.opened(rules, self.pair.seats, {}, entries)
+        seen = record.redacted(rules, entries, viewer, False, open_seqs)
+        return [(entry.seat, entry.move) for entry in seen]
 
     def mails(self, session: Session) -> list[Mail]:
         """The mails queued to the viewer."""
@@ -341,9 +357,13 @@ class World:
         return list(session.scalars(select(Mail).where(Mail.person_id == person.id).order_by(Mail.id)))
 
 
-def _split(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-    """The steps that are laid out, and the last decisions; what was forced by those comes by itself."""
-    decisions = [at for at, step in enumerate(steps) if not step.forced][-LIVE:]
+def _split(steps: Play) -> tuple[Play, Play]:
+    """The steps that are laid out, and the last decisions; what was forced by those comes by itself.
+
+    What is shuffled live would follow from the seed: the live part begins after the last shuffle.
+    """
+    shuffled = max(at for at, step in enumerate(steps) if step.seat is None)
+    decisions = [at for at, step in enumerate(steps) if not step.forced and at > shuffled][-LIVE:]
     if not decisions:
         return steps, ()
     return steps[: decisions[0]], tuple(steps[at] for at in decisions)
