@@ -24,21 +24,21 @@ FIRST_PORT, LAST_PORT = 8000, 8099
 """Where a port is looked for when none is asked for."""
 YOU = Guest("You", "you@byzanz.example")
 MODERATOR = "moderator@byzanz.example"
-BOT = "greedy"
 PATIENCE = 60.0
 """Seconds for the bots to move until it is your turn; they take one or two."""
 
 
-def run(port: int | None, players: int, game: str) -> None:
+def run(port: int | None, players: int, game: str, bot: str) -> None:
     """Run the demo until SIGTERM or Ctrl-C.
 
     Args:
         port: 0 for one that is free; None for 8000 or the next one that is.
         players: how many sit at the table, you among them; the others are bots.
         game: its slug.
+        bot: the name of the others' kind, see `bots.BOTS`.
 
     Raises:
-        ConfigError: the port cannot be used. BadWish: no such game, or not for so many.
+        ConfigError: the port cannot be used. BadWish: no such game or bot, or not for so many.
     """
     serving.log_to_stderr()
     serving.stop_when_told()
@@ -47,7 +47,7 @@ def run(port: int | None, players: int, game: str) -> None:
         inbox = Inbox()
         inbox.start()
         try:
-            _play(_app(Path(folder), listener, inbox), listener, players, game)
+            _play(_app(Path(folder), listener, inbox), listener, players, game, bot)
         finally:
             inbox.stop()
 
@@ -84,12 +84,12 @@ def _app(folder: Path, listener: socket.socket, inbox: Inbox) -> Flask:
     return app
 
 
-def _play(app: Flask, listener: socket.socket, players: int, game: str) -> None:
+def _play(app: Flask, listener: socket.socket, players: int, game: str, bot: str) -> None:
     settings: Settings = app.config["BYZANZ"]
     clockwork = jobs.Scheduler(app, settings)
     try:
         with app.app_context():
-            bots = [BOT] * (players - 1)
+            bots = [bot] * (players - 1)
             game_id = lifecycle.quick(slug=game, players=[YOU], bots=bots, start=True, now=db.utc_now())
             _appoint_moderator()
             _say(f"A game of {game} for {players}: you and {players - 1} bots")

@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
         "--bots",
         default="random",
         metavar="A,B,…",
-        help=f"who plays, by seat, in turn; random if absent: {', '.join(sorted(BOTS))}",
+        help=f"who plays, by seat, in turn; random if absent; the weakest named first: {', '.join(BOTS)}",
     )
     simulate.add_argument("--out", required=True, metavar="FILE", help="- for standard output")
     simulate.set_defaults(run=_simulate)

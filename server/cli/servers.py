@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from byzanz.bots import BOTS
 from byzanz.games import latest, rules_of
 from server.cli import mail
 from server.cli.house import house
@@ -20,6 +21,12 @@ def add(commands: Any) -> None:
         "--players", type=count, metavar="N", help="you among them; 4 if absent, or as many as may play"
     )
     demo.add_argument("--game", default=latest()[0].slug, metavar="G")
+    demo.add_argument(
+        "--bot",
+        default="greedy",
+        metavar="NAME",
+        help=f"what the others are; greedy if absent, the weakest named first: {', '.join(BOTS)}",
+    )
     demo.set_defaults(run=_demo)
 
     serve = commands.add_parser(
@@ -61,7 +68,7 @@ def _demo(asked: Asked) -> None:
     from server import demo
 
     players = asked.players or min(4, max(rules_of(asked.game).seats))
-    demo.run(asked.port, players, asked.game)
+    demo.run(asked.port, players, asked.game, asked.bot)
 
 
 def _serve(asked: Asked) -> None:

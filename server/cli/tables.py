@@ -30,7 +30,11 @@ def add(commands: Any) -> None:
         help="once for each; the first organises",
     )
     new.add_argument(
-        "--bot", action="append", default=[], metavar="NAME", help=f"one each: {', '.join(sorted(BOTS))}"
+        "--bot",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=f"once for each, the weakest named first: {', '.join(BOTS)}",
     )
     new.add_argument(
         "--allow", default="24h", metavar="TIME", help="for a decision, as 90m, 24h or 3d; 24h if absent"

@@ -114,7 +114,7 @@ def fill(token: str, number: int, bot: str, now: datetime) -> bool:
     """Give a seat on which nobody sits yet to a bot; whether the game has begun with it.
 
     Args:
-        bot: its kind, `greedy` or `random`.
+        bot: its kind, `random`, `greedy` or `search`.
     """
     kind = wishes.clean_bot(bot, "bot")
     with _before_start(token, now) as (session, game):

@@ -118,7 +118,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             mails=_mails(session, game),
             title=rules.title,
             may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
-            bots=sorted(BOTS),
+            bots=tuple(BOTS),
             name=flask.request.form.get("name", lifecycle.asked_name(session, game)),
             cut=flask.request.form.get("cut", wishes.offered_cut()),
             refusal=refusal,
