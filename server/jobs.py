@@ -36,7 +36,7 @@ BOTS_AT_ONCE = 50
 THINKING = 1.0
 """Seconds that a bot may think about a move, if it thinks at all."""
 THINKING_AT_ONCE = 2.0
-"""Seconds for all bots of one tick together: the more are to move, the less each thinks, so that no table waits long."""
+"""Seconds for all bots of one tick together: the more are to move, the less each thinks, and no table waits long."""
 NUDGES_EVERY = 600.0
 """Seconds between two looks for invitations that nobody answers."""
 
