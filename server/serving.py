@@ -155,6 +155,7 @@ def mail_in(app: Flask, host: str, port: int) -> None:
     """
     _set_up(app)
     with listening(host, port) as listener:
+        listener.listen()
         print(f"Byzanz takes mail by LMTP on {_place(listener)}; Ctrl-C stops it.", flush=True)
         lmtp.serve(app, listener)
 

@@ -60,10 +60,15 @@ def taken(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
 def serve(app: Flask, listener: socket.socket) -> None:
     """Take mail on a bound socket, until the process is told to stop."""
     with suppress(SystemExit, KeyboardInterrupt), ThreadPoolExecutor(AT_ONCE, "byzanz-mail-in") as pool:
-        asyncio.run(_serve(app, listener, pool))
+        asyncio.run(converse(app, listener, pool))
 
 
-async def _serve(app: Flask, listener: socket.socket, pool: ThreadPoolExecutor) -> None:
+async def converse(app: Flask, listener: socket.socket, pool: ThreadPoolExecutor) -> None:
+    """Answer whoever connects to a bound socket, until this task is cancelled.
+
+    Args:
+        pool: whose threads work on the mails.
+    """
     with app.app_context():
         domain = settings().mail_domain
     door = Door(app, pool)
