@@ -9,44 +9,36 @@ does in `empire_play`, what a seat orders beforehand in `empire_orders`, who see
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import exp, tanh
 from typing import Any, ClassVar
 
-from byzanz.games import empire_orders
+from byzanz.games import empire_orders, empire_prospects
 from byzanz.games.empire_cards import (
     BYZANTINES,
     FOES,
     NUMBER,
     PACK,
-    YEARS,
     Cards,
     force,
-    hand_size,
     kept_worth,
     legacy,
     melds_from,
-    minus,
     names,
     numbers,
-    plus,
     read_move,
     redraws_from,
-    strongest,
 )
 from byzanz.games.empire_play import (
     DECLINE,
-    FALLEN,
-    HIGHEST,
     LEGACY_AT_START,
-    RESPONSES,
     START,
     asked,
     check_asked,
     make,
     responses,
 )
-from byzanz.games.empire_table import SEALED, State, deck_of, due_shuffle, shuffle
-from byzanz.games.empire_view import HIDDEN, View, view_of
+from byzanz.games.empire_prospects import laid, swing
+from byzanz.games.empire_table import SEALED, State, due_shuffle, shuffle
+from byzanz.games.empire_view import View, view_of
 from byzanz.games.empire_worlds import world_of
 from byzanz.rules import (
     ALL,
@@ -167,18 +159,17 @@ class Empire(Rules[State, View]):
             return moves[max(range(len(moves)), key=lambda at: (force(melds[at]), legacy(melds[at])))]
         if view.step == "keep":
             return max(moves, key=lambda move: kept_worth(NUMBER[deck][move.args[0]]))
-        best = max(moves, key=lambda move: _swing(view, move))
-        return best if _swing(view, best) > 0 else DECLINE
+        own, theirs = laid(view, view.emperor), laid(view, view.foe)
+        best = max(moves, key=lambda move: swing(own, theirs, move))
+        return best if swing(own, theirs, best) > 0 else DECLINE
 
     def appraise(self, view: View) -> float:
         """The lead in legacy, what the battle of this year may bring, and what a low territory threatens."""
-        if not isinstance(view.viewer, int):
-            return 0.0
-        me = view.viewer
-        lead = float(view.legacy[me] - view.legacy[1 - me])
-        if view.step == "over":
-            return lead
-        return lead + _prospects(view, me) + _gifts(view, me)
+        return empire_prospects.appraise(view, view.viewer) if isinstance(view.viewer, int) else 0.0
+
+    def likely(self, state: State, seat: int, draw: Draw) -> Move:
+        """A strong meld, troops thrown away for better ones, the worst card passed on."""
+        return empire_prospects.likely(state, seat)
 
     def scores(self, state: State) -> tuple[int, ...]:
         """The legacy of each seat."""
@@ -224,89 +215,3 @@ def _choices(state: State, seat: int) -> tuple[Move, ...]:
     if state.step == "meld":
         return melds_from(hand)
     return tuple([Move("keep", names((card,))) for card in sorted(set(hand))])
-
-
-def _laid(view: View, seat: int) -> Cards:
-    """The meld of a seat as it lies on the table."""
-    deck = BYZANTINES if seat == view.emperor else FOES
-    return numbers(deck, [melded.card for melded in view.melds[seat].cards])
-
-
-def _swing(view: View, move: Move) -> int:
-    """By how much a response changes the difference of the forces in favour of who makes it."""
-    own, theirs = _laid(view, view.emperor), _laid(view, view.foe)
-    if move.verb in ("defend", "replace"):
-        return force(plus(theirs, numbers(FOES, move.args))) - force(theirs)
-    if move.verb == "decline":
-        return 0
-    gained = force(theirs) - force(minus(theirs, numbers(FOES, move.args[:1])))
-    lost = force(own) - force(minus(own, numbers(BYZANTINES, move.args[2:])))
-    return gained - lost
-
-
-# A guess at the prospects
-
-_TYPICAL = {"E": (16, 20), "M": (18, 19), "L": (19, 16)}
-"""The force of a good meld of the Foe and of the Emperor in each age, as simulated games show it."""
-_REDRAWN = 1.5
-"""What a card to be drawn adds to the force of a meld."""
-_GIFT = 0.05
-"""What a point of force in the card that the other seat is passed costs in legacy."""
-
-
-def _prospects(view: View, me: int) -> float:
-    """The legacy that battles may bring to a seat: that of this year, and the threat to the next Emperor."""
-    side = 1 if me == view.emperor else -1
-    if view.step == "keep":
-        return side * _threat(view.territory)
-    is_open = view.step in (*RESPONSES, "replace")
-    own, theirs, cards = _forces(view, me, is_open)
-    room = HIGHEST - view.territory
-    after = view.territory + min(room, own - theirs)
-    fall = _chance(-after / (0.3 if is_open else 2.5))
-    gain = min(room, tanh((own - theirs) / (0.5 if is_open else 4.0))) + cards
-    next_year = _threat(after) if view.year < YEARS else 0.0
-    return side * ((1 - fall) * (gain + next_year) - fall * FALLEN)
-
-
-def _forces(view: View, me: int, is_open: bool) -> tuple[float, float, int]:
-    """What the Emperor and the Foe bring to the battle, and the legacy of the Emperor's cards."""
-    if is_open:
-        return view.melds[view.emperor].force, view.melds[view.foe].force, legacy(_laid(view, view.emperor))
-    foe, emperor = _TYPICAL[view.age]
-    strength, cards = _planned(view, me)
-    return (strength, foe, cards) if me == view.emperor else (emperor, strength, 0)
-
-
-def _planned(view: View, me: int) -> tuple[float, int]:
-    """Force and legacy of the meld that a seat has sealed, or of the best it can hope for."""
-    deck = BYZANTINES if me == view.emperor else FOES
-    hand, chosen = numbers(deck, view.hands[me] or ()), numbers(deck, view.chosen[me] or ())
-    if view.step == "meld" and view.sealed[me]:
-        return force(chosen), legacy(chosen)
-    rest = minus(hand, chosen)
-    strength, cards = strongest(rest)
-    return strength + _REDRAWN * (hand_size(deck, view.year) - len(rest)), cards
-
-
-def _threat(territory: float) -> float:
-    """The legacy that the next Emperor is likely to lose because the Empire falls."""
-    return FALLEN * _chance(-(territory + 1) / 3)
-
-
-def _chance(odds: float) -> float:
-    return 1 / (1 + exp(-max(-50.0, min(50.0, odds))))
-
-
-def _gifts(view: View, me: int) -> float:
-    """What the card costs that the other seat was passed, or will be."""
-    if view.step == "keep":
-        return -_GIFT * sum(
-            [kept_worth(NUMBER[deck_of(me, view.year)][card]) for card in view.chosen[me] or ()]
-        )
-    passed = view.received[1 - me]
-    return (
-        -_GIFT * kept_worth(NUMBER[deck_of(1 - me, view.year)][passed])
-        if passed not in (None, HIDDEN)
-        else 0.0
-    )

@@ -117,7 +117,8 @@ def _matching(card: Card) -> Cards:
     return tuple(NUMBER[FOES][troop] for troop in troops if troop)
 
 
-_MATCHING = tuple(map(_matching, CARDS))
+MATCHING = tuple(map(_matching, CARDS))
+"""The troops that each card adds its bonus for."""
 
 
 def age_of(year: int) -> str:
@@ -161,7 +162,7 @@ def minus(cards: Cards, gone: Cards) -> Cards:
 
 def bonus(card: int, meld: Cards) -> int:
     """What a card adds to its force in a meld: its bonus for each troop that matches (rules/empire.md "Force")."""
-    return BONUS[card] * sum(map(meld.count, _MATCHING[card])) if BONUS[card] else 0
+    return BONUS[card] * sum(map(meld.count, MATCHING[card])) if BONUS[card] else 0
 
 
 def force(meld: Cards) -> int:
@@ -220,45 +221,6 @@ def _parts(cards: Cards) -> list[Cards]:
     most = max((LIMITS[KIND[card]] for card in cards), default=0)
     found = {part for count in range(most + 1) for part in combinations(cards, count)}
     return [part for part in sorted(found) if broken_limit(part) is None]
-
-
-@lru_cache(maxsize=4096)
-def strongest(hand: Cards) -> tuple[int, int]:
-    """Force and legacy of the strongest meld of a hand, found without trying them all.
-
-    The troops and the disasters of a northern and a southern card are those with the most force and bonus.
-    """
-    of = {
-        kinds[0]: sorted([card for card in hand if KIND[card] in kinds], key=_worth, reverse=True)
-        for kinds in _GROUPS
-    }
-    plain = _taken(of, "leader") + _taken(of, "recovery") + _taken(of, "negotiation")
-    most = 0
-    for pair in product([*of["northern"], None], [*of["southern"], None]):
-        peoples = [card for card in pair if card is not None]
-        troops = sorted(
-            [
-                FORCE[troop] + sum([BONUS[card] for card in peoples if troop in _MATCHING[card]])
-                for troop in of["troop"]
-            ]
-        )
-        most = max(most, sum([FORCE[card] for card in peoples]) + sum(troops[-LIMITS["troop"] :]))
-    return most + plain + _disasters(of["disaster"]), _taken(of, "legacy")
-
-
-def _worth(card: int) -> int:
-    return FORCE[card] + LEGACY[card]
-
-
-def _taken(of: dict[str, list[int]], kind: str) -> int:
-    return sum(map(_worth, of[kind][: LIMITS[kind]]))
-
-
-def _disasters(cards: list[int]) -> int:
-    """The force of the two worst disasters, one of them natural at most; worst first."""
-    natural = [card for card in cards if KIND[card] == "natural-disaster"][:1]
-    other = [card for card in cards if KIND[card] == "disaster"][:2]
-    return sum(sorted([FORCE[card] for card in natural + other])[-2:])
 
 
 # Reading a line
