@@ -20,8 +20,8 @@ Spent: TypeAlias = Callable[[], float]
 
 _WIDE = 24
 """At most so many moves are tried in imagined games."""
-_FAR = 40
-"""An imagined game goes on for so many moves; what is still open then is appraised."""
+_FAR = 6
+"""An imagined game goes on for so many moves a seat; what is still open then is appraised."""
 _CLEAR = 2.0
 """A lead of so many points makes a win nearly three times as likely."""
 
@@ -82,7 +82,8 @@ def _try_out(
 
 def _win_share(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> float:
     """The share of the win that a seat has, or may hope for, when an imagined game has gone on."""
-    for _ in range(_FAR):
+    seats = range(len(rules.scores(state)))
+    for _ in range(_FAR * len(seats)):
         if rules.outcome(state) is not None:
             break
         if (shuffle := rules.chance(state)) is not None:
@@ -93,7 +94,7 @@ def _win_share(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> float:
     outcome = rules.outcome(state)
     if outcome is not None:
         return outcome.winners.count(seat) / len(outcome.winners)
-    hopes = [rules.appraise(rules.view(state, other)) for other in range(len(rules.scores(state)))]
+    hopes = [rules.appraise(rules.view(state, other)) for other in seats]
     return 1 / sum([exp(min(50.0, (hope - hopes[seat]) / _CLEAR)) for hope in hopes])
 
 
