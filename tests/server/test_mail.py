@@ -334,6 +334,7 @@ def details(kind: str) -> dict[str, Any]:
     known: dict[str, dict[str, Any]] = {
         "answered": {"name": "Bob", "answer": "accepted", "begun": True},
         "cancelled": {"why": "cancelled"},
+        "vacant": {"name": "Bob", "why": "lost"},
         "refused": {"name": "Bob", "error": "550 no such user", "stopped": True},
         "fresh": {"purpose": "seat"},
     }
@@ -342,7 +343,20 @@ def details(kind: str) -> dict[str, Any]:
 
 @one_database
 @pytest.mark.parametrize(
-    "kind", ["timeout", "over", "act", "replaced", "answered", "fresh", "refused", "cancelled"]
+    "kind",
+    [
+        "timeout",
+        "autopilot",
+        "left",
+        "vacant",
+        "over",
+        "act",
+        "replaced",
+        "answered",
+        "fresh",
+        "refused",
+        "cancelled",
+    ],
 )
 def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kind: str) -> None:
     game = table(4)
@@ -364,6 +378,9 @@ def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kin
     assert "None" not in text_of(message)
     expected = {
         "timeout": ("Alice, your time ran out", "- Alice passes.", f"/t/{game.tokens[0]}\n"),
+        "autopilot": ("twice in a row", "- Alice passes.", f"/t/{game.tokens[0]}\n"),
+        "left": ("you have left “The Golden Horn”", f"/t/{game.tokens[0]}\n"),
+        "vacant": ("No mail has reached Bob for 72 hours", "/o/"),
         "over": ("ended by a moderator before its time", "- Alice: 0", f"/t/{game.tokens[0]}\n"),
         "act": ("A moderator pauses the game. “a look into it”", "entry 3", f"/t/{game.tokens[0]}\n"),
         "replaced": ("a moderator has given you a seat", "Bob", f"/t/{game.tokens[0]}\n"),
