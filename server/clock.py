@@ -111,6 +111,12 @@ def left_out(start: datetime, stops: Iterable[Span], hours: Hours) -> Iterator[S
     return merged(heapq.merge(single, _nights(start, hours), _days_off(start, hours)))
 
 
+def night_end(moment: datetime, hours: Hours) -> datetime | None:
+    """When the quiet hours end in which this moment lies, None if it lies in none."""
+    night = next(_nights(moment, hours), None)
+    return night[1] if night is not None and night[0] <= moment else None
+
+
 def _nights(start: datetime, hours: Hours) -> Iterator[Span]:
     if hours.quiet is None:
         return

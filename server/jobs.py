@@ -23,7 +23,7 @@ from byzanz.rules import Draw, IllegalMove, Move
 from server import beats, lifecycle, log, outbox, play, positions, table, turns
 from server.config import Settings
 from server.db import committed, reading, transaction, utc_now
-from server.mail import deliver
+from server.mail import deliver, digests
 from server.mail.transport import Transport, server_at
 from server.schema import Game, Seat, Turn
 from server.table import Refused
@@ -37,6 +37,8 @@ THINKING = 1.0
 """Seconds that a bot may think about a move, if it thinks at all."""
 THINKING_AT_ONCE = 2.0
 """Seconds for all bots of one tick together: the more are to move, the less each thinks, and no table waits long."""
+DIGESTS_EVERY = 60.0
+"""Seconds between two looks for digests whose hour has come."""
 NUDGES_EVERY = 600.0
 """Seconds between two looks for invitations that nobody answers."""
 
@@ -124,7 +126,7 @@ def _remind(game_id: str, seat: int, now: datetime) -> bool:
 
 def _queue_reminder(session: Session, game: Game, turn: Turn, now: datetime) -> bool:
     person = session.get_one(Seat, (game.id, turn.seat)).person
-    if person is None:
+    if person is None or person.cadence != "each":
         return False
     outbox.enqueue(
         session,
@@ -189,6 +191,15 @@ def tick_outbox(now: datetime, sender: deliver.Sender) -> int:
     return deliver.deliver(now, sender)
 
 
+def tick_digests(now: datetime, tick: float) -> int:
+    """Queue the digests whose hour has come, and start clocks that no digest has started; how many digests."""
+    with reading() as session:
+        resting = beats.resting(session, now, tick)
+    if not resting:
+        digests.start_late(now)
+    return digests.queue_due(now)
+
+
 def tick_nudges(now: datetime) -> int:
     """Remind of invitations that nobody answers, and tell their organisers; how many."""
     return lifecycle.due_nudges(now)
@@ -251,6 +262,7 @@ class Scheduler:
             self._every(self._tick, "reminders", lambda: tick_reminders(utc_now()))
             self._every(self._tick, "bots", self._bots)
             self._every(self._tick, "outbox", self._post)
+            self._every(DIGESTS_EVERY, "digests", lambda: tick_digests(utc_now(), self._tick))
             self._every(NUDGES_EVERY, "nudges", lambda: tick_nudges(utc_now()))
             self._waker.start()
         self._clockwork.start()

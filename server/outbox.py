@@ -7,7 +7,7 @@ mail server's "accepted" and the mark causes one more copy, with the same Messag
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -107,6 +107,20 @@ def mark_bounced(session: Session, mail: Mail, error: str) -> None:
         update(Mail).where(Mail.id == mail.id, Mail.status == "sent").values(status="failed", error=error)
     )
     session.execute(change, execution_options={"synchronize_session": False})
+
+
+def mark_told(session: Session, mail_ids: Collection[int], teller: Mail, now: datetime) -> None:
+    """What waited has been told by a mail that was sent: dropped in the transaction that marks that one."""
+    told = update(Mail).where(Mail.id.in_(mail_ids), Mail.status == "waiting")
+    change = told.values(
+        status="dropped", finished_at=now, error=f"told by mail {teller.id}", leased_until=None
+    )
+    session.execute(change, execution_options={"synchronize_session": False})
+
+
+def hold(session: Session, mail: Mail, until: datetime) -> bool:
+    """It is to go later, through nobody's fault: no try is counted."""
+    return _mark(session, mail, mine=True, not_before=until, leased_until=None)
 
 
 def put_off(session: Session, mail: Mail, now: datetime, error: str, draw: float) -> bool:

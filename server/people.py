@@ -19,8 +19,15 @@ from sqlalchemy.orm import Session
 from server.config import settings
 from server.schema import Game, Link, Person, Seat
 
-Purpose = Literal["seat", "stop", "invite", "organise", "signin", "reply"]
-PATHS: dict[str, str] = {"seat": "t", "stop": "u", "invite": "i", "organise": "o", "signin": "s"}
+Purpose = Literal["seat", "stop", "invite", "organise", "signin", "reply", "feed"]
+PATHS: dict[str, str] = {
+    "seat": "t",
+    "stop": "u",
+    "invite": "i",
+    "organise": "o",
+    "signin": "s",
+    "feed": "feed",
+}
 """The first part of the address behind each kind of link; that of a reply is a mail address."""
 TOKEN = re.compile(r"[a-z2-7]{26}")
 
@@ -78,11 +85,17 @@ def issue(
 
 
 def link_for(
-    session: Session, purpose: Purpose, person_id: int, game_id: str, now: datetime, seq: int | None = None
+    session: Session,
+    purpose: Purpose,
+    person_id: int,
+    game_id: str | None,
+    now: datetime,
+    seq: int | None = None,
 ) -> Link:
     """The live link of a person to a game, made if there is none.
 
     Args:
+        game_id: None for a link that concerns all his games: to fewer mails, to his feeds.
         seq: of a reply address, the head at which the turn opened that it answers.
     """
     found = session.scalar(

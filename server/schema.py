@@ -10,10 +10,17 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from server.db import Base, UtcTime
 
 
+_DIGEST = "cadence = 'digest'"
+
+
 class Person(Base):
     """Somebody with a mail address. Erasure empties name and address and keeps the row."""
 
     __tablename__ = "person"
+    __table_args__ = (
+        # Those who want a digest are few among many: an index of those alone keeps a tick short.
+        Index("ix_person_digest", "id", sqlite_where=text(_DIGEST), postgresql_where=text(_DIGEST)),
+    )
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
     email: Mapped[str | None] = mapped_column(String(254), unique=True)
     name: Mapped[str] = mapped_column(String(40))

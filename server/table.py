@@ -163,6 +163,8 @@ def _announce(session: Session, game: Game, turn: Turn, now: datetime, delay: in
     if seat.silent or person.silent or person.email is None:
         turns.start(session, game, turn, now)
         return
+    if person.cadence == "digest":  # the digest that names it starts its clock, or the tick a day later
+        return
     mail_turn(session, game, turn, person.id, now, delay)
 
 

@@ -235,6 +235,19 @@ def unreached(session: Session, now: datetime, limit: int) -> list[Turn]:
     return list(session.scalars(query.order_by(Turn.refused_at).limit(limit)))
 
 
+def of_person(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
+    """The open turns of a person in all games that go on, the most urgent first, those without a clock last."""
+    query = (
+        select(Game, Seat, Turn)
+        .join(Seat, Seat.game_id == Game.id)
+        .join(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
+        .where(Seat.person_id == person_id, Seat.status == "seated")
+        .where(Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
+        .order_by(Turn.due_at.is_(None), Turn.due_at, Turn.opened_at, Turn.game_id)
+    )
+    return list(session.execute(query).unique().tuples())
+
+
 def bots_awaited(session: Session, limit: int) -> list[Turn]:
     """Open turns of seats that a bot holds, oldest first."""
     query = select(Turn).where(Turn.bot, _IN_ORDER).order_by(Turn.opened_at).limit(limit)

@@ -93,6 +93,8 @@ def _widen() -> None:
         for column in added:
             op.add_column(table, column)
     op.create_index(op.f("ix_turn_refused_at"), "turn", ["refused_at"])
+    digest = sa.text("cadence = 'digest'")
+    op.create_index("ix_person_digest", "person", ["id"], sqlite_where=digest, postgresql_where=digest)
 
 
 def downgrade() -> None:

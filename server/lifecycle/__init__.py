@@ -38,7 +38,7 @@ from server.lifecycle.organising import (
     set_listed,
     start,
 )
-from server.lifecycle.quiet import mute, mute_all
+from server.lifecycle.quiet import mute, mute_all, set_cadence
 from server.lifecycle.wishes import BadWish, Guest
 
 __all__ = [
@@ -69,6 +69,7 @@ __all__ = [
     "reinvite",
     "remind",
     "remove_absence",
+    "set_cadence",
     "set_listed",
     "start",
     "take_free_seat",

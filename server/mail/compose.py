@@ -22,7 +22,8 @@ from jinja2 import TemplateNotFound
 from sqlalchemy.orm import Session
 
 from server.config import settings
-from server.mail import bounces, told
+from server.mail import bounces, rounds, told
+from server.mail.digests import Named
 from server.mail.news import Facts
 from server.mail.told import Doors, one_line
 from server.mail.transport import ascii_domain
@@ -62,10 +63,14 @@ class Letter:
 
     Args:
         due: the moment until which a turn mail says there is time; None for other mails.
+        named: the turns of a digest whose clocks begin with it.
+        along: the ids of mails whose news it tells, too.
     """
 
     message: EmailMessage
     due: datetime | None
+    named: tuple[Named, ...] = ()
+    along: tuple[int, ...] = ()
 
 
 def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Letter:
@@ -80,6 +85,8 @@ def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Lett
     """
     times = told.times(session, found, now)
     words = told.told(session, found, doors, times)
+    if found.mail.kind in rounds.KINDS:
+        words |= rounds.told_of(session, found, doors.seats, now)
     text, html = written(words)
     message = EmailMessage(policy=POLICY)
     _address(message, found, now)
@@ -101,7 +108,7 @@ def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Lett
     message.set_boundary(
         f"=_{message['Message-ID'].strip('<>').partition('@')[0]}"
     )  # not by chance: every copy is equal
-    return Letter(message, times.due if times else None)
+    return Letter(message, times.due if times else None, words.get("named", ()), words["along"])
 
 
 def _address(message: EmailMessage, found: Facts, now: datetime) -> None:
@@ -119,6 +126,8 @@ def subject(words: dict[str, Any]) -> str:
     """The subject, the same for every mail of a game, so that they stand in one thread."""
     if "game" in words:
         return one_line(_("%(title)s: %(game)s", title=words["title"], game=words["game"]))
+    if "items" in words:
+        return one_line(_("Byzanz: your games"))
     return one_line(_("Your way in to Byzanz"))
 
 

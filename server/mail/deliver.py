@@ -17,10 +17,11 @@ from typing import Protocol
 
 from server import alarms, log, outbox, turns
 from server.db import reading, transaction
-from server.mail import news, reach, told
+from server.mail import digests, news, reach, told, waits
 from server.mail.compose import Letter, compose
 from server.mail.news import OldNews, Suppressed
 from server.mail.transport import Refused, TryLater
+from server.mail.waits import Later
 from server.schema import Mail, Person
 
 LOGGER = logging.getLogger(__name__)
@@ -67,11 +68,14 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
         _withhold(mail, str(why), now)
     except OldNews as old:
         _drop(mail, str(old), now)
+    except Later as later:
+        with transaction() as session:
+            outbox.hold(session, mail, later.until)
     except Refused as refused:
         _give_up(mail, masked(str(refused)), now)
-    except TryLater as later:
-        _put_off(mail, later, now)
-        return not later.lost
+    except TryLater as why:
+        _put_off(mail, why, now)
+        return not why.lost
     except Exception as fault:  # one broken game or mail must not stop the others
         LOGGER.exception("mail %s (%s) cannot be written", mail.id, mail.kind)
         _put_off(mail, fault, now)
@@ -83,6 +87,7 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
 def _write(mail: Mail, now: datetime) -> Letter:
     with transaction() as session:  # a link that is missing is made
         found = news.facts(session, mail, now)
+        waits.check(session, found, now)
         if found.game is not None and found.game.quarantine:
             raise TryLater("the game is set aside")
         doors = told.doors(session, found, now)
@@ -93,8 +98,11 @@ def _write(mail: Mail, now: datetime) -> Letter:
 def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
     with transaction() as session:
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        for game_id in sorted({named.game_id for named in letter.named}):
+            log.lock_game(session, game_id)
         if not outbox.mark_sent(session, mail, now):
             return
+        outbox.mark_told(session, letter.along, mail, now)
         person = session.get_one(Person, mail.person_id)
         # A server that accepts and then sends back says nothing about the address by accepting once more.
         mended = person.unreachable is not None and person.suppressed is None
@@ -103,6 +111,7 @@ def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
         turn = reach.turn_of(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and turn.started_at is None:
             turns.start(session, game, turn, now, letter.due)
+        digests.begin(session, letter.named, now)
         for key in (_late_key(mail), "mail-settings"):
             alarms.clear(session, key, now)
     if mended:

@@ -10,9 +10,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import autopilot, outbox
+from server.mail import digests
 from server.schema import Game, Link, Mail, Person, Seat, Turn
 
-ASKED_FOR = frozenset({"signin", "fresh", "confirm", "answer"})
+ASKED_FOR = frozenset({"signin", "fresh", "confirm", "answer", "games"})
 """Mails that a person has just asked for: no wish for silence stops them."""
 AT_THE_TABLE = frozenset({"turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
 """Mails to whoever holds a seat and has not left it."""
@@ -116,6 +117,15 @@ def _opens(session: Session, found: Facts, now: datetime) -> str | None:
     return "the link is used or has expired" if dead else None
 
 
+def _digest(session: Session, found: Facts, _now: datetime) -> str | None:
+    if found.person.cadence != "digest":
+        return "the person wants no digest any more"
+    theirs = (Mail.person_id == found.person.id, Mail.kind == "digest", Mail.status == "waiting")
+    if session.scalar(select(Mail.id).where(*theirs, Mail.id > found.mail.id)) is not None:
+        return "a newer digest waits"
+    return None if digests.named_by(session, found.person.id) else "no game awaits the person"
+
+
 CHECKS: dict[str, Callable[[Session, Facts, datetime], str | None]] = {
     "turn": _turn_open,
     "remind": _turn_open,
@@ -124,5 +134,6 @@ CHECKS: dict[str, Callable[[Session, Facts, datetime], str | None]] = {
     "nudge": _is_invited,
     "confirm": _is_unconfirmed,
     "signin": _opens,
+    "digest": _digest,
 }
 """Why a mail of a kind is no longer news, or None; other kinds tell of what has happened and stay true."""

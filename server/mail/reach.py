@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from server import alarms, log, outbox, people, table
 from server.db import reading, transaction
+from server.mail import digests
 from server.schema import Game, Mail, Person, Seat, Turn
 
 
@@ -29,6 +30,8 @@ def lost(session: Session, game: Game | None, mail: Mail, said: str, now: dateti
     """
     person = session.get_one(Person, mail.person_id)
     person.unreachable = said
+    if mail.kind == "digest":
+        _stop_named(session, mail, person, said, now)
     stopped = _stop_clock(session, game, mail, said, now)
     if game is None:
         return
@@ -43,6 +46,8 @@ def withheld(session: Session, game: Game | None, mail: Mail, why: str, now: dat
 
     Organiser and moderators are told once a game, until the address is mended.
     """
+    if mail.kind == "digest":
+        _stop_named(session, mail, session.get_one(Person, mail.person_id), why, now)
     stopped = _stop_clock(session, game, mail, why, now)
     if game is None or not stopped:
         return
@@ -129,11 +134,26 @@ def _key(game_id: str, person_id: int) -> str:
 
 def _stop_clock(session: Session, game: Game | None, mail: Mail, why: str, now: datetime) -> bool:
     turn = turn_of(session, game, mail)
-    if turn is None:
-        return False
+    if turn is not None:
+        _stop(turn, why, now)
+    return turn is not None
+
+
+def _stop(turn: Turn, why: str, now: datetime) -> None:
     turn.refused_at = turn.refused_at or now
     turn.refused, turn.due_at, turn.remind_at = why, None, None
-    return True
+
+
+def _stop_named(session: Session, mail: Mail, person: Person, why: str, now: datetime) -> None:
+    """A digest does not arrive: the clocks of all turns stop that it was to name, and each game's people are told."""
+    for game_id in sorted(game.id for game, _, _ in digests.named_by(session, person.id)):
+        log.lock_game(session, game_id)
+    for game, _seat, turn in digests.named_by(session, person.id):
+        _stop(turn, why, now)
+        if alarms.standing(session, _key(game.id, person.id)) is None:
+            text = f"A player gets no mail, for his address does not take it: {why}"
+            alarms.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
+            _tell(session, game, mail, person, why, True, now)
 
 
 def _tell(
@@ -142,7 +162,7 @@ def _tell(
     for reader in sorted(people.in_charge(session, game) - {person.id}):
         outbox.enqueue(
             session,
-            key=f"refused:{mail.id}:{reader}",
+            key=f"refused:{mail.id}:{game.id}:{reader}",
             kind="refused",
             person_id=reader,
             now=now,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from flask_babel import gettext
 from sqlalchemy import func, select
@@ -15,11 +16,11 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from byzanz.games import rules_of
 from byzanz.rules import PUBLIC
-from server import log, outbox, people, positions, turns
+from server import log, orders, outbox, people, positions, turns
 from server.config import settings
-from server.mail import news
+from server.mail import digests, news, waits
 from server.mail.news import Facts
-from server.schema import Entry, Game, Link, Person
+from server.schema import Entry, Game, Link, Mail, Person, Seat, Turn
 
 PURPOSES: dict[str, people.Purpose] = {
     "turn": "seat",
@@ -60,11 +61,25 @@ class Doors:
     stop: str | None
     reply: str | None = None
     """The mail address to which moves are sent."""
+    seats: Mapping[str, str] = field(default_factory=dict)
+    """By game, of a mail that names several."""
 
 
 def doors(session: Session, found: Facts, now: datetime) -> Doors:
     """The links of a mail; in a writing transaction, because one that is missing is made."""
-    return Doors(_link(session, found, now), _stop(session, found, now), _reply(session, found, now))
+    seats = {game.id: _seat_link(session, found, game, now) for game, _, _ in places(session, found)}
+    return Doors(_link(session, found, now), _stop(session, found, now), _reply(session, found, now), seats)
+
+
+def places(session: Session, found: Facts) -> list[tuple[Game, Seat, Turn]]:
+    """The turns that a mail names which is about all games of its reader."""
+    if found.mail.kind == "digest":
+        return digests.named_by(session, found.person.id)
+    return turns.of_person(session, found.person.id) if found.mail.kind == "games" else []
+
+
+def _seat_link(session: Session, found: Facts, game: Game, now: datetime) -> str:
+    return people.url(people.link_for(session, "seat", found.person.id, game.id, now))
 
 
 def _link(session: Session, found: Facts, now: datetime) -> str | None:
@@ -84,7 +99,9 @@ def _link(session: Session, found: Facts, now: datetime) -> str | None:
 
 
 def _stop(session: Session, found: Facts, now: datetime) -> str | None:
-    """Where one click ends the mails about a game; only for those who have a seat kept in it."""
+    """Where one click ends the mails about a game, for those who have a seat kept in it; of a digest all mails."""
+    if found.mail.kind == "digest":
+        return people.url(people.link_for(session, "stop", found.person.id, None, now))
     if found.game is None or found.seat is None:
         return None
     return people.url(people.link_for(session, "stop", found.person.id, found.game.id, now))
@@ -117,10 +134,7 @@ def told(session: Session, found: Facts, doors: Doors, times: turns.Times | None
     words: dict[str, Any] = {
         "kind": found.mail.kind,
         "name": one_line(found.person.name),
-        "details": {
-            name: one_line(value) if isinstance(value, str) else value
-            for name, value in outbox.details(found.mail).items()
-        },
+        "details": _details(found.mail),
         "link": doors.link,
         "stop": doors.stop,
         "reply": doors.reply,
@@ -134,16 +148,37 @@ def told(session: Session, found: Facts, doors: Doors, times: turns.Times | None
     if found.turn is not None and found.game is not None:
         words |= _of_turn(session, found.game, found.turn.seat)
         words["examples"] = examples(words["moves"], words["fallback"])
+        words["chosen"] = {move: f"{doors.link}?{urlencode({'move': move})}" for move in words["examples"]}
     if found.mail.kind == "answer":
         words |= _of_answer(session, found)
-    if (
-        found.mail.kind in ("timeout", "autopilot", "act")
-        and found.game is not None
-        and found.mail.seq is not None
-    ):
-        last = words["details"].get("last", found.mail.seq)
-        words["entries"] = _entries(session, found.game, found.mail.seat, found.mail.seq - 1, last)
-    return words
+    return words | _along(session, found, words)
+
+
+def _along(session: Session, found: Facts, words: dict[str, Any]) -> dict[str, Any]:
+    """The entries that a mail is about, with the news that it tells beside its own, and the ids of that news."""
+    along, mail = waits.told_along(session, found.mail), found.mail
+    if mail.kind == "turn":  # what its story leaves out it does not tell
+        first = words["entries"][0].seq if words["entries"] else mail.seq
+        along = [other for other in along if other.seq and first and other.seq >= first]
+    more: dict[str, Any] = {"along": tuple(other.id for other in along)}
+    if mail.kind == "answered":
+        more["answers"] = [_details(other) for other in (*along, mail)]
+    elif found.game is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
+        telling = [*along, mail] if mail.kind != "over" else along
+        stretches = [_news(session, found.game, other) for other in telling if other.seq is not None]
+        more["entries"] = [entry for stretch in stretches for entry in stretch]
+    return more
+
+
+def _news(session: Session, game: Game, mail: Mail) -> list[record.Entry]:
+    """The entries that a mail is about, as its reader may read them."""
+    first = mail.seq or 0
+    return _entries(session, game, mail.seat, first - 1, outbox.details(mail).get("last", first))
+
+
+def _details(mail: Mail) -> dict[str, Any]:
+    given = outbox.details(mail).items()
+    return {name: one_line(value) if isinstance(value, str) else value for name, value in given}
 
 
 def _of_game(session: Session, found: Facts, game: Game) -> dict[str, Any]:
@@ -167,7 +202,9 @@ def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
     position = positions.load(session, game)
     rules, state = position.rules, position.state
     view, moves = rules.view(state, seat), rules.moves(state, seat)
-    entries = _entries(session, game, seat, _last_own(session, game, seat))
+    last_own = _last_own(session, game, seat)
+    entries = _entries(session, game, seat, last_own)
+    ended = orders.of_seat(session, game.id, seat, last_own)
     return {
         "view": view,
         "moves": [str(move) for move in moves],
@@ -175,6 +212,11 @@ def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
         "fallback": str(rules.fallback(view, moves)),
         "entries": entries[-STORY_LINES:],
         "left_out": max(0, len(entries) - STORY_LINES),
+        "stopped": [
+            {"text": row.text, "reason": one_line(row.reason or "")}
+            for row in ended
+            if row.status == "stopped"
+        ],
         "head": game.head,
         "hash": log.head_hash(session, game),
     }
@@ -236,5 +278,5 @@ def _entries(
 
 def _last_own(session: Session, game: Game, seat: int) -> int:
     """The seq of the seat's last move that nobody made for it, 0 before the first."""
-    own = (Entry.game_id == game.id, Entry.seat == seat, Entry.by == "player")
+    own = (Entry.game_id == game.id, Entry.seat == seat, Entry.by == "player", Entry.move.not_like("!%"))
     return session.scalar(select(func.max(Entry.seq)).where(*own)) or 0

@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 
 from server import lifecycle, people
 from server.db import reading, transaction, utc_now
-from server.lifecycle import absences, pace, wishes
+from server.lifecycle import absences, pace, quiet, wishes
 from server.lifecycle.wishes import BadWish
+from server.mail import digests
 from server.pages import csrf, limiter
 from server.pages.history import GAME_ID
 from server.pages.hours import wall
@@ -96,6 +97,7 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             days_a_year=absences.BUDGET,
             tables=_tables(session, me),
             zones=wishes.time_zones(),
+            hour=digests.hour_of(me),
             refusal=refusal,
         )
     return page, refusal.status if refusal else 200
@@ -142,6 +144,8 @@ def save() -> ResponseReturnValue:
                 lifecycle.mute(game_id, me.id, do == "mute", now)
             case "mute-all" | "unmute-all":
                 lifecycle.mute_all(me.id, do == "mute-all", now)
+            case "cadence":
+                lifecycle.set_cadence(me.id, form.get("cadence", ""), now)
             case _:
                 flask.abort(400)
     except Refused as refusal:
@@ -153,16 +157,16 @@ def _save(person_id: int) -> None:
     form = flask.request.form
     name, zone = wishes.clean_name(form.get("name", "")), form.get("time_zone", "")
     chosen = wishes.clean_zone(zone) if zone else None
-    quiet = pace.read_quiet(form.get("quiet_from", ""), form.get("quiet_to", ""))
+    hours = pace.read_quiet(form.get("quiet_from", ""), form.get("quiet_to", ""))
     with transaction() as session:
         person = session.get_one(Person, person_id)
         person.name, person.time_zone = name, chosen
-        person.quiet_from, person.quiet_to = quiet or (None, None)
+        person.quiet_from, person.quiet_to = hours or (None, None)
 
 
 @blueprint.get("/u/<token>")
 def stop(token: str) -> ResponseReturnValue:
-    """Buttons that switch off the mails of one game, or all, and on again."""
+    """Buttons that switch off the mails of one game, or all, and on again, and make them fewer."""
     return _stop_page(token)
 
 
@@ -171,18 +175,22 @@ def stop(token: str) -> ResponseReturnValue:
 def unsubscribe(token: str) -> ResponseReturnValue:
     """Switch mails off or on; without a choice, as a mail reader posts it (RFC 8058), those of this game off.
 
+    The link in a digest is about no one game: there all mails are switched off.
+
     Answers with a page and no redirect, which mail readers would not follow.
     """
     now = utc_now()
     with reading() as session:
         link = people.find(session, "stop", token, now)
-    if link is None or link.game_id is None:
+    if link is None:
         return unknown_link(token)
-    match flask.request.form.get("do", "game"):
-        case "game" | "undo-game" as do:
+    match flask.request.form.get("do", "game" if link.game_id else "all"):
+        case "game" | "undo-game" as do if link.game_id:
             lifecycle.mute(link.game_id, link.person_id, do == "game", now)
         case "all" | "undo-all" as do:
             lifecycle.mute_all(link.person_id, do == "all", now)
+        case "cadence" if (cadence := flask.request.form.get("cadence", "")) in quiet.CADENCES:
+            lifecycle.set_cadence(link.person_id, cadence, now)
         case _:
             flask.abort(400)
     return _stop_page(token)
@@ -199,8 +207,9 @@ def _stop_page(token: str) -> ResponseReturnValue:
         return render_template(
             "pages/stop.html",
             token=token,
-            game=session.get(Game, link.game_id),
+            game=session.get(Game, link.game_id) if link.game_id else None,
             seat=seat,
+            hour=digests.hour_of(session.get_one(Person, link.person_id)),
             person=session.get_one(Person, link.person_id),
         )
 

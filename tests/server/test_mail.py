@@ -591,7 +591,7 @@ def test_a_refused_word_about_a_refusal_goes_no_further(table: Begin) -> None:
     game = table(4)
     submit(game.id, 0, "pass")
     deliver.deliver(NOW, Pigeons(Refused("550 no"), Refused("550 no")))
-    deliver.deliver(NOW, Pigeons(Refused("550 no")))
+    deliver.deliver(NOW + MINUTE, Pigeons(Refused("550 no")))
     assert post(NOW + timedelta(days=1)) == []
 
 

@@ -1,0 +1,269 @@
+"""How often a person is mailed about his turns, and the daily digest: what it names, when it goes, what it starts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from server import beats, db, jobs, lifecycle, play
+from server.mail import compose, deliver, digests, reach
+from server.mail.transport import Refused
+from server.schema import Alarm, Game, Mail, Person, Seat, Turn
+from tests.conftest import NOW, Table
+from tests.server.postman import Pigeons
+from tests.server.test_mail import (
+    assert_same,
+    change,
+    html_of,
+    one_database,
+    post,
+    row,
+    statuses,
+    submit,
+    text_of,
+    words_of,
+)
+
+Begin = Callable[..., Table]
+HOUR = timedelta(hours=1)
+TICK = 86400.0 * 99
+SEVEN = NOW.replace(hour=7) + timedelta(days=1)
+"""The first digest hour after the games began, which is at ten."""
+
+
+def digest(game: Table, person: int = 0, **more: object) -> int:
+    """Let a player have one mail a day; his id."""
+    change(Person, game.people[person], cadence="digest", **more)
+    return game.people[person]
+
+
+def late_joiner(table: Begin, **more: object) -> Table:
+    """A game in which Bob wants a digest and is awaited since NOW."""
+    game = table(4)
+    digest(game, 1, **more)
+    submit(game.id, 0, "pass")
+    return game
+
+
+def test_who_wants_a_digest_gets_no_mail_for_a_turn_and_no_clock_runs_until_it_came(table: Begin) -> None:
+    game = late_joiner(table)
+    assert post(NOW + 5 * HOUR) == []
+    assert row(Turn, (game.id, 1)).started_at is None
+    assert jobs.tick_digests(SEVEN - timedelta(seconds=1), TICK) == 0
+    assert jobs.tick_digests(SEVEN, TICK) == 1
+    (message,) = post(SEVEN)
+    turn = row(Turn, (game.id, 1))
+    assert (turn.started_at, turn.due_at) == (SEVEN, SEVEN + timedelta(days=1))
+    assert "Bob, a game awaits you." in text_of(message)
+    assert "Bid for the lot, or pass. You have time until Wed 4 Mar, 07:00 (UTC)." in text_of(message)
+    assert f"\nhttps://byzanz.test/t/{game.tokens[1]}\n" in text_of(message)
+
+
+def test_a_digest_comes_once_a_day_while_a_game_waits_and_not_otherwise(table: Begin) -> None:
+    game = late_joiner(table)
+    change(Game, game.id, allowance=5 * 86400)
+    sent = []
+    for hour in range(1, 24 * 4):
+        now = NOW + hour * HOUR
+        jobs.tick_digests(now, TICK)
+        sent += [message["Date"].datetime for message in post(now)]
+        if hour == 50:
+            submit(game.id, 1, "pass", now)
+            change(Person, game.people[2], silent=True)
+    assert sent == [SEVEN, SEVEN + timedelta(days=1)]
+
+
+@one_database
+def test_a_digest_names_all_games_the_least_time_first(table: Begin) -> None:
+    games = [table(3, game_id=name) for name in ("one", "two", "three")]
+    for game, name, allowance in zip(games, ("First", "Second", "Third"), (9, 3, 5), strict=True):
+        change(Game, game.id, name=name, allowance=allowance * 86400)
+        change(Mail, _turn_mail(game.id), status="dropped")
+    alice = digest(games[0])
+    change(Seat, ("three", 0), silent=True)
+    jobs.tick_digests(SEVEN, TICK)
+    (message,) = post(SEVEN)
+    text = text_of(message)
+    assert "Alice, 2 games await you, the most urgent first." in text
+    assert re.findall(r"^(\w+) \(Byzanz\)$", text, re.MULTILINE) == ["Second", "First"]
+    assert_same(text, words_of(html_of(message)))
+    assert set(re.findall(r"https://\S+", text)) == set(re.findall(r'href="([^"]+)"', html_of(message)))
+    assert message["Subject"] == "Byzanz: your games"
+    assert "References" not in message
+    assert message["Message-ID"] == compose.message_id(f"digest:{alice}:2026-03-03")
+    assert [row(Turn, (name, 0)).started_at for name in ("one", "two", "three")] == [SEVEN, SEVEN, None]
+
+
+def _turn_mail(game_id: str) -> int:
+    with db.reading() as session:
+        return session.scalars(select(Mail.id).where(Mail.game_id == game_id)).one()
+
+
+def test_the_clock_starts_a_day_after_the_turn_opened_if_no_digest_came(table: Begin) -> None:
+    game = late_joiner(table)
+    assert digests.start_late(NOW + 24 * HOUR - timedelta(seconds=1)) == 0
+    jobs.tick_digests(NOW + 24 * HOUR, TICK)
+    assert row(Turn, (game.id, 1)).started_at is None  # nothing here has beaten yet: the server rests
+    for part in beats.PARTS:
+        jobs.heartbeat(beats.Pulse(part, TICK), NOW + 24 * HOUR, 0.0)
+    jobs.tick_digests(NOW + 24 * HOUR + timedelta(minutes=3), TICK)
+    turn = row(Turn, (game.id, 1))
+    assert (turn.started_at, turn.due_at) == (NOW + 24 * HOUR, NOW + 48 * HOUR)
+
+
+def test_a_digest_that_has_become_pointless_is_not_sent(table: Begin) -> None:
+    game = late_joiner(table)
+    jobs.tick_digests(SEVEN, TICK)
+    submit(game.id, 1, "pass", SEVEN)
+    change(Person, game.people[2], silent=True)
+    assert post(SEVEN) == []
+    assert statuses()[f"digest:{game.people[1]}:2026-03-03"] == "dropped"
+
+
+def test_of_two_digests_that_wait_the_newer_goes(table: Begin) -> None:
+    game = late_joiner(table)
+    change(Game, game.id, allowance=9 * 86400)
+    jobs.tick_digests(SEVEN, TICK)
+    jobs.tick_digests(SEVEN + timedelta(days=1), TICK)
+    assert len(post(SEVEN + timedelta(days=1))) == 1
+
+
+def test_a_refused_digest_stops_the_clocks_of_all_that_it_named(table: Begin) -> None:
+    games = [table(3, game_id=name) for name in ("one", "two")]
+    bob = digest(games[0], 1)
+    for game in games:
+        submit(game.id, 0, "pass")
+    jobs.tick_digests(SEVEN, TICK)
+    deliver.deliver(SEVEN, Pigeons(Refused("550 no such user")))
+    turns = [row(Turn, (game.id, 1)) for game in games]
+    assert [(turn.refused, turn.refused_at, turn.due_at) for turn in turns] == [
+        ("550 no such user", SEVEN, None)
+    ] * 2
+    with db.reading() as session:
+        assert {alarm.game_id for alarm in session.scalars(select(Alarm))} == {"one", "two"}
+    told = post(SEVEN)
+    assert [str(message["To"]) for message in told] == ["Alice <alice@example.org>"] * 2
+    assert jobs.tick_digests(SEVEN + 24 * HOUR, TICK) == 1
+    (message,) = post(SEVEN + 24 * HOUR)
+    assert str(message["To"]) == "Bob <bob@example.org>"
+    assert [row(Turn, (game.id, 1)).due_at for game in games] == [SEVEN + 48 * HOUR] * 2
+    assert row(Person, bob).unreachable is None
+
+
+def test_a_bounced_digest_stops_them_too(table: Begin) -> None:
+    game = late_joiner(table)
+    jobs.tick_digests(SEVEN, TICK)
+    post(SEVEN)
+    with db.reading() as session:
+        mail = session.scalars(select(Mail).where(Mail.kind == "digest")).one()
+    reach.bounced(mail.id, "550 gone", SEVEN + HOUR)
+    assert row(Turn, (game.id, 1)).due_at is None
+
+
+def test_only_who_wants_it_is_reminded(table: Begin) -> None:
+    games = [table(3, game_id=name, allowance=3600) for name in ("each", "once")]
+    post(NOW)
+    later = NOW + timedelta(minutes=48)
+    change(Person, games[0].people[0], cadence="once")
+    assert jobs.tick_reminders(later) == 0
+    change(Person, games[0].people[0], cadence="each")
+    change(Turn, ("each", 0), remind_at=later)
+    assert jobs.tick_reminders(later) == 1
+
+
+def test_who_gives_up_the_digest_is_mailed_the_turns_that_none_has_named(table: Begin) -> None:
+    game = late_joiner(table)
+    lifecycle.set_cadence(game.people[1], "once", NOW + HOUR)
+    (message,) = post(NOW + HOUR)
+    assert str(message["To"]) == "Bob <bob@example.org>"
+    assert row(Turn, (game.id, 1)).started_at == NOW + HOUR
+    lifecycle.set_cadence(game.people[1], "digest", NOW + HOUR)
+    lifecycle.set_cadence(game.people[1], "each", NOW + HOUR)
+    assert post(NOW + 2 * HOUR) == []
+
+
+def test_the_link_in_a_digest_stops_all_mail_with_one_click_and_offers_less(table: Begin, client) -> None:
+    game = late_joiner(table)
+    jobs.tick_digests(SEVEN, TICK)
+    (message,) = post(SEVEN)
+    address = message["List-Unsubscribe"].strip("<>").removeprefix("https://byzanz.test")
+    bob = game.people[1]
+    assert "One mail a day" in client.get(address).text
+    assert client.post(address, data={"do": "cadence", "cadence": "once"}).status_code == 200
+    assert row(Person, bob).cadence == "once"
+    assert client.post(address, data={"do": "cadence", "cadence": "hourly"}).status_code == 400
+    assert client.post(address, data={"do": "game"}).status_code == 400
+    assert client.post(address, data={"List-Unsubscribe": "One-Click"}).status_code == 200
+    assert (row(Person, bob).silent, row(Person, bob).cadence) == (True, "once")
+    lifecycle.mail_sign_in("bob@example.org", SEVEN)
+    assert [message["Subject"] for message in post(SEVEN)] == ["Your way in to Byzanz"]
+
+
+def test_the_digest_comes_at_the_end_of_quiet_hours(table: Begin) -> None:
+    late_joiner(table, quiet_from=23 * 60 + 30, quiet_to=9 * 60 + 30, time_zone="Europe/Amsterdam")
+    half_past_eight = SEVEN.replace(hour=8, minute=30)
+    assert jobs.tick_digests(half_past_eight - timedelta(seconds=1), TICK) == 0
+    assert jobs.tick_digests(half_past_eight, TICK) == 1
+
+
+def test_a_paused_game_is_named_in_no_digest_and_its_clocks_do_not_start(table: Begin) -> None:
+    game = late_joiner(table)
+    play.moderate(game.id, "!pause", reason="a break", person_id=game.people[3], now=NOW)
+    assert jobs.tick_digests(SEVEN, TICK) == 0
+    assert digests.start_late(SEVEN + 24 * HOUR) == 0
+
+
+@limits(max_examples=60, deadline=None)
+@given(
+    zone=st.sampled_from(
+        ["UTC", "Europe/Amsterdam", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"]
+    ),
+    minute=st.integers(0, 1439),
+    now=st.integers(0, 366 * 86400).map(
+        lambda second: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
+    ),
+)
+def test_the_last_hour_is_within_a_day_and_its_days_follow_each_other(
+    zone: str, minute: int, now: datetime
+) -> None:
+    day, at = digests.last_hour(zone, minute, now)
+    assert now - timedelta(hours=25, minutes=30) < at <= now
+    before, earlier = digests.last_hour(zone, minute, at - timedelta(microseconds=1))
+    assert (day - before, earlier < at) == (timedelta(days=1), True)
+    assert isinstance(day, date)
+
+
+def test_a_digest_that_cannot_read_one_game_names_the_others(table: Begin) -> None:
+    games = [table(3, game_id=name) for name in ("one", "two")]
+    digest(games[0], 1)
+    for game in games:
+        submit(game.id, 0, "pass")
+    change(Game, "one", rules=99)
+    jobs.tick_digests(SEVEN, TICK)
+    (message,) = post(SEVEN)
+    assert games[1].tokens[1] in text_of(message)
+    assert games[0].tokens[1] not in text_of(message)
+
+
+@pytest.mark.parametrize("cadence", ["each", "once", "digest"])
+def test_the_account_page_shows_and_keeps_the_choice(table: Begin, client, cadence: str) -> None:
+    game = table(3)
+    with client.session_transaction(base_url="https://byzanz.test") as cookie:
+        cookie["person"] = game.people[0]
+    page = client.get("/account", base_url="https://byzanz.test").text
+    token = re.search(r'name="csrf_token" value="([^"]+)"', page)
+    assert token is not None
+    fields = {"csrf_token": token[1], "do": "cadence", "cadence": cadence}
+    headers = {"Referer": "https://byzanz.test/account"}
+    answer = client.post("/account", data=fields, base_url="https://byzanz.test", headers=headers)
+    assert answer.status_code == 303
+    page = client.get("/account", base_url="https://byzanz.test").text
+    assert f'value="{cadence}" checked' in page
+    assert "at the latest 24 hours after the turn opened" in page
