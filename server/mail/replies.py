@@ -20,7 +20,7 @@ _ADDRESS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\u0080-\U0010ffff-]{1,64}@[A-Za-z0-9.\
 _BARE = re.compile(_ADDRESS)
 _IN_ANGLES = re.compile(rf"([^<>]*)<\s*({_ADDRESS})\s*>\s*")
 _MACHINES = re.compile(
-    r"(?:mailer-?daemon|postmaster|no-?reply|do-?not-?reply|bounces?|autoreply|listserv|majordomo)(?:[+=-].*)?@.*"
+    r"(?:mailer-?daemon|postmaster|no-?reply|do-?not-?reply|bounces?|autoreply|listserv|majordomo)(?:[+=-].*)?(?:@.*)?"
 )
 _AWAY = re.compile(
     r"\s*(?:(?:auto(?:matic)?[ -]?(?:reply|response|antwort)|automatisch(?:e|es)? (?:antwoord|antwort)"

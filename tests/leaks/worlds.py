@@ -109,7 +109,7 @@ class World:
     answers: list[str]
 
     def __post_init__(self) -> None:
-        self.app = create_app(settings(f"sqlite:///{self.file}"))
+        self.app = create_app(settings(f"sqlite:///{self.file}", mail_domain="byzanz.test"))
         self.app.config["WORLD"] = self
         self.masks: dict[str, str] = {}
 
@@ -311,7 +311,8 @@ class World:
         game = session.get_one(Game, self.game_id)
         turn = session.get(Turn, (game.id, seat))
         person = self.person(session, seat)
-        for kind in ("turn", "remind", "timeout", "act", "over"):
+        said = {"text": "pass", "done": "played", "seq": 1, "order": "", "message": "", "places": {}}
+        for kind in ("turn", "remind", "timeout", "act", "over", "answer"):
             outbox.enqueue(
                 session,
                 key=f"every:{kind}",
@@ -321,7 +322,7 @@ class World:
                 game_id=game.id,
                 seat=seat,
                 seq=turn.opened_seq if turn and kind in ("turn", "remind") else 1,
-                details={"last": game.head},
+                details={"last": game.head, "lines": [said], "message": "", "places": {}},
             )
 
     def void(self) -> str | None:

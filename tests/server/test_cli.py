@@ -55,7 +55,18 @@ def line(error: str) -> str:
 
 
 COMMANDS = [
-    *(["demo"], ["serve"], ["web"], ["scheduler"], ["new"], ["simulate"], ["verify"], ["export"], ["doctor"]),
+    *(
+        ["demo"],
+        ["serve"],
+        ["web"],
+        ["scheduler"],
+        ["mail-in"],
+        ["new"],
+        ["simulate"],
+        ["verify"],
+        ["export"],
+        ["doctor"],
+    ),
     *(["bench"], ["moderator"], ["moderator", "add"], ["moderator", "remove"], ["moderator", "list"], []),
 ]
 
@@ -115,6 +126,7 @@ BAD_WISHES = [
     (["serve"], "BYZANZ_MAIL_URL"),
     (["web"], "BYZANZ_MAIL_URL"),
     (["scheduler"], "BYZANZ_MAIL_URL"),
+    (["mail-in"], "BYZANZ_MAIL_DOMAIN"),
 ]
 
 
