@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from server.bench import moves, page, submit, tick
+from server.bench import moves, page, submit, tick, waits
 from server.config import ConfigError
 
 Figures: TypeAlias = Mapping[str, float | None]
@@ -16,6 +16,7 @@ BENCHES: dict[str, Callable[[], Figures]] = {
     "submit": submit.measure,
     "page": page.measure,
     "tick": tick.measure,
+    "waits": waits.measure,
 }
 
 

@@ -1,0 +1,91 @@
+"""What people at a table do, as a benchmark imagines them: how they decide, and which standing orders they leave.
+
+Whoever is at the page orders what answers the open question and those that are likely to follow, as far as he can
+judge them now; what he cannot judge, such as a lot that nobody has seen, he leaves open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from byzanz.bots import decide
+from byzanz.rules import Draw, Move, Rules
+
+Habit = Callable[[Rules[Any, Any], Any, tuple[Move, ...], Draw], Iterator[str]]
+"""The orders that somebody leaves, from the game, his view, the answers to his question and his luck."""
+RULES_OF_THUMB = {
+    ("empire", "meld"): "meld most",
+    ("empire", "defend"): "defend most",
+    ("empire", "negotiate"): "negotiate most",
+    ("empire", "replace"): "replace most",
+    ("empire", "buy-off"): "buy-off most",
+    ("empire", "keep"): "keep least",
+}
+"""Orders that say how people decide at the page, too, by game and step: there the greedy bot wins less."""
+AHEAD = 3
+"""So many placements of Byzantium can be foreseen: those who list more win less."""
+
+
+def by_hand(rules: Rules[Any, Any], view: Any, moves: tuple[Move, ...], draw: Draw) -> Move:
+    """What somebody at the page answers: what the greedy bot does, or a rule of thumb where that wins more."""
+    thumb = RULES_OF_THUMB.get((rules.slug, view.step))
+    obeyed = rules.obey(rules.parse_order(thumb), view, moves) if thumb else None
+    if obeyed is not None and obeyed.move is not None:
+        return obeyed.move
+    return decide("greedy", rules, view, moves, draw)
+
+
+def byzanz(rules: Rules[Any, Any], view: Any, moves: tuple[Move, ...], draw: Draw) -> Iterator[str]:
+    """Tax, market, hand limit and the end by rules of thumb; for the lot on auction a ladder or a pass."""
+    yield from ("tax lowest always", "take best always", "limit sell lowest always", "finish")
+    if view.step == "bid":
+        first = by_hand(rules, view, moves, draw)
+        yield "pass this lot" if first.verb == "pass" else _ladder(rules, view, first, draw)
+
+
+def _ladder(rules: Rules[Any, Any], view: Any, first: Move, draw: Draw) -> str:
+    """The cards of a bid and those that would follow, as long as to win with them is better than to pass."""
+    world, seat = rules.worlds(view, draw), view.viewer
+
+    def prospects(cards: list[str]) -> float:
+        move = rules.parse(" ".join(("bid", *cards))) if cards else Move("pass")
+        return rules.appraise(rules.view(rules.apply(world, seat, move), seat))
+
+    rungs, left = list(first.args), [name for name in view.hand if name != "merchant"]
+    for name in rungs:
+        left.remove(name)
+    while left:
+        name = max(left, key=lambda name: prospects([*rungs, name]))
+        if prospects([*rungs, name]) <= prospects([]):
+            break
+        rungs.append(name)
+        left.remove(name)
+    limit = view.totals[seat] + sum(int(name[-1]) for name in rungs)
+    return f"ladder {' '.join(rungs)} upto {limit} then pass"
+
+
+def empire(rules: Rules[Any, Any], view: Any, moves: tuple[Move, ...], draw: Draw) -> Iterator[str]:
+    """All but the redraw by rules of thumb, the meld with the cards that the redraw brings."""
+    return (
+        thumb if step == "meld" else f"{thumb} always"
+        for (slug, step), thumb in RULES_OF_THUMB.items()
+        if slug == "empire"
+    )
+
+
+def byzantium(rules: Rules[Any, Any], view: Any, moves: tuple[Move, ...], draw: Draw) -> Iterator[str]:
+    """The next placements as they come when all place as he would, in one world that he thinks possible."""
+    listed, world = list[str](), rules.worlds(view, draw)
+    while rules.awaited(world) and len(listed) < AHEAD:
+        seat = min(rules.awaited(world))
+        move = by_hand(rules, rules.view(world, seat), rules.moves(world, seat), draw)
+        if seat == view.viewer:
+            if move.verb == "pass":
+                break
+            listed.append(" ".join(move.args))
+        world = rules.apply(world, seat, move)
+    yield f"put {', '.join(listed)} then ask"
+
+
+HABITS: dict[str, Habit] = {"byzanz": byzanz, "empire": empire, "byzantium": byzantium}
