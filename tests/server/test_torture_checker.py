@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from server import create_app, db, lifecycle, play, positions, turns
+from server import create_app, db, lifecycle, play, player, positions, turns
 from server.lifecycle import making, wishes
 from server.lifecycle.wishes import Guest
 from server.mail import deliver
@@ -28,9 +28,9 @@ from tests.torture.report import Report
 
 ROOT = Path(__file__).parents[2]
 PEOPLE = tuple(Guest(name, f"{name.lower()}@torture.example") for name in ("Alice", "Bob", "Charlie"))
-MOVES = 24
-TIMED_OUT = 12
-"""How many moves players make, and after how many of them one seat is played for."""
+MOVES = 30
+TIMED_OUT, BACK = 12, 24
+"""How many moves players make; after how many of them one seat begins to miss its turns, and takes itself back."""
 
 
 class Postman:
@@ -66,11 +66,19 @@ def _play(url: str) -> list[Row]:
     with create_app(settings(url)).app_context():
         game_id = _begin()
         lines.append({"what": "game", "id": game_id})
+        now, gone = NOW, None
         for number in range(MOVES):
+            now += timedelta(minutes=1)
             if number == TIMED_OUT:
-                _time_out(game_id)
-            _move(game_id, number, lines)
-        while deliver.deliver(NOW + timedelta(days=3), Postman(lines)):
+                gone = min(_position(game_id).awaited)
+            while gone is not None and gone in _position(game_id).awaited:
+                now = _time_out(game_id, gone, now)
+            if number == BACK:
+                assert gone is not None
+                assert player.reclaim(game_id, gone, now=now)
+                gone = None
+            _move(game_id, number, now, lines)
+        while deliver.deliver(NOW + timedelta(days=9), Postman(lines)):
             pass
         db.db.engine.dispose()
     return lines
@@ -89,27 +97,28 @@ def _position(game_id: str) -> positions.Position:
         return positions.load(session, session.get_one(Game, game_id))
 
 
-def _move(game_id: str, number: int, lines: list[Row]) -> None:
+def _move(game_id: str, number: int, now: datetime, lines: list[Row]) -> None:
     at = _position(game_id)
     seat = min(at.awaited)
     answers = [move for move in at.rules.moves(at.state, seat) if move.verb != "sell"]
     move = str(answers[-1 if number % 2 else 0])
     name = {"game": game_id, "seat": seat, "request": f"r{number}"}
     lines.append({"what": "ask", **name, "move": move})
-    now = NOW + timedelta(minutes=number) + timedelta(days=2 if number >= TIMED_OUT else 0)
     receipt = play.submit(game_id, seat, move, seen=at.head, request_id=f"r{number}", now=now)
     lines.append({"what": "answer", **name, "status": 201, "seq": receipt.seq})
 
 
-def _time_out(game_id: str) -> None:
+def _time_out(game_id: str, seat: int, now: datetime) -> datetime:
+    """Let the time of a seat run out; the moment at which it has."""
     with db.transaction() as session:
         game = session.get_one(Game, game_id)
-        turn = session.query(Turn).one()
-        turns.start(session, game, turn, NOW + timedelta(minutes=TIMED_OUT))
-        due, seat, question = turn.due_at, turn.seat, turn.question
+        turn = session.get_one(Turn, (game_id, seat))
+        turns.start(session, game, turn, now)
+        due, question = turn.due_at, turn.question
         assert session.get_one(Seat, (game_id, seat)).person_id is not None
     assert due is not None
     assert play.time_out(game_id, seat, question, due) is not None
+    return due
 
 
 @contextmanager
@@ -158,6 +167,14 @@ def test_a_clock_that_runs_before_its_mail_is_noticed(played: tuple[str, list[Ro
     with put_back(url) as connection:
         connection.cursor().execute("UPDATE outbox SET status = 'waiting'")
         assert "clocked" in rules_of(checker.check(connection, lines))
+
+
+def test_an_autopilot_was_at_work(played: tuple[str, list[Row]]) -> None:
+    url, _lines = played
+    with put_back(url) as connection:
+        logged = [row["move"] for row in evidence.rows(connection, "entry") if row["move"].startswith("!")]
+        assert [move.split(" ")[2] for move in logged] == ["on", "off"]
+        assert any(row["by"] == "autopilot" for row in evidence.rows(connection, "entry"))
 
 
 def test_an_edit_that_nobody_names_is_a_fault(tmp_path: Path) -> None:

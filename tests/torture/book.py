@@ -1,11 +1,13 @@
 """What a game's log implies: the position, every turn that was ever open, and who did not answer in time.
 
-The log is read entry by entry as it was written, a transaction at a time: an answer, an aside or the clock's play, then
-the shuffles and forced moves that follow from it. Turns change where that ends. It knows nothing of `server`.
+The log is read entry by entry as it was written, a transaction at a time: an answer, an aside, the clock's play or a
+seat taken back, then the shuffles, forced moves and autopilots that follow from it. Turns change where that ends. It
+knows nothing of `server`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +16,8 @@ from byzanz import chance, umpire
 from byzanz.record import Entry
 from byzanz.rules import Rules, RulesError, Shuffle
 
+MOST_MISSED = 2
+"""Decisions in a row that the clock makes for a seat before it goes on autopilot."""
 Step = tuple[int | None, str, str]
 """Seat, by whom, and the move: what must stand in an entry."""
 
@@ -55,15 +59,24 @@ class Book:
     Args:
         state: after the last entry.
         turns: every turn there ever was, in the order of their opening; open: by seat, those that still are.
-        missed: those that the clock played.
+        missed: those that the clock played; last: those among them with which their seat went on autopilot.
+        people: the seats that persons hold.
+        late_by: how many decisions each seat has missed in a row.
+        autopilot: the seats that the server plays for.
+        rests: nobody plays himself any more, so nobody is asked.
     """
 
     rules: Rules[Any, Any]
     key: bytes
     state: Any
+    people: frozenset[int]
     turns: list[Asked] = field(default_factory=list)
     open: dict[int, Asked] = field(default_factory=dict)
     missed: list[Missed] = field(default_factory=list)
+    last: list[Missed] = field(default_factory=list)
+    late_by: Counter[int] = field(default_factory=Counter)
+    autopilot: set[int] = field(default_factory=set)
+    rests: bool = False
     late: Missed | None = None
     """The turn that the clock is playing, until its question is gone or one move is left."""
 
@@ -75,26 +88,47 @@ class Book:
         """
         if (entry.by, entry.move.split(" ")[0]) == ("clock", "!credit"):
             return
-        if entry.move.startswith("!"):
-            raise Wrong(entry.seq, f"{entry.move!r}: no moderator was at work here")
         step = (entry.seat, entry.by, entry.move)
         due = self.due()
         if due is not None and step != due:
             raise Wrong(entry.seq, f"{step} stands where {due} is due")
-        if due is None:
+        if entry.move.startswith("!"):
+            self._act(entry, expected=due is not None)
+        else:
+            self._move(entry, expected=due is not None)
+        if self.due() is None:
+            self._ask(entry.seq)
+
+    def _move(self, entry: Entry, *, expected: bool) -> None:
+        if not expected:
             self._choose(entry)
         try:
             move = umpire.read_made(self.rules, entry.move)
             self.state = self.rules.apply(self.state, entry.seat, move)
         except RulesError as error:
             raise Wrong(entry.seq, f"{entry.move!r}: {error}") from error
-        if self.due() is None:
-            self._ask(entry.seq)
+
+    def _act(self, entry: Entry, *, expected: bool) -> None:
+        """The server's own acts come when they are due; a player may take his seat back from the autopilot."""
+        seat = entry.seat
+        back = seat in self.autopilot and (entry.by, entry.move) == ("player", f"!autopilot {seat} off")
+        if seat is not None and back and not expected:
+            self.autopilot.remove(seat)
+            self.late_by[seat] = 0
+        elif not expected:
+            raise Wrong(entry.seq, f"{entry.move!r}: no moderator was at work here")
+        elif seat is None:
+            self.rests = entry.move == "!pause"
+        else:
+            self.autopilot.add(seat)
+            self.last.append(next(missed for missed in reversed(self.missed) if missed.turn.seat == seat))
 
     def due(self) -> Step | None:
         """What must come next before anybody may choose."""
         if self.rules.outcome(self.state) is not None:
             return None
+        if self.rests:
+            return (None, "clock", "!resume") if self.people - self.autopilot else None
         shuffle = self.rules.chance(self.state)
         if isinstance(shuffle, Shuffle):
             return None, "chance", str(chance.deal(self.key)(shuffle))
@@ -103,11 +137,24 @@ class Book:
         late = self.late
         if late is not None and self._asks(late.turn):
             return late.turn.seat, "clock", self._fallback(late.turn.seat)
+        return self._by_itself()
+
+    def _by_itself(self) -> Step | None:
+        """What autopilots do: one is switched on for who has missed too much; one plays, if anybody else does."""
+        for seat, count in sorted(self.late_by.items()):
+            if count >= MOST_MISSED and seat not in self.autopilot:
+                return seat, "clock", f"!autopilot {seat} on"
+        for seat in sorted(self.rules.awaited(self.state)):
+            if seat in self.autopilot:
+                resting = not self.people - self.autopilot
+                return (None, "clock", "!pause") if resting else (seat, "autopilot", self._fallback(seat))
         return None
 
     def _choose(self, entry: Entry) -> None:
         if entry.by not in ("player", "bot", "clock") or entry.seat is None:
             raise Wrong(entry.seq, f"{entry.move!r} by {entry.by}, though nothing was due")
+        if self.rests or entry.seat in self.autopilot:
+            raise Wrong(entry.seq, f"{entry.move!r} of seat {entry.seat}, which was not taken back")
         move = self.rules.parse(entry.move)
         turn = self.open.get(entry.seat)
         if turn is None and (entry.by == "clock" or not self.rules.is_aside(self.state, entry.seat, move)):
@@ -119,6 +166,9 @@ class Book:
                 )
             self.late = Missed(turn, entry.seq)
             self.missed.append(self.late)
+            self.late_by[entry.seat] += 1
+        elif entry.by == "player":
+            self.late_by[entry.seat] = 0
 
     def _fallback(self, seat: int) -> str:
         rules, state = self.rules, self.state
@@ -131,7 +181,7 @@ class Book:
     def _ask(self, seq: int) -> None:
         """Open and close turns so that they agree with the position after the entry `seq`."""
         self.late = None
-        over = self.rules.outcome(self.state) is not None
+        over = self.rests or self.rules.outcome(self.state) is not None
         asked = {} if over else {seat: str(each) for seat, each in self.rules.awaited(self.state).items()}
         still = {seat: turn for seat, turn in self.open.items() if asked.get(seat) == turn.question}
         fresh = [Asked(seat, question, seq) for seat, question in asked.items() if seat not in still]
@@ -139,17 +189,19 @@ class Book:
         self.open = still | {turn.seat: turn for turn in fresh}
 
 
-def read(rules: Rules[Any, Any], key: bytes, seats: int, entries: Sequence[Entry]) -> Book:
+def read(
+    rules: Rules[Any, Any], key: bytes, seats: int, people: frozenset[int], entries: Sequence[Entry]
+) -> Book:
     """The book of a log.
 
     Args:
         key: of the game's shuffles (formats.md §3).
-        seats: how many play.
+        seats: how many play; people: those that persons hold.
 
     Raises:
         Wrong: an entry that cannot stand where it does, or one that must follow the last is missing.
     """
-    book = Book(rules, key, rules.setup(seats, {}))
+    book = Book(rules, key, rules.setup(seats, {}), people)
     for entry in entries:
         book.write(entry)
     if (due := book.due()) is not None:

@@ -77,6 +77,12 @@ def _bid_what_is_not_held(connection: Any) -> None:
     )
 
 
+def _forget_an_autopilot(connection: Any) -> None:
+    made = entries(connection)
+    at = next(number for number, entry in enumerate(made) if entry.move.startswith("!autopilot"))
+    forge(connection, [*made[:at], replace(made[at], move="!credit 60"), *made[at + 1 :]])
+
+
 def _half_a_transaction(connection: Any) -> None:
     forced = [entry.seq for entry in entries(connection) if entry.by == "rules"][-1]
     connection.cursor().execute(f"DELETE FROM entry WHERE seq >= {forced}")
@@ -133,6 +139,7 @@ DAMAGES = (
     ),
     Damage("the deck is stacked, every hash forged", "legal", work=_stack_the_deck),
     Damage("a bid of cards not held, every hash forged", "legal", work=_bid_what_is_not_held),
+    Damage("an autopilot that is never switched on", "legal", work=_forget_an_autopilot),
     Damage("a transaction is half done", "legal", work=_half_a_transaction),
     Damage(
         "a choice by nobody entitled", "verified", (f"UPDATE entry SET by = 'rules' WHERE seq = {_LAST}",)
@@ -144,6 +151,11 @@ DAMAGES = (
     ),
     Damage("a turn mail was never queued", "posted", ("DELETE FROM outbox WHERE key LIKE 'turn:%:1'",)),
     Damage("a time-out mail was never queued", "posted", ("DELETE FROM outbox WHERE kind = 'timeout'",)),
+    Damage(
+        "a mail about an autopilot was never queued",
+        "posted",
+        ("DELETE FROM outbox WHERE kind = 'autopilot'",),
+    ),
     Damage("a mail to the wrong player", "posted", ("UPDATE outbox SET person_id = 1 WHERE kind = 'turn'",)),
     Damage("a mail of nothing", "posted", ("UPDATE outbox SET key = key || '9' WHERE key LIKE 'turn:%:1'",)),
     Damage("mails marked as sent that never were", "accepted", ("UPDATE outbox SET status = 'sent'",)),
@@ -160,6 +172,10 @@ DAMAGES = (
     ),
     Damage("a turn that was never opened", "projected", ("DELETE FROM turn",)),
     Damage("a turn of another moment", "projected", ("UPDATE turn SET opened_seq = opened_seq - 1",)),
+    Damage(
+        "an autopilot that nobody switched on", "projected", ("UPDATE seat SET autopilot = NOT autopilot",)
+    ),
+    Damage("missed turns that nobody counted", "projected", ("UPDATE seat SET missed = missed + 1",)),
     Damage("a game that is not over", "projected", ("UPDATE game SET status = 'over'",)),
     Damage("a clock that does not run", "clocked", ("UPDATE turn SET started_at = NULL",)),
     Damage("the clock played early", "punctual", ("UPDATE game SET allowance = allowance * 3",)),

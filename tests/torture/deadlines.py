@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import secrets
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -164,7 +164,7 @@ def _drain(clock: Time, path: Path, breaks: str | None) -> int:
 
 
 def _race(clock: Time, path: Path, breaks: str | None) -> None:
-    """Move for seats whose time is about to run out, a moment before, at or after the end."""
+    """Move for seats whose time is about to run out, before, at or after the end; take seats back from autopilots."""
     from sqlalchemy import select
 
     from server import db
@@ -178,7 +178,25 @@ def _race(clock: Time, path: Path, breaks: str | None) -> None:
                 turns = list(session.scalars(soon))
             if turns:
                 _try(draw.choice(turns), clock, noted, draw)
+            _come_back(clock, draw)
             time.sleep(draw.random() * NAP)
+
+
+def _come_back(clock: Time, draw: random.Random) -> None:
+    """Take a seat back from the autopilot; a game that rests goes on by that."""
+    from sqlalchemy import select
+
+    from server import db, player
+    from server.schema import Game, Seat
+    from server.table import Refused
+
+    with db.reading() as session:
+        away = select(Seat.game_id, Seat.seat).join(Game, Game.id == Seat.game_id)
+        seats = session.execute(away.where(Seat.autopilot, Game.status == "running")).all()
+    if seats:
+        game_id, seat = draw.choice(seats)
+        with suppress(Refused):
+            player.reclaim(game_id, seat, now=clock.now())
 
 
 def _try(turn: Any, clock: Time, noted: Journal, draw: random.Random) -> None:

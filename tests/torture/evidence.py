@@ -134,7 +134,8 @@ def _read(row: Row, seats: list[Row], entries: list[Entry]) -> tuple[book.Book |
         return None, book.Wrong(0, "options were never asked for")
     key = chance.key(row["id"], bytes.fromhex(row["seed"]), [seat["cut"] for seat in seats])
     try:
-        return book.read(rules, key, len(seats), entries), None
+        people = frozenset(seat["seat"] for seat in seats if seat["person_id"] is not None)
+        return book.read(rules, key, len(seats), people, entries), None
     except book.Wrong as wrong:
         return None, wrong
 

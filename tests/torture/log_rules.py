@@ -56,7 +56,7 @@ def once(found: Evidence) -> Found:
         made = [
             ((game.id, entry.seat or 0, game.requests[entry.seq] or ""), entry)
             for entry in game.entries
-            if entry.by == "player"
+            if entry.by == "player" and not entry.move.startswith("!")
         ]
         for intent, times in Counter(intent for intent, _ in made).items():
             if times > 1:

@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 
+from tests.torture.book import Book
 from tests.torture.evidence import Evidence, Found, Game, Row, moment, overlap
 
 ROUNDING = timedelta(seconds=60)
@@ -45,15 +46,27 @@ def _mails(game: Game) -> tuple[Mails, Mails]:
             may[f"remind:{at}"] = ("remind", person["id"], turn.seat, turn.opened)
         if person is not None and not person["silent"] and not game.seats[turn.seat]["silent"]:
             due[f"turn:{at}"] = ("turn", person["id"], turn.seat, turn.opened)
-    for missed in game.known.missed:
-        seat, person = missed.turn.seat, game.people[missed.turn.seat]
-        if person is not None:
-            due[f"timeout:{game.id}:{seat}:{missed.first}"] = ("timeout", person["id"], seat, missed.first)
+    due |= _of_the_late(game, game.known)
     if game.known.rules.outcome(game.known.state) is not None:
         for seat, person in enumerate(game.people):
             if person is not None:
                 due[f"over:{game.id}:{person['id']}"] = ("over", person["id"], seat, len(game.entries))
     return due, may
+
+
+def _of_the_late(game: Game, known: Book) -> Mails:
+    """The mails about turns that the clock played, and about a game that rests because nobody plays."""
+    due: Mails = {}
+    for missed in known.missed:
+        seat, person = missed.turn.seat, game.people[missed.turn.seat]
+        kind = "autopilot" if missed in known.last else "timeout"
+        if person is not None:
+            due[f"{kind}:{game.id}:{seat}:{missed.first}"] = (kind, person["id"], seat, missed.first)
+    for seq in (entry.seq for entry in game.entries if entry.move == "!pause"):
+        for seat, person in enumerate(game.people):
+            if person is not None:
+                due[f"rest:{game.id}:{seq}:{person['id']}"] = ("act", person["id"], seat, seq)
+    return due
 
 
 def accepted(found: Evidence) -> Found:
@@ -74,7 +87,7 @@ def accepted(found: Evidence) -> Found:
 
 
 def projected(found: Evidence) -> Found:
-    """What is kept beside the log says what the log says: the game's row, its snapshot, its turns."""
+    """What is kept beside the log says what the log says: the game's row, its snapshot, its turns, its autopilots."""
     for game in found.games.values():
         if game.known is None:
             continue
@@ -86,7 +99,7 @@ def projected(found: Evidence) -> Found:
             "reason": outcome.reason,
         }
         status = "over" if outcome else "running"
-        if (game.row["status"], bool(game.row["paused"]), result) != (status, False, implied):
+        if (game.row["status"], bool(game.row["paused"]), result) != (status, game.known.rests, implied):
             yield game.id, f"its row says {game.row['status']}, {result}; the log says {status}, {implied}"
         rules = game.known.rules
         form = f"{rules.slug}/{rules.version}/{rules.state_format}"
@@ -97,6 +110,11 @@ def projected(found: Evidence) -> Found:
         open_now = {turn.seat: (turn.question, turn.opened) for turn in game.known.open.values()}
         if turns != open_now:
             yield game.id, f"its turns are {turns}; by its log they are {open_now}"
+        for row in game.seats:
+            seat = row["seat"]
+            implied_seat = (seat in game.known.autopilot, game.known.late_by[seat])
+            if (bool(row["autopilot"]), row["missed"]) != implied_seat:
+                yield game.id, f"seat {seat} is not as its log says: autopilot and missed {implied_seat}"
 
 
 def clocked(found: Evidence) -> Found:
