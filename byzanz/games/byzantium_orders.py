@@ -93,7 +93,7 @@ def lapsed(left_for: str, view: View) -> bool:
 
 
 def obey(
-    order: Order, view: View, moves: tuple[Move, ...], fallback: Callable[[View, tuple[Move, ...]], Move]
+    order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
 ) -> Obeyed | None:
     """What an order answers now; see `Rules.obey`.
 
@@ -107,14 +107,15 @@ def obey(
     move = Move(VERB, found) if found else fallback(view, moves)
     if not found and ask:
         return Obeyed(None, "None of the placements on your list is possible now.")
-    rest = order
-    if placements:
-        rest = _left_of(order, [words for words in placements if words[0] != move.args[0]])
-    said = "“%(move)s” for you: of your list it was the first that is possible now."
+    rest = _left_of(order, [words for words in placements if words[0] != move.args[0]])
+    places = {"move": str(move)}
     if not found:
-        said = "“%(move)s” for you: it leaves your hand the most cards that can be placed."
-    over = ask and rest.text == f"{VERB} {ANY}"
-    return Obeyed(move, said, {"move": str(move)}, None if over else rest)
+        return Obeyed(
+            move, "“%(move)s” for you: it leaves your hand the most cards that can be placed.", places, rest
+        )
+    return Obeyed(
+        move, "“%(move)s” for you: of your list it was the first that is possible now.", places, rest
+    )
 
 
 def _placements(order: Order) -> list[tuple[str, str, str]]:
@@ -125,9 +126,12 @@ def _placements(order: Order) -> list[tuple[str, str, str]]:
     return [(card, "on", slot) for card, _, slot in (each.split() for each in listed.split(", "))]
 
 
-def _left_of(order: Order, placements: Sequence[tuple[str, str, str]]) -> Order:
-    """The order with these placements; without any it is `put any`."""
+def _left_of(order: Order, placements: Sequence[tuple[str, str, str]]) -> Order | None:
+    """The order with these placements; without any it is used up, or goes on as `put any`."""
+    then = order.text.rpartition(" ")[2]
     if not placements:
-        return Order(f"{VERB} {ANY}", order.about)
+        return (
+            None if then == "ask" else Order(order.text if then == "always" else f"{VERB} {ANY}", order.about)
+        )
     listed = ", ".join(" ".join(words) for words in placements)
-    return Order(f"{VERB} {listed} then {order.text.rpartition(' ')[2]}", order.about)
+    return Order(f"{VERB} {listed} then {then}", order.about)

@@ -83,7 +83,7 @@ def lapsed(left_for: str, view: View) -> bool:
     return view.step == "tax" or (view.step == "bid" and _seat(view) in view.passed)
 
 
-def obey(order: Order, view: View, moves: tuple[Move, ...]) -> Obeyed | None:
+def obey(order: Order, view: View, moves: Sequence[Move]) -> Obeyed | None:
     """What an order answers now; see `Rules.obey`."""
     kind = (view.question or "").partition(" ")[0]
     if kind != order.about:
@@ -208,19 +208,24 @@ READERS: dict[str, Callable[[Sequence[str]], list[str]]] = {
 }
 
 
-def _bid(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...]) -> Obeyed:
+def _bid(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
     at = words.index("upto")
     limit, own = int(words[at + 1]), view.totals[_seat(view)]
     bid = _rung(words[:at], view, limit) if at else _cheapest(moves, limit - own)
     lasting = order if words[-1] == "lot" else None
     if bid is not None:
         total = own + sum(VALUE[CARD[name]] for name in bid.args)
-        said = "Raised to %(total)s for you: your limit is %(limit)s."
-        return Obeyed(bid, said, {"total": total, "limit": limit}, order)
+        return Obeyed(
+            bid,
+            "Raised to %(total)s for you: your limit is %(limit)s.",
+            {"total": total, "limit": limit},
+            order,
+        )
     places = {"price": view.highest, "limit": limit}
     if words[at + 3] == "ask":
-        said = "The price is %(price)s, and your order goes no further: your limit was %(limit)s."
-        return Obeyed(None, said, places)
+        return Obeyed(
+            None, "The price is %(price)s, and your order goes no further: your limit was %(limit)s.", places
+        )
     if view.highest < limit:
         return Obeyed(
             PASS, "Passed for you: none of your cards goes on to your limit of %(limit)s.", places, lasting
@@ -252,11 +257,11 @@ def _cheapest(moves: Iterable[Move], most: int) -> Move | None:
     return cheapest if cost <= most else None
 
 
-def _pass(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...]) -> Obeyed:
+def _pass(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
     return Obeyed(PASS, "Passed for you, as you ordered.", rest=order if words[0] == "every" else None)
 
 
-def _tax(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...]) -> Obeyed:
+def _tax(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
     payable = [move.args[0] for move in moves]
     in_all = Counter((*(view.hand or ()), *view.lot))
     for wish in words:
@@ -267,12 +272,16 @@ def _tax(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...]
                 paid = max(
                     fits, key=lambda name: (_profit(in_all - Counter([name])), -(VALUE[CARD[name]] or 3))
                 )
-            said = "Paid %(card)s as tax for you: of the lot it came first on your list."
-            return Obeyed(Move("tax", (paid,)), said, {"card": paid}, _kept(order))
+            return Obeyed(
+                Move("tax", (paid,)),
+                "Paid %(card)s as tax for you: of the lot it came first on your list.",
+                {"card": paid},
+                _kept(order),
+            )
     return Obeyed(None, "Nothing on your list for the tax is in the lot.")
 
 
-def _take(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...]) -> Obeyed:
+def _take(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
     market, hand = dict(view.market), Counter(view.hand)
     for wish in words:
         fits = [good for good in market if wish in (good, "best", "most")]
@@ -280,8 +289,12 @@ def _take(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...
             amount = {good: sum(VALUE[CARD[name]] or 2 for name in market[good]) for good in fits}
             sold = {good: _profit(hand + Counter(market[good])) if wish == "best" else 0 for good in fits}
             taken = max(fits, key=lambda good: (sold[good], amount[good]))
-            said = "Took %(good)s at the market for you: of what lay there it came first on your list."
-            return Obeyed(Move("take", (taken,)), said, {"good": taken}, _kept(order))
+            return Obeyed(
+                Move("take", (taken,)),
+                "Took %(good)s at the market for you: of what lay there it came first on your list.",
+                {"good": taken},
+                _kept(order),
+            )
     return Obeyed(None, "Nothing on your list lies in the market.")
 
 
@@ -294,18 +307,22 @@ def _profit(cards: Counter[str]) -> int:
     return profit
 
 
-def _limit(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...]) -> Obeyed:
+def _limit(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
     hand = view.hand or ()
     for wish in words:
         move = _lighter(wish, hand, moves)
         if move is not None:
             still_over = len(hand) - len(move.args) > LIMIT
-            said = "Over the limit: “%(move)s” for you, as your list says."
-            return Obeyed(move, said, {"move": str(move)}, order if still_over else _kept(order))
+            return Obeyed(
+                move,
+                "Over the limit: “%(move)s” for you, as your list says.",
+                {"move": str(move)},
+                order if still_over else _kept(order),
+            )
     return Obeyed(None, "Nothing on your list for the hand limit is in your hand.")
 
 
-def _lighter(wish: str, hand: Sequence[str], moves: tuple[Move, ...]) -> Move | None:
+def _lighter(wish: str, hand: Sequence[str], moves: Sequence[Move]) -> Move | None:
     if wish == "sell":
         return _best_sale(move for move in moves if move.verb == "sell")
     goods = [name for name in hand if CARD[name] != MERCHANT]
@@ -322,7 +339,7 @@ def _best_sale(sales: Iterable[Move]) -> Move | None:
     return max(ranked)[3] if ranked else None
 
 
-def _finish(order: Order, words: Sequence[str], view: View, moves: tuple[Move, ...]) -> Obeyed:
+def _finish(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
     sale = _best_sale(move for move in moves if move.verb == "sell")
     if sale is None:
         return Obeyed(Move("done"), "All your sets are sold: done for you.")
@@ -333,7 +350,7 @@ def _kept(order: Order) -> Order | None:
     return order if order.text.endswith(" always") else None
 
 
-ANSWERS: dict[str, Callable[[Order, Sequence[str], View, tuple[Move, ...]], Obeyed]] = {
+ANSWERS: dict[str, Callable[[Order, Sequence[str], View, Sequence[Move]], Obeyed]] = {
     "ladder": _bid,
     "raise": _bid,
     "pass": _pass,

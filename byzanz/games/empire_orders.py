@@ -100,7 +100,7 @@ def lapsed(left_for: str, view: View) -> bool:
 
 
 def obey(
-    order: Order, view: View, moves: tuple[Move, ...], fallback: Callable[[View, tuple[Move, ...]], Move]
+    order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
 ) -> Obeyed | None:
     """What an order answers now; see `Rules.obey`.
 
@@ -203,7 +203,7 @@ READERS: dict[str, Callable[[str, Sequence[str]], list[str]]] = {
 }
 
 
-def _choose(verb: str, line: str, moves: tuple[Move, ...], most: Move, lasting: Order | None) -> Obeyed:
+def _choose(verb: str, line: str, moves: Sequence[Move], most: Move, lasting: Order | None) -> Obeyed:
     """A redraw or a meld."""
     cards = () if line == "none" else tuple(line.split())
     move = most if line == "most" else Move(verb, cards)
@@ -213,19 +213,23 @@ def _choose(verb: str, line: str, moves: tuple[Move, ...], most: Move, lasting: 
 
 
 def _keep(
-    wishes: Iterable[str], deck: int, moves: tuple[Move, ...], most: Move, lasting: Order | None
+    wishes: Iterable[str], deck: int, moves: Sequence[Move], most: Move, lasting: Order | None
 ) -> Obeyed:
     held = [move.args[0] for move in moves]
     least = min(held, key=lambda name: kept_worth(NUMBER[deck][name]))
     for wish in wishes:
         card = {"most": most.args[0], "least": least}.get(wish, wish)
         if card in held:
-            said = "Kept %(card)s for you: of your hand it came first on your list."
-            return Obeyed(Move("keep", (card,)), said, {"card": card}, lasting)
+            return Obeyed(
+                Move("keep", (card,)),
+                "Kept %(card)s for you: of your hand it came first on your list.",
+                {"card": card},
+                lasting,
+            )
     return Obeyed(None, "None of the cards on your list is in your hand.")
 
 
-def _respond(line: str, moves: tuple[Move, ...], most: Move, lasting: Order | None) -> Obeyed:
+def _respond(line: str, moves: Sequence[Move], most: Move, lasting: Order | None) -> Obeyed:
     """The first of the list that may be answered; `most` gives way to what follows it if nothing helps."""
     verb = next(move.verb for move in moves if move != DECLINE)
     listed, _, then = line.partition(" then ")
