@@ -14,7 +14,7 @@ from byzanz.umpire import Step, play, settle
 
 _FIRST_DAY = datetime(2000, 1, 1)  # noqa: DTZ001 - written with Z; no clock is asked
 _LONGEST_THOUGHT = 3_600_000
-_IMAGINED = 150
+_IMAGINED = 100
 """Games that the search bot imagines for each move."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 
@@ -77,7 +77,7 @@ def simulated(rules: Rules[S, V], seats: int, seed: bytes, number: int, bots: Se
     while (outcome := rules.outcome(state)) is None:
         source.think()
         seat = min(rules.awaited(state))
-        choices = rules.moves(state, seat) + rules.asides(state, seat)
+        choices = (*rules.moves(state, seat), *rules.asides(state, seat))
         view = rules.view(state, seat)
         move = decide(players[seat], rules, view, choices, draws[seat], imagined(_IMAGINED))
         state, steps = settle(rules, play(rules, state, seat, move), dealer)

@@ -12,6 +12,7 @@ from byzanz.games.byzanz_cards import (
     GROUPS,
     MERCHANT,
     NAME,
+    PASS,
     PROFIT,
     TABLES,
     VALUE,
@@ -31,7 +32,7 @@ from byzanz.rules import Move
 if TYPE_CHECKING:
     from byzanz.games.byzanz import View
 
-_PASS, _DONE = Move("pass"), Move("done")
+_DONE = Move("done")
 _LATER = 1.6
 """What each card of a later lot of the round is worth to a seat that has not won yet."""
 _BIDS_WEIGHED = 3
@@ -45,26 +46,28 @@ def worth(hand: Cards, left: float) -> float:
         hand: the cards.
         left: the part of the game still to come, from 1 to 0.
     """
-    profit, pairs, singles = _sorted_out(hand)
-    merchants = hand.count(MERCHANT)
+    merchants, profit, pairs, singles = _sorted_out(hand)
     hopes = sum([0.3 + 0.6 * top for top in pairs]) + sum([0.1 + 0.12 * value for value in singles])
     hopes += PROFIT[MERCHANT] * (merchants // 3) + 1.4 * (merchants % 3)
     sets = max(_with_merchants(merchants, pairs, singles), min(1.0, 2.8 * left) * hopes)
     return 0.97 * (profit + sets) + 0.003 * len(hand)  # what is sold is safe
 
 
-def _sorted_out(hand: Cards) -> tuple[int, list[int], list[int]]:
-    """The profit of the sets without merchants; of what is left the higher value of each pair, and the singles."""
-    profit, pairs, singles = 0, [], []
-    for group in range(len(GROUPS) - 1):
-        values = [VALUE[card] for card in hand if card // 4 == group]
+def _sorted_out(hand: Cards) -> tuple[int, int, list[int], list[int]]:
+    """How many merchants, the profit of the sets without them; of the rest the higher of each pair, and the singles."""
+    groups: list[list[int]] = [[] for _ in GROUPS]
+    for card in hand:
+        groups[card // 4].append(VALUE[card])
+    merchants, profit, pairs, singles = len(groups.pop()), 0, [], []
+    for values in filter(None, groups):
         while len(values) >= 3:
             profit += values.pop()
             del values[:2]
         if len(values) == 2:
             pairs.append(values[1])
-        singles += values[: len(values) % 2]
-    return profit, sorted(pairs), sorted(singles)
+        else:
+            singles += values
+    return merchants, profit, sorted(pairs), sorted(singles)
 
 
 def _with_merchants(merchants: int, pairs: list[int], singles: list[int]) -> int:
@@ -137,7 +140,7 @@ def likely(state: State, seat: int) -> Move:
 def _likely_bid(state: State, seat: int, left: float, later: float) -> Move:
     """One of the lowest bids, if the lot is worth it, or pass."""
     hand, keeps = state.hands[seat], _taxed(state.lot)
-    choices = {_PASS: worth(plus(hand, state.bids[seat]), left) + later * left}
-    for bid in bids_from(hand, needed(state, seat))[:_BIDS_WEIGHED]:
+    choices = {PASS: worth(plus(hand, state.bids[seat]), left) + later * left}
+    for bid in bids_from(hand, needed(state, seat))[1 : 1 + _BIDS_WEIGHED]:
         choices[bid] = worth(plus(minus(hand, numbers(bid.args)), keeps), left)
     return max(choices, key=choices.__getitem__)
