@@ -1,0 +1,140 @@
+"""Empire by the links in the mails: choices under seal, changed before the other's is in, and battles."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import select
+
+from server import db, log, schema
+from tests.whole.test_whole_games import assert_a_true_record, kind_of, organise, play_to_the_end
+from tests.whole.world import Button, Form, PlainHand, Player, World, link, world
+
+ALICE, BOB = "alice@example.org", "bob@example.org"
+
+
+@pytest.fixture
+def server(database_url: str) -> Iterator[World]:
+    with world(database_url) as running:
+        yield running
+
+
+class Schemer(Player):
+    """Seals what chance tells, and now and then something else before the other's choice is in.
+
+    Args:
+        changed: how often.
+    """
+
+    changed = 0
+
+    def play(self, address: str) -> None:
+        """Open the link of a turn mail, answer all that is asked, then perhaps think again."""
+        assert self.hand.open(address) == 200
+        while "Your turn, " in self.hand.text():
+            self._decide(self.form())
+            assert self.hand.open(address) == 200
+        if "You have sealed" in self.hand.text() and self.chance.random() < 0.3:
+            self._decide(self.form())
+            self.changed += 1
+
+    def form(self) -> Form:
+        """The form in which moves are made on the page one is at."""
+        return next(form for form in self.hand.forms() if "seen" in form.hidden)
+
+    def seal(self, address: str, verb: str, count: int) -> str:
+        """Tick the first cards of the hand and seal them; the move that this is."""
+        assert self.hand.open(address) == 200
+        ticked = self.form().boxes[:count]
+        button = Button("verb", verb) if ticked else Button("move", verb)
+        assert self.hand.press(self.form(), button, ticked, {}) == 200, self.hand.text()
+        return " ".join((verb, *(value.partition("#")[0] for value in ticked)))
+
+    def _decide(self, form: Form) -> bool:
+        ticking = [button for button in form.buttons if button.name == "verb"]
+        often = (
+            0.5 if any(button.value == "redraw" for button in ticking) else 0.1
+        )  # weak melds soon end the Empire
+        if ticking and self.chance.random() < often:
+            ticked = sorted(self.chance.sample(form.boxes, min(3, len(form.boxes))), key=form.boxes.index)
+            if self.hand.press(form, ticking[0], ticked, {}) == 200:
+                self.moves += 1
+                return True
+            self.refused += 1
+            form = self.form()
+        exact = [button for button in form.buttons if button.name == "move" and button.value != "meld"]
+        self._press(form, self.chance.choice(exact))
+        return True
+
+
+def made(server: World) -> list[tuple[int | None, str]]:
+    """All entries so far, as the log has them."""
+    with server.app.app_context(), db.reading() as session:
+        game = session.scalars(select(schema.Game)).one()
+        return [(entry.seat, entry.move) for entry in log.entries(session, game.id)]
+
+
+def turn_mails(server: World) -> dict[str, str]:
+    """The link in each turn mail that comes with the next tick, by its reader."""
+    server.tick()
+    return {to: link(message, "t") for to, message in server.new_mails() if kind_of(message) == "turn"}
+
+
+def later_mails(server: World) -> dict[str, str]:
+    """The same, when also those are mailed whose own move opened their next turn."""
+    server.pass_time(minutes=3)
+    return turn_mails(server)
+
+
+def fought(player: Player, address: str) -> bool:
+    """Whether the page of a seat tells of the first battle."""
+    assert player.hand.open(address) == 200
+    return "The battle of year 1" in player.hand.text()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
+def test_friends_play_empire_by_the_links_in_their_mails(server: World) -> None:
+    alice, bob = (Schemer(name, PlainHand(), random.Random(f"empire {name}")) for name in (ALICE, BOB))
+    people: dict[str, Player] = {ALICE: alice, BOB: bob}
+    organise(server, people, "empire")
+    links = turn_mails(server)
+    assert set(links) == {ALICE, BOB}, "both are mailed at once"
+
+    first = alice.seal(links[ALICE], "redraw", 1)
+    assert turn_mails(server) == {}, "a choice under seal is news to nobody"
+    second = alice.seal(links[ALICE], "redraw", 2)
+    assert alice.hand.open(links[ALICE]) == 200
+    assert "You have sealed a redraw" in alice.hand.text()
+    assert bob.hand.open(links[BOB]) == 200
+    assert bob.hand.text().count("Alice has sealed a redraw.") == 2
+    none = bob.seal(links[BOB], "redraw", 0)
+    assert made(server)[-3:] == [(0, first), (0, second), (1, none)]
+
+    links = later_mails(server)
+    assert set(links) == {ALICE, BOB}, "the meld is asked of both"
+    bob.play(links[BOB])
+    assert "You have sealed a meld" in bob.hand.text()
+    assert alice.hand.open(links[ALICE]) == 200
+    assert "Bob has sealed a meld" in alice.hand.text()
+    alice.play(links[ALICE])
+    for _ in range(6):
+        if all(fought(people[to], address) for to, address in links.items()):
+            break
+        links |= later_mails(server)  # answers to the open melds, where they give cause
+        for to, address in links.items():
+            people[to].play(address)
+    else:
+        raise AssertionError("both melds are in and answered, and there is no battle")
+
+    play_to_the_end(server, people)
+    kept = assert_a_true_record(server, 2)
+    assert kept.header.game == "empire"
+    assert all(player.moves for player in people.values())
+    replaced = [entry.move for entry in kept.entries[:4] if entry.seat == 0]
+    assert replaced == [first, second], "once it is over, what was replaced is open, too"
+    assert kept.result is not None
+    assert kept.result.reason in ("finished", "fallen")
+    assert alice.hand.open(links[ALICE]) == 200
+    assert "The game is over" in alice.hand.text()
