@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, TypeAlias
 
 from byzanz.rules import BadSetup, Draw, Move, Rules, S, V
 from byzanz.search import Spent, searched
 
-Decider: TypeAlias = Callable[[Rules[Any, Any], Any, tuple[Move, ...], Draw, Spent], Move]
+Decider: TypeAlias = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw, Spent], Move]
 """What chooses one of `moves`, from a view of the seat that is asked."""
 
 _LOOKED_AT = 40
@@ -46,12 +46,12 @@ def imagined(games: int) -> Spent:
     return lambda: next(played) / games
 
 
-def random_bot(rules: Rules[S, V], view: V, moves: tuple[Move, ...], draw: Draw, spent: Spent) -> Move:
+def random_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, spent: Spent) -> Move:
     """Any move, each as likely as the other; see `decide` for the arguments."""
     return moves[draw(len(moves))]
 
 
-def greedy_bot(rules: Rules[S, V], view: V, moves: tuple[Move, ...], draw: Draw, spent: Spent) -> Move:
+def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, spent: Spent) -> Move:
     """The move after which the seat's prospects look best in one world that fits its view; see `decide`.
 
     Of equal moves it makes the first. Of many moves it weighs the first and some drawn at random.
@@ -65,7 +65,7 @@ def greedy_bot(rules: Rules[S, V], view: V, moves: tuple[Move, ...], draw: Draw,
     return max(_some(moves, draw), key=prospects)
 
 
-def search_bot(rules: Rules[S, V], view: V, moves: tuple[Move, ...], draw: Draw, spent: Spent) -> Move:
+def search_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, spent: Spent) -> Move:
     """The move that wins most of the games that it imagines from its view (`search.searched`); see `decide`."""
     return searched(rules, view, _seat(view.viewer), moves, draw, spent)
 
@@ -76,7 +76,7 @@ def _seat(viewer: object) -> int:
     return viewer
 
 
-def _some(moves: tuple[Move, ...], draw: Draw) -> tuple[Move, ...]:
+def _some(moves: Sequence[Move], draw: Draw) -> tuple[Move, ...]:
     chosen = list(range(len(moves)))
     while len(chosen) > _LOOKED_AT:
         chosen.pop(1 + draw(len(chosen) - 1))  # the first binds to least (`pass`), so it is always weighed
@@ -107,7 +107,7 @@ def decide(
     name: str,
     rules: Rules[S, V],
     view: V,
-    moves: tuple[Move, ...],
+    moves: Sequence[Move],
     draw: Draw,
     spent: Spent = at_once,
 ) -> Move:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -213,10 +213,11 @@ class Rules(ABC, Generic[S, V]):
         """
 
     @abstractmethod
-    def moves(self, state: S, seat: int) -> tuple[Move, ...]:
+    def moves(self, state: S, seat: int) -> Sequence[Move]:
         """The legal answers to this seat's question, in a fixed order; none if it is not awaited.
 
-        Exactly one means forced.
+        Exactly one means forced. Where there are many, they may be made when they are asked for: most askers
+        want to know how many there are, or one of them.
         """
 
     @abstractmethod
@@ -261,7 +262,7 @@ class Rules(ABC, Generic[S, V]):
         """
 
     @abstractmethod
-    def fallback(self, view: V, moves: tuple[Move, ...]) -> Move:
+    def fallback(self, view: V, moves: Sequence[Move]) -> Move:
         """What is played for a seat that does not answer: one of `moves`, seen from its view."""
 
     @abstractmethod
@@ -319,7 +320,7 @@ class Rules(ABC, Generic[S, V]):
         """Whether what an order was for is over, so that it ends by itself."""
         return False
 
-    def obey(self, order: Order, view: V, moves: tuple[Move, ...]) -> Obeyed | None:
+    def obey(self, order: Order, view: V, moves: Sequence[Move]) -> Obeyed | None:
         """What an order answers to the question that its seat is asked, or None if it is about something else.
 
         Args:

@@ -8,7 +8,7 @@ the time goes to moves that are hard to tell apart (sequential halving).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import exp
 from statistics import fmean
 from typing import TypeAlias
@@ -27,7 +27,7 @@ _CLEAR = 2.0
 
 
 def searched(
-    rules: Rules[S, V], view: V, seat: int, moves: tuple[Move, ...], draw: Draw, spent: Spent
+    rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw, spent: Spent
 ) -> Move:
     """The move that wins most imagined games.
 
@@ -51,7 +51,7 @@ def searched(
     return running[0]
 
 
-def _promising(rules: Rules[S, V], view: V, seat: int, moves: tuple[Move, ...], draw: Draw) -> list[Move]:
+def _promising(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw) -> list[Move]:
     """What the seat would likely do first, then what looks best one move ahead in one world."""
     world = rules.worlds(view, draw)
     likely = rules.likely(world, seat, draw)

@@ -5,7 +5,7 @@ The cards, the slots and what fits where are in `byzantium_cross`, what a seat o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -312,7 +312,7 @@ class Byzantium(Rules[State, View]):
             shown=tuple(tuple(map(numbers, hands)) for hands in view.shown),
         )
 
-    def fallback(self, view: View, moves: tuple[Move, ...]) -> Move:
+    def fallback(self, view: View, moves: Sequence[Move]) -> Move:
         """As rules/byzantium.md "Fallback": leaves the most playable cards; ties: the first listed."""
         if moves[0] == PASS:
             return PASS
@@ -363,7 +363,7 @@ class Byzantium(Rules[State, View]):
         """Whether the deal is over, or the seat is out of it."""
         return byzantium_orders.lapsed(occasion, view)
 
-    def obey(self, order: Order, view: View, moves: tuple[Move, ...]) -> Obeyed | None:
+    def obey(self, order: Order, view: View, moves: Sequence[Move]) -> Obeyed | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return byzantium_orders.obey(order, view, moves, self.fallback)
 

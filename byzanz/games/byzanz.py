@@ -6,7 +6,7 @@ played for a seat that does not answer. The cards are in `byzanz_cards`, what a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from byzanz.games.byzanz_cards import (
     CARD,
     GROUPS,
     PACK,
+    PASS,
     PROFIT,
     TABLES,
     VALUE,
@@ -40,7 +41,6 @@ from byzanz.rules import ALL, BadSetup, Draw, Move, Obeyed, Order, Outcome, Ques
 __all__ = ["Byzanz", "State", "View"]
 
 KIND = {"bid": "bid", "tax": "tax", "limit": "limit", "market": "take", "end": "end"}
-PASS = Move("pass")
 DONE = Move("done")
 DEAL = Shuffle("deal", names(PACK))
 _question = lru_cache(maxsize=1 << 11)(Question)
@@ -150,7 +150,7 @@ class Byzanz(Rules[State, View]):
             return {seat: question for seat, done in enumerate(state.done) if not done}
         return {} if state.turn < 0 else {state.turn: _question(KIND[state.step], state.number)}
 
-    def moves(self, state: State, seat: int) -> tuple[Move, ...]:
+    def moves(self, state: State, seat: int) -> Sequence[Move]:
         """The answers: `pass` and bids by their sums, or all else in canonical order, sales first.
 
         A `discard` of several cards down to seven is legal and not listed (rules/byzanz.md "Hand limit").
@@ -162,7 +162,7 @@ class Byzanz(Rules[State, View]):
             return ()
         hand = state.hands[seat]
         if state.step == "bid":
-            return (PASS, *bids_from(hand, needed(state, seat)))
+            return bids_from(hand, needed(state, seat))
         if state.step == "tax":
             return singles_from("tax", state.lot)
         if state.step == "market":
@@ -271,7 +271,7 @@ class Byzanz(Rules[State, View]):
             done=view.done,
         )
 
-    def fallback(self, view: View, moves: tuple[Move, ...]) -> Move:
+    def fallback(self, view: View, moves: Sequence[Move]) -> Move:
         """As rules/byzanz.md "What is played for a seat that does not answer"; ties: the first listed."""
         if view.step == "bid":
             return PASS
@@ -322,7 +322,7 @@ class Byzanz(Rules[State, View]):
         """Whether the lot is decided, or the seat is out of its auction."""
         return byzanz_orders.lapsed(occasion, view)
 
-    def obey(self, order: Order, view: View, moves: tuple[Move, ...]) -> Obeyed | None:
+    def obey(self, order: Order, view: View, moves: Sequence[Move]) -> Obeyed | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return byzanz_orders.obey(order, view, moves)
 

@@ -6,11 +6,12 @@ that sorted tuples of numbers are the one form of a hand, a bid or a lot (rules/
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations, groupby
 from operator import eq, itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, overload
 
 from byzanz.rules import AmbiguousMove, Move, UnreadableMove
 
@@ -51,12 +52,12 @@ PROFIT = (1, 2, 3, 4) * 6 + (5,)
 COPIES = (6, 5, 3, 2) * 6 + (16,)
 PACK: Cards = tuple(card for card, copies in enumerate(COPIES) for _ in range(copies))
 LONGEST = 1000
+PASS = Move("pass")
 TAKES = tuple([Move("take", (group,)) for group in GROUPS])
 SINGLES = {verb: tuple([Move(verb, (name,)) for name in NAME]) for verb in ("tax", "discard")}
 _asked_again = lru_cache(maxsize=8)
 """For lists of moves: whoever looks for forced moves and whoever then chooses ask for the same one."""
 _sum = itemgetter(0)
-_new = tuple.__new__  # in a full hand are over a hundred bids: this makes a move in half the time
 VERBS = ("bid", "pass", "tax", "take", "sell", "discard", "done")
 
 
@@ -151,26 +152,80 @@ def takes_from(market: Cards) -> tuple[Move, ...]:
     return tuple([TAKES[group] for group in groups_in(market)])
 
 
+class Bidding(Sequence[Move]):
+    """`pass`, and some bids of a hand: each is made when it is asked for, and equal to itself made before.
+
+    A full hand can bid in over a hundred ways, of which a player chooses one, and the umpire only wants to know
+    whether there are any. It equals the tuple of the same moves.
+
+    Args:
+        goods: the cards that can be bid.
+        ways: which of them each answer lays down, the first by 1, the second by 2, the third by 4 …; 0 is `pass`.
+    """
+
+    __slots__ = ("_goods", "_ways")
+
+    def __init__(self, goods: Cards, ways: tuple[int, ...]) -> None:
+        self._goods, self._ways = goods, ways
+
+    def __len__(self) -> int:
+        return len(self._ways)
+
+    @overload
+    def __getitem__(self, at: int) -> Move: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Move, ...]: ...
+    def __getitem__(self, at: int | slice) -> Move | tuple[Move, ...]:
+        if isinstance(at, slice):
+            return tuple(map(self._made, self._ways[at]))
+        return self._made(self._ways[at])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bidding | tuple) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def _made(self, way: int) -> Move:
+        goods = self._goods
+        return Move("bid", tuple([NAME[goods[at]] for at in _places(way)])) if way else PASS
+
+
 @_asked_again
-def bids_from(hand: Cards, least: int) -> tuple[Move, ...]:
-    """All bids of this sum or more that a hand holds, by their sums and then in canonical order."""
+def bids_from(hand: Cards, least: int) -> Sequence[Move]:
+    """`pass`, and all bids of this sum or more that a hand holds, by their sums and then in canonical order."""
     if total(hand) < least:
-        return ()
-    bids = [bid for bid in _choices(hand[: -hand.count(MERCHANT) or None]) if bid[0] >= least]
-    bids.sort(key=_sum)  # keeps the canonical order where sums are equal
-    return tuple([_new(Move, ("bid", cards)) for _, cards in bids])
+        return (PASS,)
+    goods = hand[: -hand.count(MERCHANT) or None]
+    sums, ways = _ways(tuple([VALUE[card] for card in goods]), tuple(map(eq, goods, (*goods[1:], MERCHANT))))
+    return Bidding(goods, (0, *ways[bisect_left(sums, least) :]))
 
 
-def _choices(goods: Cards) -> list[tuple[int, Names]]:
-    """All ways to choose from these goods, in canonical order: the sums and the cards."""
-    choices: list[tuple[int, Names]] = []
-    others, last = choices, -1
-    for card in reversed(goods):
-        if card != last:  # from here on, choices without this card are those found so far
-            others, last = choices, card
-        value, name = VALUE[card], (NAME[card],)
-        choices = [(value, name), *[(value + more, name + cards) for more, cards in choices], *others]
-    return choices
+@lru_cache(maxsize=1 << 13)
+def _ways(values: tuple[int, ...], alike: tuple[bool, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """All ways to choose from goods, as `Bidding` has them: their sums, ascending, and the ways in canonical order.
+
+    Args:
+        values: of the goods, which stand in canonical order.
+        alike: whether each is the same card as the next.
+    """
+    choices: list[tuple[int, int]] = []
+    others = choices
+    for at in reversed(range(len(values))):
+        if not alike[at]:  # from here on, choices without this card are those found so far
+            others = choices
+        value, way = values[at], 1 << at
+        choices = [(value, way), *[(value + more, way | ways) for more, ways in choices], *others]
+    choices.sort(key=_sum)  # keeps the canonical order where sums are equal
+    return tuple([each for each, _ in choices]), tuple([way for _, way in choices])
+
+
+@cache
+def _places(way: int) -> tuple[int, ...]:
+    return tuple([at for at in range(way.bit_length()) if way >> at & 1])
 
 
 def read_move(text: str) -> Move:

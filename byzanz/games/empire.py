@@ -8,7 +8,7 @@ does in `empire_play`, what a seat orders beforehand in `empire_orders`, who see
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from byzanz.games import empire_orders, empire_prospects
@@ -149,7 +149,7 @@ class Empire(Rules[State, View]):
         """A state of this view: hidden hands, draw piles, cards face down and sealed choices are dealt anew."""
         return world_of(view, draw)
 
-    def fallback(self, view: View, moves: tuple[Move, ...]) -> Move:
+    def fallback(self, view: View, moves: Sequence[Move]) -> Move:
         """As rules/empire.md "Fallback"; of equal ones the first listed."""
         deck = FOES if view.viewer == view.foe else BYZANTINES
         if view.step == "redraw":
@@ -198,7 +198,7 @@ class Empire(Rules[State, View]):
         """Whether the year is over."""
         return empire_orders.lapsed(occasion, view)
 
-    def obey(self, order: Order, view: View, moves: tuple[Move, ...]) -> Obeyed | None:
+    def obey(self, order: Order, view: View, moves: Sequence[Move]) -> Obeyed | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return empire_orders.obey(order, view, moves, self.fallback)
 

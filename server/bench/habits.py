@@ -6,13 +6,13 @@ judge them now; what he cannot judge, such as a lot that nobody has seen, he lea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from byzanz.bots import decide
 from byzanz.rules import Draw, Move, Rules
 
-Habit = Callable[[Rules[Any, Any], Any, tuple[Move, ...], Draw], Iterator[str]]
+Habit = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw], Iterator[str]]
 """The orders that somebody leaves, from the game, his view, the answers to his question and his luck."""
 RULES_OF_THUMB = {
     ("empire", "meld"): "meld most",
@@ -27,7 +27,7 @@ AHEAD = 3
 """So many placements of Byzantium can be foreseen: those who list more win less."""
 
 
-def by_hand(rules: Rules[Any, Any], view: Any, moves: tuple[Move, ...], draw: Draw) -> Move:
+def by_hand(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Move:
     """What somebody at the page answers: what the greedy bot does, or a rule of thumb where that wins more."""
     thumb = RULES_OF_THUMB.get((rules.slug, view.step))
     obeyed = rules.obey(rules.parse_order(thumb), view, moves) if thumb else None
@@ -36,7 +36,7 @@ def by_hand(rules: Rules[Any, Any], view: Any, moves: tuple[Move, ...], draw: Dr
     return decide("greedy", rules, view, moves, draw)
 
 
-def byzanz(rules: Rules[Any, Any], view: Any, moves: tuple[Move, ...], draw: Draw) -> Iterator[str]:
+def byzanz(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
     """Tax, market, hand limit and the end by rules of thumb; for the lot on auction a ladder or a pass."""
     yield from ("tax lowest always", "take best always", "limit sell lowest always", "finish")
     if view.step == "bid":
@@ -65,7 +65,7 @@ def _ladder(rules: Rules[Any, Any], view: Any, first: Move, draw: Draw) -> str:
     return f"ladder {' '.join(rungs)} upto {limit} then pass"
 
 
-def empire(rules: Rules[Any, Any], view: Any, moves: tuple[Move, ...], draw: Draw) -> Iterator[str]:
+def empire(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
     """All but the redraw by rules of thumb, the meld with the cards that the redraw brings."""
     return (
         thumb if step == "meld" else f"{thumb} always"
@@ -74,7 +74,7 @@ def empire(rules: Rules[Any, Any], view: Any, moves: tuple[Move, ...], draw: Dra
     )
 
 
-def byzantium(rules: Rules[Any, Any], view: Any, moves: tuple[Move, ...], draw: Draw) -> Iterator[str]:
+def byzantium(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
     """The next placements as they come when all place as he would, in one world that he thinks possible."""
     listed, world = list[str](), rules.worlds(view, draw)
     while rules.awaited(world) and len(listed) < AHEAD:

@@ -45,7 +45,7 @@ def measure(seconds: float = 5.0) -> dict[str, float | None]:
 
 
 def byzanz(pick: rivals.Pick) -> rivals.Game:
-    """Byzanz through the umpire, asides among the moves to choose from."""
+    """Byzanz through the umpire, asides among the moves to choose from; of the bids only the chosen one is written."""
     rules, numbers = rules_of("byzanz"), count()
 
     def game() -> int:
@@ -54,7 +54,9 @@ def byzanz(pick: rivals.Pick) -> rivals.Game:
         made = len(steps) - 1  # the shuffle is nobody's move
         while awaited := rules.awaited(state):
             seat = min(awaited)
-            move = pick(rules.moves(state, seat) + rules.asides(state, seat))
+            answers, asides = rules.moves(state, seat), rules.asides(state, seat)
+            at = pick(range(len(answers) + len(asides)))
+            move = answers[at] if at < len(answers) else asides[at - len(answers)]
             state, steps = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
             made += 1 + len(steps)
         return made

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from math import isfinite
@@ -72,7 +72,7 @@ class Moment:
     after: Any
 
 
-def choice(draw: Draw, items: tuple[Any, ...]) -> Any:
+def choice(draw: Draw, items: Sequence[Any]) -> Any:
     """Any of these."""
     return items[draw(len(items))]
 
@@ -91,7 +91,7 @@ def game(case: Case, number: int) -> tuple[Moment, ...]:
             seat, move = None, dealer(shuffle)
         else:
             seat = draw(case.seats)
-            moves = rules.asides(state, seat) if draw(3) == 0 else ()
+            moves: Sequence[Move] = rules.asides(state, seat) if draw(3) == 0 else ()
             if not moves:
                 seat = choice(draw, tuple(rules.awaited(state)))
                 moves = rules.moves(state, seat)
@@ -116,7 +116,7 @@ def settled(case: Case, number: int, every: int = 1) -> Iterator[tuple[Moment, D
 
 def listed(rules: Rules[Any, Any], state: Any, seat: int) -> tuple[Move, ...]:
     """All that a seat may do."""
-    return rules.moves(state, seat) + rules.asides(state, seat)
+    return (*rules.moves(state, seat), *rules.asides(state, seat))
 
 
 def all_moves(case: Case, number: int) -> tuple[Move, ...]:
@@ -219,7 +219,8 @@ def check_listed_is_accepted(case: Case, number: int) -> None:
     for moment, draw in settled(case, number, every=4):
         state = moment.state
         for seat in range(case.seats):
-            moves, asides = rules.moves(state, seat), rules.asides(state, seat)
+            moves, asides = (*rules.moves(state, seat),), rules.asides(state, seat)
+            check_reading(rules.moves(state, seat), moves)
             assert bool(moves) == (seat in rules.awaited(state))
             assert len({*moves, *asides}) == len(moves + asides)
             assert all(rules.is_aside(state, seat, move) for move in asides)
@@ -227,6 +228,16 @@ def check_listed_is_accepted(case: Case, number: int) -> None:
             some = {choice(draw, moves + asides) for _ in range(12) if moves + asides}
             for move in some | {choice(draw, known) for _ in range(25)}:
                 check_accepted(case, state, seat, move, move in moves + asides)
+
+
+def check_reading(listing: Sequence[Move], moves: tuple[Move, ...]) -> None:
+    """However a list of moves is read, it is the same."""
+    assert listing == moves
+    assert (len(listing), bool(listing)) == (len(moves), bool(moves))
+    assert [listing[at] for at in range(len(moves))] == [*listing] == [*listing[:]]
+    assert [listing[at - len(moves)] for at in range(len(moves))] == [*listing]
+    with pytest.raises(IndexError):
+        listing[len(moves)]
 
 
 def check_accepted(case: Case, state: Any, seat: int, move: Move, expected: bool) -> None:

@@ -5,7 +5,7 @@ then. Who laid the lower may `respond` with a second card to add to it, or `decl
 Before rounds 2 and 3 what is left is shuffled and each seat draws one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -167,7 +167,7 @@ class Sealed(Rules[Duel, DuelView]):
         stock = view.stock if view.stock is not None else tuple(pool)
         return Duel(view.step, view.number, view.round, hands, stock, laid, view.gone, view.points)
 
-    def fallback(self, view: DuelView, moves: tuple[Move, ...]) -> Move:
+    def fallback(self, view: DuelView, moves: Sequence[Move]) -> Move:
         return moves[0]
 
     def appraise(self, view: DuelView) -> float:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from byzanz.rules import IllegalMove, NotAwaited
+from byzanz.games.byzanz_cards import MERCHANT, VALUE, bids_from, names
+from byzanz.rules import IllegalMove, Move, NotAwaited
+from tests.byzanz.contract import check_reading
 from tests.byzanz.positions import BYZANZ, after, answers, asked, at, cards, game, move, words
 
 HANDS = ("cloth2 olive1 olive1 spice4", "grain3 merchant wine2", "cloth1 wood4", "olive2 spice1")
@@ -38,6 +42,25 @@ def test_the_listed_bids_are_all_distinct_raises_small_first():
         "bid cloth2 olive1 spice4",
         "bid cloth2 olive1 olive1 spice4",
     ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from([0, 1, 2, 3, 5, 9, 20, MERCHANT]), max_size=8).map(sorted), st.integers(0, 33)
+)
+def test_however_the_bids_are_read_they_are_all_raises_by_sum_and_card_by_card(hand, least):
+    goods = [card for card in hand if card != MERCHANT]
+    choices = {chosen for size in range(1, len(goods) + 1) for chosen in combinations(goods, size)}
+    sums = {chosen: sum(VALUE[card] for card in chosen) for chosen in choices}
+    raises = sorted((sums[chosen], chosen) for chosen in choices if sums[chosen] >= least)
+    expected = (Move("pass"), *(Move("bid", names(chosen)) for _, chosen in raises))
+    listed = bids_from(tuple(hand), least)
+    check_reading(listed, expected)
+    assert {listed: "found"}[expected] == "found"
+    assert listed != expected[1:]
+    for chosen in choices:
+        assert (Move("bid", names(chosen)) in listed) == (sums[chosen] >= least)
+    assert Move("bid", ("wood4",)) not in listed
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -173,8 +173,8 @@ def leaks(look, seats, viewer, seed):
         if isinstance(viewer, int) and BYZANZ.moves(one, viewer) != BYZANZ.moves(other, viewer):
             found.add("moves")
         seat = rng.choice(list(BYZANZ.awaited(one)))
-        both = set(BYZANZ.moves(one, seat) + BYZANZ.asides(one, seat)).intersection(
-            BYZANZ.moves(other, seat) + BYZANZ.asides(other, seat)
+        both = {*BYZANZ.moves(one, seat), *BYZANZ.asides(one, seat)}.intersection(
+            (*BYZANZ.moves(other, seat), *BYZANZ.asides(other, seat))
         )
         if not both:
             break

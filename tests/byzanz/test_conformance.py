@@ -1,7 +1,7 @@
 """Every registered game keeps the contract, and each check has been seen to catch who breaks it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from typing import Any
@@ -125,6 +125,19 @@ class ListsTooMuch(Sealed):
         return Sealed().apply(state, seat, move)
 
 
+class Backwards(tuple[Move, ...]):
+    def __getitem__(self, at: Any) -> Any:
+        return super().__getitem__(at if isinstance(at, slice) else -1 - at)
+
+
+class ReadsOtherwiseByNumber(Sealed):
+    def moves(self, state: Duel, seat: int) -> Backwards:
+        return Backwards(super().moves(state, seat))
+
+    def apply(self, state: Duel, seat: int | None, move: Move) -> Duel:
+        return Sealed().apply(state, seat, move)
+
+
 class AsidesAreAnswers(Sealed):
     def is_aside(self, state: Duel, seat: int, move: Move) -> bool:
         return False
@@ -173,7 +186,7 @@ class TwoQuestionsAtOnce(Sealed):
 
 
 class FallsBackOnAnything(Sealed):
-    def fallback(self, view: DuelView, moves: tuple[Move, ...]) -> Move:
+    def fallback(self, view: DuelView, moves: Sequence[Move]) -> Move:
         return Move("decline")
 
 
@@ -239,6 +252,7 @@ PLANTED = [
     (CarelessWorlds, contract.check_worlds),
     (MissingFromTheList, contract.check_listed_is_accepted),
     (ListsTooMuch, contract.check_listed_is_accepted),
+    (ReadsOtherwiseByNumber, contract.check_listed_is_accepted),
     (AsidesAreAnswers, contract.check_listed_is_accepted),
     (RefusesWithoutAWord, contract.check_listed_is_accepted),
     (CrashesOnUnknownCards, contract.check_refusals),
