@@ -33,6 +33,10 @@ ARMS = tuple(SUIT)
 SLOTS = tuple(
     sorted("".join(steps) for depth in range(3) for steps in product(ARMS, *[("f", "l", "r")] * depth))
 )
+"""All slots in canonical order, which is that of their names as words: `e`, `ef`, `eff` … `el` … `w`, `wf` … `wrr`.
+
+The rules name no order; of equal placements the fallback takes the first card and of that the first slot in this one.
+"""
 SLOT = {name: slot for slot, name in enumerate(SLOTS)}
 PASS = Move("pass")
 VERBS = ("put", "pass")

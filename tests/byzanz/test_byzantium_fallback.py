@@ -38,6 +38,12 @@ def test_ties_go_to_the_first_card_and_the_first_slot():
     assert fallback(at(("7b", "2r"), "n 5b"), 0) == "put 7b on nf"
 
 
+def test_slots_are_ordered_by_their_names_and_not_by_their_depth():
+    state = at(("9r", "2b"), "e 5r ef 7r")
+    assert answers(state, 0) == [f"put 9r on {slot}" for slot in ("eff", "efl", "efr", "el", "er", "w")]
+    assert fallback(state, 0) == "put 9r on eff"
+
+
 def test_who_cannot_place_passes():
     state = at(("2r 3r", "2b"), "e 5r ef 6r w 7r wf 8r")
     assert fallback(state, 0) == "pass"
