@@ -9,7 +9,6 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from server.db import Base, UtcTime
 
-
 _DIGEST = "cadence = 'digest'"
 
 

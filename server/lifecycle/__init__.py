@@ -17,13 +17,14 @@ Mails queued here, with `game_id`, and what their templates find in `details`:
 - `cancelled` to somebody invited or seated: `why`: `cancelled` (the game), `withdrawn` (the organiser gave up
   his seat), `started` (the game began without him).
 - `signin`: `link`, the id of the row in `link`; it expires, and the mail with it. No `game_id`.
+- `games`, links that somebody asked for: no details, no `game_id`; it names what awaits him when it is written.
 - `fresh`, somebody opened a dead link and asked for a new one: `purpose`: `seat`, `invite` or `organise`.
 """
 
 from __future__ import annotations
 
 from server.lifecycle.absences import add_absence, remove_absence
-from server.lifecycle.doors import mail_fresh_link, mail_sign_in, redeem
+from server.lifecycle.doors import mail_fresh_link, mail_games, mail_sign_in, redeem, renew_feed
 from server.lifecycle.inviting import Invitation, accept, decline, invitation, take_free_seat
 from server.lifecycle.making import confirm, create, quick
 from server.lifecycle.news import Closed, NoSuchLink, TooMany, asked_name
@@ -60,6 +61,7 @@ __all__ = [
     "fill",
     "invitation",
     "mail_fresh_link",
+    "mail_games",
     "mail_sign_in",
     "mute",
     "mute_all",
@@ -69,6 +71,7 @@ __all__ = [
     "reinvite",
     "remind",
     "remove_absence",
+    "renew_feed",
     "set_cadence",
     "set_listed",
     "start",

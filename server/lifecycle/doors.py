@@ -109,6 +109,22 @@ def redeem(token: str, now: datetime) -> Person | None:
     return person
 
 
+def renew_feed(person_id: int, now: datetime) -> None:
+    """Make the link of a person's feeds; one made before opens nothing any more."""
+    with transaction() as session:
+        live = (Link.person_id == person_id, Link.purpose == "feed", Link.revoked_at.is_(None))
+        session.execute(update(Link).where(*live).values(revoked_at=now))
+        people.issue(session, "feed", person_id, now)
+
+
+def mail_games(person_id: int, now: datetime) -> None:
+    """Mail a person the links to all games that await him, or that none does; nothing if he had enough this hour."""
+    with transaction() as session:
+        if news.queued(session, ("games",), person_id, now - timedelta(hours=1)) < AN_HOUR:
+            key = f"games:{person_id}:{int(now.timestamp() * 1e6)}"
+            outbox.enqueue(session, key=key, kind="games", person_id=person_id, now=now)
+
+
 def mail_fresh_link(token: str, now: datetime) -> None:
     """Somebody opened a dead link: mail its owner what he may still open; nothing if there is nothing."""
     with transaction() as session:

@@ -30,6 +30,7 @@ ROOMS = (
     "invitations",
     "account",
     "turn",
+    "feeds",
     "orders",
     "leave",
     "history",

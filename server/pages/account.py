@@ -19,7 +19,7 @@ from server.pages import csrf, limiter
 from server.pages.history import GAME_ID
 from server.pages.hours import wall
 from server.pages.turn import unknown_link
-from server.schema import Game, Person, Seat
+from server.schema import Game, Link, Person, Seat
 from server.table import Refused
 
 blueprint = Blueprint("account", __name__)
@@ -98,9 +98,17 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             tables=_tables(session, me),
             zones=wishes.time_zones(),
             hour=digests.hour_of(me),
+            feed=_feed(session, me),
             refusal=refusal,
         )
     return page, refusal.status if refusal else 200
+
+
+def _feed(session: Session, me: Person) -> str | None:
+    """The address of his feeds without its ending, if he has made one."""
+    live = (Link.person_id == me.id, Link.purpose == "feed", Link.revoked_at.is_(None))
+    link = session.scalar(select(Link).where(*live).order_by(Link.id.desc()).limit(1))
+    return people.url(link) if link else None
 
 
 def _fields(me: Person) -> dict[str, str]:
@@ -144,6 +152,8 @@ def save() -> ResponseReturnValue:
                 lifecycle.mute(game_id, me.id, do == "mute", now)
             case "mute-all" | "unmute-all":
                 lifecycle.mute_all(me.id, do == "mute-all", now)
+            case "feed":
+                lifecycle.renew_feed(me.id, now)
             case "cadence":
                 lifecycle.set_cadence(me.id, form.get("cadence", ""), now)
             case _:

@@ -11,19 +11,18 @@ from typing import Any
 import flask
 from flask import Blueprint, render_template, url_for
 from flask_babel import gettext as _
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
 from byzanz.rules import Move, RulesError
-from server import autopilot, orders, people, play, positions, turns
+from server import autopilot, lifecycle, orders, people, play, positions, turns
 from server.db import reading, utc_now
 from server.mail import reach
-from server.pages import csrf, error_page, said, story
+from server.pages import csrf, error_page, limiter, said, seated, story
 from server.people import Place
 from server.positions import Broken, Position
-from server.schema import Game, Link, Seat, StandingOrder, Turn
+from server.schema import Game, StandingOrder
 from server.table import Refused
 
 blueprint = Blueprint("turn", __name__)
@@ -72,10 +71,12 @@ class Problem:
 
 @blueprint.get("/t/<token>")
 def show(token: str) -> Answer:
-    """The table, the own hand, and what the seat may do now."""
+    """The table, the own hand, and what the seat may do now; with `?move=…` that answer is ready to be confirmed."""
     with reading() as session:
         place = people.seat_of(session, token, utc_now())
-        return unknown_link(token) if place is None else _page(session, token, place)
+        if place is None:
+            return unknown_link(token)
+        return _page(session, token, place, wanted=flask.request.args.get("move"))
 
 
 @blueprint.post("/t/<token>")
@@ -129,7 +130,7 @@ def receipt(token: str, seq: int) -> Answer:
         context = _frame(session, token, place)
         context |= {"lines": told, "more": game.head > seq + SINCE, "view": position.view(number)}
         context |= {"orders": None if position.outcome else _orders(session, position, number, seq)}
-        context |= {"playing_on": number in position.awaited, "next": _next_games(session, place)}
+        context |= {"playing_on": number in position.awaited}
         return render_template("pages/receipt.html", **context)
 
 
@@ -142,6 +143,18 @@ def mail_again(token: str) -> Answer:
         return unknown_link(token)
     reach.again(place.link.person_id, utc_now())
     return flask.redirect(url_for(".show", token=token), 303)
+
+
+@blueprint.post("/t/<token>/games")
+@limiter.limit("10/minute")
+def mail_games(token: str) -> Answer:
+    """Mail the person who sits there the links to all games that await him; the answer is the same for everybody."""
+    with reading() as session:
+        place = people.seat_of(session, token, utc_now())
+    if place is None:
+        return unknown_link(token)
+    lifecycle.mail_games(place.link.person_id, utc_now())
+    return render_template("pages/games_mailed.html", token=token)
 
 
 def unknown_link(token: str) -> tuple[str, int]:
@@ -203,9 +216,10 @@ def _page(
     problem: Problem | None = None,
     ticked: Collection[str] = (),
     since: int | None = None,
+    wanted: str | None = None,
 ) -> str:
     game, number = place.game, place.seat.seat
-    context = _frame(session, token, place) | {"problem": problem, "ticked": ticked}
+    context = _frame(session, token, place) | {"problem": problem, "ticked": ticked, "chosen": None}
     if game.status not in ("running", "over"):
         return render_template("pages/turn.html", view=None, **context)
     if game.quarantine:
@@ -226,6 +240,9 @@ def _page(
         "request_id": secrets.token_urlsafe(16),
     }
     context |= _choices(position, number) | _times(session, game, position, number)
+    if wanted is not None:
+        answer = seated.chosen(position, number, wanted)
+        context |= {"chosen": answer, "ticked": answer.ticked}
     return render_template("pages/turn.html", **context)
 
 
@@ -238,6 +255,7 @@ def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
         "seats": positions.seats_of(session, place.game.id),
         "names": story.names_of(session, place.game),
         "zone": _zone(place),
+        "next": seated.next_games(session, place),
         "lost": place.seat.person is not None
         and (place.seat.person.suppressed or place.seat.person.unreachable),
         "own_zone": place.seat.person is not None and place.seat.person.time_zone is not None,
@@ -283,21 +301,3 @@ def _times(session: Session, game: Game, position: Position, seat: int) -> dict[
     due = {turn.seat: turns.times(session, game, turn) for turn in open_turns}
     others = {other: times for other, times in due.items() if other != seat}
     return {"times": due.get(seat), "others_due": others, "now": utc_now()}
-
-
-def _next_games(session: Session, place: Place) -> list[tuple[str, str]]:
-    """Name and address of the person's other games that wait, most urgent first; none in a stranger's browser."""
-    person = people.signed_in(session)
-    if person is None or person.id != place.seat.person_id:
-        return []
-    query = (
-        select(Game, Link)
-        .join(Seat, Seat.game_id == Game.id)
-        .join(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
-        .join(Link, (Link.game_id == Game.id) & (Link.person_id == Seat.person_id))
-        .where(Seat.person_id == person.id, Seat.status == "seated", Game.id != place.game.id)
-        .where(Link.purpose == "seat", Link.revoked_at.is_(None))
-        .order_by(Turn.due_at.is_(None), Turn.due_at, Turn.opened_at, Link.id)
-    )
-    found = {game.id: (game.name, people.url(link)) for game, link in session.execute(query)}
-    return list(found.values())

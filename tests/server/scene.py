@@ -18,7 +18,7 @@ from server import acts, alarms, db, log, people, play
 from server.schema import Alarm, Game, Link, Person, Seat
 
 BASE = "https://byzanz.test"
-PURPOSES: tuple[people.Purpose, ...] = ("seat", "invite", "organise", "stop", "signin")
+PURPOSES: tuple[people.Purpose, ...] = ("seat", "invite", "organise", "stop", "signin", "feed")
 UNKNOWN = "a" * 26
 """A token that nobody was ever given."""
 CSRF = "c" * 40
@@ -174,7 +174,8 @@ def _links(session: Session, game_id: str, name: str, now: datetime) -> dict[str
             expires = now + timedelta(hours=1)
             made[purpose] = people.issue(session, purpose, person.id, now, expires_at=expires)
         else:
-            made[purpose] = people.issue(session, purpose, person.id, now, game_id)
+            game = None if purpose == "feed" else game_id
+            made[purpose] = people.issue(session, purpose, person.id, now, game)
     return {purpose: people.token(link) for purpose, link in made.items()}
 
 
@@ -198,6 +199,7 @@ def _moderated(made: Scene, now: datetime) -> None:
         used = people.find_any(session, "signin", bob["signin"])
         assert used is not None
         used.used_at = now
-        charlie = people.find_any(session, "signin", made.tokens["here", "Charlie"]["signin"])
-        assert charlie is not None
-        charlie.revoked_at = now
+        for purpose in ("signin", "feed"):
+            charlie = people.find_any(session, purpose, made.tokens["here", "Charlie"][purpose])
+            assert charlie is not None
+            charlie.revoked_at = now

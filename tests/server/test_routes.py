@@ -15,7 +15,7 @@ from werkzeug.routing import Rule
 
 from server import db, lifecycle, log, outbox, play
 from server.mail.deliver import deliver
-from server.schema import Game
+from server.schema import Game, Mail, Person
 from tests.server.postman import Pigeons
 from tests.server.scene import BASE, PURPOSES, UNKNOWN, Scene, Visitor, scene
 from tests.server.wishing import ALICE, everything, wish
@@ -56,6 +56,9 @@ ANSWERS = {
     "GET /t/<token>": "404 200 200 404 404 200 404 404",
     "POST /t/<token>": "404 409 409 404 404 422 404 404",
     "POST /t/<token>/mail": "404 303 303 404 404 303 404 404",
+    "POST /t/<token>/games": "404 200 200 404 404 200 404 404",
+    "GET /feed/<token>.ics": "404 200 200 200 404 200 404 404",  # whoever left a table still has his other games
+    "GET /feed/<token>.atom": "404 200 200 200 404 200 404 404",
     "POST /t/<token>/orders": "404 422 422 404 404 422 404 404",
     "GET /t/<token>/receipt/<int(max=999999999):seq>": "404 200 200 404 404 404 404 404",
     "GET /t/<token>/leave": "404 200 200 404 404 200 404 404",
@@ -105,9 +108,22 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /m/<game_id>/act": {"act": "pause", "reason": "x", "seen": "0"},
 }
 """What is posted: well-formed, and refused or without effect for everybody who may ask at all."""
-OPENS = {"POST /s/<token>", "POST /m/alarms/<int:alarm_id>", "POST /m/<game_id>/look"}
+OPENS = {
+    "POST /s/<token>",
+    "POST /t/<token>/games",
+    "POST /m/alarms/<int:alarm_id>",
+    "POST /m/<game_id>/look",
+}
 """What changes something for those who may."""
-DOORS = {"t": "seat", "i": "invite", "o": "organise", "u": "stop", "s": "signin", "api": "seat"}
+DOORS = {
+    "feed": "feed",
+    "t": "seat",
+    "i": "invite",
+    "o": "organise",
+    "u": "stop",
+    "s": "signin",
+    "api": "seat",
+}
 FETCHES = 50
 """How often a mailed link of each kind is fetched by GET, and as often by HEAD; on PostgreSQL a tenth of that."""
 
@@ -172,7 +188,7 @@ def test_each_route_answers_each_visitor_as_it_should(there: Scene) -> None:
             answer = there.ask(there.browser(visitor.name), method, path, body)
             if str(answer.status_code) != expected:
                 wrong.append(f"{name}: {who} got {answer.status_code}, not {expected}")
-            if name in OPENS and expected == "303":
+            if name in OPENS and expected in ("200", "303"):
                 before = everything()
             elif everything() != before:
                 wrong.append(f"{name}: {who} changed something")
@@ -224,14 +240,22 @@ def test_a_link_moves_its_own_seat(there: Scene) -> None:
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_link_of_one_kind_opens_nothing_of_another(there: Scene) -> None:
     before = everything()
-    paths = {"seat": "/t/", "invite": "/i/", "organise": "/o/", "stop": "/u/", "signin": "/s/"}
+    paths = {
+        "seat": "/t/",
+        "invite": "/i/",
+        "organise": "/o/",
+        "stop": "/u/",
+        "signin": "/s/",
+        "feed": "/feed/",
+    }
     assert set(paths) == set(PURPOSES)
     for tokens in there.tokens.values():
         for purpose, token in tokens.items():
             for other in set(PURPOSES) - {purpose}:
                 for method, body in (("GET", None), ("POST", {"answer": "decline", "do": "cancel"} | MOVE)):
-                    status = there.ask(there.browser("Mia"), method, paths[other] + token, body).status_code
-                    assert status == 404, (purpose, other, method)
+                    path = paths[other] + token + (".ics" if other == "feed" else "")
+                    status = there.ask(there.browser("Mia"), method, path, body).status_code
+                    assert status == (405 if (other, method) == ("feed", "POST") else 404), (purpose, other)
             if purpose != "seat":
                 assert there.ask(there.browser(), "GET", f"/api/v1/seats/{token}").status_code == 404
     assert everything() == before
@@ -259,6 +283,9 @@ def mailed(there: Scene) -> set[str]:
         ida, hugo = there.person("Ida"), there.person("Hugo")
         outbox.enqueue(session, key="i", kind="invite", person_id=ida, now=now, game_id="open", seat=1)
         outbox.enqueue(session, key="n", kind="nudge", person_id=ida, now=now, game_id="open", seat=1)
+        session.get_one(Person, there.person("Frank")).cadence = "digest"
+        outbox.enqueue(session, key="d", kind="digest", person_id=there.person("Frank"), now=now)
+        outbox.enqueue(session, key="m", kind="games", person_id=there.person("Daphne"), now=now)
         outbox.enqueue(session, key="f", kind="fresh", person_id=hugo, now=now, game_id="open", seat=0)
     birds = Pigeons()
     while deliver(now, birds):
@@ -270,12 +297,20 @@ def mailed(there: Scene) -> set[str]:
         found |= set(re.findall(rf"{BASE}(/\S+)", body.get_content()))
         found |= set(re.findall(rf"<{BASE}(/[^>]+)>", message["List-Unsubscribe"] or ""))
     assert {path.split("/")[1] for path in found} == {*"tiousg", "rules"}, made
+    assert any("?move=" in path for path in found)
+    assert {mail.kind for mail in everyone_mailed()} >= {"turn", "digest", "games"}
     return found
+
+
+def everyone_mailed() -> list[Mail]:
+    """The mails that have left."""
+    with db.reading() as session:
+        return list(session.scalars(select(Mail).where(Mail.status == "sent")))
 
 
 def test_fetching_links_and_pages_does_nothing(there: Scene, request: pytest.FixtureRequest) -> None:
     links = mailed(there)
-    of_each_kind = {path.split("/")[1]: path for path in links}
+    of_each_kind = {path.split("/")[1] + path.partition("?")[1]: path for path in links}
     shown = [rule for _, rule in routes(there.app) if "GET" in (rule.methods or ())]
     pages = {address(there, rule, visitor) for rule in shown for visitor in visitors(there)}
     patience = FETCHES if db.db.engine.dialect.name == "sqlite" else FETCHES // 10

@@ -173,6 +173,7 @@ BY_ADDRESS = {
     "/o/<token>",
     "/u/<token>",
     "/t/<token>",
+    "/t/<token>/games",
     "/t/<token>/mail",
     "/t/<token>/orders",
     "/api/v1/seats/<token>/moves",
