@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from server.bench import moves, page, submit, tick, waits
+from server.bench import bots, moves, page, submit, tick, waits
 from server.config import ConfigError
 
 Figures: TypeAlias = Mapping[str, float | None]
@@ -17,6 +17,7 @@ BENCHES: dict[str, Callable[[], Figures]] = {
     "page": page.measure,
     "tick": tick.measure,
     "waits": waits.measure,
+    "bots": bots.measure,
 }
 
 

@@ -12,7 +12,7 @@ from byzanz import chance, record, umpire
 from byzanz.games import rules_of
 from byzanz.rules import ALL
 from server import bench, db, positions, records
-from server.bench import house, moves, page, rivals, submit, tick
+from server.bench import bots, house, moves, page, rivals, submit, tick
 from server.cli import main
 from server.schema import Game
 
@@ -150,6 +150,27 @@ def test_ticks_find_nothing_due() -> None:
     figures = tick.measure(many=200, ticks=2)
     assert figures["ratio"] > 0
     assert "milliseconds_at_200" in figures
+
+
+def test_bots_play_matches() -> None:
+    figures = bots.measure(milliseconds=1, most=1)
+    names = ("share", "from", "to", "even", "clearly_better", "games")
+    assert len(figures) == len(names) * len(bots.MATCHES)
+    for match in bots.MATCHES:
+        name = f"{match.game}_{match.seats}_{match.bot}_v_{match.other}"
+        share, low, high, even, better, games = (figures[f"{name}_{each}"] for each in names)
+        assert 0 <= low <= share <= high <= 1
+        assert (even, games, better) == (1 / match.seats, 1, low > even)
+
+
+def test_the_interval_is_that_of_wilson() -> None:
+    assert bots.interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert bots.interval(0, 20) == pytest.approx((0, 0.1611), abs=1e-4)
+
+
+def test_each_deal_is_played_from_every_seat() -> None:
+    match = bots.Match("byzantium", 2, "greedy", "greedy", 2)
+    assert sum(bots._share(match, number, 1.0) for number in (0, 1)) == 1
 
 
 def test_one_benchmark_can_be_asked_for(
