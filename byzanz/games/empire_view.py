@@ -135,6 +135,10 @@ class Deck:
 class View:
     """What one viewer knows of a moment: as `State` where the names agree.
 
+    One thing that can be remembered is in no state and so in no view: which open discards a shuffle within the year
+    took back. Who counted them knows that what a hand had drawn unseen before that shuffle is none of those; a world
+    may deal them there until the year ends and the hand is laid open.
+
     Args:
         viewer: a seat, `public` or `all`.
         age: the letter of the age, E, M or L.

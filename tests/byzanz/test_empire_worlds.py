@@ -16,6 +16,7 @@ from byzanz.games.empire_cards import CARDS, LEGACY, age_of, force
 from byzanz.games.empire_table import known_of
 from byzanz.rules import ALL, PUBLIC, Move
 from tests.byzanz.empire_positions import (
+    BYZANTINES,
     EMPIRE,
     FOES,
     after,
@@ -104,6 +105,21 @@ def test_who_threw_away_four_of_eight_cards_kept_at_most_four_of_those_seen():
     known = Counter(cards(FOES, " ".join(view.known[0])))
     for world in worlds(view, 100):
         assert 1 <= (known & Counter(world.buried[0][2])).total() <= 4
+
+
+def test_worlds_do_not_remember_what_a_shuffle_of_this_year_took_from_sight():
+    """A known limit, see `View`: of nine cards one was redrawn, so at most one can have lain open before."""
+    foe, emperor = (
+        "siege siege huns avars riots crisis famine plague",
+        "trade taxes treaty marriage tribute coinage",
+    )
+    state = at(1, "redraw", foe=foe, emperor=f"{emperor} science militias literature", dry=True)
+    lay_open = Counter(EMPIRE.view(state, 1).decks[BYZANTINES].discards)
+    state = dealt(after(state, "F redraw", "E redraw trade"), "reforms")
+    assert state.step == "meld"
+    hands = [world.hands[0] for world in worlds(EMPIRE.view(state, 1), 100)]
+    assert (Counter(words(state.hands[0]).split()) & lay_open).total() == 1
+    assert max((Counter(words(hand).split()) & lay_open).total() for hand in hands) > 1
 
 
 def test_worlds_differ_and_reach_every_hidden_place():
