@@ -59,7 +59,9 @@ def add_checks(commands: Any) -> None:
     )
     doctor.set_defaults(run=_doctor)
     bench = commands.add_parser("bench", help="the benchmarks")
-    bench.add_argument("name", nargs="?", metavar="NAME", help="moves, submit, page, tick, waits or bots; all if absent")
+    bench.add_argument(
+        "name", nargs="?", metavar="NAME", help="moves, submit, page, tick, waits or bots; all if absent"
+    )
     bench.add_argument("--json", action="store_true", dest="as_json", help="one JSON object")
     bench.set_defaults(run=_bench)
 
