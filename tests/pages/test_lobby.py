@@ -64,6 +64,12 @@ def test_the_form_offers_a_name_for_the_game(client: FlaskClient) -> None:
     assert filled["allowance"] == "86400"
 
 
+def test_the_form_offers_three_strengths_of_bots_the_weakest_first(client: FlaskClient) -> None:
+    words = look(client, "/new").text
+    places = [words.index(kind) for kind in ("Random bots: easy", "Greedy bots: fair", "Searching bots: strong")]
+    assert places == sorted(places)
+
+
 def test_every_choice_of_the_form_counts(client: FlaskClient) -> None:
     _action, filled = form(look(client, "/new"), plays="yes")
     chosen = filled | WISH
@@ -72,6 +78,7 @@ def test_every_choice_of_the_form_counts(client: FlaskClient) -> None:
         "players": "bob@example.org",
         "bot_greedy": "1",
         "bot_random": "1",
+        "bot_search": "1",
         "listed": "yes",
         "free": "2",
     }
@@ -82,7 +89,8 @@ def test_every_choice_of_the_form_counts(client: FlaskClient) -> None:
     assert (game.allowance, game.time_zone, game.listed) == (3600, "Europe/Amsterdam", True)
     assert (game.bank, game.days_off) == (14400, "26")
     assert [(seat.name, seat.status) for seat in seats_of(game.id)] == [
-        ("Bob", "invited"), ("Greedy bot", "seated"), ("Random bot", "seated"), ("", "free"), ("", "free"),
+        ("Bob", "invited"), ("Random bot", "seated"), ("Greedy bot", "seated"), ("Search bot", "seated"),
+        ("", "free"), ("", "free"),
     ]  # fmt: skip
 
 

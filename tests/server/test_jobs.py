@@ -412,8 +412,11 @@ def let_bots_play(rounds: int = 5000) -> int:
     raise AssertionError("the bots never come to an end")
 
 
-@pytest.mark.parametrize("bot", ["greedy", "random"])
-def test_bots_play_a_whole_game_by_themselves(table: Begin, bot: str) -> None:
+@pytest.mark.parametrize("bot", ["random", "greedy", "search"])
+def test_bots_play_a_whole_game_by_themselves(
+    table: Begin, bot: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "THINKING", 0.002)
     game = table(3)
     give_to_bots(game, range(3), bot)
     let_bots_play()
@@ -456,6 +459,23 @@ def test_a_bot_thinks_while_no_transaction_is_open(table: Begin, monkeypatch: py
 
     monkeypatch.setattr(bots, "decide", slow)
     assert jobs.tick_bots(NOW) == 1
+
+
+def test_the_more_bots_are_to_move_the_less_each_thinks(
+    table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thought: list[float] = []
+
+    def within(seconds: float, clock: Any) -> Any:
+        thought.append(seconds)
+        return bots.at_once
+
+    monkeypatch.setattr(bots, "within", within)
+    for number in range(5):
+        give_to_bots(table(3, game_id=f"game{number}"), range(3), "search")
+        thought.clear()
+        assert jobs.tick_bots(NOW) == number + 1
+        assert thought == [min(jobs.THINKING, jobs.THINKING_AT_ONCE / (number + 1))] * (number + 1)
 
 
 def test_two_schedulers_make_one_move(table: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
