@@ -87,7 +87,7 @@ def carried_out(
     lines = read(rules, said)
     if not any(line.fault for line in lines):
         _play_all(place, lines, row, now)
-    if place.seat.autopilot:
+    if place.seat.autopilot or place.seat.missed:
         _reclaim(place, now)
     return lines, None
 

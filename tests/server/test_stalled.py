@@ -12,9 +12,9 @@ from sqlalchemy import select
 
 from byzanz import record
 from server import acts, beats, db, jobs, log, orders, people, play, player, positions, records, turns
-from server.mail import deliver, reach
+from server.mail import acting, deliver, reach
 from server.mail.transport import Refused as MailRefused
-from server.schema import Alarm, Game, Mail, Outage, Seat, Turn
+from server.schema import Alarm, Game, Mail, Outage, Received, Seat, Turn
 from server.table import NotRunning, Paused
 from tests.conftest import NOW, Table
 from tests.server.postman import Pigeons
@@ -243,6 +243,21 @@ def test_a_move_and_the_end_of_its_time_at_once_one_wins(table: Begin) -> None:
     assert due is not None
     assert play.time_out(game.id, 0, turn.question, due) is None
     assert (seat_of(game.id, 0).missed, seat_of(game.id, 0).autopilot) == (0, False)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_an_answer_by_mail_is_a_sign_even_if_nothing_in_it_can_be_played(table: Begin, on: bool) -> None:
+    game = table(4)
+    with db.transaction() as session:
+        seat = session.get_one(Seat, (game.id, 2))
+        seat.autopilot, seat.missed = on, 1
+    with db.reading() as session:
+        place = people.seat_of(session, game.tokens[2], NOW)
+    assert place is not None
+    row = Received(digest="d" * 64, at=NOW, kind="reply", outcome="")
+    lines, _fault = acting.carried_out(place, ("dance",), row, NOW)
+    assert lines[0].fault
+    assert (seat_of(game.id, 2).autopilot, seat_of(game.id, 2).missed) == (False, 0)
 
 
 # ---- nobody left ----
