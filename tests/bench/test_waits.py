@@ -69,7 +69,7 @@ def test_who_leaves_no_orders_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_saved_is_printed_beside_how_the_savers_fare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waits, "TABLES", (("empire", 2),))
-    figures = waits.measure(games=1)
+    figures = waits.measure(games=1, mixed=1)
     before, after = figures["empire_2_waits_without_orders"], figures["empire_2_waits_with_orders"]
     assert figures["empire_2_waits_change_in_percent"] == pytest.approx(100 * (after / before - 1))
     assert figures["empire_2_mails_with_orders"] >= figures["empire_2_visits_with_orders"] + 2
