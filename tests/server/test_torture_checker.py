@@ -15,32 +15,53 @@ from typing import Any
 
 import pytest
 
-from server import create_app, db, lifecycle, play, player, positions, turns
+from server import create_app, db, lifecycle, people, play, player, positions, turns
 from server.lifecycle import making, wishes
+from server.lifecycle.pace import Pace
 from server.lifecycle.wishes import Guest
-from server.mail import deliver
+from server.mail import deliver, receiving
 from server.schema import Game, Seat, Turn
 from tests.conftest import NOW, settings
 from tests.torture import checker, edits, evidence
+from tests.torture.correspondence import Correspondence
 from tests.torture.damage import DAMAGES, Damage, unguard
 from tests.torture.evidence import Row
+from tests.torture.house import MAIL_DOMAIN
+from tests.torture.journal import Journal
 from tests.torture.report import Report
+from tests.torture.tables import Table
 
 ROOT = Path(__file__).parents[2]
 PEOPLE = tuple(Guest(name, f"{name.lower()}@torture.example") for name in ("Alice", "Bob", "Charlie"))
 MOVES = 30
 TIMED_OUT, BACK = 12, 24
 """How many moves players make; after how many of them one seat begins to miss its turns, and takes itself back."""
+ORDERED, LEFT, WRITTEN = 4, 26, 28
+"""After how many an order makes one instead, others are left and one taken back, and one is written by mail."""
+PACE = Pace(86400, bank=3600)
+
+
+class Lines(Journal):
+    """A journal that is kept in memory."""
+
+    def __init__(self, lines: list[Row]) -> None:
+        self._lines = lines
+
+    def write(self, what: str, **fields: Any) -> None:
+        """Add a line."""
+        self._lines.append({"what": what, **fields})
 
 
 class Postman:
     """A mail server that notes what it takes, as the tortures' own does."""
 
-    def __init__(self, lines: list[Row]) -> None:
+    def __init__(self, lines: list[Row], letters: Correspondence) -> None:
         self._lines = lines
+        self._letters = letters
 
     def send(self, message: EmailMessage) -> None:
         """Take a mail."""
+        self._letters.heard(message)
         self._lines.append(
             {"what": "mail", "to": message["To"].addresses[0].addr_spec, "id": message["Message-ID"]}
         )
@@ -63,9 +84,12 @@ def played(
 def _play(url: str) -> list[Row]:
     """Play on an empty database; the journal."""
     lines: list[Row] = []
-    with create_app(settings(url)).app_context():
+    journal = Lines(lines)
+    letters = Correspondence(journal)
+    with create_app(settings(url, mail_domain=MAIL_DOMAIN)).app_context():
         game_id = _begin()
-        lines.append({"what": "game", "id": game_id})
+        letters.open([Table(game_id, _tokens(game_id))], 0)
+        journal.write("game", id=game_id)
         now, gone = NOW, None
         for number in range(MOVES):
             now += timedelta(minutes=1)
@@ -75,11 +99,20 @@ def _play(url: str) -> list[Row]:
                 now = _time_out(game_id, gone, now)
             if number == BACK:
                 assert gone is not None
+                journal.write("back", game=game_id, seat=gone)
                 assert player.reclaim(game_id, gone, now=now)
                 gone = None
-            _move(game_id, number, now, lines)
-        while deliver.deliver(NOW + timedelta(days=9), Postman(lines)):
-            pass
+            if number == ORDERED:
+                _order(game_id, min(_position(game_id).awaited), "tax lowest", now, journal)
+            if number == LEFT:
+                _order(game_id, 0, "finish", now, journal)
+                _order(game_id, 1, "limit sell grain lowest always", now, journal, back=True)
+            if number == WRITTEN:
+                _deliver(now, lines, letters)
+                _write(game_id, now, letters, journal)
+            else:
+                _move(game_id, number, now, lines)
+        _deliver(NOW + timedelta(days=9), lines, letters)
         db.db.engine.dispose()
     return lines
 
@@ -89,7 +122,45 @@ def _begin() -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(making, "secrets", SimpleNamespace(token_bytes=bytes))
         patch.setattr(wishes, "offered_cut", lambda: "the same cut")
-        return lifecycle.quick(slug="byzanz", players=PEOPLE, start=True, now=NOW)
+        return lifecycle.quick(slug="byzanz", players=PEOPLE, pace=PACE, start=True, now=NOW)
+
+
+def _tokens(game_id: str) -> dict[int, str]:
+    with db.transaction() as session:
+        seats = [(seat.seat, seat.person_id or 0) for seat in positions.seats_of(session, game_id)]
+        return {
+            seat: people.token(people.link_for(session, "seat", person, game_id, NOW))
+            for seat, person in seats
+        }
+
+
+def _deliver(now: datetime, lines: list[Row], letters: Correspondence) -> None:
+    while deliver.deliver(now, Postman(lines, letters)):
+        pass
+
+
+def _order(
+    game_id: str, seat: int, text: str, now: datetime, journal: Journal, *, back: bool = False
+) -> None:
+    """Leave an order, and take it back if that is wished for."""
+    name = {"game": game_id, "seat": seat}
+    journal.write("order", **name, text=text)
+    left = player.leave_order(game_id, seat, text, now=now)
+    journal.write("ordered", **name, status=201, id=left.order_id, order=left.text)
+    if back:
+        journal.write("withdraw", **name, id=left.order_id)
+        player.withdraw_order(game_id, seat, left.order_id, now=now)
+        journal.write("withdrawn", **name, id=left.order_id, status=204)
+
+
+def _write(game_id: str, now: datetime, letters: Correspondence, journal: Journal) -> None:
+    """Answer the newest turn mail."""
+    at, asked = _position(game_id), letters.newest()
+    assert asked is not None
+    assert asked.seat in at.awaited
+    letter = letters.write(asked, str(at.rules.moves(at.state, asked.seat)[0]))
+    assert receiving.receive(letter.raw, asked.reader, asked.reply, now) == "1 of 1 lines carried out"
+    journal.write("taken", digest=letter.digest, status=250, text="")
 
 
 def _position(game_id: str) -> positions.Position:

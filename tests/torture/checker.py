@@ -15,7 +15,8 @@ from typing import Any
 from tests.torture import journal
 from tests.torture.evidence import Evidence, Found, Row, connect, gather
 from tests.torture.log_rules import acknowledged, answered, begun, chained, gapless, legal, once, verified
-from tests.torture.side_rules import accepted, clocked, posted, projected, punctual, sound
+from tests.torture.order_rules import idle, kept, obeyed, own, withdrawn
+from tests.torture.side_rules import accepted, banked, clocked, heard, posted, projected, punctual, sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,18 @@ RULES: tuple[Callable[[Evidence], Found], ...] = (
     chained,
     legal,
     verified,
+    kept,
+    withdrawn,
+    obeyed,
+    idle,
+    own,
     posted,
     accepted,
+    heard,
     projected,
     clocked,
     punctual,
+    banked,
     sound,
 )
 

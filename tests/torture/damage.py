@@ -106,6 +106,14 @@ _LAST = "(SELECT max(seq) FROM entry WHERE by = 'player')"
 _LAST_SEAT = f"(SELECT seat FROM entry WHERE seq = {_LAST})"
 _BEFORE = f"(SELECT max(seq) FROM entry WHERE by = 'player' AND seq < {_LAST} AND seat = {_LAST_SEAT})"
 
+
+def _end_order(status: str, before: str) -> str:
+    return (
+        f"UPDATE standing_order SET status = '{status}', ended_at = left_at, ended_seq = left_seq"
+        f" WHERE status = '{before}'"
+    )
+
+
 DAMAGES = (
     Damage("a game is gone", "begun", ("DELETE FROM entry",)),
     Damage("a game is set aside", "begun", ("UPDATE game SET quarantine = 'poison'",)),
@@ -149,6 +157,52 @@ DAMAGES = (
         "verified",
         ('UPDATE game SET result = \'{"scores":[1,2,3],"winners":[2],"reason":"finished"}\'',),
     ),
+    Damage(
+        "an acknowledged order is lost", "kept", ("DELETE FROM standing_order WHERE status = 'standing'",)
+    ),
+    Damage("an order stops without a word", "kept", (_end_order("stopped", "standing"),)),
+    Damage(
+        "an order stands that was taken back",
+        "withdrawn",
+        (
+            "UPDATE standing_order SET status = 'standing', ended_at = NULL, ended_seq = NULL"
+            " WHERE status = 'withdrawn'",
+        ),
+    ),
+    Damage("an order is taken back by nobody", "withdrawn", (_end_order("withdrawn", "standing"),)),
+    Damage(
+        "a move by an order that never was", "obeyed", ("DELETE FROM standing_order WHERE status = 'done'",)
+    ),
+    Damage(
+        "an order stands that was carried out",
+        "obeyed",
+        (
+            "UPDATE standing_order SET status = 'standing', ended_at = NULL, ended_seq = NULL"
+            " WHERE status = 'done'",
+        ),
+    ),
+    Damage("an order is done that did nothing", "obeyed", (_end_order("done", "standing"),)),
+    Damage("an order says what nobody said", "obeyed", ("UPDATE standing_order SET text = 'take most'",)),
+    Damage(
+        "an order was not carried out",
+        "idle",
+        (
+            "INSERT INTO standing_order (game_id, seat, text, occasion, left_at, left_seq, status)"
+            " SELECT game_id, seat, 'take most always', '', opened_at, opened_seq, 'standing' FROM turn",
+        ),
+    ),
+    Damage(
+        "a player is said to have left",
+        "own",
+        ("UPDATE entry SET move = '!leave ' || seat WHERE move LIKE '!autopilot % off'",),
+    ),
+    Damage("a mail came in that nobody sent", "heard", ("UPDATE received SET digest = 'x'",)),
+    Damage("a mail was taken and forgotten", "heard", ("UPDATE received SET outcome = 'in hand'",)),
+    Damage("a move by mail that counts for nothing", "heard", ("UPDATE received SET kind = 'refused'",)),
+    Damage("a bank below nothing", "banked", ("UPDATE seat SET bank = -1",)),
+    Damage("a bank above what was given", "banked", ("UPDATE seat SET bank = bank + 100000",)),
+    Damage("a bank that nobody drew on", "banked", ("UPDATE seat SET bank = 0",)),
+    Damage("a bank that was not waited for", "punctual", ("UPDATE game SET bank = bank * 30",)),
     Damage("a turn mail was never queued", "posted", ("DELETE FROM outbox WHERE key LIKE 'turn:%:1'",)),
     Damage("a time-out mail was never queued", "posted", ("DELETE FROM outbox WHERE kind = 'timeout'",)),
     Damage(

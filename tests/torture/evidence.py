@@ -17,6 +17,8 @@ from byzanz.record import Entry
 from tests.torture import book
 
 Row = dict[str, Any]
+TABLES = ("seat", "entry", "snapshot", "turn", "outbox", "standing_order", "received")
+"""Those of which each row belongs to a game."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Game:
     Args:
         entries: as the record writes them; requests: the request id of each, by seq.
         people: the person in each seat, None for a bot.
+        orders: every standing order that was ever left, in this order.
+        letters: the mails that came in about the game.
         known: what the log implies, None where it is wrong; wrong: why it is.
     """
 
@@ -37,6 +41,8 @@ class Game:
     snapshots: list[Row]
     turns: list[Row]
     mails: list[Row]
+    orders: list[Row]
+    letters: list[Row]
     known: book.Book | None
     wrong: book.Wrong | None
 
@@ -52,6 +58,8 @@ class Evidence:
 
     games: dict[str, Game]
     mails: list[Row]
+    letters: list[Row]
+    """The mails that came in."""
     people: dict[int, Row]
     outages: list[tuple[datetime, datetime]]
     journal: list[Row]
@@ -100,12 +108,20 @@ def overlap(spans: Sequence[tuple[datetime, datetime]], start: datetime, end: da
 
 def gather(connection: Any, journal: Sequence[Row]) -> Evidence:
     """Read everything."""
-    tables = {name: rows(connection, name) for name in ("seat", "entry", "snapshot", "turn", "outbox")}
+    tables = {name: rows(connection, name) for name in TABLES}
     people = {row["id"]: row for row in rows(connection, "person")}
     games = [_game(row, tables, people) for row in rows(connection, "game")]
     outages = [(moment(row["from_at"]), moment(row["to_at"])) for row in rows(connection, "outage")]
     found = {game.id: game for game in games}
-    return Evidence(found, tables["outbox"], people, outages, list(journal), _unsound(connection))
+    return Evidence(
+        games=found,
+        mails=tables["outbox"],
+        letters=tables["received"],
+        people=people,
+        outages=outages,
+        journal=list(journal),
+        unsound=_unsound(connection),
+    )
 
 
 def _game(row: Row, tables: dict[str, list[Row]], people: dict[int, Row]) -> Game:
@@ -113,7 +129,8 @@ def _game(row: Row, tables: dict[str, list[Row]], people: dict[int, Row]) -> Gam
     seats = sorted(mine["seat"], key=lambda seat: seat["seat"])
     logged = sorted(mine["entry"], key=lambda entry: entry["seq"])
     entries = [Entry(**{name: entry[name] for name in Entry.__slots__}) for entry in logged]
-    known, wrong = _read(row, seats, entries)
+    orders = sorted(mine["standing_order"], key=lambda order: order["id"])
+    known, wrong = _read(row, seats, entries, orders)
     return Game(
         row=row,
         seats=seats,
@@ -123,19 +140,29 @@ def _game(row: Row, tables: dict[str, list[Row]], people: dict[int, Row]) -> Gam
         snapshots=mine["snapshot"],
         turns=mine["turn"],
         mails=mine["outbox"],
+        orders=orders,
+        letters=mine["received"],
         known=known,
         wrong=wrong,
     )
 
 
-def _read(row: Row, seats: list[Row], entries: list[Entry]) -> tuple[book.Book | None, book.Wrong | None]:
+def _read(
+    row: Row, seats: list[Row], entries: list[Entry], orders: list[Row]
+) -> tuple[book.Book | None, book.Wrong | None]:
     rules = rules_of(row["slug"], row["rules"])
     if json.loads(row["options"]):
         return None, book.Wrong(0, "options were never asked for")
     key = chance.key(row["id"], bytes.fromhex(row["seed"]), [seat["cut"] for seat in seats])
     try:
         people = frozenset(seat["seat"] for seat in seats if seat["person_id"] is not None)
-        return book.read(rules, key, len(seats), people, entries), None
+        left = {(order["seat"], order["left_seq"]) for order in orders}
+        own = {
+            (order["seat"], order["ended_seq"])
+            for order in orders
+            if order["status"] == "withdrawn" and order["reason"] is None
+        }
+        return book.read(rules, key, len(seats), people, entries, left, left | own), None
     except book.Wrong as wrong:
         return None, wrong
 

@@ -10,6 +10,8 @@ from tests.torture import processes
 from tests.torture.processes import LOOPBACK, Running
 
 SECRET = "only the torturers know this one"
+MAIL_DOMAIN = "in.torture.example"
+"""Where replies come in."""
 NO_MAIL = "smtp://127.0.0.1:9"
 """A port at which no mail server listens."""
 
@@ -24,6 +26,7 @@ def environment(url: str, mail: str) -> dict[str, str]:
         "BYZANZ_DATABASE_URL": url,
         "BYZANZ_MAIL_URL": mail,
         "BYZANZ_MAIL_FROM": "Byzanz <games@torture.example>",
+        "BYZANZ_MAIL_DOMAIN": MAIL_DOMAIN,
         "BYZANZ_BASE_URL": f"http://{LOOPBACK}",
         "BYZANZ_SECRET_KEY": SECRET,
         "BYZANZ_TICK": "0.2",
@@ -33,16 +36,28 @@ def environment(url: str, mail: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One process of a server: the words after `byzanz`, and the port on which it answers, if it does."""
+    """One process of a server.
+
+    Args:
+        words: after `byzanz`.
+        port: on which it answers, if it does; takes_mail: it does so by LMTP, and players need not knock there.
+    """
 
     words: tuple[str, ...]
     port: int | None = None
+    takes_mail: bool = False
 
 
 def answering(command: str, *more: str) -> Part:
     """A part that answers on a port of its own: `serve` or `web`."""
     port = processes.free_port()
     return Part((command, "--host", LOOPBACK, "--port", str(port), *more), port)
+
+
+def taking_mail() -> Part:
+    """A part that takes mails on a port of its own."""
+    port = processes.free_port()
+    return Part(("mail-in", "--host", LOOPBACK, "--port", str(port)), port, takes_mail=True)
 
 
 class House:
@@ -78,7 +93,12 @@ class House:
     @property
     def ports(self) -> list[int]:
         """Where players may knock."""
-        return [part.port for part in self.parts.values() if part.port is not None]
+        return [part.port for part in self.parts.values() if part.port is not None and not part.takes_mail]
+
+    @property
+    def door(self) -> int:
+        """Where mails come in."""
+        return next(part.port for part in self.parts.values() if part.port is not None and part.takes_mail)
 
     def start(self, name: str) -> None:
         """Start a part; it is not ready yet."""
@@ -89,8 +109,10 @@ class House:
 
     def ready(self, name: str) -> None:
         """Wait until a part does its work; one without a port has no door to knock at."""
-        if (port := self.parts[name].port) is not None:
-            processes.wait(lambda: processes.is_ready(port), f"byzanz {name}", self._running[name])
+        part = self.parts[name]
+        if (port := part.port) is not None:
+            there = processes.listens if part.takes_mail else processes.is_ready
+            processes.wait(lambda: there(port), f"byzanz {name}", self._running[name])
 
     def kill(self, name: str) -> None:
         """`kill -9`."""

@@ -1,7 +1,8 @@
 """What the torturers asked and were answered, on the disk before anything else happens: one JSON object a line.
 
-`what` says what a line is: `game` (begun), `ask` and `answer` (of a move), `mail` (accepted by our mail server),
-`kill`, `end` (the moment of the last tick, and for how many seconds a clock may be slow).
+`what` says what a line is: `game` (begun), `ask` and `answer` (of a move), `order` and `ordered`, `withdraw` and
+`withdrawn` (a standing order), `letter` and `taken` (a mail that came in), `left` and `back` (a player), `mail`
+(accepted by our mail server), `kill`, `end` (when the last tick was, and for how many seconds a clock may be slow).
 """
 
 from __future__ import annotations

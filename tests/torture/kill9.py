@@ -1,4 +1,4 @@
-"""Promise 1: kill -9 at any moment, and no acknowledged move is lost, none doubled, none half done."""
+"""Promise 1: kill -9 at any moment, and no acknowledged move or order is lost, none doubled, none half done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from tests.torture import databases, tables
-from tests.torture.house import House, Part, answering, environment
+from tests.torture.correspondence import Correspondence
+from tests.torture.house import House, Part, answering, environment, taking_mail
 from tests.torture.journal import Journal
 from tests.torture.players import Line, Players
 from tests.torture.report import Report, complaints, count, judge
@@ -23,6 +24,9 @@ LITTLE = 5
 """Moves or mails at the most that are waited for; PATIENCE seconds at the most, too."""
 PATIENCE = 2.0
 PLAYERS = 6
+POST = 0.2
+"""The share of kills that hit what takes mails."""
+BANK = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,12 @@ class Size:
 
 
 def parts(kind: str) -> dict[str, Part]:
-    """One process on SQLite; two for the web and two schedulers on PostgreSQL."""
+    """One process on SQLite, two for the web and two schedulers on PostgreSQL, and one that takes mails."""
     if kind == databases.SQLITE:
-        return {"serve": answering("serve")}
+        return {"serve": answering("serve"), "mail-in": taking_mail()}
     webs = {f"web {number}": answering("web", "--workers", "1") for number in (1, 2)}
-    return webs | {f"scheduler {number}": Part(("scheduler",)) for number in (1, 2)}
+    schedulers = {f"scheduler {number}": Part(("scheduler",)) for number in (1, 2)}
+    return webs | schedulers | {"mail-in": taking_mail()}
 
 
 def run(kind: str, server: str | None, size: Size, seed: int, breaks: str | None = None) -> Report:
@@ -60,12 +65,14 @@ def run(kind: str, server: str | None, size: Size, seed: int, breaks: str | None
         private = stack.enter_context(databases.folder())
         url = stack.enter_context(databases.empty(kind, private, server))
         journal, log = Journal(private / "journal"), private / "log"
-        sink = stack.enter_context(Sink(journal))
+        letters = Correspondence(journal)
+        sink = stack.enter_context(Sink(journal, letters.heard))
         settings = environment(url, sink.url)
-        laid = tables.lay(tables.Wish(size.games, bots=1), settings, log, journal)
+        laid = tables.lay(tables.Wish(size.games, bots=1, bank=BANK, gone=True), settings, log, journal)
         with House(parts(kind), settings, log, breaks) as house:
+            letters.open(laid, house.door)
             line = Line(house.ports, journal)
-            with Players(line, laid, PLAYERS, seed):
+            with Players(line, laid, PLAYERS, seed, letters):
                 killer = Killer(house, journal, [lambda: line.played, lambda: sink.taken], seed)
                 killer.kill_on(size)
                 for part in house.parts:
@@ -74,8 +81,9 @@ def run(kind: str, server: str | None, size: Size, seed: int, breaks: str | None
         figures = (
             f"{killer.young} of the kills before it was ready, {line.lost} answers lost, "
             f"{count(journal.path, 'answer', 201)} moves acknowledged at once and "
-            f"{count(journal.path, 'answer', 200)} when asked again, "
-            f"{sink.taken} mails, {size.games} games, {time.monotonic() - began:.0f} s"
+            f"{count(journal.path, 'answer', 200)} when asked again, {line.ordered} orders left, "
+            f"{count(journal.path, 'withdrawn', 204)} taken back, {count(journal.path, 'taken', 250)} mails taken in, "
+            f"{sink.taken} sent, {size.games} games, {time.monotonic() - began:.0f} s"
         )
         kills = count(journal.path, "kill")
     return Report(f"kill -9 on {kind}", kills, figures, faults)
@@ -101,7 +109,8 @@ class Killer:
         for _ in range(size.kills):
             if time.monotonic() > last:
                 return
-            part = self._draw.choice(list(self._house.parts))
+            others = [part for part in self._house.parts if part != "mail-in"]
+            part = "mail-in" if self._draw.random() < POST else self._draw.choice(others)
             self._wait(part)
             self._house.kill(part)
             self._journal.write("kill", part=part)

@@ -1,4 +1,7 @@
-"""People at their tables: they look, decide, ask, and ask again with the same request id when the line goes dead."""
+"""People at their tables: they look, decide, ask, and ask again with the same request id when the line goes dead.
+
+They also leave standing orders and take them back, and answer some of their mails.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.torture.correspondence import Correspondence
 from tests.torture.journal import Journal
 from tests.torture.processes import LOOPBACK
 from tests.torture.tables import Table
 
 PAUSE = 0.02
 """Seconds before somebody asks again whose line went dead."""
+ORDERING, WRITING, TAKING_BACK = 0.15, 0.3, 0.3
+"""How often somebody leaves an order instead of moving, writes a mail, and how often an order is taken back."""
+ORDERS = (
+    *("pass", "pass every lot", "raise upto 2", "raise upto 4 then ask", "raise upto 3 then pass every lot"),
+    *(
+        "tax lowest",
+        "tax best always",
+        "take most",
+        "take best always",
+        "finish",
+        "limit sell grain lowest always",
+    ),
+)
+"""Standing orders that need no certain cards (docs/orders.md)."""
 
 
 class Lost(Exception):
@@ -42,13 +60,14 @@ class Line:
         ports: where it listens, or will listen again; any of them will do.
         journal: takes every question before it is asked, and every answer before anything else happens.
 
-    `lost` counts the questions that reached a server and got no answer, `played` the moves acknowledged.
+    `lost` counts the questions that reached a server and got no answer, `played` the moves acknowledged, `ordered` the
+    orders.
     """
 
     def __init__(self, ports: Sequence[int], journal: Journal) -> None:
         self._ports = ports
         self._journal = journal
-        self.lost = self.played = 0
+        self.lost = self.played = self.ordered = 0
 
     def look(self, token: str) -> dict[str, Any]:
         """What a seat may know.
@@ -86,6 +105,33 @@ class Line:
         self.played += status in (200, 201)
         return status
 
+    def order(self, table: Table, seat: int, text: str) -> int:
+        """Leave a standing order, and note the answer; the status.
+
+        Raises:
+            Lost: no answer; it may or may not have been left.
+        """
+        name = {"game": table.id, "seat": seat}
+        self._journal.write("order", **name, text=text)
+        status, told = self._call("POST", f"/api/v1/seats/{table.tokens[seat]}/orders", {"order": text})
+        self._journal.write("ordered", **name, status=status, id=told.get("id"), order=told.get("order"))
+        self.ordered += status == 201
+        return status
+
+    def take_back(self, table: Table, seat: int, draw: random.Random) -> None:
+        """Withdraw one of the orders of a seat, if it has any, and note the answer.
+
+        Raises:
+            Lost: no answer; it may or may not have been withdrawn.
+        """
+        path, name = f"/api/v1/seats/{table.tokens[seat]}/orders", {"game": table.id, "seat": seat}
+        _, told = self._call("GET", path, None)
+        if told.get("orders"):
+            order = draw.choice(told["orders"])["id"]
+            self._journal.write("withdraw", **name, id=order)
+            status, _ = self._call("DELETE", f"{path}/{order}", None)
+            self._journal.write("withdrawn", **name, id=order, status=status)
+
     def _call(self, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, dict[str, Any]]:
         call = http.client.HTTPConnection(LOOPBACK, random.choice(self._ports), timeout=60)
         try:
@@ -96,7 +142,7 @@ class Line:
             text = None if body is None else json.dumps(body)
             call.request(method, path, text, {"Content-Type": "application/json"} if text else {})
             answer = call.getresponse()
-            told = json.loads(answer.read())
+            told = json.loads(answer.read() or b"{}")
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.lost += 1
             raise Lost(str(error)) from error
@@ -113,10 +159,14 @@ class Players:
         tables: where they play.
         count: how many.
         seed: of their choices.
+        letters: the mails that they get and write.
     """
 
-    def __init__(self, line: Line, tables: Sequence[Table], count: int, seed: int) -> None:
+    def __init__(
+        self, line: Line, tables: Sequence[Table], count: int, seed: int, letters: Correspondence
+    ) -> None:
         self._line = line
+        self._letters = letters
         self._tables = list(tables)
         self._awaited = {table.id: sorted(table.tokens)[:1] for table in tables}
         self._stopping = threading.Event()
@@ -142,6 +192,8 @@ class Players:
     def _play_on(self, draw: random.Random) -> None:
         while not self._stopping.is_set() and self._tables:
             try:
+                if draw.random() < WRITING:
+                    self._answer_a_mail(draw)
                 self._play(draw.choice(self._tables), draw)
             except (Lost, IndexError):
                 time.sleep(PAUSE)
@@ -153,8 +205,35 @@ class Players:
         self._awaited[table.id] = told["awaited"]
         if told["result"] and table in self._tables:
             self._tables.remove(table)
-        if told["moves"] and (seat in told["awaited"] or draw.random() < 0.3):
+        if not told["result"] and draw.random() < ORDERING:
+            self._order(table, draw)
+        elif told["moves"] and (seat in told["awaited"] or draw.random() < 0.3):
             self._insist(self._line.intend(table, seat, choose(told["moves"], draw), told["seq"]), draw)
+
+    def _order(self, table: Table, draw: random.Random) -> None:
+        """Leave an order until there is an answer, or take one back."""
+        seat, text = draw.choice(sorted(table.tokens)), draw.choice(ORDERS)
+        while not self._giving_up.is_set():
+            try:
+                if draw.random() < TAKING_BACK:
+                    self._line.take_back(table, seat, draw)
+                else:
+                    self._line.order(table, seat, text)
+                return
+            except Lost:
+                time.sleep(PAUSE)
+
+    def _answer_a_mail(self, draw: random.Random) -> None:
+        """Write the move that the newest turn mail asks for, and send it until it is taken, as mail servers do."""
+        newest = self._letters.newest()
+        if newest is None:
+            return
+        told = self._line.look(newest.token)
+        if newest.seat not in told["awaited"] or not told["moves"]:
+            return
+        letter = self._letters.write(newest, choose(told["moves"], draw))
+        while not self._giving_up.is_set() and not self._letters.send(letter):
+            time.sleep(PAUSE)
 
     def _insist(self, intent: Intent, draw: random.Random) -> None:
         """Ask until there is an answer, and sometimes once more."""

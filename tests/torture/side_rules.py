@@ -21,7 +21,7 @@ def posted(found: Evidence) -> Found:
         if game.known is None:
             continue
         due, may = _mails(game)
-        queued = {row["key"]: (row["kind"], row["person_id"], row["seat"], row["seq"]) for row in game.mails}
+        queued = {row["key"]: _facts(row) for row in game.mails}
         for key in sorted(due.keys() - queued.keys()):
             yield game.id, f"the mail {key} was never queued"
         for key in sorted(queued.keys() - due.keys() - may.keys()):
@@ -31,8 +31,14 @@ def posted(found: Evidence) -> Found:
                 yield game.id, f"the mail {key} is {facts}, not {(due | may)[key]}"
 
 
-Mails = dict[str, tuple[str, int, int, int]]
-"""Kind, reader, seat and seq, by key."""
+Facts = tuple[str, int, int | None, int | None]
+"""Of a mail: its kind, reader, seat and seq."""
+Mails = dict[str, Facts]
+"""By key."""
+
+
+def _facts(row: Row) -> Facts:
+    return row["kind"], row["person_id"], row["seat"], row["seq"]
 
 
 def _mails(game: Game) -> tuple[Mails, Mails]:
@@ -46,12 +52,27 @@ def _mails(game: Game) -> tuple[Mails, Mails]:
             may[f"remind:{at}"] = ("remind", person["id"], turn.seat, turn.opened)
         if person is not None and not person["silent"] and not game.seats[turn.seat]["silent"]:
             due[f"turn:{at}"] = ("turn", person["id"], turn.seat, turn.opened)
-    due |= _of_the_late(game, game.known)
+    answers = {f"answer:{letter['digest']}" for letter in game.letters}  # who writes very often gets none
+    may |= {row["key"]: _facts(row) for row in game.mails if row["key"] in answers}
+    due |= _of_the_late(game, game.known) | _of_the_gone(game, game.known)
     if game.known.rules.outcome(game.known.state) is not None:
         for seat, person in enumerate(game.people):
             if person is not None:
                 due[f"over:{game.id}:{person['id']}"] = ("over", person["id"], seat, len(game.entries))
     return due, may
+
+
+def _of_the_gone(game: Game, known: Book) -> Mails:
+    """The mails about players who have left: to themselves and to the organiser."""
+    due: Mails = {}
+    organiser = game.row["organiser_id"]
+    for seat, seq in known.gone:
+        person = game.people[seat]
+        assert person is not None
+        due[f"left:{game.id}:{seq}"] = ("left", person["id"], seat, seq)
+        if organiser not in (None, person["id"]):
+            due[f"vacant:{game.id}:{seq}:{organiser}"] = ("vacant", organiser, None, None)
+    return due
 
 
 def _of_the_late(game: Game, known: Book) -> Mails:
@@ -154,7 +175,8 @@ def punctual(found: Evidence) -> Found:
                 (since, to) for since, to in found.outages if to <= played
             ]  # a later one nobody knew then
             had = played - opened - overlap(told, opened, played)
-            if had + slack < timedelta(seconds=game.row["allowance"]):
+            bank = _bank(found, game, missed.turn.opened, missed.turn.seat)
+            if had + slack < timedelta(seconds=game.row["allowance"] + bank):
                 yield game.id, f"entry {missed.first}: seat {missed.turn.seat} had but {had} for its turn"
         for end in found.lines("end"):
             for turn in game.turns:
@@ -168,12 +190,64 @@ def _latest(found: Evidence, game: Game, turn: Row) -> datetime | None:
     if turn["started_at"] is None:
         return None
     start = moment(turn["started_at"])
-    plain = start + timedelta(seconds=game.row["allowance"]) + ROUNDING
+    plain = start + timedelta(seconds=game.row["allowance"] + turn["bank"]) + ROUNDING
     ends = [to for since, to in found.outages if to > start]
     if not ends:
         return plain
     notice = timedelta(seconds=min(NOTICE, game.row["allowance"]))
     return max(plain + overlap(found.outages, start, max(ends)), max(ends) + notice) + ROUNDING
+
+
+def _bank(found: Evidence, game: Game, upto: int, seat: int) -> float:
+    """Seconds that are left of a seat's bank at the least after the entry `upto`: what turns took beyond their time."""
+    assert game.known is not None
+    at = {entry.seq: moment(entry.at) for entry in game.entries}
+    left = float(game.row["bank"])
+    for turn, closed in game.known.closed.items():
+        if turn.seat == seat and closed <= upto:
+            took = at[closed] - at[turn.opened] - overlap(found.outages, at[turn.opened], at[closed])
+            left -= max(0.0, took.total_seconds() - game.row["allowance"])
+    return max(0.0, left)
+
+
+def banked(found: Evidence) -> Found:
+    """No bank is below nothing or above what was given, and only turns that took longer have drawn on it."""
+    for game in found.games.values():
+        for row in game.seats:
+            if not 0 <= row["bank"] <= game.row["bank"]:
+                yield game.id, f"seat {row['seat']} has {row['bank']} s in its bank of {game.row['bank']}"
+            if game.known is None or row["person_id"] is None:
+                continue
+            least = _bank(found, game, len(game.entries), row["seat"])
+            if row["bank"] < int(least) - 1:
+                yield (
+                    game.id,
+                    f"seat {row['seat']} has {row['bank']} s in its bank, and should have {least:.0f}",
+                )
+
+
+def heard(found: Evidence) -> Found:
+    """A mail that came in is remembered once, done once it was taken, and each of its moves is in the log or is not."""
+    sent = {line["digest"]: line for line in found.lines("letter")}
+    taken = {line["digest"] for line in found.lines("taken") if line["status"] == 250}
+    for digest, times in Counter(row["digest"] for row in found.letters).items():
+        if times > 1 or digest not in sent:
+            yield (
+                None,
+                f"the mail {digest} is remembered {times} times; it was {'' if digest in sent else 'not '}sent",
+            )
+    done = {row["digest"]: row for row in found.letters if row["outcome"] != "in hand"}
+    for digest in sorted(taken - done.keys()):
+        yield sent[digest]["game"], f"the mail {digest} was taken, and nothing was done about it"
+    for digest in sorted(done.keys() & sent.keys()):
+        line, kind = sent[digest], done[digest]["kind"]
+        game = found.games.get(line["game"])
+        played = game is not None and line["request"] in game.requests.values()
+        if line["move"] is not None and played != (kind == "reply"):
+            yield (
+                line["game"],
+                f"the mail {digest} counts as {kind}; its move is {'' if played else 'not '}in the log",
+            )
 
 
 def sound(found: Evidence) -> Found:

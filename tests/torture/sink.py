@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from email import message_from_bytes
+from email.message import Message
 from typing import Any
 
 from aiosmtpd.controller import Controller
@@ -12,10 +14,15 @@ from tests.torture.processes import LOOPBACK, free_port
 
 
 class Sink:
-    """Runs in a thread of the torturer, so that it outlives every server; `taken` counts its mails."""
+    """Runs in a thread of the torturer, so that it outlives every server; `taken` counts its mails.
 
-    def __init__(self, journal: Journal) -> None:
+    Args:
+        heard: is given each mail.
+    """
+
+    def __init__(self, journal: Journal, heard: Callable[[Message], None]) -> None:
         self.taken = 0
+        self._heard = heard
         self._journal = journal
         self._port = free_port()
         self._controller = Controller(self, hostname=LOOPBACK, port=self._port, ready_timeout=30)
@@ -38,4 +45,5 @@ class Sink:
         for recipient in envelope.rcpt_tos:
             self._journal.write("mail", to=recipient, id=message["Message-ID"])
         self.taken += 1
+        self._heard(message)
         return "250 noted"

@@ -32,6 +32,8 @@ class Wish:
         players: people at each.
         bots: bots at every second one.
         allowance: seconds for a decision.
+        bank: seconds beyond that which each seat of every third game has.
+        gone: the last player of every fourth game has left it.
         silent: the people want no mail, so that their clock starts when a turn opens.
         at: when they begin; now if None.
         apart: seconds by which each has begun before the one before it.
@@ -41,6 +43,8 @@ class Wish:
     players: int = 3
     bots: int = 0
     allowance: int = ALLOWANCE
+    bank: int = 0
+    gone: bool = False
     silent: bool = False
     at: datetime | None = None
     apart: float = 0
@@ -61,9 +65,15 @@ def lay(wish: Wish, environment: Mapping[str, str], log: Path, journal: Journal)
         raise RuntimeError(f"no games could be begun:\n{log.read_text()}") from None
     finally:
         child.finish()
-    for table in tables:
+    for number, table in enumerate(tables):
         journal.write("game", id=table.id)
+        if _is_left(wish, number):
+            journal.write("left", game=table.id, seat=max(table.tokens))
     return tables
+
+
+def _is_left(wish: Wish, number: int) -> bool:
+    return wish.gone and number % 4 == 0
 
 
 def _lay(wish: Wish, answer: Connection) -> None:
@@ -75,7 +85,7 @@ def _lay(wish: Wish, answer: Connection) -> None:
 
 
 def _begin(wish: Wish, number: int) -> Table:
-    from server import db, lifecycle, people, positions
+    from server import db, lifecycle, people, player, positions
     from server.lifecycle.pace import Pace
     from server.lifecycle.wishes import Guest
 
@@ -89,7 +99,7 @@ def _begin(wish: Wish, number: int) -> Table:
         slug="byzanz",
         players=guests,
         bots=["random"] * (wish.bots if number % 2 else 0),
-        pace=Pace(wish.allowance),
+        pace=Pace(wish.allowance, 0 if number % 3 else wish.bank),
         start=True,
         now=now,
     )
@@ -98,4 +108,7 @@ def _begin(wish: Wish, number: int) -> Table:
         links = {
             seat.seat: people.link_for(session, "seat", seat.person_id or 0, game_id, now) for seat in seats
         }
-        return Table(game_id, {seat: people.token(link) for seat, link in links.items()})
+        tokens = {seat: people.token(link) for seat, link in links.items()}
+    if _is_left(wish, number):
+        player.leave_game(game_id, max(tokens), now=now)
+    return Table(game_id, tokens)

@@ -1,0 +1,186 @@
+"""What must be true of standing orders and of seats that are played for: none lost, none carried out twice.
+
+The rules of a game say what an order answers; when each was left and ended, the database and the journal must agree.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from byzanz import orders as ordering
+from byzanz.record import Entry
+from byzanz.rules import RulesError
+from tests.torture.book import Book
+from tests.torture.evidence import Evidence, Found, Game, Row
+
+ALIVE = ("standing", "resting")
+Place = tuple[str, int]
+"""Game and seat."""
+
+
+def _place(line: Row) -> Place:
+    return line["game"], line["seat"]
+
+
+def _rows(found: Evidence) -> dict[int, Row]:
+    return {row["id"]: row for game in found.games.values() for row in game.orders}
+
+
+def kept(found: Evidence) -> Found:
+    """An order that was acknowledged is kept, and one that ended says when and why."""
+    rows = _rows(found)
+    for line in found.lines("ordered"):
+        row = rows.get(line["id"]) if line["status"] == 201 else None
+        if line["status"] == 201 and (row is None or (row["game_id"], row["seat"]) != _place(line)):
+            yield (
+                line["game"],
+                f"seat {line['seat']} was told that it has the order {line['id']}; it has none",
+            )
+    for row in rows.values():
+        ended = row["ended_at"] is not None and row["ended_seq"] is not None
+        if ended == (row["status"] in ALIVE) or (row["status"] == "stopped" and not row["reason"]):
+            yield row["game_id"], f"the order {row['id']} is {row['status']}; ended: {ended}, {row['reason']}"
+
+
+def withdrawn(found: Evidence) -> Found:
+    """What was taken back with an acknowledgement stands no more, and nothing is taken back that nobody took back."""
+    rows = _rows(found)
+    for line in found.lines("withdrawn"):
+        row = rows.get(line["id"])
+        if line["status"] == 204 and row is not None and row["status"] != "withdrawn":
+            yield line["game"], f"the order {row['id']} was taken back and is {row['status']}"
+    asked = {line["id"] for line in found.lines("withdraw")}
+    for game in found.games.values():
+        for row in game.orders:
+            if row["status"] == "withdrawn" and row["id"] not in asked and not _gone(game, row):
+                yield game.id, f"the order {row['id']} of seat {row['seat']} is withdrawn; nobody did that"
+
+
+def _gone(game: Game, row: Row) -> bool:
+    """Whether a newer order took the place of this one, or the game ended, or its player left."""
+    if row["reason"] is not None:
+        return game.known is not None and (
+            game.known.rules.outcome(game.known.state) is not None
+            or any(seat == row["seat"] and seq == row["ended_seq"] + 1 for seat, seq in game.known.gone)
+        )
+    return any(
+        (newer["seat"], newer["left_seq"]) == (row["seat"], row["ended_seq"]) and newer["id"] > row["id"]
+        for newer in game.orders
+    )
+
+
+@dataclass
+class Standing:
+    """An order as it goes on.
+
+    Args:
+        texts: what it may say by now: one text if its owner was told which it is.
+        spent: the entry with which nothing was left of it.
+    """
+
+    row: Row
+    texts: set[str]
+    spent: int | None = None
+
+    def made(self, known: Book, entry: Entry) -> bool:
+        """Whether it stood at this entry and says its move; what is left of it stands on."""
+        row = self.row
+        past = row["ended_seq"] is not None and row["ended_seq"] < entry.seq
+        if self.spent or past or row["seat"] != entry.seat or row["left_seq"] >= entry.seq:
+            return False
+        rules, before = known.rules, known.states[entry.seq - 1]
+        view, moves = rules.view(before, row["seat"]), rules.moves(before, row["seat"])
+        for text in sorted(self.texts):
+            answer = rules.obey(rules.parse_order(text), view, moves)
+            if answer is not None and str(answer.move) == entry.move:
+                self.texts = {answer.rest.text} if answer.rest else set()
+                self.spent = None if answer.rest else entry.seq
+                return True
+        return False
+
+    def wrong(self, known: Book) -> Iterator[str]:
+        """What its row says that cannot be."""
+        row, name = self.row, f"the order {self.row['id']} of seat {self.row['seat']}"
+        if self.spent is not None:
+            if (row["status"], row["ended_seq"]) != ("done", self.spent):
+                yield f"{name} was carried out by entry {self.spent} and is {row['status']}"
+        elif row["status"] == "done":
+            view = known.rules.view(known.states[row["ended_seq"]], row["seat"])
+            if not row["occasion"] or not known.rules.lapsed(row["occasion"], view):
+                yield f"{name} is done, though no entry did what it says"
+        elif row["status"] in ALIVE and row["text"] not in self.texts:
+            yield f"{name} says {row['text']!r}, not {sorted(self.texts)}"
+
+
+def obeyed(found: Evidence) -> Found:
+    """Each move by order is what an order of its seat said that stood then; one that is used up makes no other."""
+    said, meant = _said(found)
+    for game in found.games.values():
+        known = game.known
+        if known is None:
+            continue
+        standing = [
+            Standing(
+                row, {said[row["id"]]} if row["id"] in said else meant[game.id, row["seat"]] | {row["text"]}
+            )
+            for row in game.orders
+        ]
+        for entry in game.entries:
+            if entry.by == "order" and not any(each.made(known, entry) for each in standing):
+                yield game.id, f"entry {entry.seq}, {entry.move!r}: no order of seat {entry.seat} says this"
+        for each in standing:
+            for fault in each.wrong(known):
+                yield game.id, fault
+
+
+def _said(found: Evidence) -> tuple[dict[int, str], dict[Place, set[str]]]:
+    """The text of each order that was acknowledged, by its id; and all that each seat has asked for."""
+    said = {line["id"]: line["order"] for line in found.lines("ordered") if line["status"] == 201}
+    meant: dict[Place, set[str]] = defaultdict(set)
+    for line in found.lines("order"):
+        game = found.games.get(line["game"])
+        if game is not None and game.known is not None:
+            try:
+                meant[_place(line)].add(game.known.rules.parse_order(line["text"]).text)
+            except RulesError:
+                continue  # it was refused
+    return said, meant
+
+
+def idle(found: Evidence) -> Found:
+    """No order that stands answers a question that is open now: it would have been carried out."""
+    for game in found.games.values():
+        known = game.known
+        if known is None:
+            continue
+        for seat in known.open:
+            left = [
+                ordering.Left(row["id"], known.rules.parse_order(row["text"]), row["occasion"])
+                for row in game.orders
+                if row["status"] == "standing" and row["seat"] == seat
+            ]
+            answer = ordering.answer(known.rules, known.state, seat, left)
+            if answer is not None:
+                yield (
+                    game.id,
+                    f"the order {answer.left.key} of seat {seat} should have made {answer.obeyed.move}",
+                )
+
+
+def own(found: Evidence) -> Found:
+    """A seat is left and taken back by its own player alone, and given up only if no mail reached it."""
+    signs = ("ask", "order", "withdraw", "letter", "back")
+    there = {_place(line) for line in found.lines(*signs)}
+    gone = {_place(line) for line in found.lines("left")}
+    unreached = {_place(line) for line in found.lines("unreached")}
+    for game in found.games.values():
+        for entry in game.entries:
+            place = game.id, entry.seat if entry.seat is not None else -1
+            back = entry.by == "player" and entry.move.endswith(" off")
+            if (back and place not in there) or (entry.move.startswith("!leave") and place not in gone):
+                yield game.id, f"entry {entry.seq}, {entry.move!r}: its player did not ask for this"
+        for seat, seq in game.known.given_up if game.known else ():
+            if (game.id, seat) not in unreached:
+                yield game.id, f"entry {seq}: seat {seat} is given up, though it was reached"
