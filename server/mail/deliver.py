@@ -102,7 +102,7 @@ def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
             log.lock_game(session, game_id)
         if not outbox.mark_sent(session, mail, now):
             return
-        outbox.mark_told(session, letter.along, mail, now)
+        outbox.mark_told(session, letter.along, now)
         person = session.get_one(Person, mail.person_id)
         # A server that accepts and then sends back says nothing about the address by accepting once more.
         mended = person.unreachable is not None and person.suppressed is None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from email.message import EmailMessage
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import time_machine
 from flask.testing import FlaskClient
@@ -148,6 +149,7 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
     with world.app.app_context(), db.reading() as session:
         token = world.token(session, "seat", seat)
         stop = world.token(session, "stop", seat)
+        feed = world.token(session, "feed", seat)
         organise = world.token(session, "organise", 0) if seat == 0 else None
         head = session.get_one(Game, world.game_id).head
         me = world.person(session, seat).name
@@ -167,6 +169,8 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
     for path in ("/", "/account", f"/join/{world.game_id}", game):
         yield Call("GET", path, me)
     yield Call("GET", f"/u/{stop}")
+    for path in (f"/feed/{feed}.ics", f"/feed/{feed}.atom"):
+        yield Call("GET", path)
     if organise is not None:
         yield Call("GET", f"/o/{organise}")
         yield Call("GET", f"/m/{world.game_id}?at={head}", me)
@@ -192,9 +196,11 @@ def _refused(world: World, page: str, api: str, head: int) -> Iterator[Call]:
         yield Call("POST", api + "/moves", body=fields)
         if number == world.pair.seed % len(wrong):
             yield Call("POST", page, body=fields)
+            yield Call("GET", f"{page}?{urlencode({'move': move})}")
     answers = [move for move in legal if not move.startswith("sell ")] or ["pass"]
     late = {"move": answers[-1], "seen": 0, "request_id": "late"}
     yield Call("POST", page, body=late)
+    yield Call("GET", f"{page}?{urlencode({'move': answers[0]})}")
     yield Call("POST", api + "/moves", body=late)
     verb, card = TICKED[world.pair.slug]
     yield Call("POST", page, body={"verb": verb, "card": card, "seen": head, "request_id": "m"})

@@ -20,8 +20,8 @@ from byzanz.games.byzanz_cards import VALUE, names
 from byzanz.record import redaction, text
 from byzanz.rules import ALL, PUBLIC, IllegalMove, Rules
 from server import api, db, log, people, play, positions, records
-from server.mail import compose, news, told
-from server.pages import history, lobby, story, turn
+from server.mail import compose, news, rounds, told
+from server.pages import feeds, history, lobby, seated, story, turn
 from server.schema import Game, Link, Snapshot
 from server.table import NotYourTurn, Stale
 
@@ -375,6 +375,41 @@ def no_mail_when_nobody_can_answer(patch: pytest.MonkeyPatch) -> None:
 @plant("byzanz")
 def message_id_of_the_state(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(compose, "message_id", lambda key: f"<{_short(key + whole_state())}@byzanz.test>")
+
+
+@plant("byzanz")
+def digest_with_the_eyes_of_another(patch: pytest.MonkeyPatch) -> None:
+    item = rounds._item
+
+    def peeking(session: Any, game: Any, seat: Any, turn: Any, times: Any) -> Any:
+        hands = position_now().state.hands
+        name = f"{game.name} {[hand for place, hand in enumerate(hands) if place != turn.seat]}"
+        return item(session, game, seat, turn, times) | {"game": name}
+
+    patch.setattr(rounds, "_item", peeking)
+
+
+@plant("byzanz")
+def calendar_says_who_holds_much(patch: pytest.MonkeyPatch) -> None:
+    event = feeds._event
+
+    def telling(news: Any) -> Any:
+        made = event(news)
+        made.add("comment", _short(whole_state()))
+        return made
+
+    patch.setattr(feeds, "_event", telling)
+
+
+@plant("byzanz")
+def an_answer_that_a_link_names_is_refused_with_the_hands(patch: pytest.MonkeyPatch) -> None:
+    chosen = seated.chosen
+
+    def telling(position: Any, seat: Any, text: str) -> Any:
+        found = chosen(position, seat, text)
+        return dataclasses.replace(found, why=f"{found.why} {position.state.hands}") if found.why else found
+
+    patch.setattr(seated, "chosen", telling)
 
 
 # Headers, cookies, links

@@ -222,7 +222,7 @@ class World:
             session.add(row)
         session.flush()
         for seat, person in enumerate(persons):
-            for purpose in ("seat", "stop", "invite", *(("organise",) if seat == 0 else ())):
+            for purpose in ("seat", "stop", "invite", "feed", *(("organise",) if seat == 0 else ())):
                 session.add(self._link(purpose, person.id, seat))
         session.flush()
 
@@ -324,6 +324,10 @@ class World:
                 seq=turn.opened_seq if turn and kind in ("turn", "remind") else 1,
                 details={"last": game.head, "lines": [said], "message": "", "places": {}},
             )
+
+        for kind in ("digest", "games"):
+            outbox.enqueue(session, key=f"every:{kind}", kind=kind, person_id=person.id, now=now)
+        person.cadence = "digest"  # else he is sent none
 
     def void(self) -> str | None:
         """The act that takes back some of the last moves; None where that would shuffle anew, from another seed."""
