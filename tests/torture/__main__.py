@@ -2,7 +2,7 @@
 
 python3 dev.py torture --ci            every torture, for half a minute each at the most
 python3 dev.py torture --full          the same for as long as it takes
-python3 dev.py torture NAME…           some of them: kill9 doubles deadlines edits broken
+python3 dev.py torture NAME…           some of them: kill9 doubles deadlines mails edits broken
 python3 dev.py torture kill9 --kills N
 """
 
@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tests.torture import databases, deadlines, doubles, edits, kill9
+from tests.torture import databases, deadlines, doubles, edits, kill9, mails
 from tests.torture.databases import POSTGRESQL, SQLITE
 from tests.torture.report import Report
 
@@ -32,13 +32,16 @@ class Size:
     intents: int
     games: int
     deadlines: int
+    mails: int
     edits: int
     seconds: float
 
 
 SIZES = {
-    "ci": Size(kills=100, intents=100, games=50, deadlines=150, edits=200, seconds=16),
-    "full": Size(kills=10_000, intents=10_000, games=100, deadlines=1000, edits=10_000, seconds=4 * 3600),
+    "ci": Size(kills=100, intents=100, games=50, deadlines=150, mails=1000, edits=200, seconds=16),
+    "full": Size(
+        kills=10_000, intents=10_000, games=100, deadlines=1000, mails=10_000, edits=10_000, seconds=4 * 3600
+    ),
 }
 Run = Callable[[str, "str | None", Size, int], Report]
 
@@ -67,6 +70,8 @@ def reports(names: Sequence[str], size: Size, seed: int, server: str | None) -> 
     for name, torture in TORTURES.items():
         for kind in kinds if name in names else ():
             yield torture(kind, server, size, seed)
+    if "mails" in names:
+        yield mails.run(size.mails, 1.5 * size.seconds, seed)
     if "edits" in names:
         yield edits.run(size.edits, size.seconds, seed)
     if "broken" in names:
@@ -79,6 +84,9 @@ def _broken(seed: int) -> Iterator[Report]:
     found = {
         "moves acknowledged before they are committed": kill9.run(SQLITE, None, few, seed, "hasty"),
         "mails marked as sent before they are": kill9.run(SQLITE, None, few, seed, "boastful"),
+        "mails marked as sent before they are, to a server that fails": mails.run(
+            30, SHORT, seed, "boastful"
+        ),
         "requests not known again": doubles.run(SQLITE, None, 10, SHORT, seed, "forgetful"),
         "deadlines at half time": deadlines.run(SQLITE, None, 40, SHORT, seed, "eager"),
     }
@@ -90,13 +98,13 @@ def _broken(seed: int) -> Iterator[Report]:
 def main(words: Sequence[str]) -> int:
     """Torture; 1 if anything was lost."""
     parser = argparse.ArgumentParser(prog="torture", description="Tests that break things on purpose.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*TORTURES, "edits", "broken"]))
+    known = [*TORTURES, "mails", "edits", "broken"]
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--ci", action="store_const", const="ci", dest="size", help="half a minute each")
     parser.add_argument("--full", action="store_const", const="full", dest="size", help="as long as it takes")
     parser.add_argument("--kills", type=int, help="so many, however long that takes")
     parser.add_argument("--seed", type=int, default=1, help="of all choices")
     asked = parser.parse_args(words)
-    known = [*TORTURES, "edits", "broken"]
     if unknown := [name for name in asked.names if name not in known]:
         parser.error(f"there is no torture {unknown[0]}; there are {', '.join(known)}")
     size = SIZES[asked.size or "ci"]

@@ -1,4 +1,4 @@
-"""Judges what a torture left behind: `python -m tests.torture.checker DATABASE_URL JOURNAL`.
+"""Judges what a torture left behind: `python -m tests.torture.checker DATABASE_URL JOURNAL [games | mails]`.
 
 It reads the database and the journal, may ask `byzanz` what the rules of a game are, and imports nothing of `server`.
 Exit status 1 if anything is broken.
@@ -15,6 +15,7 @@ from typing import Any
 from tests.torture import journal
 from tests.torture.evidence import Evidence, Found, Row, connect, gather
 from tests.torture.log_rules import acknowledged, answered, begun, chained, gapless, legal, once, verified
+from tests.torture.mail_rules import delivered, single
 from tests.torture.order_rules import idle, kept, obeyed, own, withdrawn
 from tests.torture.side_rules import accepted, banked, clocked, heard, posted, projected, punctual, sound
 
@@ -31,18 +32,20 @@ class Fault:
         return f"{self.rule}: {f'game {self.game}, ' if self.game else ''}{self.text}"
 
 
-def check(connection: Any, lines: Sequence[Row]) -> list[Fault]:
+def check(connection: Any, lines: Sequence[Row], of: str = "games") -> list[Fault]:
     """Everything that is broken.
 
     Args:
         connection: to the database, see `evidence.connect`.
         lines: of the journal.
+        of: which rules it is judged by, see `SETS`.
     """
     found = gather(connection, lines)
-    return [Fault(rule.__name__, *fault) for rule in RULES for fault in rule(found)]
+    return [Fault(rule.__name__, *fault) for rule in SETS[of] for fault in rule(found)]
 
 
-RULES: tuple[Callable[[Evidence], Found], ...] = (
+Rules = tuple[Callable[[Evidence], Found], ...]
+RULES: Rules = (
     begun,
     acknowledged,
     once,
@@ -67,11 +70,15 @@ RULES: tuple[Callable[[Evidence], Found], ...] = (
 )
 
 
+MAIL_RULES: Rules = (delivered, single, sound)
+SETS = {"games": RULES, "mails": MAIL_RULES}
+"""By what is judged: games that were played, or mails that were sent."""
+
+
 def main(words: Sequence[str]) -> int:
     """Check one database against one journal; prints what is broken."""
-    url, path = words
-    lines = journal.read(Path(path))
-    faults = check(connect(url), lines)
+    url, path, *of = words
+    faults = check(connect(url), journal.read(Path(path)), *of)
     for fault in faults:
         print(fault)
     return 1 if faults else 0

@@ -10,8 +10,7 @@ import random
 import secrets
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tests.torture.house import NO_MAIL, environment
 from tests.torture.journal import Journal
 from tests.torture.processes import Running
 from tests.torture.report import Report, complaints, judge
+from tests.torture.times import Time
 
 ALLOWANCE = 600
 """Seconds for a decision: the shortest there is."""
@@ -43,27 +43,6 @@ LATE = (0.5, 1.0, 4.0)
 """Real seconds after the end up to which a racer may move; a tick takes longer on some machines than on others."""
 CLOSE = timedelta(seconds=60)
 """How near to its end a turn is when somebody begins to race it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """A clock that all processes share and that runs `rate` times as fast as the machine's.
-
-    Args:
-        origin: the machine's steady clock when it showed `start`.
-    """
-
-    origin: float
-    rate: float
-    start: datetime = datetime(2026, 1, 5, tzinfo=UTC)
-
-    def steady(self) -> float:
-        """Seconds since the start."""
-        return (time.monotonic() - self.origin) * self.rate
-
-    def now(self) -> datetime:
-        """What it shows."""
-        return self.start + timedelta(seconds=self.steady())
 
 
 def run(

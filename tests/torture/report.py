@@ -36,10 +36,10 @@ class Report:
         return "\n    ".join(lines)
 
 
-def judge(url: str, path: Path) -> tuple[str, ...]:
-    """What the checker, a program of its own, finds wrong with a database and a journal."""
+def judge(url: str, path: Path, of: str = "games") -> tuple[str, ...]:
+    """What the checker, a program of its own, finds wrong with a database and a journal; `of` as it is told."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.torture.checker", url, str(path)],
+        [sys.executable, "-m", "tests.torture.checker", url, str(path), of],
         capture_output=True,
         text=True,
         check=False,
