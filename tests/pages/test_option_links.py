@@ -50,7 +50,7 @@ def test_each_option_of_a_turn_mail_opens_the_page_with_that_answer_ready(
     for _ in range(6):
         for message in mails():
             text = message.get_body(("plain",)).get_content()
-            links = re.findall(r": https://byzanz\.test(/t/\S+\?move=\S+)$", text, re.MULTILINE)
+            links = re.findall(r"^  https://byzanz\.test(/t/\S+\?move=\S+)$", text, re.MULTILINE)
             assert links
             for link in links:
                 before = entries(game.id)
