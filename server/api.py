@@ -93,7 +93,9 @@ def seat_orders(token: str) -> dict[str, Any]:
         place = _place(session, token)
         _begun(place.game)
         rows = orders.of_seat(session, place.game.id, place.seat.seat)
-        told = [{"id": row.id, "order": row.text, "status": row.status, "reason": row.reason} for row in rows]
+        told = [
+            {"id": row.number, "order": row.text, "status": row.status, "reason": row.reason} for row in rows
+        ]
         return {"orders": told}
 
 
@@ -110,7 +112,7 @@ def leave_order(token: str) -> tuple[dict[str, Any], int]:
         )
     except RulesError as error:
         return _error(422, _code(error), pages.said(error))
-    return {"id": left.order_id, "order": left.text, "seq": left.seq}, 201
+    return {"id": left.number, "order": left.text, "seq": left.seq}, 201
 
 
 @blueprint.delete("/seats/<token>/orders/<order_id>")

@@ -58,6 +58,7 @@ class OrderNow(Body):
     """A standing order of the seat; nobody else sees it before the game is over."""
 
     id: int
+    """Counts this seat's orders from 1."""
     order: str
     """Canonical."""
     status: str

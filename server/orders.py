@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from byzanz.orders import Answer, Left
@@ -67,8 +67,15 @@ def leave(
     for row in of_seat(session, game.id, seat):
         if rules.parse_order(row.text).about == order.about:
             _end(row, "withdrawn", None, game, now)
+    mine = (StandingOrder.game_id == game.id, StandingOrder.seat == seat)
     row = StandingOrder(
-        game_id=game.id, seat=seat, text=order.text, occasion=occasion, left_at=now, left_seq=game.head
+        game_id=game.id,
+        seat=seat,
+        number=(session.scalar(select(func.max(StandingOrder.number)).where(*mine)) or 0) + 1,
+        text=order.text,
+        occasion=occasion,
+        left_at=now,
+        left_seq=game.head,
     )
     session.add(row)
     session.flush()
@@ -98,9 +105,9 @@ def _end(row: StandingOrder, status: str, reason: str | None, game: Game, now: d
     row.status, row.reason, row.ended_at, row.ended_seq = status, reason, now, game.head
 
 
-def withdraw(session: Session, game: Game, seat: int, order_id: int | None, now: datetime) -> int:
+def withdraw(session: Session, game: Game, seat: int, number: int | None, now: datetime) -> int:
     """End one order of a seat, or all (None), as its owner wishes; how many."""
-    rows = [row for row in of_seat(session, game.id, seat) if order_id in (None, row.id)]
+    rows = [row for row in of_seat(session, game.id, seat) if number in (None, row.number)]
     for row in rows:
         _end(row, "withdrawn", None, game, now)
     return len(rows)

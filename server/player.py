@@ -24,13 +24,13 @@ class Ordered:
     """What became of a standing order that was left.
 
     Args:
-        order_id: of its row.
+        number: its name among this seat's orders.
         text: canonical.
         seq: the head of the log afterwards.
         moved: whether it was carried out at once, or anything else went on by it.
     """
 
-    order_id: int
+    number: int
     text: str
     seq: int
     moved: bool
@@ -56,7 +56,7 @@ def leave_order(game_id: str, seat: int, text: str, *, now: datetime, link_id: i
         row = orders.leave(session, game, rules, seat, order, occasion, now)
         autopilot.back(session, game, seat, now)
         table.carry_on(session, game, position, position.state, now, mover=seat)
-        return Ordered(row.id, row.text, game.head, moved=game.head > head)
+        return Ordered(row.number, row.text, game.head, moved=game.head > head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def preview_order(session: Session, game: Game, seat: int, text: str) -> Preview
 
 
 def withdraw_order(
-    game_id: str, seat: int, order_id: int | None, *, now: datetime, link_id: int | None = None
+    game_id: str, seat: int, number: int | None, *, now: datetime, link_id: int | None = None
 ) -> int:
     """Take one order of a seat back, or all (None); how many were.
 
@@ -107,8 +107,8 @@ def withdraw_order(
         NoSuchOrder: it does not stand, or is another seat's. Refused: its kinds say why.
     """
     with _at_the_seat(game_id, seat, now, link_id) as (session, game, position):
-        count = orders.withdraw(session, game, seat, order_id, now)
-        if not count and order_id is not None:
+        count = orders.withdraw(session, game, seat, number, now)
+        if not count and number is not None:
             raise NoSuchOrder("This order does not stand any more.")
         if autopilot.back(session, game, seat, now):
             table.carry_on(session, game, position, position.state, now, mover=seat)

@@ -201,10 +201,15 @@ class StandingOrder(Base):
     """What a seat has ordered beforehand, sealed. `status`: standing, resting, done, withdrawn, stopped."""
 
     __tablename__ = "standing_order"
-    __table_args__ = (Index("ix_standing_order_place", "game_id", "seat", "status"),)
+    __table_args__ = (
+        UniqueConstraint("game_id", "seat", "number"),
+        Index("ix_standing_order_place", "game_id", "seat", "status"),
+    )
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"))
     seat: Mapped[int]
+    number: Mapped[int]
+    """Of this seat's orders, from 1: its name to the player, for whom `id` would count the orders of others, too."""
     text: Mapped[str] = mapped_column(Text)
     """Canonical, in the grammar of the game (docs/orders.md)."""
     occasion: Mapped[str] = mapped_column(String(40))

@@ -31,6 +31,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("game_id", sa.String(length=16), nullable=False),
         sa.Column("seat", sa.Integer(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("occasion", sa.String(length=40), nullable=False),
         sa.Column("left_at", TIME, nullable=False),
@@ -41,6 +42,7 @@ def upgrade() -> None:
         sa.Column("ended_seq", sa.Integer(), nullable=True),
         sa.ForeignKeyConstraint(["game_id"], ["game.id"], name=op.f("fk_standing_order_game_id_game")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_standing_order")),
+        sa.UniqueConstraint("game_id", "seat", "number", name=op.f("uq_standing_order_game_id_seat_number")),
     )
     op.create_index("ix_standing_order_place", "standing_order", ["game_id", "seat", "status"])
     op.create_table(

@@ -66,8 +66,8 @@ def _leave(place: Place, text: str) -> None:
     player.leave_order(place.game.id, place.seat.seat, text, now=utc_now(), link_id=place.link.id)
 
 
-def _withdraw(place: Place, order_id: int) -> None:
-    player.withdraw_order(place.game.id, place.seat.seat, order_id, now=utc_now(), link_id=place.link.id)
+def _withdraw(place: Place, number: int) -> None:
+    player.withdraw_order(place.game.id, place.seat.seat, number, now=utc_now(), link_id=place.link.id)
 
 
 def _preview(token: str, place: Place, text: str) -> str:

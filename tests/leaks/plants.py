@@ -19,7 +19,7 @@ from byzanz.games.byzanz import Byzanz, View
 from byzanz.games.byzanz_cards import VALUE, names
 from byzanz.record import redaction, text
 from byzanz.rules import ALL, PUBLIC, IllegalMove, Rules
-from server import api, db, log, people, play, positions, records
+from server import api, db, log, orders, people, play, positions, records
 from server.mail import compose, news, rounds, told
 from server.pages import feeds, history, lobby, seated, story, turn
 from server.schema import Game, Link, Snapshot
@@ -494,3 +494,31 @@ def deck_order_in_the_records_options(patch: pytest.MonkeyPatch) -> None:
         return dataclasses.replace(made, header=dataclasses.replace(made.header, options={"top": top}))
 
     patch.setattr(records, "record_of", optioned)
+
+
+def _everybodys_orders(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(orders, "of_seat", lambda session, game_id, *_: orders.of_game(session, game_id))
+
+
+@plant("byzanz")
+def orders_of_others_on_the_page_and_in_the_api(patch: pytest.MonkeyPatch) -> None:
+    """The standing orders of the whole table are told to each of its seats."""
+    _everybodys_orders(patch)
+
+
+@plant("empire")
+def orders_of_the_other_player(patch: pytest.MonkeyPatch) -> None:
+    """The standing orders of the other seat are told."""
+    _everybodys_orders(patch)
+
+
+@plant("byzantium")
+def orders_before_the_end_on_the_public_page(patch: pytest.MonkeyPatch) -> None:
+    """The public page opens the sealed orders while the game runs."""
+
+    def early(context: dict[str, Any]) -> None:
+        with db.reading() as session:
+            told = [f"{row.seat} {row.text}" for row in orders.of_game(session, context["game"].id)]
+        context["game"].name += str(told)
+
+    in_context(patch, history, early)

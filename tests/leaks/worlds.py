@@ -26,7 +26,7 @@ from byzanz.rules import PUBLIC
 from server import create_app, db, log, outbox, people, play, table
 from server.mail import deliver
 from server.positions import Position
-from server.schema import Entry, Game, Link, Mail, Person, Seat, Snapshot, Turn
+from server.schema import Entry, Game, Link, Mail, Person, Seat, Snapshot, StandingOrder, Turn
 from tests.conftest import NAMES, NOW, settings
 from tests.leaks.games import Step
 from tests.leaks.pairs import Pair, Play
@@ -35,6 +35,7 @@ BASE = "https://byzanz.test"
 LIVE = 3
 """Decisions at the end of a pair that are made through pages and API; those before them are laid out as a log."""
 HASH = re.compile(r"[0-9a-f]{64}")
+ORDERS = {"byzanz": "finish", "empire": "keep least always", "byzantium": "put any always"}
 ZONES = ("Europe/Amsterdam", "Asia/Tokyo")
 LATER = NOW + timedelta(days=1)
 """When the last decisions are made, and everything is asked."""
@@ -158,6 +159,7 @@ class World:
             with db.transaction() as session:
                 self._seat_people(session)
                 self._lay_out(session, laid)
+                self._leave_orders(session)
             for number, step in enumerate(live):
                 self._decide(number, step)
             self._send_mails()
@@ -255,6 +257,29 @@ class World:
             state = rules.apply(state, step.seat, step.made)
         position = Position(game.id, rules, state, game.head, paused=False, outcome=None)
         table.carry_on(session, game, position, state, LATER)
+
+    def _leave_orders(self, session: Session) -> None:
+        """In the other world the others have left orders, which rest or have ended; the viewer's are the same."""
+        game = session.get_one(Game, self.game_id)
+        for seat in range(self.pair.seats):
+            if seat != self.seat and not self.other:
+                continue
+            for number, status in enumerate(("resting", "stopped", "done", "withdrawn"), start=1):
+                row = StandingOrder(
+                    game_id=game.id,
+                    seat=seat,
+                    number=number,
+                    text=ORDERS[self.pair.slug],
+                    occasion="",
+                    left_at=NOW,
+                    left_seq=1,
+                    status=status,
+                    reason="The price went too far." if status == "stopped" else None,
+                    ended_at=None if status == "resting" else LATER,
+                    ended_seq=None if status == "resting" else game.head,
+                )
+                session.add(row)
+                session.flush()
 
     def _write(
         self, session: Session, game: Game, before: str, seat: int | None, by: str, move: str

@@ -116,8 +116,8 @@ def test_an_order_is_withdrawn_with_a_button(client: FlaskClient, table: Any) ->
     post(client, game, 2, do="leave", order="finish")
     with db.reading() as session:
         (row,) = orders.of_game(session, game.id)
-    assert read(post(client, game, 1, do="withdraw", id=str(row.id))).status == 404
-    follow(client, post(client, game, 2, do="withdraw", id=str(row.id)))
+    assert read(post(client, game, 1, do="withdraw", id=str(row.number))).status == 404
+    follow(client, post(client, game, 2, do="withdraw", id=str(row.number)))
     assert kept(game) == [(2, "finish", "withdrawn")]
 
 

@@ -162,10 +162,10 @@ def test_an_order_is_withdrawn_by_its_owner_alone(table: Begin) -> None:
     game = table(4)
     left = leave(game.id, 1, "pass this lot")
     with pytest.raises(NoSuchOrder):
-        player.withdraw_order(game.id, 2, left.order_id, now=NOW)
-    assert player.withdraw_order(game.id, 1, left.order_id, now=NOW) == 1
+        player.withdraw_order(game.id, 2, left.number, now=NOW)
+    assert player.withdraw_order(game.id, 1, left.number, now=NOW) == 1
     with pytest.raises(NoSuchOrder):
-        player.withdraw_order(game.id, 1, left.order_id, now=NOW)
+        player.withdraw_order(game.id, 1, left.number, now=NOW)
     assert player.withdraw_order(game.id, 1, None, now=NOW) == 0
 
 

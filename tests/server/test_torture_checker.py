@@ -146,11 +146,11 @@ def _order(
     name = {"game": game_id, "seat": seat}
     journal.write("order", **name, text=text)
     left = player.leave_order(game_id, seat, text, now=now)
-    journal.write("ordered", **name, status=201, id=left.order_id, order=left.text)
+    journal.write("ordered", **name, status=201, id=left.number, order=left.text)
     if back:
-        journal.write("withdraw", **name, id=left.order_id)
-        player.withdraw_order(game_id, seat, left.order_id, now=now)
-        journal.write("withdrawn", **name, id=left.order_id, status=204)
+        journal.write("withdraw", **name, id=left.number)
+        player.withdraw_order(game_id, seat, left.number, now=now)
+        journal.write("withdrawn", **name, id=left.number, status=204)
 
 
 def _write(game_id: str, now: datetime, letters: Correspondence, journal: Journal) -> None:

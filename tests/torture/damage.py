@@ -187,8 +187,8 @@ DAMAGES = (
         "an order was not carried out",
         "idle",
         (
-            "INSERT INTO standing_order (game_id, seat, text, occasion, left_at, left_seq, status)"
-            " SELECT game_id, seat, 'take most always', '', opened_at, opened_seq, 'standing' FROM turn",
+            "INSERT INTO standing_order (game_id, seat, number, text, occasion, left_at, left_seq, status)"
+            " SELECT game_id, seat, 999, 'take most always', '', opened_at, opened_seq, 'standing' FROM turn",
         ),
     ),
     Damage(

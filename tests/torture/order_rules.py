@@ -18,22 +18,32 @@ from tests.torture.evidence import Evidence, Found, Game, Row
 ALIVE = ("standing", "resting")
 Place = tuple[str, int]
 """Game and seat."""
+Name = tuple[str, int, int]
+"""Of an order: game, seat, and its number among those of the seat."""
 
 
 def _place(line: Row) -> Place:
     return line["game"], line["seat"]
 
 
-def _rows(found: Evidence) -> dict[int, Row]:
-    return {row["id"]: row for game in found.games.values() for row in game.orders}
+def _name(line: Row) -> Name:
+    """The order that a line of the journal speaks of."""
+    return line["game"], line["seat"], line["id"]
+
+
+def _own_name(row: Row) -> Name:
+    return row["game_id"], row["seat"], row["number"]
+
+
+def _rows(found: Evidence) -> dict[Name, Row]:
+    return {_own_name(row): row for game in found.games.values() for row in game.orders}
 
 
 def kept(found: Evidence) -> Found:
     """An order that was acknowledged is kept, and one that ended says when and why."""
     rows = _rows(found)
     for line in found.lines("ordered"):
-        row = rows.get(line["id"]) if line["status"] == 201 else None
-        if line["status"] == 201 and (row is None or (row["game_id"], row["seat"]) != _place(line)):
+        if line["status"] == 201 and _name(line) not in rows:
             yield (
                 line["game"],
                 f"seat {line['seat']} was told that it has the order {line['id']}; it has none",
@@ -48,13 +58,13 @@ def withdrawn(found: Evidence) -> Found:
     """What was taken back with an acknowledgement stands no more, and nothing is taken back that nobody took back."""
     rows = _rows(found)
     for line in found.lines("withdrawn"):
-        row = rows.get(line["id"])
+        row = rows.get(_name(line))
         if line["status"] == 204 and row is not None and row["status"] != "withdrawn":
             yield line["game"], f"the order {row['id']} was taken back and is {row['status']}"
-    asked = {line["id"] for line in found.lines("withdraw")}
+    asked = {_name(line) for line in found.lines("withdraw")}
     for game in found.games.values():
         for row in game.orders:
-            if row["status"] == "withdrawn" and row["id"] not in asked and not _gone(game, row):
+            if row["status"] == "withdrawn" and _own_name(row) not in asked and not _gone(game, row):
                 yield game.id, f"the order {row['id']} of seat {row['seat']} is withdrawn; nobody did that"
 
 
@@ -123,7 +133,10 @@ def obeyed(found: Evidence) -> Found:
             continue
         standing = [
             Standing(
-                row, {said[row["id"]]} if row["id"] in said else meant[game.id, row["seat"]] | {row["text"]}
+                row,
+                {said[_own_name(row)]}
+                if _own_name(row) in said
+                else meant[game.id, row["seat"]] | {row["text"]},
             )
             for row in game.orders
         ]
@@ -135,9 +148,9 @@ def obeyed(found: Evidence) -> Found:
                 yield game.id, fault
 
 
-def _said(found: Evidence) -> tuple[dict[int, str], dict[Place, set[str]]]:
+def _said(found: Evidence) -> tuple[dict[Name, str], dict[Place, set[str]]]:
     """The text of each order that was acknowledged, by its id; and all that each seat has asked for."""
-    said = {line["id"]: line["order"] for line in found.lines("ordered") if line["status"] == 201}
+    said = {_name(line): line["order"] for line in found.lines("ordered") if line["status"] == 201}
     meant: dict[Place, set[str]] = defaultdict(set)
     for line in found.lines("order"):
         game = found.games.get(line["game"])
