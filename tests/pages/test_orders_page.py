@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from byzanz import record
 from server import db, log, orders, play
 from server.schema import Seat
+from tests.byzanz.test_orders_page import PAGE, rows
 from tests.conftest import NOW
 from tests.pages.browsing import Page, look, read
 from tests.pages.playing import asked, position, url
@@ -155,6 +157,15 @@ def test_every_form_of_every_game_makes_an_order_that_is_told_in_words(
             shown = read(post(client, game, 0, do="preview", part=chosen(form)))
             assert shown.status == 200, (slug, chosen(form), shown.text)
             assert "Leave this order?" in shown.text
+
+
+def test_every_order_that_the_page_of_orders_shows_is_told_in_words(app: Flask) -> None:
+    for rules, _, kept in rows(PAGE.read_text("utf-8")):
+        template = app.jinja_env.get_template(f"games/{rules.slug}/orders.html")
+        with app.test_request_context():
+            told = str(template.make_module().told(kept))  # type: ignore[attr-defined]
+        assert told.rstrip().endswith("."), (kept, told)
+        assert kept not in told
 
 
 def chosen(form: Any) -> list[str]:
