@@ -2,7 +2,7 @@
 
 python3 dev.py torture --ci            every torture, for half a minute each at the most
 python3 dev.py torture --full          the same for as long as it takes
-python3 dev.py torture NAME…           some of them: kill9 doubles deadlines mails edits broken
+python3 dev.py torture NAME…           some of them: kill9 doubles deadlines mails outages edits broken
 python3 dev.py torture kill9 --kills N
 """
 
@@ -13,9 +13,10 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from tests.torture import databases, deadlines, doubles, edits, kill9, mails
+from tests.torture import databases, deadlines, doubles, edits, kill9, mails, outages
 from tests.torture.databases import POSTGRESQL, SQLITE
 from tests.torture.report import Report
 
@@ -26,6 +27,7 @@ class Size:
 
     Args:
         games: played while servers are killed; deadlines: games in which time runs out.
+        outages: turns that run out while much goes wrong.
     """
 
     kills: int
@@ -33,14 +35,24 @@ class Size:
     games: int
     deadlines: int
     mails: int
+    outages: int
     edits: int
     seconds: float
 
 
 SIZES = {
-    "ci": Size(kills=100, intents=100, games=50, deadlines=150, mails=1000, edits=200, seconds=16),
+    "ci": Size(
+        kills=100, intents=100, games=50, deadlines=150, mails=1000, outages=1000, edits=200, seconds=16
+    ),
     "full": Size(
-        kills=10_000, intents=10_000, games=100, deadlines=1000, mails=10_000, edits=10_000, seconds=4 * 3600
+        kills=10_000,
+        intents=10_000,
+        games=100,
+        deadlines=1000,
+        mails=10_000,
+        outages=100_000,
+        edits=10_000,
+        seconds=4 * 3600,
     ),
 }
 Run = Callable[[str, "str | None", Size, int], Report]
@@ -60,8 +72,12 @@ def _deadlines(kind: str, server: str | None, size: Size, seed: int) -> Report:
 
 TORTURES: dict[str, Run] = {"kill9": _kill9, "doubles": _doubles, "deadlines": _deadlines}
 """Those that are done to each kind of database."""
+WORLDS = 2
+"""In which turns run out side by side, each with a database of its own."""
 SHORT = 6.0
 """Seconds that a broken server is given to show it."""
+ROUGH = 4.0
+"""How many times as often as usual things go wrong for it."""
 
 
 def reports(names: Sequence[str], size: Size, seed: int, server: str | None) -> Iterator[Report]:
@@ -72,6 +88,13 @@ def reports(names: Sequence[str], size: Size, seed: int, server: str | None) -> 
             yield torture(kind, server, size, seed)
     if "mails" in names:
         yield mails.run(size.mails, 1.5 * size.seconds, seed)
+    if "outages" in names:
+        with ThreadPoolExecutor(WORLDS) as worlds:
+            tried = [
+                worlds.submit(outages.run, size.outages // WORLDS, 1.5 * size.seconds, seed + number)
+                for number in range(WORLDS)
+            ]
+            yield from (world.result() for world in tried)
     if "edits" in names:
         yield edits.run(size.edits, size.seconds, seed)
     if "broken" in names:
@@ -87,6 +110,9 @@ def _broken(seed: int) -> Iterator[Report]:
         "mails marked as sent before they are, to a server that fails": mails.run(
             30, SHORT, seed, "boastful"
         ),
+        "our downtime counted": outages.run(300, 2 * SHORT, seed, "oblivious", ROUGH),
+        "a clock believed that jumps": outages.run(300, 2 * SHORT, seed, "credulous", ROUGH),
+        "clocks that run on when a mail comes back": outages.run(300, 2 * SHORT, seed, "deaf", ROUGH),
         "requests not known again": doubles.run(SQLITE, None, 10, SHORT, seed, "forgetful"),
         "deadlines at half time": deadlines.run(SQLITE, None, 40, SHORT, seed, "eager"),
     }
@@ -98,7 +124,7 @@ def _broken(seed: int) -> Iterator[Report]:
 def main(words: Sequence[str]) -> int:
     """Torture; 1 if anything was lost."""
     parser = argparse.ArgumentParser(prog="torture", description="Tests that break things on purpose.")
-    known = [*TORTURES, "mails", "edits", "broken"]
+    known = [*TORTURES, "mails", "outages", "edits", "broken"]
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--ci", action="store_const", const="ci", dest="size", help="half a minute each")
     parser.add_argument("--full", action="store_const", const="full", dest="size", help="as long as it takes")

@@ -71,10 +71,34 @@ def eager() -> None:
     turns.reckoned = reckoned  # type: ignore[assignment]
 
 
+def oblivious() -> None:
+    """Count our own downtime (promise 5)."""
+    from server import turns
+
+    turns.outages = lambda session, since: []
+
+
+def credulous() -> None:
+    """Believe the machine's clock whatever it shows (promise 5)."""
+    from server import beats
+
+    beats.Pulse._jumped = lambda *_beat: False  # type: ignore[method-assign]
+
+
+def deaf() -> None:
+    """Let the clock run on when a turn mail has come back (promise 5)."""
+    from server.mail import reach
+
+    reach._stop_clock = lambda *_mail: False
+
+
 BREAKS: dict[str, Callable[[], None]] = {
     "hasty": hasty,
     "boastful": boastful,
     "forgetful": forgetful,
     "eager": eager,
+    "oblivious": oblivious,
+    "credulous": credulous,
+    "deaf": deaf,
 }
 """What a torture can be told to break, by name."""

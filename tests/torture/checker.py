@@ -1,4 +1,4 @@
-"""Judges what a torture left behind: `python -m tests.torture.checker DATABASE_URL JOURNAL [games | mails]`.
+"""Judges what a torture left behind: `python -m tests.torture.checker DATABASE_URL JOURNAL [games | mails | clocks]`.
 
 It reads the database and the journal, may ask `byzanz` what the rules of a game are, and imports nothing of `server`.
 Exit status 1 if anything is broken.
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.torture import journal
+from tests.torture.clock_rules import doubted, drained, given_up, noticed, spared
 from tests.torture.evidence import Evidence, Found, Row, connect, gather
 from tests.torture.log_rules import acknowledged, answered, begun, chained, gapless, legal, once, verified
 from tests.torture.mail_rules import delivered, single
@@ -71,8 +72,12 @@ RULES: Rules = (
 
 
 MAIL_RULES: Rules = (delivered, single, sound)
-SETS = {"games": RULES, "mails": MAIL_RULES}
-"""By what is judged: games that were played, or mails that were sent."""
+CLOCK_RULES: Rules = (
+    *(begun, gapless, chained, legal, verified, projected, banked),
+    *(spared, noticed, doubted, drained, given_up, sound),
+)
+SETS = {"games": RULES, "mails": MAIL_RULES, "clocks": CLOCK_RULES}
+"""By what is judged: games that were played, mails that were sent, or turns that ran out while much went wrong."""
 
 
 def main(words: Sequence[str]) -> int:

@@ -14,13 +14,15 @@ from urllib.parse import urlsplit
 
 import psycopg
 
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""Where databases may lie whose torture has nothing to do with a disk."""
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 
 
 @contextmanager
-def folder() -> Iterator[Path]:
-    """A private folder that is gone afterwards."""
-    made = Path(tempfile.mkdtemp(prefix="byzanz-torture-"))
+def folder(where: str | None = None) -> Iterator[Path]:
+    """A private folder that is gone afterwards; in `where`, or among the other temporary files."""
+    made = Path(tempfile.mkdtemp(prefix="byzanz-torture-", dir=where))
     try:
         yield made
     finally:

@@ -68,9 +68,9 @@ class Running:
             self._process.kill()
         self._process.join()
 
-    def finish(self) -> int | None:
-        """Wait for its own end; the status with which it ended."""
-        self._process.join(SLOWEST_START)
+    def finish(self, seconds: float = SLOWEST_START) -> int | None:
+        """Wait for its own end, so long at the most; the status with which it ended."""
+        self._process.join(seconds)
         return self._process.exitcode
 
 

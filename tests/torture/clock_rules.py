@@ -1,0 +1,127 @@
+"""What must be true of turns that ran out while much went wrong, all in true time, which the server never sees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tests.torture.book import Missed
+from tests.torture.evidence import Evidence, Found, Game, moment, overlap
+
+NOTICE = timedelta(hours=1)
+"""What is left after an outage at the least, or the allowance."""
+UNREACHED = timedelta(hours=72)
+AT_ONCE = 5
+"""Games in which one tick lets time run out, as the torture has set it."""
+Span = tuple[datetime, datetime]
+Turn = tuple[str, int, int]
+"""Game, seat, and the entry with which it opened."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What the journal says.
+
+    Args:
+        at: when each entry was written, by game and seq.
+        accepted, stopped: when mails about a turn were accepted, and refused or sent back.
+    """
+
+    at: dict[tuple[str, int], datetime]
+    down: list[Span]
+    doubt: list[Span]
+    accepted: dict[Turn, list[datetime]]
+    stopped: dict[Turn, list[datetime]]
+
+
+def _truth(found: Evidence) -> Truth:
+    spans = {
+        what: sorted((moment(line["since"]), moment(line["to"])) for line in found.lines(what))
+        for what in ("down", "doubt")
+    }
+    marks: dict[str, dict[Turn, list[datetime]]] = {"accepted": {}, "stopped": {}}
+    for line in found.lines(*marks):
+        turn = line["game"], line["seat"], line["opened"]
+        marks[line["what"]].setdefault(turn, []).append(moment(line["true"]))
+    at = {
+        (game, seq): moment(line["true"]) for line in found.lines("entries") for game, seq in line["entries"]
+    }
+    return Truth(at, spans["down"], spans["doubt"], marks["accepted"], marks["stopped"])
+
+
+def _missed(found: Evidence, truth: Truth) -> Iterator[tuple[Game, Missed, datetime, datetime | None]]:
+    """Each turn that the clock played, when it did, and when its clock had begun, if it had."""
+    for game in found.games.values():
+        for missed in game.known.missed if game.known else ():
+            played = truth.at[game.id, missed.first]
+            turn = game.id, missed.turn.seat, missed.turn.opened
+            before = [at for at in truth.accepted.get(turn, ()) if at <= played]
+            yield game, missed, played, max(before, default=None)
+
+
+def spared(found: Evidence) -> Found:
+    """Nobody is played for who had less than the allowance, our downtime left out, since a mail was accepted."""
+    truth = _truth(found)
+    for game, missed, played, start in _missed(found, truth):
+        name = f"entry {missed.first}: seat {missed.turn.seat}"
+        if start is None:
+            yield game.id, f"{name} lost a turn that no mail told of"
+            continue
+        turn = game.id, missed.turn.seat, missed.turn.opened
+        if any(start < at < played for at in truth.stopped.get(turn, ())):
+            yield game.id, f"{name} lost a turn whose mail had come back"
+        had = played - start - overlap(truth.down, start, played)
+        if had < timedelta(seconds=game.row["allowance"]):
+            yield game.id, f"{name} had but {had} for its turn, mailed at {start}, played at {played}"
+
+
+def noticed(found: Evidence) -> Found:
+    """After an outage in a turn its player has an hour at the least, or the allowance."""
+    truth = _truth(found)
+    for game, missed, played, start in _missed(found, truth):
+        allowance = timedelta(seconds=game.row["allowance"])
+        for since, to in truth.down if start else ():
+            had = since - start - overlap(truth.down, start, since) if start else allowance
+            if start and start < to <= played and had < allowance:
+                left = played - to - overlap(truth.down, to, played)
+                if left < min(NOTICE, allowance):
+                    yield game.id, f"entry {missed.first}: {left} after the outage that ended at {to}"
+
+
+def doubted(found: Evidence) -> Found:
+    """Nobody is played for while the clock is in doubt."""
+    truth = _truth(found)
+    for game, missed, played, _start in _missed(found, truth):
+        for since, to in truth.doubt:
+            if since < played < to:
+                yield game.id, f"entry {missed.first} was played while the clock was in doubt since {since}"
+
+
+def drained(found: Evidence) -> Found:
+    """What fell due during an outage is played a few games at a time."""
+    truth = _truth(found)
+    ticks = Counter(played for _, _, played, _ in _missed(found, truth))
+    for at, games in ticks.items():
+        if games > AT_ONCE:
+            yield None, f"{games} turns ran out at once at {at}"
+
+
+def given_up(found: Evidence) -> Found:
+    """A seat is given up only when no mail has reached it for 72 hours, our downtime left out."""
+    truth = _truth(found)
+    for game in found.games.values():
+        known = game.known
+        for seat, seq in known.given_up if known else ():
+            turns = (
+                [turn.opened for turn in known.turns if turn.seat == seat and turn.opened < seq]
+                if known
+                else []
+            )
+            turn, at = (game.id, seat, max(turns)), truth.at[game.id, seq]
+            stops = [mark for mark in truth.stopped.get(turn, ()) if mark <= at]
+            since = max([truth.at[game.id, turn[2]], *stops])
+            told = [mark for mark in truth.accepted.get(turn, ()) if since < mark <= at]
+            if told or at - since - overlap(truth.down, since, at) < UNREACHED:
+                yield game.id, f"entry {seq}: seat {seat} is given up {at - since} after {since}"

@@ -1,0 +1,317 @@
+"""Promise 5: nobody loses a turn to our downtime, to a clock that jumps, or to a mail that never arrived.
+
+Time is an argument of all that the server does by itself, so months go by in seconds: parts of it are away for minutes
+or days, start anew, or wake up; the machine's clock jumps and is set right, or is said to be right; addresses are full,
+and mails come back. The journal has it all in true time, which the server never sees.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+from tests.torture import databases, evidence, journal, tables
+from tests.torture.house import NO_MAIL, environment
+from tests.torture.journal import Journal
+from tests.torture.processes import Running
+from tests.torture.report import Report, complaints, count, judge
+
+GAMES = 80
+ALLOWANCE = 2 * 3600
+BEAT = 40.0
+"""Seconds between two beats as the settings would say; a part is away after six times that."""
+STEP = timedelta(minutes=4)
+AT_ONCE = 5
+"""Games in which one tick lets time run out."""
+START = datetime(2026, 1, 5, tzinfo=UTC)
+SHORTEST, LONGEST, ALONE = 5 / 60, 72.0, 6.0
+"""Hours that an outage takes at the least and at the most, and mostly where only one part is away."""
+JUMPS = (timedelta(days=3), -timedelta(days=3), timedelta(hours=5), -timedelta(minutes=40))
+AWAY, RESTART, JUMP, FULL, BOUNCE, MOVE, BACK = 0.02, 0.02, 0.008, 0.03, 0.02, 0.2, 0.3
+"""How often each of these happens in a step."""
+
+
+def run(turns: int, seconds: float, seed: int, breaks: str | None = None, often: float = 1) -> Report:
+    """Let turns run out, on SQLite.
+
+    Args:
+        turns: at the most; seconds: after which no further step is made.
+        seed: of all that goes wrong.
+        breaks: a promise to be broken on purpose.
+        often: how many times as often as usual things go wrong.
+    """
+    began = time.monotonic()
+    with ExitStack() as stack:
+        private = stack.enter_context(databases.folder(databases.MEMORY))
+        url = stack.enter_context(databases.empty(databases.SQLITE, private, None))
+        noted, log = Journal(private / "journal"), private / "log"
+        settings = environment(url, NO_MAIL)
+        laid = tables.lay(tables.Wish(GAMES, allowance=ALLOWANCE, at=START), settings, log, noted)
+        games = [table.id for table in laid]
+        child = Running(_live, (noted.path, games, turns, seconds, seed, breaks, often), settings, log)
+        ended = child.finish(seconds + 60)
+        child.kill()
+        faults = judge(url, noted.path, "clocks") + complaints(log)
+        if ended != 0:
+            faults += (f"the world ended with {ended}: {log.read_text()[-1000:]}",)
+        n, days = _figures(url, noted.path)
+        figures = (
+            f"{count(noted.path, 'down')} outages and {count(noted.path, 'doubt')} jumps of the clock in {days} days, "
+            f"{count(noted.path, 'stopped')} mails refused or sent back, {time.monotonic() - began:.0f} s"
+        )
+    return Report("outages", n, figures, faults)
+
+
+def _figures(url: str, path: Path) -> tuple[int, int]:
+    """How many turns ran out, and how many days passed."""
+    lines = journal.read(path)
+    connection = evidence.connect(url)
+    found = evidence.gather(connection, lines)
+    connection.close()
+    missed = sum(len(game.known.missed) for game in found.games.values() if game.known is not None)
+    last = max((evidence.moment(line["true"]) for line in found.lines("entries")), default=START)
+    return missed, (last - START).days
+
+
+class Postman:
+    """Takes mails but for those to addresses that are full."""
+
+    def __init__(self) -> None:
+        self.full: dict[str, datetime] = {}
+        """Until when each is."""
+        self.taken: set[str] = set()
+
+    def send(self, message: EmailMessage) -> None:
+        """Take a mail, or refuse it for good."""
+        from server.mail.transport import Refused
+
+        if message["To"].addresses[0].addr_spec in self.full:
+            raise Refused("552 5.2.2 full")
+        self.taken.add(message["Message-ID"])
+
+
+@dataclass
+class World:
+    """All that goes wrong, in true time; the server sees `now`, which is `off` by something.
+
+    Args:
+        often: how many times as often as usual things go wrong.
+        away: until when parts of the server are; last: when each has beaten.
+        doubt: since when the clock is wrong, and until when.
+    """
+
+    noted: Journal
+    draw: random.Random
+    games: list[str]
+    often: float
+    true: datetime = START
+    off: timedelta = timedelta(0)
+    away: dict[str, datetime] = field(default_factory=dict)
+    last: dict[str, datetime] = field(default_factory=dict)
+    pulses: dict[str, Any] = field(default_factory=dict)
+    doubt: tuple[datetime, datetime] | None = None
+    postman: Postman = field(default_factory=Postman)
+    seen: int = 0
+    mailed: int = 0
+    missed: int = 0
+
+    @property
+    def now(self) -> datetime:
+        """What the machine's clock shows."""
+        return self.true + self.off
+
+    @property
+    def steady(self) -> float:
+        """What a clock shows that never jumps."""
+        return (self.true - START).total_seconds()
+
+    def step(self) -> None:
+        """A few minutes, or an outage of everything."""
+        self.true += STEP
+        self._jump()
+        self._fall()
+        self._beat()
+        if "scheduler" not in self.away:
+            self._work()
+        if "web" not in self.away:
+            self._play()
+        self._post()
+        self._look()
+
+    def _hours(self, most: float) -> timedelta:
+        """As often short as long: minutes, hours or days."""
+        return timedelta(hours=SHORTEST * (most / SHORTEST) ** self.draw.random())
+
+    def _fall(self) -> None:
+        """Parts fall; when all have, time flies."""
+        from server import beats
+
+        if not self.away and self.draw.random() < self.often * AWAY:
+            which = self.draw.choice((["web"], ["scheduler"], ["web", "scheduler"], ["web", "scheduler"]))
+            most = LONGEST if len(which) == 2 or self.draw.random() < 0.1 else ALONE
+            self.away = dict.fromkeys(which, self.true + self._hours(most))
+            if len(which) == 2:
+                self.true = max(self.away.values())
+        for part in [part for part, until in self.away.items() if until <= self.true]:
+            del self.away[part]
+        for part in beats.PARTS:
+            if part not in self.pulses or (part not in self.away and self.draw.random() < RESTART):
+                self.pulses[part] = beats.Pulse(part, BEAT)
+
+    def _beat(self) -> None:
+        from server import beats, jobs
+
+        for part in [part for part in self.pulses if part not in self.away]:
+            last = self.last.get(part, self.true)
+            if self.true - last > STEP:
+                self.noted.write("down", part=part, since=last.isoformat(), to=self.true.isoformat())
+                if self.draw.random() < 0.5:  # it was started anew; else the machine has slept
+                    self.pulses[part] = beats.Pulse(part, BEAT)
+            jobs.heartbeat(self.pulses[part], self.now, self.steady)
+            self.last[part] = self.true
+
+    def _jump(self) -> None:
+        """The clock jumps; some time later it is set right, or a moderator says that it is right."""
+        from server import alarms, beats, db, jobs
+
+        if self.doubt is None and not self.away and self.draw.random() < self.often * JUMP:
+            self.doubt = self.true, self.true + self._hours(ALONE)
+            self.off += self.draw.choice(JUMPS)
+        elif self.doubt is not None and self.doubt[1] <= self.true and not self.away:
+            since, self.doubt = self.doubt[0], None
+            if self.draw.random() < 0.5:
+                self.off = timedelta(0)
+                self._beat()
+            with db.reading() as session:
+                stands = alarms.standing(session, beats.STEP_ALARM)
+            if stands:
+                jobs.thaw(self.now)
+            self.noted.write("doubt", since=since.isoformat(), to=self.true.isoformat())
+
+    def _work(self) -> None:
+        from server import jobs
+        from server.mail import deliver
+
+        while deliver.deliver(self.now, self.postman, steady=lambda: 0.0):
+            pass
+        jobs.tick_turns(self.now, BEAT)
+        jobs.tick_unreached(self.now, BEAT)
+
+    def _play(self) -> None:
+        """Somebody moves, somebody on autopilot comes back."""
+        from sqlalchemy import select
+
+        from server import db, play, player, positions
+        from server.schema import Game, Seat
+        from server.table import Refused
+
+        if self.draw.random() < MOVE:
+            game_id = self.draw.choice(self.games)
+            with db.reading() as session:
+                position = positions.load(session, session.get_one(Game, game_id))
+            for seat in list(position.awaited)[:1]:
+                move = str(self.draw.choice(position.rules.moves(position.state, seat)))
+                request = f"{game_id}-{position.head}"
+                self.noted.write("ask", game=game_id, seat=seat, request=request, move=move)
+                with suppress(Refused):
+                    play.submit(game_id, seat, move, seen=position.head, request_id=request, now=self.now)
+        if self.draw.random() < BACK:
+            with db.reading() as session:
+                running = Seat.game_id.in_(select(Game.id).where(Game.status == "running"))
+                places = session.execute(select(Seat.game_id, Seat.seat).where(Seat.autopilot, running)).all()
+            for game_id, seat in places:
+                self.noted.write("back", game=game_id, seat=seat)
+                with suppress(Refused):
+                    player.reclaim(game_id, seat, now=self.now)
+
+    def _post(self) -> None:
+        """Addresses are full and have room again; a mail that was taken comes back."""
+        from sqlalchemy import func, select
+
+        from server import db
+        from server.mail import reach
+        from server.schema import Mail, Person
+
+        with db.reading() as session:
+            people = {person.email: person.id for person in session.scalars(select(Person))}
+        if self.draw.random() < self.often * FULL:
+            self.postman.full[self.draw.choice(sorted(filter(None, people)))] = self.true + self._hours(
+                LONGEST
+            )
+        for mended in [each for each, until in self.postman.full.items() if until <= self.true]:
+            del self.postman.full[mended]
+            reach.again(people[mended], self.now)
+        if self.draw.random() < self.often * BOUNCE:
+            with db.reading() as session:
+                sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent")
+                mail = session.scalar(sent.order_by(func.random()).limit(1))
+                address = None if mail is None else session.get_one(Person, mail.person_id).email
+            if mail is not None and address is not None:
+                self.noted.write("stopped", **self._turn(mail))
+                reach.bounced(mail.id, "5.1.1 nobody here", self.now)
+                self.postman.full.setdefault(address, self.true + self._hours(ALONE))
+
+    def _turn(self, mail: Any) -> dict[str, Any]:
+        return {"game": mail.game_id, "seat": mail.seat, "opened": mail.seq, "true": self.true.isoformat()}
+
+    def _look(self) -> None:
+        """Note what was written and mailed in this step."""
+        from sqlalchemy import select, text
+
+        from server import db
+        from server.mail.compose import message_id
+        from server.schema import Mail
+
+        with db.reading() as session:
+            query = text("SELECT rowid, game_id, seq, by, move FROM entry WHERE rowid > :seen ORDER BY rowid")
+            fresh = session.execute(query, {"seen": self.seen}).all()
+            tried = select(Mail).where(Mail.kind == "turn", Mail.finished_at == self.now)
+            mails = list(session.scalars(tried))
+        for mail in mails:
+            if message_id(mail.key) in self.postman.taken:
+                self.noted.write("accepted", **self._turn(mail))
+            elif mail.status == "failed":
+                self.noted.write("stopped", **self._turn(mail))
+        self.postman.taken.clear()
+        if fresh:
+            self.seen = fresh[-1][0]
+            self.missed += sum(row.by == "clock" and row.move[0] != "!" for row in fresh)
+            entries = [[row.game_id, row.seq] for row in fresh]
+            self.noted.write("entries", true=self.true.isoformat(), entries=entries)
+
+
+def _plain(session: Any, found: Any, _doors: Any, now: datetime) -> Any:
+    """A mail without its words: what it looks like has nothing to do with time, and takes most of it."""
+    from server.mail import told
+    from server.mail.compose import Letter, message_id
+
+    message = EmailMessage()
+    message["To"] = found.person.email
+    message["Message-ID"] = message_id(found.mail.key)
+    times = told.times(session, found, now)
+    return Letter(message, times.due if times else None)
+
+
+def _live(
+    path: Path, games: list[str], turns: int, seconds: float, seed: int, breaks: str | None, often: float
+) -> None:
+    from server import config, create_app, jobs, serving
+    from server.mail import deliver
+    from tests.torture import broken
+
+    serving.log_to_stderr()
+    last = time.monotonic() + seconds
+    if breaks is not None:
+        broken.BREAKS[breaks]()
+    with create_app(config.load("mailing")).app_context():
+        jobs.DUE_AT_ONCE = AT_ONCE
+        deliver.compose = _plain  # type: ignore[attr-defined, assignment]
+        world = World(Journal(path), random.Random(seed), games, often)
+        while world.missed < turns and time.monotonic() < last:
+            world.step()
