@@ -35,16 +35,18 @@ SHORTEST, LONGEST, ALONE = 5 / 60, 72.0, 6.0
 JUMPS = (timedelta(days=3), -timedelta(days=3), timedelta(hours=5), -timedelta(minutes=40))
 AWAY, RESTART, JUMP, FULL, BOUNCE, MOVE, BACK = 0.02, 0.02, 0.008, 0.03, 0.02, 0.2, 0.3
 """How often each of these happens in a step."""
+MORE = 6.0
+"""How many times as often, if that is asked for."""
 
 
-def run(turns: int, seconds: float, seed: int, breaks: str | None = None, often: float = 1) -> Report:
+def run(turns: int, seconds: float, seed: int, breaks: str | None = None, often: str = "") -> Report:
     """Let turns run out, on SQLite.
 
     Args:
         turns: at the most; seconds: after which no further step is made.
         seed: of all that goes wrong.
         breaks: a promise to be broken on purpose.
-        often: how many times as often as usual things go wrong.
+        often: what happens much more often than usual: away, jump, full or bounce.
     """
     began = time.monotonic()
     with ExitStack() as stack:
@@ -101,7 +103,7 @@ class World:
     """All that goes wrong, in true time; the server sees `now`, which is `off` by something.
 
     Args:
-        often: how many times as often as usual things go wrong.
+        often: what happens much more often than usual: away, jump, full or bounce.
         away: until when parts of the server are; last: when each has beaten.
         doubt: since when the clock is wrong, and until when.
     """
@@ -109,7 +111,7 @@ class World:
     noted: Journal
     draw: random.Random
     games: list[str]
-    often: float
+    often: str
     true: datetime = START
     off: timedelta = timedelta(0)
     away: dict[str, datetime] = field(default_factory=dict)
@@ -144,6 +146,9 @@ class World:
         self._post()
         self._look()
 
+    def _odds(self, what: str, usual: float) -> float:
+        return usual * (MORE if what == self.often else 1)
+
     def _hours(self, most: float) -> timedelta:
         """As often short as long: minutes, hours or days."""
         return timedelta(hours=SHORTEST * (most / SHORTEST) ** self.draw.random())
@@ -152,7 +157,7 @@ class World:
         """Parts fall; when all have, time flies."""
         from server import beats
 
-        if not self.away and self.draw.random() < self.often * AWAY:
+        if not self.away and self.draw.random() < self._odds("away", AWAY):
             which = self.draw.choice((["web"], ["scheduler"], ["web", "scheduler"], ["web", "scheduler"]))
             most = LONGEST if len(which) == 2 or self.draw.random() < 0.1 else ALONE
             self.away = dict.fromkeys(which, self.true + self._hours(most))
@@ -180,7 +185,7 @@ class World:
         """The clock jumps; some time later it is set right, or a moderator says that it is right."""
         from server import alarms, beats, db, jobs
 
-        if self.doubt is None and not self.away and self.draw.random() < self.often * JUMP:
+        if self.doubt is None and not self.away and self.draw.random() < self._odds("jump", JUMP):
             self.doubt = self.true, self.true + self._hours(ALONE)
             self.off += self.draw.choice(JUMPS)
         elif self.doubt is not None and self.doubt[1] <= self.true and not self.away:
@@ -240,14 +245,14 @@ class World:
 
         with db.reading() as session:
             people = {person.email: person.id for person in session.scalars(select(Person))}
-        if self.draw.random() < self.often * FULL:
+        if self.draw.random() < self._odds("full", FULL):
             self.postman.full[self.draw.choice(sorted(filter(None, people)))] = self.true + self._hours(
                 LONGEST
             )
         for mended in [each for each, until in self.postman.full.items() if until <= self.true]:
             del self.postman.full[mended]
             reach.again(people[mended], self.now)
-        if self.draw.random() < self.often * BOUNCE:
+        if self.draw.random() < self._odds("bounce", BOUNCE):
             with db.reading() as session:
                 sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent")
                 mail = session.scalar(sent.order_by(func.random()).limit(1))
@@ -299,7 +304,7 @@ def _plain(session: Any, found: Any, _doors: Any, now: datetime) -> Any:
 
 
 def _live(
-    path: Path, games: list[str], turns: int, seconds: float, seed: int, breaks: str | None, often: float
+    path: Path, games: list[str], turns: int, seconds: float, seed: int, breaks: str | None, often: str
 ) -> None:
     from server import config, create_app, jobs, serving
     from server.mail import deliver
