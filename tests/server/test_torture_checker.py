@@ -22,7 +22,7 @@ from server.lifecycle.wishes import Guest
 from server.mail import deliver, receiving
 from server.schema import Game, Seat, Turn
 from tests.conftest import NOW, settings
-from tests.torture import checker, edits, evidence
+from tests.torture import checker, clock_rules, edits, evidence
 from tests.torture.correspondence import Correspondence
 from tests.torture.damage import DAMAGES, Damage, unguard
 from tests.torture.evidence import Row
@@ -264,6 +264,77 @@ def test_a_torture_that_tried_nothing_has_failed() -> None:
 
 def test_every_rule_has_been_seen_to_fail() -> None:
     assert {damage.rule for damage in DAMAGES} | {"sound"} == {rule.__name__ for rule in checker.RULES}
+
+
+QUEUED = {"what": "queued", "to": "nobody@torture.example"}
+TAKEN = {"what": "mail", "to": "nobody@torture.example", "id": "1"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "lines"),
+    [
+        ("delivered", [QUEUED, TAKEN]),
+        ("single", [TAKEN, TAKEN]),
+        ("single", [TAKEN, TAKEN | {"id": "2"}, {"what": "kill"}]),
+    ],
+    ids=["a mail that is gone", "a copy too many", "copies with two names"],
+)
+def test_mails_that_went_wrong_are_noticed(
+    played: tuple[str, list[Row]], rule: str, lines: list[Row]
+) -> None:
+    with put_back(played[0]) as connection:
+        assert checker.check(connection, [], "mails") == []
+        assert rule in rules_of(checker.check(connection, lines, "mails"))
+
+
+def _in_true_time(connection: Any, lines: list[Row]) -> tuple[list[Row], Row, datetime]:
+    """The journal of a world in which nothing went wrong; the first turn that ran out in it, and when it did."""
+    (game,) = evidence.gather(connection, lines).games.values()
+    assert game.known is not None
+    at = {entry.seq: entry.at for entry in game.entries}
+    more: list[Row] = [{"what": "entries", "true": at[seq], "entries": [[game.id, seq]]} for seq in at]
+    turns: list[Row] = [
+        {"game": game.id, "seat": missed.turn.seat, "opened": missed.turn.opened}
+        for missed in game.known.missed
+    ]
+    more += [{"what": "accepted", "true": at[turn["opened"]]} | turn for turn in turns]
+    return lines + more, turns[0], evidence.moment(at[game.known.missed[0].first])
+
+
+def _span(what: str, end: datetime, before: timedelta, after: timedelta) -> Row:
+    return {"what": what, "since": (end - before).isoformat(), "to": (end + after).isoformat()}
+
+
+def test_turns_that_ran_out_wrongly_are_noticed(
+    played: tuple[str, list[Row]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hour = timedelta(hours=1)
+    with put_back(played[0]) as connection:
+        lines, turn, at = _in_true_time(connection, played[1])
+
+        def noticed(more: list[Row]) -> set[str]:
+            return rules_of(checker.check(connection, more, "clocks"))
+
+        assert noticed(lines) == set()
+        assert noticed([line for line in lines if line["what"] != "accepted"]) == {"spared"}
+        stopped = {"what": "stopped", "true": (at - hour).isoformat()} | turn
+        assert noticed([*lines, stopped]) == {"spared"}
+        assert noticed([*lines, _span("down", at, 20 * hour, -2 * hour)]) == {"spared"}
+        assert noticed([*lines, _span("down", at, 20 * hour, -hour / 2)]) == {"spared", "noticed"}
+        assert noticed([*lines, _span("doubt", at, hour, hour)]) == {"doubted"}
+        monkeypatch.setattr(clock_rules, "AT_ONCE", 0)
+        assert noticed(lines) == {"drained"}
+
+
+def test_a_seat_that_is_given_up_too_early_is_noticed(played: tuple[str, list[Row]]) -> None:
+    with put_back(played[0]) as connection:
+        lines, turn, _at = _in_true_time(connection, played[1])
+        found = evidence.gather(connection, lines)
+        (game,) = found.games.values()
+        assert game.known is not None
+        assert list(clock_rules.given_up(found)) == []
+        game.known.given_up.append((turn["seat"], turn["opened"] + 1))
+        assert len(list(clock_rules.given_up(found))) == 1
 
 
 def test_the_checker_knows_nothing_of_the_server() -> None:
