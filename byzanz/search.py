@@ -9,8 +9,8 @@ the time goes to moves that are hard to tell apart (sequential halving).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import exp
-from statistics import fmean
+from math import exp, sqrt
+from statistics import fmean, stdev
 from typing import TypeAlias
 
 from byzanz.rules import Draw, Move, Rules, S, Shuffle, V
@@ -24,11 +24,11 @@ _FAR = 6
 """An imagined game goes on for so many moves a seat; what is still open then is appraised."""
 _CLEAR = 2.0
 """A lead of so many points makes a win nearly three times as likely."""
+_DOUBT = 1.0
+"""How many standard errors better than the likely move another must be to be made in its place."""
 
 
-def searched(
-    rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw, spent: Spent
-) -> Move:
+def searched(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw, spent: Spent) -> Move:
     """The move that wins most imagined games.
 
     Args:
@@ -41,14 +41,15 @@ def searched(
     """
     if len(moves) == 1:
         return moves[0]
-    running = _promising(rules, view, seat, moves, draw)
-    tries: dict[Move, list[float]] = {move: [] for move in running}
-    halvings = (len(running) - 1).bit_length()
+    first, *running = _promising(rules, view, seat, moves, draw)
+    tries: dict[Move, list[float]] = {move: [] for move in (first, *running)}
+    halvings = len(running).bit_length()
     for halving in range(1, halvings + 1):
-        _try_out(rules, view, seat, {move: tries[move] for move in running}, draw, halving / halvings, spent)
+        tried = {move: tries[move] for move in (first, *running)}
+        _try_out(rules, view, seat, tried, draw, halving / halvings, spent)
         running.sort(key=lambda move: fmean(tries[move] or (0.0,)), reverse=True)
         del running[(len(running) + 1) // 2 :]
-    return running[0]
+    return max([first, *running], key=lambda move: _surely_better(tries[move], tries[first]))
 
 
 def _promising(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw) -> list[Move]:
@@ -60,6 +61,14 @@ def _promising(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], dr
         return move == likely, rules.appraise(rules.view(rules.apply(world, seat, move), seat))
 
     return sorted(moves, key=looks, reverse=True)[:_WIDE]
+
+
+def _surely_better(shares: list[float], first: list[float]) -> float:
+    """By how much a move is better than the first one in the same worlds, less what may be luck; 0 for the first."""
+    gains = [share - other for share, other in zip(shares, first, strict=False)]
+    if len(gains) < 2:
+        return 0.0
+    return fmean(gains) - _DOUBT * stdev(gains) / sqrt(len(gains))
 
 
 def _try_out(

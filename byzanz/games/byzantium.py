@@ -335,6 +335,18 @@ class Byzantium(Rules[State, View]):
         slots = playable(_cross_of(view))
         return score - sum(1 / (1 + slots.get(card, 0)) for card in numbers(view.hand or ()))
 
+    def likely(self, state: State, seat: int, draw: Draw) -> Move:
+        """The card that fits on the fewest slots, on any of them."""
+        fits = {
+            card: [slot for slot, cards in openings(state.cross).items() if card in cards]
+            for card in state.hands[seat]
+        }
+        fewest = min(map(len, filter(None, fits.values())), default=0)
+        if not fewest:
+            return PASS
+        choices = [(card, slot) for card, slots in fits.items() if len(slots) == fewest for slot in slots]
+        return PUTS[choices[draw(len(choices))]]
+
     def scores(self, state: State) -> tuple[int, ...]:
         """One point for each card left, of the finished rounds."""
         return tuple(sum(len(hands[seat]) for hands in state.shown) for seat in range(len(state.hands)))
