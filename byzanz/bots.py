@@ -21,7 +21,7 @@ class UnknownBot(BadSetup):
 
 
 def at_once() -> float:
-    """No time to think: a bot makes the move that looks best at first sight."""
+    """No time to think: a bot makes the move that comes to mind first."""
     return 1.0
 
 
@@ -66,7 +66,7 @@ def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, s
 
 
 def search_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, spent: Spent) -> Move:
-    """The move that wins most of the games that it imagines from its view (`search.searched`); see `decide`."""
+    """The move that does best in the games that it imagines from its view (`search.searched`); see `decide`."""
     return searched(rules, view, _seat(view.viewer), moves, draw, spent)
 
 

@@ -3,7 +3,8 @@
 From its view it draws worlds that it could be sitting in (`Rules.worlds`). In each it tries every move that is still
 in the running and lets all seats play on as players might (`Rules.likely`), for a while or to the end. A move is
 as good as the share of the win that it brings on average; the worse half drops out again and again, so that most of
-the time goes to moves that are hard to tell apart (sequential halving).
+the time goes to moves that are hard to tell apart (sequential halving). The last one left is made if it did better
+in the same worlds than the likely move by more than luck explains; else the likely move is.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _DOUBT = 1.0
 
 
 def searched(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw, spent: Spent) -> Move:
-    """The move that wins most imagined games.
+    """The move that does best in imagined games.
 
     Args:
         rules: the game.
@@ -37,7 +38,7 @@ def searched(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw
         seat: that decides, from 0.
         moves: what it may do, at least one; the only one is made without thinking.
         draw: the source of chance.
-        spent: how far its time has run; without any time it makes the move that looks best at first sight.
+        spent: how far its time has run; without any time it makes the likely move.
     """
     if len(moves) == 1:
         return moves[0]

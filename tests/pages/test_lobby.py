@@ -66,7 +66,9 @@ def test_the_form_offers_a_name_for_the_game(client: FlaskClient) -> None:
 
 def test_the_form_offers_three_strengths_of_bots_the_weakest_first(client: FlaskClient) -> None:
     words = look(client, "/new").text
-    places = [words.index(kind) for kind in ("Random bots: easy", "Greedy bots: fair", "Searching bots: strong")]
+    places = [
+        words.index(kind) for kind in ("Random bots: easy", "Greedy bots: fair", "Searching bots: strong")
+    ]
     assert places == sorted(places)
 
 
