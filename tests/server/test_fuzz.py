@@ -150,6 +150,8 @@ def test_whatever_is_sent_is_answered(there: Scene) -> None:
     asked += [("POST", pattern) for pattern in FORMS] * 2  # there is more to get wrong in them
     asked += [("POST", pattern) for pattern in FILES]
     tally: Counter[int] = Counter()
+    with there.app.app_context():
+        rows = [everything()]
 
     @settings(max_examples=REQUESTS, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
@@ -164,14 +166,14 @@ def test_whatever_is_sent_is_answered(there: Scene) -> None:
         else:
             body = data.draw(some_of(FORMS.get(pattern, {}))) | sent(data, pattern)
         with there.app.app_context():
-            before = everything()
             answer = there.ask(browser, method, path, body)
             tally[answer.status_code] += 1
             assert answer.status_code < 500 or pattern == "/readyz"
             assert "Traceback" not in answer.text
             assert not any(set(value) & {"\r", "\n", "\0"} for value in answer.headers.values())
+            before, rows[0] = rows[0], everything()
             if method == "GET" or answer.status_code >= 400:
-                assert everything() == before
+                assert rows[0] == before
 
     ask()
     print(f"requests by status: {dict(sorted(tally.items()))}")

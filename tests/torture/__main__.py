@@ -2,7 +2,7 @@
 
 python3 dev.py torture --ci            every torture, for half a minute each at the most
 python3 dev.py torture --full          the same for as long as it takes
-python3 dev.py torture NAME…           some of them: kill9 doubles deadlines mails outages edits broken
+python3 dev.py torture NAME…           some of them: kill9 doubles deadlines mails outages fuzz edits broken
 python3 dev.py torture kill9 --kills N
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from tests.torture import databases, deadlines, doubles, edits, kill9, mails, outages
+from tests.torture import databases, deadlines, doubles, edits, fuzz, kill9, mails, outages
 from tests.torture.databases import POSTGRESQL, SQLITE
 from tests.torture.report import Report
 
@@ -28,6 +28,7 @@ class Size:
     Args:
         games: played while servers are killed; deadlines: games in which time runs out.
         outages: turns that run out while much goes wrong.
+        requests: that nobody should send.
     """
 
     kills: int
@@ -36,13 +37,22 @@ class Size:
     deadlines: int
     mails: int
     outages: int
+    requests: int
     edits: int
     seconds: float
 
 
 SIZES = {
     "ci": Size(
-        kills=100, intents=100, games=50, deadlines=150, mails=1000, outages=1000, edits=200, seconds=16
+        kills=100,
+        intents=100,
+        games=50,
+        deadlines=150,
+        mails=1000,
+        outages=1000,
+        requests=10_000,
+        edits=200,
+        seconds=16,
     ),
     "full": Size(
         kills=10_000,
@@ -51,6 +61,7 @@ SIZES = {
         deadlines=1000,
         mails=10_000,
         outages=100_000,
+        requests=1_000_000,
         edits=10_000,
         seconds=4 * 3600,
     ),
@@ -93,6 +104,8 @@ def reports(names: Sequence[str], size: Size, seed: int, server: str | None) -> 
                 for number in range(WORLDS)
             ]
             yield from (world.result() for world in tried)
+    if "fuzz" in names:
+        yield fuzz.run(size.requests, 1.5 * size.seconds, seed)
     if "edits" in names:
         yield edits.run(size.edits, size.seconds, seed)
     if "broken" in names:
@@ -135,7 +148,7 @@ def _wrong_times(seed: int) -> dict[str, Report]:
 def main(words: Sequence[str]) -> int:
     """Torture; 1 if anything was lost."""
     parser = argparse.ArgumentParser(prog="torture", description="Tests that break things on purpose.")
-    known = [*TORTURES, "mails", "outages", "edits", "broken"]
+    known = [*TORTURES, "mails", "outages", "fuzz", "edits", "broken"]
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--ci", action="store_const", const="ci", dest="size", help="half a minute each")
     parser.add_argument("--full", action="store_const", const="full", dest="size", help="as long as it takes")

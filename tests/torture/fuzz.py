@@ -1,0 +1,62 @@
+"""Promise 13: bad input gets a clear answer and changes nothing: the test of that, again and again, with other dice."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+
+from tests.torture.report import Report
+
+TEST = "tests/server/test_fuzz.py"
+AT_ONCE = 2
+BATCH = 500
+"""Requests of one run of the test."""
+LONGEST = 600
+
+
+def run(requests: int, seconds: float, seed: int) -> Report:
+    """Send forms, API calls and files that nobody should send; the test says what is wrong with an answer.
+
+    Args:
+        requests: at the most, give or take a batch; seconds: after which no further batch is begun.
+        seed: of the first batch; the others count on from there.
+    """
+    began = time.monotonic()
+    seeds, statuses, faults = count(seed * 1_000_000), Counter[int](), list[str]()
+
+    def work(_worker: int) -> None:
+        while time.monotonic() < began + seconds and statuses.total() < requests and not faults:
+            told, fault = _batch(next(seeds))
+            statuses.update(told)
+            faults.extend(fault)
+
+    with ThreadPoolExecutor(AT_ONCE) as workers:
+        for _ in workers.map(work, range(AT_ONCE)):
+            pass
+    answers = ", ".join(f"{times} × {status}" for status, times in sorted(statuses.items()))
+    figures = f"answers: {answers}, {time.monotonic() - began:.0f} s"
+    return Report("requests that nobody should send", statuses.total(), figures, tuple(faults))
+
+
+def _batch(seed: int) -> tuple[dict[int, int], list[str]]:
+    """One run of the test: how often it was answered with each status, and what was wrong."""
+    words = ["-n0", "-q", "-s", "-p", "no:cacheprovider", f"--hypothesis-seed={seed}", TEST]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
+        env=os.environ | {"BYZANZ_TEST_REQUESTS": str(BATCH)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONGEST,
+    )
+    told = re.search(r"^requests by status: (\{.*\})$", done.stdout, re.MULTILINE)
+    if done.returncode != 0 or told is None:
+        return {}, [f"seed {seed}: {done.stdout[-3000:]}"]
+    return ast.literal_eval(told[1]), []
