@@ -155,11 +155,8 @@ class Byzanz(Rules[State, View]):
 
         A `discard` of several cards down to seven is legal and not listed (rules/byzanz.md "Hand limit").
         """
-        if state.step == "end":
-            selling = 0 <= seat < len(state.done) and not state.done[seat]
-            return (*sales_from(state.hands[seat]), DONE) if selling else ()
-        if seat < 0 or seat != state.turn:
-            return ()
+        if seat != state.turn or seat < 0:
+            return self._last_moves(state, seat)
         hand = state.hands[seat]
         if state.step == "bid":
             return bids_from(hand, needed(state, seat))
@@ -168,6 +165,11 @@ class Byzanz(Rules[State, View]):
         if state.step == "market":
             return takes_from(state.market)
         return (*sales_from(hand), *singles_from("discard", hand))
+
+    def _last_moves(self, state: State, seat: int) -> tuple[Move, ...]:
+        """The answers at the end, when it is everybody's turn."""
+        selling = state.step == "end" and 0 <= seat < len(state.done) and not state.done[seat]
+        return (*sales_from(state.hands[seat]), DONE) if selling else ()
 
     def asides(self, state: State, seat: int) -> tuple[Move, ...]:
         """Sales while the game runs, unless they are among the answers (rules/byzanz.md "Selling")."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from itertools import combinations, groupby
+from itertools import combinations
 from operator import eq, itemgetter
 from typing import NamedTuple, TypeAlias, overload
 
@@ -71,7 +71,6 @@ def numbers(cards: Iterable[str]) -> Cards:
     return tuple([CARD[name] for name in cards])
 
 
-@lru_cache(maxsize=1 << 14)
 def total(cards: Cards) -> int:
     """What cards are worth in a bid."""
     return sum(map(VALUE.__getitem__, cards))
@@ -122,15 +121,13 @@ def kept_of(cards: Cards) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def sales_from(hand: Cards) -> tuple[Move, ...]:
-    """All sets that a hand can sell, in canonical order."""
-    helpers = min(hand.count(MERCHANT), 2)
-    groups = [GROUP[card] for card in hand]
-    if not any(map(eq, groups, groups[2 - helpers :])):  # nowhere enough of one group side by side
+    """All sets that a hand can sell, in canonical order: those of its first group, then those of the rest."""
+    if len(hand) < 3:
         return ()
-    found: list[Move] = []
-    for group, cards in groupby(hand, GROUP.__getitem__):
-        found += _sets(tuple(cards), helpers if group < len(GOODS) else 0)
-    return tuple(found)
+    first = of_group(hand, GROUP[hand[0]])
+    helpers = min(hand.count(MERCHANT), 2) if hand[0] != MERCHANT else 0
+    rest = sales_from(hand[len(first) :])
+    return _sets(first, helpers) + rest if len(first) + helpers >= 3 else rest
 
 
 @lru_cache(maxsize=1 << 12)

@@ -7,6 +7,7 @@ state or an IllegalMove with the reason (rules/byzanz.md).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from byzanz.games.byzanz_cards import (
@@ -82,6 +83,10 @@ class State:
     kept: tuple[Cards, ...]
     gone: Cards
     done: tuple[bool, ...]
+
+    def __post_init__(self) -> None:
+        # A dictionary that shares no keys with other states is read in half the time, and so is each made of it.
+        object.__setattr__(self, "__dict__", {**self.__dict__})
 
 
 if not TYPE_CHECKING:
@@ -174,6 +179,12 @@ def deal(state: State, move: Move) -> State:
     return _auction(dealt, 0)
 
 
+@lru_cache(maxsize=8)
+def highest(bids: tuple[Cards, ...]) -> int:
+    """The highest bid, by its sum; 0 without any. Who lists bids and who checks one ask for the same."""
+    return max(map(total, bids))
+
+
 def lot_card(state: State) -> int:
     """The size of the lot on auction: as many lot cards of this round are gone as seats have won."""
     return TABLES[len(state.won)].lots[len(state.won) - state.won.count(0)]
@@ -181,7 +192,7 @@ def lot_card(state: State) -> int:
 
 def needed(state: State, seat: int) -> int:
     """What a seat must add at least to outbid all."""
-    return max(map(total, state.bids)) - total(state.bids[seat]) + 1
+    return highest(state.bids) - total(state.bids[seat]) + 1
 
 
 def _auction(state: State, starter: int) -> State:
@@ -215,7 +226,7 @@ def _bid(state: State, seat: int, words: Names) -> State:
     if total(cards) < needed(state, seat):
         raise IllegalMove(
             "The bid must be above %(highest)s; these cards make %(total)s with what you have laid down.",
-            highest=max(map(total, state.bids)),
+            highest=highest(state.bids),
             total=total(state.bids[seat]) + total(cards),
         )
     raised = but(

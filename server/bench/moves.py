@@ -55,8 +55,8 @@ def byzanz(pick: rivals.Pick) -> rivals.Game:
         while awaited := rules.awaited(state):
             seat = min(awaited)
             answers, asides = rules.moves(state, seat), rules.asides(state, seat)
-            at = pick(range(len(answers) + len(asides)))
-            move = answers[at] if at < len(answers) else asides[at - len(answers)]
+            at = pick(range(-len(answers), len(asides)))  # answers are counted from their end
+            move = answers[at] if at < 0 else asides[at]
             state, steps = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
             made += 1 + len(steps)
         return made
