@@ -189,7 +189,8 @@ def test_the_return_path_is_the_sender_and_an_empty_one_is_a_machine(
     game = table(4)
     box = desk()
     assert hand_over(b"Return-Path: <>\n" + written("pass"), "--recipient", box.reply) == 0
-    words = ("--recipient", box.reply, "--sender", "MAILER-DAEMON")  # what Postfix tells a pipe instead of `<>`
+    # What Postfix tells a pipe instead of `<>`.
+    words = ("--recipient", box.reply, "--sender", "MAILER-DAEMON")
     assert hand_over(written("pass", number=2), *words) == 0
     assert moves_of(game.id, 0) == []
     assert [row.kind for row in remembered()] == ["auto", "auto"]
