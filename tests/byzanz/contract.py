@@ -363,6 +363,16 @@ def check_fallback(case: Case, number: int) -> None:
             assert rules.awaited(state).get(seat) != question
 
 
+def check_likely(case: Case, number: int) -> None:
+    """What a player might answer in an imagined world is legal there, and the same for the same draws."""
+    rules = case.rules
+    for moment, _ in settled(case, number, every=3):
+        for seat in rules.awaited(moment.state):
+            made = [rules.likely(moment.state, seat, Stream(b"likely", str(number)).below) for _ in range(2)]
+            assert made[0] == made[1]
+            assert made[0] in rules.moves(moment.state, seat)
+
+
 def check_told(case: Case, number: int) -> None:
     """Shuffles are told without cards, sealed choices of others not at all, everything to ALL and its maker."""
     rules = case.rules
@@ -432,6 +442,7 @@ CHECKS = (
     check_worlds,
     check_sealed,
     check_fallback,
+    check_likely,
     check_told,
     check_shuffles,
     check_ending,

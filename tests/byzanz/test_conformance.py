@@ -190,6 +190,11 @@ class FallsBackOnAnything(Sealed):
         return Move("decline")
 
 
+class DreamsOfWhatCannotBe(Sealed):
+    def likely(self, state: Duel, seat: int, draw: Draw) -> Move:
+        return Move("decline")
+
+
 class TellsSealedChoices(Sealed):
     def told(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
         return super().told(move, seat, viewer, True)
@@ -262,6 +267,7 @@ PLANTED = [
     (AsksAfterTheEnd, contract.check_ending),
     (MiscountsThePoints, contract.check_ending),
     (FallsBackOnAnything, contract.check_fallback),
+    (DreamsOfWhatCannotBe, contract.check_likely),
     (TellsSealedChoices, contract.check_told),
     (TellsTheDeal, contract.check_told),
     (LosesACard, contract.check_census),
