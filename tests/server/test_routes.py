@@ -124,7 +124,7 @@ DOORS = {
     "s": "signin",
     "api": "seat",
 }
-FETCHES = 50
+FETCHES = 100
 """How often a mailed link of each kind is fetched by GET, and as often by HEAD; on PostgreSQL a tenth of that."""
 
 

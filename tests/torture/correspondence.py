@@ -104,6 +104,7 @@ class Correspondence:
             with smtplib.LMTP(
                 LOOPBACK, self._port, local_hostname="mail.torture.example", timeout=PATIENCE
             ) as door:
+                door.ehlo_or_helo_if_needed()
                 door.mail(letter.asked.reader)
                 code, said = door.rcpt(letter.asked.reply)
                 if code == 250:

@@ -224,14 +224,13 @@ class Players:
                 time.sleep(PAUSE)
 
     def _answer_a_mail(self, draw: random.Random) -> None:
-        """Write the move that the newest turn mail asks for, and send it until it is taken, as mail servers do."""
+        """Answer the newest turn mail, whether its turn is over or not, and send it until it is taken."""
         newest = self._letters.newest()
         if newest is None:
             return
         told = self._line.look(newest.token)
-        if newest.seat not in told["awaited"] or not told["moves"]:
-            return
-        letter = self._letters.write(newest, choose(told["moves"], draw))
+        answers = told["moves"] if newest.seat in told["awaited"] else []
+        letter = self._letters.write(newest, choose(answers or ["pass"], draw))
         while not self._giving_up.is_set() and not self._letters.send(letter):
             time.sleep(PAUSE)
 
