@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
-from operator import eq, itemgetter
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias, overload
 
 from byzanz.rules import AmbiguousMove, Move, UnreadableMove
@@ -73,7 +73,7 @@ def numbers(cards: Iterable[str]) -> Cards:
 
 def total(cards: Cards) -> int:
     """What cards are worth in a bid."""
-    return sum(map(VALUE.__getitem__, cards))
+    return sum([VALUE[card] for card in cards])
 
 
 def groups_in(cards: Cards) -> Cards:
@@ -150,10 +150,10 @@ def takes_from(market: Cards) -> tuple[Move, ...]:
 
 
 class Bidding(Sequence[Move]):
-    """`pass`, and some bids of a hand: each is made when it is asked for, and equal to itself made before.
+    """`pass`, and some bids of a hand, each made when it is asked for; equal to the tuple of the same moves.
 
     A full hand can bid in over a hundred ways, of which a player chooses one, and the umpire only wants to know
-    whether there are any. It equals the tuple of the same moves.
+    whether there are any.
 
     Args:
         goods: the cards that can be bid.
@@ -174,8 +174,9 @@ class Bidding(Sequence[Move]):
     def __getitem__(self, at: slice) -> tuple[Move, ...]: ...
     def __getitem__(self, at: int | slice) -> Move | tuple[Move, ...]:
         if isinstance(at, slice):
-            return tuple(map(self._made, self._ways[at]))
-        return self._made(self._ways[at])
+            return tuple([self[each] for each in range(len(self))[at]])
+        goods, way = self._goods, self._ways[at]
+        return Move("bid", tuple([NAME[goods[place]] for place in _places(way)])) if way else PASS
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Bidding | tuple) and tuple(self) == tuple(other)
@@ -186,35 +187,36 @@ class Bidding(Sequence[Move]):
     def __repr__(self) -> str:
         return repr(tuple(self))
 
-    def _made(self, way: int) -> Move:
-        goods = self._goods
-        return Move("bid", tuple([NAME[goods[at]] for at in _places(way)])) if way else PASS
-
 
 @_asked_again
 def bids_from(hand: Cards, least: int) -> Sequence[Move]:
-    """`pass`, and all bids of this sum or more that a hand holds, by their sums and then in canonical order."""
+    """`pass`, and all bids that a hand holds, by their sums and then in canonical order.
+
+    Args:
+        hand: merchants among them or not.
+        least: what a bid must make at least, from 1.
+    """
     if total(hand) < least:
         return (PASS,)
     goods = hand[: -hand.count(MERCHANT) or None]
-    sums, ways = _ways(tuple([VALUE[card] for card in goods]), tuple(map(eq, goods, (*goods[1:], MERCHANT))))
+    twins = zip(goods, (*goods[1:], MERCHANT), strict=True)
+    sums, ways = _ways(tuple([VALUE[card] if card != after else -VALUE[card] for card, after in twins]))
     return Bidding(goods, (0, *ways[bisect_left(sums, least) :]))
 
 
 @lru_cache(maxsize=1 << 13)
-def _ways(values: tuple[int, ...], alike: tuple[bool, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _ways(values: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """All ways to choose from goods, as `Bidding` has them: their sums, ascending, and the ways in canonical order.
 
     Args:
-        values: of the goods, which stand in canonical order.
-        alike: whether each is the same card as the next.
+        values: of the goods, which stand in canonical order; negative where the next is the same card.
     """
     choices: list[tuple[int, int]] = []
     others = choices
     for at in reversed(range(len(values))):
-        if not alike[at]:  # from here on, choices without this card are those found so far
+        if values[at] > 0:  # from here on, choices without this card are those found so far
             others = choices
-        value, way = values[at], 1 << at
+        value, way = abs(values[at]), 1 << at
         choices = [(value, way), *[(value + more, way | ways) for more, ways in choices], *others]
     choices.sort(key=_sum)  # keeps the canonical order where sums are equal
     return tuple([each for each, _ in choices]), tuple([way for _, way in choices])

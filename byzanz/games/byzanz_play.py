@@ -90,11 +90,12 @@ class State:
 
 
 if not TYPE_CHECKING:
+    _new, _set = object.__new__, object.__setattr__
 
     def but(state: State, **changes: Any) -> State:
         """The state but for these fields: `dataclasses.replace` in a sixth of its time."""
-        other = object.__new__(State)
-        object.__setattr__(other, "__dict__", state.__dict__ | changes)
+        other = _new(State)
+        _set(other, "__dict__", state.__dict__ | changes)
         return other
 
 
