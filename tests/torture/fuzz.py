@@ -16,7 +16,7 @@ from tests.torture.report import Report
 
 TEST = "tests/server/test_fuzz.py"
 AT_ONCE = 2
-BATCH = 1000
+BATCH = 500
 """Requests of one run of the test."""
 LONGEST = 600
 
