@@ -46,7 +46,7 @@ def test_the_listed_bids_are_all_distinct_raises_small_first():
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.sampled_from([0, 1, 2, 3, 5, 9, 20, MERCHANT]), max_size=8).map(sorted), st.integers(0, 33)
+    st.lists(st.sampled_from([0, 1, 2, 3, 5, 9, 20, MERCHANT]), max_size=8).map(sorted), st.integers(1, 33)
 )
 def test_however_the_bids_are_read_they_are_all_raises_by_sum_and_card_by_card(hand, least):
     goods = [card for card in hand if card != MERCHANT]
