@@ -145,10 +145,12 @@ class Byzanz(Rules[State, View]):
 
     def awaited(self, state: State) -> dict[int, Question]:
         """The seat whose turn it is; at the end all that have not said `done`."""
-        if state.step == "end":
-            question = _question("end", state.number)
-            return {seat: question for seat, done in enumerate(state.done) if not done}
-        return {} if state.turn < 0 else {state.turn: _question(KIND[state.step], state.number)}
+        if state.turn >= 0:
+            return {state.turn: _question(KIND[state.step], state.number)}
+        if state.step != "end":
+            return {}
+        question = _question("end", state.number)
+        return {seat: question for seat, done in enumerate(state.done) if not done}
 
     def moves(self, state: State, seat: int) -> Sequence[Move]:
         """The answers: `pass` and bids by their sums, or all else in canonical order, sales first.
@@ -186,10 +188,11 @@ class Byzanz(Rules[State, View]):
         """The state after a move in canonical form; refuses whatever rules/byzanz.md does not allow."""
         if seat is None:
             return deal(state, move)
-        if move.verb == "sell":
-            return sell(state, seat, move.args)
-        check_asked(state, seat, move.verb)
-        return ANSWERS[state.step, move.verb](state, seat, move.args)
+        verb, words = move
+        if verb == "sell":
+            return sell(state, seat, words)
+        check_asked(state, seat, verb)
+        return ANSWERS[state.step, verb](state, seat, words)
 
     def view(self, state: State, viewer: Viewer) -> View:
         """All but others' hands, the deck and the removed cards (rules/byzanz.md "Public and hidden")."""

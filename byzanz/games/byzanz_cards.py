@@ -58,6 +58,7 @@ SINGLES = {verb: tuple([Move(verb, (name,)) for name in NAME]) for verb in ("tax
 _asked_again = lru_cache(maxsize=8)
 """For lists of moves: whoever looks for forced moves and whoever then chooses ask for the same one."""
 _sum = itemgetter(0)
+_value = VALUE.__getitem__
 VERBS = ("bid", "pass", "tax", "take", "sell", "discard", "done")
 
 
@@ -73,7 +74,7 @@ def numbers(cards: Iterable[str]) -> Cards:
 
 def total(cards: Cards) -> int:
     """What cards are worth in a bid."""
-    return sum([VALUE[card] for card in cards])
+    return sum(map(_value, cards))
 
 
 def groups_in(cards: Cards) -> Cards:
@@ -83,7 +84,7 @@ def groups_in(cards: Cards) -> Cards:
 
 def of_group(cards: Cards, group: int) -> Cards:
     """The cards of one group."""
-    return tuple([card for card in cards if card // 4 == group])
+    return cards[bisect_left(cards, 4 * group) : bisect_left(cards, 4 * group + 4)]
 
 
 def plus(cards: Cards, more: Cards) -> Cards:
@@ -124,10 +125,10 @@ def sales_from(hand: Cards) -> tuple[Move, ...]:
     """All sets that a hand can sell, in canonical order: those of its first group, then those of the rest."""
     if len(hand) < 3:
         return ()
-    first = of_group(hand, GROUP[hand[0]])
+    size = bisect_left(hand, hand[0] // 4 * 4 + 4)
     helpers = min(hand.count(MERCHANT), 2) if hand[0] != MERCHANT else 0
-    rest = sales_from(hand[len(first) :])
-    return _sets(first, helpers) + rest if len(first) + helpers >= 3 else rest
+    rest = sales_from(hand[size:])
+    return _sets(hand[:size], helpers) + rest if size + helpers >= 3 else rest
 
 
 @lru_cache(maxsize=1 << 12)
@@ -204,7 +205,7 @@ def bids_from(hand: Cards, least: int) -> Sequence[Move]:
     return Bidding(goods, (0, *ways[bisect_left(sums, least) :]))
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 14)
 def _ways(values: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """All ways to choose from goods, as `Bidding` has them: their sums, ascending, and the ways in canonical order.
 
