@@ -1,6 +1,7 @@
 """Moves a second: whole games at random, every move listed, checked and settled, beside rivals in one run.
 
-The players take turns in short rounds, so that a machine that is busy for a while is busy for all of them.
+Seconds are those that this process works. The players take turns in short rounds, so that a machine that is slower
+for a while, because others work on it too, is slower for all of them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from itertools import count
 from random import Random
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 from byzanz import chance, umpire
@@ -68,8 +69,8 @@ def _race(games: Mapping[str, rivals.Game], seconds: float) -> dict[str, float]:
     made, spent = dict.fromkeys(games, 0), dict.fromkeys(games, 0.0)
     for _ in range(ROUNDS):
         for name, game in games.items():
-            start = perf_counter()
-            while (passed := perf_counter() - start) < seconds / ROUNDS:
+            start = process_time()
+            while (passed := process_time() - start) < seconds / ROUNDS:
                 made[name] += game()
             spent[name] += passed
     return {name: made[name] / spent[name] for name in games}
