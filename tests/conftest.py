@@ -108,14 +108,21 @@ def bare_postgres(postgres: str) -> Iterator[str]:
         yield url
 
 
+@contextmanager
+def copied(file: Path) -> Iterator[str]:
+    """The address of a copy of an SQLite file."""
+    with tempfile.TemporaryDirectory(prefix="byzanz-", dir=MEMORY) as folder:
+        path = Path(folder) / "byzanz.db"
+        shutil.copy(file, path)
+        yield f"sqlite:///{path}"
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A fresh database with all tables, on each kind in turn."""
     if request.param == "sqlite":
-        with tempfile.TemporaryDirectory(prefix="byzanz-", dir=MEMORY) as folder:
-            path = Path(folder) / "byzanz.db"
-            shutil.copy(request.getfixturevalue("migrated_file"), path)
-            yield f"sqlite:///{path}"
+        with copied(request.getfixturevalue("migrated_file")) as url:
+            yield url
         return
     with request.getfixturevalue("migrated_postgres")() as url:
         yield url
@@ -217,4 +224,4 @@ def table(app: Flask) -> Callable[..., Table]:
     return begun
 
 
-__all__ = ["NOW", "Link", "Person", "Table", "settings"]
+__all__ = ["NOW", "Link", "Person", "Table", "copied", "settings"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import flask
 import flask_babel
@@ -10,8 +11,15 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.conftest import Table
+from tests.conftest import Table, copied
 from tests.pages.looks import Marked
+
+
+@pytest.fixture(params=["sqlite"])
+def database_url(migrated_file: Path) -> Iterator[str]:
+    """A fresh SQLite database: how a page looks is the same on each, and `test_routes` asks for each page on both."""
+    with copied(migrated_file) as url:
+        yield url
 
 
 @pytest.fixture
