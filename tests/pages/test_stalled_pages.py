@@ -165,8 +165,8 @@ def test_a_player_sees_what_became_of_his_own_mails_and_of_no_others(
     deliver.deliver(NOW + timedelta(minutes=2), Pigeons(MailRefused("550 no such user")), steady=lambda: 0.0)
     mine, organiser = evidence(client, url(game, 0) + "/history")
     assert "Mail that a mail was refused: not out yet." in organiser
-    assert "evidence Mail about the turn: accepted by the mail server 2 Mar, 10:01." in mine
-    (theirs,) = [line for line in evidence(client, url(game, 1) + "/history") if "turn" in line]
+    assert "Turn mail: accepted 2 Mar, 10:01 evidence" in mine
+    (theirs,) = [line for line in evidence(client, url(game, 1) + "/history") if "Turn" in line]
     assert "did not get through: 550 no such user" in theirs
     assert evidence(client, url(game, 2) + "/history") == []
     assert evidence(client, f"/g/{game.id}/history") == []
@@ -219,8 +219,8 @@ def test_a_moderator_sees_everybodys_and_what_came_in(mia: FlaskClient, table: B
             )
         )
     lines = evidence(mia, f"/m/{game.id}")
-    assert any("Mail about the turn (Alice)" in line for line in lines)
-    assert any("Mail about the turn (Bob)" in line for line in lines)
+    assert any("Turn mail (Alice)" in line for line in lines)
+    assert any("Turn mail (Bob)" in line for line in lines)
     assert any("A mail came back (Bob): failed: 550 <gone>" in line for line in lines)
     own = evidence(mia, url(game, 1) + "/history")
     assert any("A mail came back." in line for line in own)
