@@ -287,7 +287,8 @@ def _guarded(shown: Shown) -> None:
     assert "unsafe" not in shown.headers["Content-Security-Policy"]
     assert shown.headers["X-Content-Type-Options"] == "nosniff"
     assert shown.headers["Referrer-Policy"] == "same-origin"
-    assert shown.headers["Cache-Control"] == "no-store"
+    kept = "private, max-age=300" if "/feed/" in shown.what and shown.status == 200 else "no-store"
+    assert shown.headers["Cache-Control"] == kept
     assert shown.headers["Strict-Transport-Security"]
 
 
