@@ -18,7 +18,7 @@ from tests.leaks.games import KINDS
 from tests.leaks.pairs import Pair, pair
 from tests.leaks.plants_sealed import PLANTS
 
-PAIRS = int(os.environ.get("BYZANZ_TEST_PAIRS", "10"))
+PAIRS = int(os.environ.get("BYZANZ_TEST_PAIRS", "5"))
 """Pairs of each game."""
 
 

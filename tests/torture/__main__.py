@@ -52,7 +52,7 @@ SIZES = {
         outages=1000,
         requests=10_000,
         edits=200,
-        seconds=16,
+        seconds=10,
     ),
     "full": Size(
         kills=10_000,
