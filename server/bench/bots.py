@@ -40,9 +40,9 @@ class Match(NamedTuple):
 
 MATCHES = (
     Match("byzanz", 6, "search", "greedy", 36),
-    Match("empire", 2, "search", "greedy", 100),
+    Match("empire", 2, "search", "greedy", 80),
     Match("byzantium", 2, "search", "greedy", 40),
-    Match("byzantium", 4, "search", "greedy", 24),
+    Match("byzantium", 4, "search", "greedy", 48),
     Match("byzanz", 6, "greedy", "random", 60),
     Match("empire", 2, "greedy", "random", 60),
     Match("byzantium", 2, "greedy", "random", 60),
