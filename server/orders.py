@@ -13,9 +13,6 @@ from byzanz.orders import Answer, Left
 from byzanz.rules import Order, Rules, RulesError
 from server.schema import Game, StandingOrder
 
-MOST = 20
-"""Orders that one seat may have standing."""
-
 
 def taken(rules: Rules[Any, Any]) -> bool:
     """Whether a game takes standing orders at all."""

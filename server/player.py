@@ -16,7 +16,7 @@ from server import autopilot, log, orders, outbox, people, play, table
 from server.db import transaction
 from server.positions import Position
 from server.schema import Game, Seat
-from server.table import NoSuchLink, NoSuchOrder, TooManyOrders
+from server.table import NoSuchLink, NoSuchOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,6 @@ def leave_order(game_id: str, seat: int, text: str, *, now: datetime, link_id: i
         rules, view = position.rules, position.rules.view(position.state, seat)
         order = rules.parse_order(text[: play.LONGEST_TEXT + 1])
         occasion = rules.occasion(order, view)
-        if len(orders.of_seat(session, game_id, seat)) >= orders.MOST:
-            raise TooManyOrders("A seat may have %(most)s orders; withdraw some.", most=orders.MOST)
         head = game.head
         row = orders.leave(session, game, rules, seat, order, occasion, now)
         autopilot.back(session, game, seat, now)

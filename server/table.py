@@ -79,13 +79,6 @@ class NoSuchOrder(Refused):
     code = "no_such_order"
 
 
-class TooManyOrders(Refused):
-    """The seat has as many standing orders as one may have."""
-
-    status = 422
-    code = "too_many_orders"
-
-
 class BadRequest(Refused):
     """The request itself is malformed, or its id was used for another move."""
 
