@@ -332,7 +332,7 @@ class Rules(ABC, Generic[S, V]):
 
     def encode(self, state: S) -> str:
         """The state as one line of JSON, equal for equal states."""
-        plain = {field.name: getattr(state, field.name) for field in fields(state)}  # type: ignore[arg-type]
+        plain = {field.name: getattr(state, field.name) for field in fields(self.state_type)}
         return _JSON.encode(plain)
 
     def decode(self, text: str) -> S:
@@ -341,7 +341,8 @@ class Rules(ABC, Generic[S, V]):
         Raises:
             ValueError, TypeError: the text is of another format.
         """
-        return self.state_type(**{name: _frozen(value) for name, value in json.loads(text).items()})  # type: ignore[no-any-return]
+        state: S = self.state_type(**{name: _frozen(value) for name, value in json.loads(text).items()})
+        return state
 
 
 def _frozen(value: Any) -> Any:

@@ -18,8 +18,10 @@ def run(connection: Connection) -> None:
     the pragma is ignored inside a transaction. So they are off during the run and checked before the commit.
     """
     sqlite = connection.dialect.name == "sqlite"
+    raw = connection.connection.driver_connection
+    assert raw is not None
     if sqlite:
-        connection.connection.driver_connection.execute("PRAGMA foreign_keys=OFF")  # type: ignore[union-attr]
+        raw.execute("PRAGMA foreign_keys=OFF")
     context.configure(
         connection=connection,
         target_metadata=target,
@@ -35,7 +37,7 @@ def run(connection: Connection) -> None:
                 raise RuntimeError(f"a migration would leave rows that point at nothing: {broken[:5]}")
     if sqlite:
         connection.commit()
-        connection.connection.driver_connection.execute("PRAGMA foreign_keys=ON")  # type: ignore[union-attr]
+        raw.execute("PRAGMA foreign_keys=ON")
 
 
 if context.is_offline_mode():

@@ -32,7 +32,7 @@ SECRET = "a secret that only the tests know"
 
 
 def settings(database_url: str, **more: object) -> Settings:
-    """Settings for a test, whatever the environment says."""
+    """Settings for a test; what is not named here comes from the environment, as everywhere."""
     values = {
         "database_url": database_url,
         "mail_url": "smtp://127.0.0.1:9",
