@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flask import Flask
+from pydantic import SecretStr
 
 from byzanz import chance, umpire
 from byzanz.games import rules_of
@@ -37,7 +38,7 @@ def house() -> Iterator[tuple[Flask, Path]]:
             _env_file=None,  # type: ignore[call-arg]
             database_url=f"sqlite:///{folder}/byzanz.db",
             mail_url="smtp://127.0.0.1:9",
-            secret_key="only for a benchmark, never for people",  # type: ignore[arg-type]  # noqa: S106
+            secret_key=SecretStr("only for a benchmark, never for people"),
             rate_limits=False,
         )
         app = create_app(settings)
