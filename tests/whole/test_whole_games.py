@@ -136,7 +136,9 @@ def test_somebody_who_never_answers_is_passed_for(server: World) -> None:
     play_to_the_end(server, people)
     kept = assert_a_true_record(server, 3)
     assert silent.moves == 0
-    assert {entry.by for entry in kept.entries if entry.seat == 2} == {"clock", "rules"}
+    passed_for = [entry for entry in kept.entries if entry.seat == 2]
+    assert {entry.by for entry in passed_for} == {"clock", "autopilot", "rules"}
+    assert [entry.by for entry in passed_for if entry.move == "!autopilot 2 on"] == ["clock"]
     assert "clock" not in {entry.by for entry in kept.entries if entry.seat != 2}
 
 
