@@ -1,0 +1,62 @@
+"""One server and one Chromium for all tests of this folder, and tabs that fail the test if anything goes wrong.
+
+The fixtures live as long as the folder's tests run, not longer: while Playwright is at work, nothing else in the same
+process may run an event loop.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.house import House, house
+from tests.browser.tabs import ARGS, Tab, opened
+from tests.conftest import copied
+
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    """The browser; without one the tests are skipped."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def running(migrated_file: Path) -> Iterator[House]:
+    """The server, its database empty at first and shared by all tests: make games with ids of your own."""
+    with copied(migrated_file) as url, house(url) as made:
+        yield made
+
+
+@pytest.fixture(scope="package")
+def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures of pages are kept: in the folder that BYZANZ_SCREENSHOTS names, else in a temporary one."""
+    named = os.environ.get("BYZANZ_SCREENSHOTS")
+    folder = Path(named) if named else tmp_path_factory.mktemp("shots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def tab(chromium: Browser, running: House, shots: Path) -> Iterator[Callable[..., Tab]]:
+    """Opens tabs, see `tabs.opened`; a fault noted in one of them fails the test."""
+    made: list[Tab] = []
+
+    def open_one(**how: object) -> Tab:
+        made.append(opened(chromium, running, shots, **how))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield open_one
+    for each in made:
+        each.close()
+    assert [fault for each in made for fault in each.faults] == []

@@ -1,0 +1,59 @@
+"""A server for the browser: a real port, its scheduler asleep, games moved on straight through `server.play`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Thread
+
+from flask import Flask
+from waitress.server import create_server
+
+from server import create_app, db
+from server.mail.inbox import free_port
+from server.schema import Person
+from tests.conftest import settings
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class House:
+    """The running server.
+
+    Args:
+        origin: its address on the web, without a slash at the end.
+    """
+
+    app: Flask
+    origin: str
+
+    def cookie(self, name: str) -> dict[str, str]:
+        """What a browser keeps in which the person of this name is signed in."""
+        with db.reading() as session:
+            person = session.query(Person).filter_by(email=f"{name.lower()}@example.org").one().id
+        serializer = self.app.session_interface.get_signing_serializer(self.app)  # type: ignore[attr-defined]
+        value = str(serializer.dumps({"person": person}))
+        return {"name": self.app.config["SESSION_COOKIE_NAME"], "value": value, "url": self.origin}
+
+
+@contextmanager
+def house(database_url: str) -> Iterator[House]:
+    """A server on this database; its context is pushed, and all ends with the block."""
+    port = free_port()
+    origin = f"http://{HOST}:{port}"
+    app = create_app(settings(database_url, base_url=origin))
+    server = create_server(app, host=HOST, port=port, threads=4)
+    thread = Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        with app.app_context():
+            yield House(app, origin)
+            db.db.session.remove()
+    finally:
+        server.task_dispatcher.shutdown()  # an answer may be out before its thread is through
+        server.close()
+        thread.join(timeout=10)
+        with app.app_context():
+            db.db.engine.dispose()

@@ -1,0 +1,109 @@
+"""Tabs of Chromium that note whatever goes wrong in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
+
+from tests.browser.house import House
+
+PHONE, DESK = (320, 640), (1280, 800)
+"""Width and height of the windows that everything must work in, in CSS pixels."""
+ARGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+TELL = """
+document.addEventListener("securitypolicyviolation", (event) =>
+  console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+"""
+"""Runs before anything of a page: says which of its parts the browser refused to load or run."""
+Scheme = Literal["light", "dark"]
+
+
+@dataclass
+class Tab:
+    """A page in a browser window of its own.
+
+    Args:
+        faults: what went wrong so far: errors in the console, violations of the policy, requests that failed or went
+            elsewhere. A tab made by the `tab` fixture fails its test if one is left at the end.
+    """
+
+    page: Page
+    origin: str
+    shots: Path
+    faults: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        self.page.on("requestfailed", self._failed)
+        self.page.on("request", self._request)
+        self.page.on("response", self._response)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        # what could not be loaded is told by its answer
+        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+            self.faults.append(f"{message.type}: {message.text}")
+
+    def _failed(self, request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # the page was left before it was through
+            self.faults.append(f"failed: {request.url} {request.failure}")
+
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith((f"{self.origin}/", "data:", "about:")):
+            self.faults.append(f"asks elsewhere: {request.url}")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= 400 and not response.request.is_navigation_request():
+            self.faults.append(f"{response.status}: {response.url}")
+
+    def goto(self, path: str, status: int = 200) -> Page:
+        """Open a page of the server, which must answer with this status."""
+        answer = self.page.goto(path if "://" in path else self.origin + path)
+        assert answer is not None
+        assert answer.status == status, (path, answer.status)
+        return self.page
+
+    def shot(self, name: str) -> None:
+        """Keep a picture of the whole page under this name."""
+        self.page.screenshot(path=self.shots / f"{name}.png", full_page=True, animations="disabled")
+
+    def close(self) -> None:
+        """Shut the window, with all it kept."""
+        self.page.context.close()
+
+
+def opened(
+    browser: Browser,
+    house: House,
+    shots: Path,
+    *,
+    size: tuple[int, int] = DESK,
+    scheme: Scheme = "light",
+    scripts: bool = True,
+    language: str = "en",
+    person: str | None = None,
+    **more: Any,
+) -> Tab:
+    """A fresh window.
+
+    Args:
+        language: what the browser asks pages to be in.
+        person: the name of who is signed in with it, None for nobody.
+        more: as `Browser.new_context` takes it: `reduced_motion`, `forced_colors` …
+    """
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme=scheme,
+        java_script_enabled=scripts,
+        locale=language,
+        **more,
+    )
+    context.set_default_timeout(10_000)
+    if scripts:
+        context.add_init_script(TELL)
+    if person is not None:
+        context.add_cookies([house.cookie(person)])  # type: ignore[list-item]
+    return Tab(context.new_page(), house.origin, shots)
