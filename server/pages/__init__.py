@@ -16,7 +16,7 @@ from flask_wtf.csrf import CSRFError, CSRFProtect
 from werkzeug.exceptions import BadHost, HTTPException
 
 from byzanz.rules import RulesError
-from server.pages import hours
+from server.pages import hours, style
 from server.positions import Broken
 from server.table import Refused
 
@@ -35,6 +35,7 @@ ROOMS = (
     "leave",
     "history",
     "rules",
+    "style",
     "verify",
     "moderate",
     "health",
@@ -58,6 +59,7 @@ def init_app(app: Flask) -> None:
     app.jinja_env.globals["get_locale"] = get_locale
     app.jinja_env.filters["moment"] = moment
     hours.init_app(app)
+    style.init_app(app)
     for room in ROOMS:
         if room == "inbox" and not app.config.get("DEMO_INBOX"):
             continue

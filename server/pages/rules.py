@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, abort, render_template, send_from_directory
+from flask import Blueprint, render_template
 from flask_babel import gettext as _
 
 from byzanz.games import rules_of
 from byzanz.rules import PUBLIC, BadSetup
-from server import where
 from server.pages import error_page
 
 blueprint = Blueprint("rules", __name__)
@@ -24,13 +23,3 @@ def page(slug: str) -> str | tuple[str, int]:
         )
     view = rules.view(rules.setup(min(rules.seats), {}), PUBLIC)
     return render_template("pages/rules.html", rules=rules, view=view)
-
-
-@blueprint.get("/static/games/<slug>.css")
-def style(slug: str) -> Response:
-    """What only this game looks like; it lies with its templates, so that a game brings its looks along."""
-    try:
-        rules_of(slug)
-    except BadSetup:
-        abort(404)
-    return send_from_directory(where.TEMPLATES / "games" / slug, "style.css")

@@ -309,6 +309,8 @@ def test_in_a_real_browser_nothing_runs_and_nothing_is_sent(there: Scene, payloa
             page = by_path[path]
             headers = {"Content-Type": "text/html; charset=utf-8"} | page.headers
             route.fulfill(status=page.status, headers=headers, body=page.html)
+        elif path.startswith("/static/style-"):
+            route.fulfill(path=STATIC / "style.css")
         elif path.startswith("/static/") and (STATIC / path.removeprefix("/static/")).is_file():
             route.fulfill(path=STATIC / path.removeprefix("/static/"))
         else:

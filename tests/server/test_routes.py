@@ -33,7 +33,7 @@ VISITORS = (
 ANSWERS = {
     "GET /": "200 200 200 200 200 200 200 200",
     "GET /static/<path:filename>": "200 200 200 200 200 200 200 200",
-    "GET /static/games/<slug>.css": "200 200 200 200 200 200 200 200",
+    "GET /static/style-<digest>.css": "200 200 200 200 200 200 200 200",
     "GET /new": "200 200 200 200 200 200 200 200",
     "POST /new": "422 422 422 422 422 422 422 422",
     "GET /asked": "200 200 200 200 200 200 200 200",
@@ -165,6 +165,7 @@ def address(there: Scene, rule: Rule, visitor: Visitor) -> str:
         "order_id": 999,
         "slug": "byzanz",
         "filename": "style.css",
+        "digest": "0123456789ab",
     }
     with there.app.test_request_context(base_url=BASE):
         wanted: dict[str, Any] = {name: values[name] for name in rule.arguments}

@@ -136,8 +136,8 @@ def pages(server: World) -> Iterator[tuple[str, Page]]:
     client = server.app.test_client()
     for path in (*seats, table, *moments, f"/rules/{SLUG}", "/", "/new"):
         yield path, look(client, path)
-    with client.get(f"/static/games/{SLUG}.css") as looks:
-        assert looks.mimetype == "text/css"
+    with client.get(re.findall(r'rel="stylesheet" href="([^"]+)"', client.get("/").text)[0]) as looks:
+        assert ".team {" in looks.text
 
 
 def look_around(server: World) -> None:

@@ -1,0 +1,65 @@
+"""One stylesheet for all pages: base and games joined, light, and kept by browsers until something in it changes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from byzanz import games
+from server import where
+from server.pages import style
+
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+HEAVY = 40_000
+"""Bytes that the sheet does not reach."""
+
+
+def linked(client: FlaskClient, path: str = "/") -> list[str]:
+    """The stylesheets of a page."""
+    return re.findall(r'<link rel="stylesheet" href="([^"]+)"', client.get(path).text)
+
+
+@one_database
+@pytest.mark.parametrize("path", ["/", "/rules/byzanz", "/rules/empire", "/new", "/nothing"])
+def test_a_page_asks_for_one_sheet(client: FlaskClient, path: str):
+    assert len(linked(client, path)) == 1
+
+
+@one_database
+def test_the_sheet_has_the_base_and_every_game_and_is_light(client: FlaskClient):
+    with client.get(linked(client)[0]) as answer:
+        sheet = answer.text
+    assert answer.mimetype == "text/css"
+    assert len(sheet.encode()) < HEAVY
+    assert "/*" not in sheet
+    for path in (
+        style.BASE,
+        *(where.TEMPLATES / "games" / each.slug / "style.css" for each in games.latest()),
+    ):
+        rules = re.findall(r"^[.][^{}/]+\{", path.read_text(), re.MULTILINE)
+        assert rules
+        assert all(rule in sheet for rule in rules)
+
+
+@one_database
+def test_the_sheet_is_kept_for_ever_and_an_old_address_brings_the_new_one(client: FlaskClient):
+    [address] = linked(client)
+    with client.get(address) as answer, client.get("/static/style-0123456789ab.css") as old:
+        kept = {word.strip() for word in answer.headers["Cache-Control"].split(",")}
+        assert kept == {"public", "max-age=31536000", "immutable"}
+        assert old.headers["Cache-Control"] == "no-cache"
+        assert old.text == answer.text
+
+
+def test_another_sheet_has_another_address(tmp_path: Path):
+    path = tmp_path / "style.css"
+    path.write_text("a { color: red } /* said */\n")
+    before = style._join(path)
+    style._join.cache_clear()
+    path.write_text("a { color: blue }\n")
+    after = style._join(path)
+    assert before[0] == "a { color: red }\n"
+    assert before[1] != after[1]
