@@ -168,60 +168,59 @@ class Table:
 
 @pytest.fixture
 def table(app: Flask) -> Callable[..., Table]:
+    """Seats friends at a table, see `begun`."""
+    return begun
+
+
+def begun(
+    n: int = 4,
+    game_id: str = "g1",
+    now: datetime = NOW,
+    allowance: int = 86400,
+    slug: str = "byzanz",
+    **more: Any,
+) -> Table:
     """Seats friends at a table of `n` and begins: the seed is fixed, so the deal is the same for the same id.
 
     Whatever else is said is written into the game: its bank is none and no day is off unless a test says so.
     """
-
-    def begun(
-        n: int = 4,
-        game_id: str = "g1",
-        now: datetime = NOW,
-        allowance: int = 86400,
-        slug: str = "byzanz",
-        **more: Any,
-    ) -> Table:
-        seed = bytes(32)
-        with db.transaction() as session:
-            persons = [
-                people.person_at(session, f"{name.lower()}@example.org", name, now) for name in NAMES[:n]
-            ]
-            game = Game(
-                id=game_id,
-                slug=slug,
-                rules=1,
-                name="The Golden Horn",
-                organiser_id=persons[0].id,
-                status="inviting",
-                allowance=allowance,
-                seed=seed.hex(),
-                commitment=chance.commitment(game_id, seed),
-                created_at=now - timedelta(hours=1),
-                **more,
-            )
-            session.add(game)
-            session.flush()
-            for number, person in enumerate(persons):
-                session.add(
-                    Seat(
-                        game_id=game_id,
-                        seat=number,
-                        name=person.name,
-                        status="seated",
-                        person_id=person.id,
-                        cut=person.name,
-                    )
+    seed = bytes(32)
+    with db.transaction() as session:
+        persons = [people.person_at(session, f"{name.lower()}@example.org", name, now) for name in NAMES[:n]]
+        game = Game(
+            id=game_id,
+            slug=slug,
+            rules=1,
+            name="The Golden Horn",
+            organiser_id=persons[0].id,
+            status="inviting",
+            allowance=allowance,
+            seed=seed.hex(),
+            commitment=chance.commitment(game_id, seed),
+            created_at=now - timedelta(hours=1),
+            **more,
+        )
+        session.add(game)
+        session.flush()
+        for number, person in enumerate(persons):
+            session.add(
+                Seat(
+                    game_id=game_id,
+                    seat=number,
+                    name=person.name,
+                    status="seated",
+                    person_id=person.id,
+                    cut=person.name,
                 )
-            session.flush()
-            locked = log.lock_game(session, game_id)
-            assert locked is not None
-            play.begin(session, locked, now)
-            tokens = [
-                people.token(people.link_for(session, "seat", person.id, game_id, now)) for person in persons
-            ]
-        return Table(game_id, [person.id for person in persons], tokens)
-
-    return begun
+            )
+        session.flush()
+        locked = log.lock_game(session, game_id)
+        assert locked is not None
+        play.begin(session, locked, now)
+        tokens = [
+            people.token(people.link_for(session, "seat", person.id, game_id, now)) for person in persons
+        ]
+    return Table(game_id, [person.id for person in persons], tokens)
 
 
 __all__ = ["NOW", "Link", "Person", "Table", "copied", "settings"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import func, select
 
@@ -35,15 +35,14 @@ def url(table: Table, seat: int) -> str:
     return f"/t/{table.tokens[seat]}"
 
 
-def make(table: Table, seat: int, move: str, name: str = "made") -> int:
-    """Play a move; its seq."""
+def make(table: Table, seat: int, move: str, name: str = "made", at: datetime | None = None) -> int:
+    """Play a move, each a minute after the one before unless it is said when; its seq."""
     head = position(table.id).head
-    return play.submit(
-        table.id, seat, move, seen=head, request_id=f"{name}-{head}", now=NOW + timedelta(minutes=head)
-    ).seq
+    now = at or NOW + timedelta(minutes=head)
+    return play.submit(table.id, seat, move, seen=head, request_id=f"{name}-{head}", now=now).seq
 
 
-def advance(table: Table, kind: str, seed: int = 1) -> int:
+def advance(table: Table, kind: str, seed: int = 1, at: datetime | None = None) -> int:
     """Play at random until some seat is asked this kind of question; that seat."""
     dice = random.Random(seed)
     for _ in range(2000):
@@ -51,5 +50,5 @@ def advance(table: Table, kind: str, seed: int = 1) -> int:
         seat = min(now.awaited)
         if now.awaited[seat].kind == kind:
             return seat
-        make(table, seat, str(dice.choice(now.rules.moves(now.state, seat)[:6])))
+        make(table, seat, str(dice.choice(now.rules.moves(now.state, seat)[:6])), at=at)
     raise AssertionError(f"nobody was asked {kind}")
