@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -72,23 +73,32 @@ def switch(session: Session, game: Game, position: Position, act: Act) -> int:
         autopilot.freed(session, seat, act.now)
     else:
         seat.autopilot = True
-        _tell_autopilot(session, game, seat, seq, act)
+        _mail_holder(session, game, seat, "autopilot", act, seq, {"reason": act.reason})
     table.carry_on(session, game, position, position.state, act.now)
     return seq
 
 
-def _tell_autopilot(session: Session, game: Game, seat: Seat, seq: int, act: Act) -> None:
+def _mail_holder(
+    session: Session,
+    game: Game,
+    seat: Seat,
+    kind: str,
+    act: Act,
+    seq: int,
+    details: Mapping[str, str] | None = None,
+) -> None:
+    """Mail whoever sits there now about the act of this entry."""
     assert seat.person_id is not None
     outbox.enqueue(
         session,
-        key=f"autopilot:{game.id}:{seat.seat}:{seq}",
-        kind="autopilot",
+        key=f"{kind}:{game.id}:{seq}",
+        kind=kind,
         person_id=seat.person_id,
         now=act.now,
         game_id=game.id,
         seat=seat.seat,
         seq=seq,
-        details={"reason": act.reason},
+        details=details,
     )
 
 
@@ -108,16 +118,7 @@ def replace(session: Session, game: Game, position: Position, act: Act) -> int:
         _tell_former(session, game, seat, former, act)
     table.carry_on(session, game, position, position.state, act.now, anew=frozenset({number}))
     if seat.person_id is not None:
-        outbox.enqueue(
-            session,
-            key=f"replaced:{game.id}:{seq}",
-            kind="replaced",
-            person_id=seat.person_id,
-            now=act.now,
-            game_id=game.id,
-            seat=number,
-            seq=seq,
-        )
+        _mail_holder(session, game, seat, "replaced", act, seq)
     return seq
 
 
@@ -158,14 +159,5 @@ def link(session: Session, game: Game, position: Position, act: Act) -> int:
     if not act.keep_link:
         people.revoke(session, seat.person_id, game.id, act.now)
     seq = stands(session, game, position, act, number)
-    outbox.enqueue(
-        session,
-        key=f"fresh:{game.id}:{seq}",
-        kind="fresh",
-        person_id=seat.person_id,
-        now=act.now,
-        game_id=game.id,
-        seat=number,
-        seq=seq,
-    )
+    _mail_holder(session, game, seat, "fresh", act, seq)
     return seq

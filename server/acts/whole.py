@@ -62,8 +62,11 @@ def open_anew(session: Session, game: Game, position: Position, act: Act) -> int
 def credit(session: Session, game: Game, position: Position, act: Act) -> int:
     """Give every open turn more time."""
     seconds = seconds_of(act, 1)
+    awaited = turns.open_turns(session, game.id)
+    if not awaited:
+        raise NotPossible("Nobody is awaited, so there is nothing to extend.")
     seq = stands(session, game, position, act)
-    for turn in turns.open_turns(session, game.id):
+    for turn in awaited:
         more_time(session, game, turn, seconds)
     return seq
 
