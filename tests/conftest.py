@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 from flask_migrate import upgrade
+from jinja2 import FileSystemBytecodeCache
 
 from byzanz import chance
 from server import create_app, db, log, people, play
@@ -128,10 +129,17 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCache:
+    """Templates as they were compiled for the first test that drew them: each test has an app of its own."""
+    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+
+
 @pytest.fixture
-def app(database_url: str) -> Iterator[Flask]:
+def app(database_url: str, compiled: FileSystemBytecodeCache) -> Iterator[Flask]:
     """The application on a fresh database, its context pushed."""
     made = create_app(settings(database_url))
+    made.jinja_env.bytecode_cache = compiled
     made.config["TESTING"] = False  # a fault must give the page a player would get
     with made.app_context():
         yield made
