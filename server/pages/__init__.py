@@ -30,6 +30,7 @@ ROOMS = (
     "invitations",
     "account",
     "turn",
+    "live",
     "feeds",
     "orders",
     "leave",

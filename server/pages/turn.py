@@ -236,7 +236,6 @@ def _page(
         "rests": autopilot.rests(session, game),
         "changed_since": since is not None,
         "outcome": position.outcome,
-        "seen": game.head,
         "request_id": secrets.token_urlsafe(16),
     }
     context |= _choices(position, number) | _times(session, game, position, number)
@@ -256,6 +255,7 @@ def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
         "names": story.names_of(session, place.game),
         "zone": _zone(place),
         "next": seated.next_games(session, place),
+        "seen": place.game.head,
         "lost": place.seat.person is not None
         and (place.seat.person.suppressed or place.seat.person.unreachable),
         "own_zone": place.seat.person is not None and place.seat.person.time_zone is not None,

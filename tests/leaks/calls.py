@@ -166,6 +166,7 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
     for seq in sorted({1, head // 2 + 1, head - 1, head, head + 1} - {0}):
         yield Call("GET", f"{page}/receipt/{seq}")
     yield Call("GET", f"{page}/leave")
+    yield Call("GET", f"{page}/head")
     yield Call("GET", f"{api}/orders")
     yield from _refused(world, page, api, head)
     for path in ("/", "/account", f"/join/{world.game_id}", game):

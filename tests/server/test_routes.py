@@ -61,6 +61,7 @@ ANSWERS = {
     "GET /feed/<token>.atom": "404 200 200 200 404 200 404 404",
     "POST /t/<token>/orders": "404 422 422 404 404 422 404 404",
     "GET /t/<token>/receipt/<int(max=999999999):seq>": "404 200 200 404 404 404 404 404",
+    "GET /t/<token>/head": "404 200 200 404 404 200 404 404",
     "GET /t/<token>/leave": "404 200 200 404 404 200 404 404",
     "POST /t/<token>/leave": "404 400 400 404 404 400 404 404",
     "GET /t/<token>/history": "404 200 200 404 404 200 404 404",
