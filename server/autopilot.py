@@ -12,13 +12,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import alarms, log, outbox, people
+from server.languages import kept
 from server.schema import Entry, Game, Seat
 
 MOST_MISSED = 2
 """Decisions in a row that the clock makes for a seat before it goes on autopilot."""
-MISSED = "Two decisions in a row were not answered in time."
-UNREACHED = "No mail has reached this player for 72 hours."
-NOBODY = "Nobody at this table answers any more."
+MISSED = kept("Two decisions in a row were not answered in time.")
+UNREACHED = kept("No mail has reached this player for 72 hours.")
+NOBODY = kept("Nobody at this table answers any more.")
 
 
 def back(session: Session, game: Game, number: int, now: datetime) -> bool:
@@ -72,7 +73,8 @@ def rest(session: Session, game: Game, now: datetime) -> None:
     """Nobody plays himself any more: the game waits for the first to come back, and moderators are alerted."""
     game.paused = True
     log.append(session, game, seat=None, by="clock", move="!pause", now=now, note=NOBODY)
-    alarms.raise_alarm(session, f"rests:{game.id}", "A game rests, for nobody in it answers.", now, game.id)
+    text = kept("A game rests, for nobody in it answers.")
+    alarms.raise_alarm(session, f"rests:{game.id}", text, now, game.id)
 
 
 def rests(session: Session, game: Game) -> bool:
@@ -107,8 +109,8 @@ def tell_in_charge(session: Session, game: Game, seat: Seat, why: str, now: date
         why: `left` or `lost` (no mail reaches the player).
     """
     texts = {
-        "left": "A player has left his game: give his seat to somebody else.",
-        "lost": "No mail has reached a player for 72 hours; the server plays for him.",
+        "left": kept("A player has left his game: give his seat to somebody else."),
+        "lost": kept("No mail has reached a player for 72 hours; the server plays for him."),
     }
     alarms.raise_alarm(session, f"{why}:{game.id}:{seat.seat}", texts[why], now, game.id)
     for reader in people.in_charge(session, game) - {seat.person_id}:

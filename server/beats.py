@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from server import alarms
 from server.db import transaction
+from server.languages import kept
 from server.schema import Beat, Outage
 
 PARTS = ("web", "scheduler")
@@ -110,7 +111,7 @@ class Pulse:
         return abs(now - last_now - timedelta(seconds=steady - last_steady)) > STEP
 
     def _freeze(self, session: Session, now: datetime) -> None:
-        text = "The clock of the machine jumped. Nobody is played for until it is right: see byzanz doctor."
+        text = kept("The clock of the machine jumped. Nobody is played for until it is right: see byzanz doctor.")
         alarms.raise_alarm(session, STEP_ALARM, text, min(now, self._last[0]) if self._last else now)
         alarm = alarms.standing(session, STEP_ALARM, lock=True)
         assert alarm is not None

@@ -23,6 +23,7 @@ from byzanz.rules import Draw, IllegalMove, Move
 from server import beats, lifecycle, log, outbox, play, positions, table, turns
 from server.config import Settings
 from server.db import committed, reading, transaction, utc_now
+from server.languages import kept
 from server.mail import deliver, digests
 from server.mail.transport import Transport, server_at
 from server.schema import Game, Seat, Turn
@@ -81,7 +82,7 @@ def _let_time_run_out(game_id: str, now: datetime) -> int:
 
 def _set_aside(game_id: str, fault: Exception, now: datetime) -> None:
     with transaction() as session:
-        why = f"{type(fault).__name__} when the server or a bot was to play for a seat"
+        why = kept("%(fault)s when the server or a bot was to play for a seat") % {"fault": type(fault).__name__}
         table.set_aside(session, table.locked(session, game_id), why, now)
 
 

@@ -229,7 +229,7 @@ def _respond(state: State, start: int) -> State:
 def _answer(state: State, move: Move) -> State:
     """A response that is listed; `decline` leaves all as it lies."""
     if move not in responses(state):
-        raise IllegalMove(_WHY_NOT[state.step])
+        raise _why_not(state.step)
     if move.verb != "decline":
         state = _RESPONSES[move.verb](state, move.args)
     if move.verb == "negotiate":
@@ -238,12 +238,20 @@ def _answer(state: State, move: Move) -> State:
     return _respond(state, RESPONSES.index(answered) + 1)
 
 
-_WHY_NOT = {
-    "defend": "Defend with one card of your hand that plays in defence, or decline.",
-    "negotiate": "Remove one northern or southern card of the Foe's meld, or decline.",
-    "replace": "Put one northern or southern card of your hand in its place, within the limits, or decline.",
-    "buy-off": "Name a card of the Foe's meld that can be bought off, with, and a card of your meld, or decline.",
-}
+def _why_not(response: str) -> IllegalMove:
+    """What a response must be."""
+    match response:
+        case "defend":
+            return IllegalMove("Defend with one card of your hand that plays in defence, or decline.")
+        case "negotiate":
+            return IllegalMove("Remove one northern or southern card of the Foe's meld, or decline.")
+        case "replace":
+            return IllegalMove(
+                "Put one northern or southern card of your hand in its place, within the limits, or decline."
+            )
+    return IllegalMove(
+        "Name a card of the Foe's meld that can be bought off, with, and a card of your meld, or decline."
+    )
 
 
 def _laid(state: State, card: int) -> State:

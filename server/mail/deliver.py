@@ -17,6 +17,7 @@ from typing import Protocol
 
 from server import alarms, log, outbox, turns
 from server.db import reading, transaction
+from server.languages import kept
 from server.mail import digests, news, reach, told, waits
 from server.mail.compose import Letter, compose
 from server.mail.news import OldNews, Suppressed
@@ -111,7 +112,8 @@ def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
         turn = reach.turn_of(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and turn.started_at is None:
             turns.start(session, game, turn, now, letter.due)
-        digests.begin(session, letter.named, now)
+        if mail.kind == "digest":
+            digests.begin(session, mail, letter.named, now)
         for key in (_late_key(mail), "mail-settings"):
             alarms.clear(session, key, now)
     if mended:
@@ -140,11 +142,11 @@ def _put_off(mail: Mail, why: Exception, now: datetime) -> None:
     with transaction() as session:
         outbox.put_off(session, mail, now, said, secrets.randbelow(1 << 20) / (1 << 20))
         if isinstance(why, TryLater) and why.ours:
-            alarms.raise_alarm(
-                session, "mail-settings", f"The mail server objects to our settings: {said}", now
-            )
+            text = kept("The mail server objects to our settings: %(said)s") % {"said": said}
+            alarms.raise_alarm(session, "mail-settings", text, now)
         if now - mail.created_at > outbox.STUCK or not isinstance(why, TryLater):
-            text = f"A mail ({mail.kind}) waits since {mail.created_at:%Y-%m-%d %H:%M} UTC: {said}"
+            text = kept("A mail (%(kind)s) waits since %(at)s UTC: %(said)s")
+            text %= {"kind": mail.kind, "at": f"{mail.created_at:%Y-%m-%d %H:%M}", "said": said}
             alarms.raise_alarm(session, _late_key(mail), text, now, mail.game_id)
 
 

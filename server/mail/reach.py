@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from server import alarms, log, outbox, people, table
 from server.db import reading, transaction
+from server.languages import kept
 from server.mail import digests
 from server.schema import Game, Mail, Person, Seat, Turn
 
@@ -35,7 +36,7 @@ def lost(session: Session, game: Game | None, mail: Mail, said: str, now: dateti
     stopped = _stop_clock(session, game, mail, said, now)
     if game is None:
         return
-    text = f"The address of a player is refused: {said}"
+    text = kept("The address of a player is refused: %(said)s") % {"said": said}
     alarms.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
     if mail.kind != "refused":
         _tell(session, game, mail, person, said, stopped, now)
@@ -53,7 +54,7 @@ def withheld(session: Session, game: Game | None, mail: Mail, why: str, now: dat
         return
     person = session.get_one(Person, mail.person_id)
     if alarms.standing(session, _key(game.id, person.id)) is None:
-        text = f"A player gets no mail, for his address did not take it before: {why}"
+        text = kept("A player gets no mail, for his address did not take it before: %(said)s") % {"said": why}
         alarms.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
         _tell(session, game, mail, person, why, stopped, now)
 
@@ -86,7 +87,7 @@ def complained(mail_id: int, said: str, now: datetime) -> Mail | None:
         if mail is None:
             return None
         session.get_one(Person, mail.person_id).suppressed = f"complaint: {said}"
-        text = f"A person has marked a mail of ours ({mail.kind}) as unwanted and gets none any more: {said}"
+        text = kept("A person has marked a mail of ours as unwanted and gets none any more: %(said)s") % {"said": said}
         alarms.raise_alarm(session, f"complaint:{mail.person_id}", text, now, mail.game_id)
         return mail
 
@@ -145,10 +146,13 @@ def _stop(turn: Turn, why: str, now: datetime) -> None:
 
 
 def _stop_named(session: Session, mail: Mail, person: Person, why: str, now: datetime) -> None:
-    """A digest does not arrive: the clocks of all turns stop that it was to name, and each game's people are told."""
-    for game_id in sorted(game.id for game, _, _ in digests.named_by(session, person.id)):
-        log.lock_game(session, game_id)
-    for game, _seat, turn in digests.named_by(session, person.id):
+    """A digest does not arrive: the clocks of all turns stop that it named, and each game's people are told."""
+    named = digests.told_in(session, mail)
+    games = {game_id: log.lock_game(session, game_id) for game_id in sorted({place[0] for place in named})}
+    for game_id, seat, opened_seq in named:
+        game, turn = games[game_id], session.get(Turn, (game_id, seat), populate_existing=True)
+        if game is None or turn is None or turn.opened_seq != opened_seq:
+            continue
         _stop(turn, why, now)
         if alarms.standing(session, _key(game.id, person.id)) is None:
             text = f"A player gets no mail, for his address does not take it: {why}"

@@ -1,0 +1,117 @@
+"""The languages that pages and mails speak, and their catalogues.
+
+The `.po` files under `server/translations/` are the only source of every word that is not English; they are read at
+first use, once a process, and no compiled copy is kept. docs/languages.md says how they are looked after.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+
+import flask_babel
+from babel.messages import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.support import NullTranslations, Translations
+from werkzeug.datastructures import LanguageAccept
+
+DEFAULT = "en"
+"""What speaks where nobody has said anything else; the texts in the code are in it."""
+NAMES = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
+"""Each language by its code, with the name that it calls itself."""
+MOMENTS = {"en": "EEE d MMM, HH:mm", "nl": "EEE d MMM, HH:mm", "de": "EEE d. MMM, HH:mm"}
+"""How each of them writes a day and a time (Unicode's letters for dates)."""
+FOLDER = Path(__file__).parent / "translations"
+KEPT = "kept"
+"""The remark in a catalogue beside a sentence that is stored in English and told in its reader's language."""
+_PLACE = re.compile(r"%\((\w+)\)[sd]")
+
+
+def kept(sentence: str) -> str:
+    """Mark a sentence that is stored in English, to be told in its reader's language (`retold`)."""
+    return sentence
+
+
+def best(wished: LanguageAccept) -> str | None:
+    """The language of ours that a browser likes best; None if it names none of them."""
+    found: str | None = wished.best_match(list(NAMES))
+    return found
+
+
+def spoken() -> str:
+    """The code of the language in which this page or mail is written."""
+    code = str(flask_babel.get_locale() or DEFAULT)
+    return code if code in NAMES else DEFAULT
+
+
+def path(language: str) -> Path:
+    """Where the catalogue of a language lies."""
+    return FOLDER / language / "LC_MESSAGES" / "messages.po"
+
+
+@cache
+def catalogue(language: str) -> Catalog:
+    """The catalogue of a language that is not English, as its file tells it."""
+    with path(language).open("rb") as file:
+        return read_po(file, locale=language)
+
+
+@cache
+def words(language: str) -> NullTranslations:
+    """The translations into a language; into English there are none."""
+    if language not in NAMES or language == DEFAULT:
+        return NullTranslations()
+    compiled = BytesIO()
+    write_mo(compiled, catalogue(language))
+    compiled.seek(0)
+    return Translations(compiled)
+
+
+class Shelf(dict[tuple[str, str], NullTranslations]):
+    """Translations by locale and domain, as Flask-Babel keeps them, each fetched when it is first asked for."""
+
+    def __missing__(self, key: tuple[str, str]) -> NullTranslations:
+        self[key] = words(key[0])
+        return self[key]
+
+
+def retold(text: str) -> str:
+    """What was stored in English, in the language of this page or mail; as it stands if it is no sentence of ours.
+
+    Args:
+        text: a sentence marked as kept, its places filled; or whatever people wrote.
+    """
+    return _retold(text, spoken())
+
+
+@cache
+def _sentences(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """The kept sentences as patterns, those that say the most first."""
+    marked = [str(message.id) for message in catalogue(language) if KEPT in message.auto_comments]
+    marked.sort(key=lambda sentence: (-len(_PLACE.sub("", sentence)), sentence))
+    return tuple((_pattern(sentence), sentence) for sentence in marked)
+
+
+def _pattern(sentence: str) -> re.Pattern[str]:
+    """What a sentence looks like with its places filled; a place that comes twice has the same words twice."""
+    found, parts = set(), _PLACE.split(sentence)
+    for at in range(1, len(parts), 2):
+        name = parts[at]
+        parts[at] = f"(?P={name})" if name in found else f"(?P<{name}>.*)"
+        found.add(name)
+    parts[::2] = [re.escape(part.replace("%%", "%")) for part in parts[::2]]
+    return re.compile("".join(parts), re.DOTALL)
+
+
+def _retold(text: str, language: str) -> str:
+    if language == DEFAULT:
+        return text
+    for pattern, sentence in _sentences(language):
+        match = pattern.fullmatch(text)
+        if match:
+            told: str = words(language).gettext(sentence)
+            return told % match.groupdict() if match.groupdict() else told
+    return text

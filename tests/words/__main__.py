@@ -1,0 +1,39 @@
+"""`python3 dev.py words`: bring the catalogues up to date, and say what is still to be translated.
+
+python3 dev.py words            writes server/translations/*/LC_MESSAGES/messages.po
+python3 dev.py words --check    writes nothing; fails if a text is missing, unused or not well translated
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from server import languages
+from tests.words.catalogues import faults, missing, read, update
+from tests.words.found import texts
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Do what the words on the command line ask for; 1 if `--check` finds anything."""
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(prog="dev.py words", description=__doc__.partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, fail if anything is wrong")
+    check = parser.parse_args(words).check
+    found = texts()
+    wrong = 0
+    for language in languages.NAMES:
+        if language == languages.DEFAULT:
+            continue
+        path = languages.path(language)
+        catalogue = read(path, language) if check else update(path, language, found)
+        lacking, others = missing(catalogue, found), faults(catalogue, found)
+        print(f"{languages.NAMES[language]}: {len(found)} texts, {len(lacking)} missing, {len(others)} faults")
+        print("".join(f"    {fault}\n" for fault in [*(f"missing: {text}" for text in lacking), *others][:20]), end="")
+        wrong += len(lacking) + len(others)
+    return int(check and wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""The catalogues: brought up to date with the texts of the house, and what is wrong with one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+from babel.messages import Catalog, Message
+from babel.messages.pofile import read_po, write_po
+
+from server.languages import NAMES
+
+PLACE = re.compile(r"%\(\w+\)[a-z]|%%")
+"""What is filled in when a text is told, and the sign for a per cent."""
+HEADERS = re.compile(rb'^"(?:Report-Msgid|POT-Creation|PO-Revision|Last-Translator|Language-Team|Generated-By).*\n', re.M)
+"""What the library writes at the head of a catalogue, and what would be another with each writing, or says nothing."""
+
+
+def read(path: Path, language: str) -> Catalog:
+    """A catalogue as its file tells it; an empty one for a language that has none yet."""
+    if not path.exists():
+        head = f"# {NAMES[language]}: the words of Byzanz. See docs/languages.md.\n#"
+        return Catalog(locale=language, project="Byzanz", charset="utf-8", fuzzy=False, header_comment=head)
+    with path.open("rb") as file:
+        return read_po(file, locale=language, abort_invalid=True)
+
+
+def update(path: Path, language: str, texts: Catalog) -> Catalog:
+    """Write a catalogue anew, so that it has all texts and no others; the translations that fit stay.
+
+    A text that was changed is a new one: nothing is guessed. The file holds no line numbers and breaks no lines, and
+    its texts stand in the order of the alphabet, so that a change of it shows what has changed. The remarks at its
+    head stay.
+
+    Args:
+        texts: those of the house.
+    """
+    found = read(path, language)
+    found.update(texts, no_fuzzy_matching=True, update_creation_date=False)
+    written = BytesIO()
+    write_po(written, found, width=0, no_location=True, sort_output=True, ignore_obsolete=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    fresh.write_bytes(HEADERS.sub(b"", written.getvalue()))
+    fresh.replace(path)
+    return found
+
+
+def missing(catalogue: Catalog, texts: Catalog) -> list[str]:
+    """The texts that a catalogue does not translate, in all their forms."""
+    return [name(text) for text in _said(texts) if not all(forms(catalogue, text))]
+
+
+def faults(catalogue: Catalog, texts: Catalog) -> list[str]:
+    """What is wrong with what a catalogue does say, a line each: empty if all is well."""
+    known = {(text.id, text.context) for text in _said(texts)}
+    found = [f"unused: {name(own)}" for own in _said(catalogue) if (own.id, own.context) not in known]
+    for own in _said(catalogue):
+        found += [f"{fault}: {name(own)}" for fault in _faults(own, catalogue.num_plurals)]
+    return found
+
+
+def _faults(own: Message, plurals: int) -> Iterator[str]:
+    if own.fuzzy:
+        yield "guessed"
+    sources = own.id if isinstance(own.id, tuple) else (own.id,)
+    said = own.string if isinstance(own.string, tuple) else (own.string,)
+    if len(said) != (plurals if len(sources) > 1 else 1):
+        yield "a form too few or too many"
+    for source, told in zip((sources[0], *sources[1:] * len(said)), said, strict=False):
+        if not told:
+            continue
+        if not _same_places(source, sources[-1], told):
+            yield "other places to be filled"
+        if _edges(source) != _edges(told):
+            yield "other blanks at an end"
+
+
+def _same_places(source: str, many: str, told: str) -> bool:
+    """Whether a translation is filled with the same; what is counted need not be named where it is one."""
+    wanted, given = sorted(PLACE.findall(source)), sorted(PLACE.findall(told))
+    if "%" in PLACE.sub("", told) and PLACE.search(source):
+        return False
+    return given == wanted or (source != many and given == sorted(PLACE.findall(many)))
+
+
+def _edges(text: str) -> tuple[str, str]:
+    return text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+
+
+def _said(catalogue: Catalog) -> list[Message]:
+    return [message for message in catalogue if message.id]
+
+
+def forms(catalogue: Catalog, text: Message) -> tuple[str, ...]:
+    """What a catalogue says for a text: one form, or one for each number; `("",)` if nothing."""
+    own = catalogue.get(text.id if isinstance(text.id, str) else text.id[0], text.context)
+    if own is None:
+        return ("",)
+    said = own.string if isinstance(own.string, tuple) else (own.string,)
+    return tuple(form or "" for form in said)
+
+
+def name(text: Message) -> str:
+    """A text as it is named to people."""
+    first = text.id if isinstance(text.id, str) else text.id[0]
+    return f"{first} ({text.context})" if text.context else str(first)
