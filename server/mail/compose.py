@@ -63,7 +63,7 @@ class Letter:
 
     Args:
         due: the moment until which a turn mail says there is time; None for other mails.
-        named: the turns of a digest whose clocks begin with it.
+        named: the turns of a digest, those among them whose clocks begin with it.
         along: the ids of mails whose news it tells, too.
     """
 

@@ -6,6 +6,7 @@ that names it, at the latest a day after the turn opened.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -25,16 +26,18 @@ LATEST = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A turn without a running clock that a digest names.
+    """A turn that a digest names.
 
     Args:
         due: the moment that the digest prints.
+        starts: no clock runs for it: it begins with the digest.
     """
 
     game_id: str
     seat: int
     opened_seq: int
     due: datetime
+    starts: bool
 
 
 def hour_of(person: Person) -> int:
@@ -106,15 +109,31 @@ def named_by(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
     return [place for place in turns.of_person(session, person_id) if not place[1].silent]
 
 
-def begin(session: Session, named: tuple[Named, ...], now: datetime) -> None:
+def begin(session: Session, mail: Mail, named: tuple[Named, ...], now: datetime) -> None:
     """A mail server has accepted a digest: the clocks of the turns that it named begin, those of refused mail, too.
+
+    What it named is kept with it, for it may still come back.
 
     Args:
         named: their games are locked.
     """
+    kept = [(place.game_id, place.seat, place.opened_seq) for place in named]
+    session.get_one(Mail, mail.id).details = json.dumps({"named": kept})
     for place in named:
         game, turn = session.get(Game, place.game_id), session.get(Turn, (place.game_id, place.seat))
-        if game is None or turn is None or turn.opened_seq != place.opened_seq:
+        if game is None or turn is None or turn.opened_seq != place.opened_seq or not place.starts:
             continue
         if turn.started_at is None or turn.refused:
             turns.start(session, game, turn, now, place.due)
+
+
+def told_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
+    """The turns that a digest named when it was accepted, or would name now if none has taken it.
+
+    Returns:
+        Of each the game's id, the seat, and the head at which the turn opened.
+    """
+    kept = outbox.details(mail).get("named")
+    if kept is not None:
+        return [(str(game_id), int(seat), int(opened)) for game_id, seat, opened in kept]
+    return [(game.id, turn.seat, turn.opened_seq) for game, _, turn in named_by(session, mail.person_id)]

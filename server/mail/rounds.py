@@ -42,8 +42,8 @@ def told_of(session: Session, found: Facts, links: Mapping[str, str], now: datet
         except (Broken, BadSetup) as broken:  # one broken game must not hold up the others
             LOGGER.warning("game %s is left out of a mail: %s", game.id, broken)
             continue
-        if starts and times is not None:
-            named.append(Named(game.id, turn.seat, turn.opened_seq, times.due))
+        if times is not None:
+            named.append(Named(game.id, turn.seat, turn.opened_seq, times.due, starts))
     items.sort(key=lambda item: item["times"].due if item["times"] else NEVER)
     return {"items": items, "named": tuple(named)}
 

@@ -157,14 +157,66 @@ def test_a_refused_digest_stops_the_clocks_of_all_that_it_named(table: Begin) ->
     assert row(Person, bob).unreachable is None
 
 
-def test_a_bounced_digest_stops_them_too(table: Begin) -> None:
+def sent_digest() -> int:
+    """The id of the digest that went out."""
+    with db.reading() as session:
+        return session.scalars(select(Mail.id).where(Mail.kind == "digest", Mail.status == "sent")).one()
+
+
+def bounced_digest(table: Begin) -> tuple[list[Table], Table]:
+    """Games that a digest named and started, and one in which a turn opened after it; then the digest comes back."""
+    games = [table(3, game_id=name) for name in ("one", "two")]
+    later = table(3, game_id="later")
+    digest(games[0], 1)
+    for game in games:
+        submit(game.id, 0, "pass")
+    jobs.tick_digests(SEVEN, TICK)
+    post(SEVEN)
+    submit(later.id, 0, "pass", SEVEN + HOUR)
+    reach.bounced(sent_digest(), "550 gone", SEVEN + 2 * HOUR)
+    return games, later
+
+
+def assert_stopped(games: list[Table], later: Table) -> None:
+    """The clocks of the turns that the digest named stand, each table was alarmed; nothing else has changed."""
+    turns = [row(Turn, (game.id, 1)) for game in games]
+    assert [(turn.started_at, turn.refused, turn.refused_at, turn.due_at) for turn in turns] == [
+        (SEVEN, "550 gone", SEVEN + 2 * HOUR, None)
+    ] * 2
+    assert row(Turn, (later.id, 1)).refused is None
+    assert row(Person, games[0].people[1]).suppressed == "550 gone"
+    with db.reading() as session:
+        assert {alarm.game_id for alarm in session.scalars(select(Alarm))} == {"one", "two"}
+
+
+def test_a_bounced_digest_stops_the_clocks_that_it_started(table: Begin) -> None:
+    games, later = bounced_digest(table)
+    assert_stopped(games, later)
+    told = post(SEVEN + 3 * HOUR)
+    assert [str(message["To"]) for message in told] == ["Alice <alice@example.org>"] * 2
+    jobs.tick_digests(SEVEN + 24 * HOUR, TICK)
+    assert [str(mail["To"]) for mail in post(SEVEN + 24 * HOUR) if "Bob" in str(mail["To"])] == []
+    assert row(Turn, (later.id, 1)).refused == "550 gone"  # the digest that was to name it is withheld
+    assert reach.again(games[0].people[1], SEVEN + 25 * HOUR)
+    assert [row(Turn, (game.id, 1)).refused for game in (*games, later)] == [None] * 3
+
+
+def test_clocks_that_run_on_after_a_bounced_digest_are_noticed(
+    table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach, "_stop_named", lambda *_mail: None)
+    with pytest.raises(AssertionError):
+        assert_stopped(*bounced_digest(table))
+
+
+def test_a_bounced_digest_stops_no_turn_that_opened_after_it(table: Begin) -> None:
     game = late_joiner(table)
     jobs.tick_digests(SEVEN, TICK)
     post(SEVEN)
-    with db.reading() as session:
-        mail = session.scalars(select(Mail).where(Mail.kind == "digest")).one()
-    reach.bounced(mail.id, "550 gone", SEVEN + HOUR)
-    assert row(Turn, (game.id, 1)).due_at is None
+    play.moderate(game.id, "!pause", reason="a break", person_id=game.people[3], now=SEVEN)
+    play.moderate(game.id, "!resume", reason="over", person_id=game.people[3], now=SEVEN + HOUR)
+    reach.bounced(sent_digest(), "550 gone", SEVEN + 2 * HOUR)
+    assert row(Turn, (game.id, 1)).refused is None
 
 
 def test_only_who_wants_it_is_reminded(table: Begin) -> None:
