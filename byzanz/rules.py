@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from byzanz.story import Chart, Part
+
 PUBLIC: Literal["public"] = "public"
 """The viewer who sits nowhere: what every passer-by may know."""
 ALL: Literal["all"] = "all"
@@ -329,6 +331,22 @@ class Rules(ABC, Generic[S, V]):
             moves: the seat's answers, at least two.
         """
         return None
+
+    def part(self, view: V) -> Part:
+        """In which part of the game a moment lies, for the headings of its history; none unless a game says so.
+
+        Args:
+            view: of PUBLIC, for everybody reads the headings.
+        """
+        return ()
+
+    def charts(self, views: Sequence[V]) -> tuple[Chart, ...]:
+        """What of a finished game can be drawn as charts, none unless a game says so.
+
+        Args:
+            views: of PUBLIC, one after each move that counts, in order; the first shows the game after its first move.
+        """
+        return ()
 
     def encode(self, state: S) -> str:
         """The state as one line of JSON, equal for equal states."""

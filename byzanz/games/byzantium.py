@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from byzanz.games import byzantium_orders
+from byzanz.games import byzantium_orders, byzantium_story
 from byzanz.games.byzantium_cross import (
     ACES,
     ARMS,
     CARD,
-    DEAD,
     EMPTY,
     NAME,
     NO_CARDS,
@@ -27,6 +26,7 @@ from byzanz.games.byzantium_cross import (
     Cards,
     Cross,
     Names,
+    conditions,
     direction,
     names,
     numbers,
@@ -35,7 +35,6 @@ from byzanz.games.byzantium_cross import (
     playable,
     read_move,
     refusal,
-    rival,
     spot,
 )
 from byzanz.rules import (
@@ -53,6 +52,7 @@ from byzanz.rules import (
     Shuffle,
     Viewer,
 )
+from byzanz.story import Chart, Part
 
 __all__ = ["Arm", "Byzantium", "Place", "State", "View"]
 
@@ -379,6 +379,14 @@ class Byzantium(Rules[State, View]):
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return byzantium_orders.obey(order, view, moves, self.fallback)
 
+    def part(self, view: View) -> Part:
+        """The round."""
+        return byzantium_story.part(view)
+
+    def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
+        """Points of each round, and how the hands became empty."""
+        return byzantium_story.charts(views)
+
 
 def _check_turn(state: State, seat: int) -> None:
     if not 0 <= seat < len(state.hands):
@@ -465,7 +473,7 @@ def _arms(cross: Cross) -> tuple[Arm, ...]:
 
 @lru_cache(maxsize=1 << 10)
 def _places(cross: Cross) -> tuple[Place, ...]:
-    can, states = openings(cross), _states(cross)
+    can, states = openings(cross), conditions(cross)
     return tuple(
         [_place(slot, states[name], cross[slot], can.get(slot, ())) for slot, name in enumerate(SLOTS)]
     )
@@ -475,21 +483,6 @@ def _places(cross: Cross) -> tuple[Place, ...]:
 def _place(slot: int, state: str, card: int, takes: Cards) -> Place:
     at, name = spot(SLOTS[slot]), None if card == EMPTY else NAME[card]
     return Place(SLOTS[slot], at.x, at.y, at.dx == 0, state, name, names(takes))
-
-
-def _states(cross: Cross) -> dict[str, str]:
-    """The state of each slot, see `Place`; a slot comes after the one it hangs on."""
-    states = {"": "taken"}
-    for slot, name in enumerate(SLOTS):
-        if cross[slot] != EMPTY:
-            states[name] = "taken"
-        elif name in DEAD:
-            states[name] = "dead"
-        elif rival(cross, slot) != EMPTY or states[name[:-1]] == "closed":
-            states[name] = "closed"
-        else:
-            states[name] = "open" if states[name[:-1]] == "taken" else "waiting"
-    return states
 
 
 def _cross_of(view: View) -> Cross:

@@ -187,6 +187,21 @@ def playable(cross: Cross) -> Mapping[int, int]:
     return dict(sorted(found.items()))
 
 
+def conditions(cross: Cross) -> dict[str, str]:
+    """Of each slot whether it is `taken`, `open`, `waiting`, `closed` or `dead`; one comes after that it hangs on."""
+    states = {"": "taken"}
+    for slot, name in enumerate(SLOTS):
+        if cross[slot] != EMPTY:
+            states[name] = "taken"
+        elif name in DEAD:
+            states[name] = "dead"
+        elif rival(cross, slot) != EMPTY or states[name[:-1]] == "closed":
+            states[name] = "closed"
+        else:
+            states[name] = "open" if states[name[:-1]] == "taken" else "waiting"
+    return states
+
+
 def refusal(cross: Cross, slot: int, card: int) -> IllegalMove:
     """Why a card that does not fit on a slot does not."""
     name, arm = SLOTS[slot], SLOTS[slot][0]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from byzanz.games import byzanz_orders, byzanz_prospects
+from byzanz.games import byzanz_orders, byzanz_prospects, byzanz_story
 from byzanz.games.byzanz_cards import (
     CARD,
     GROUPS,
@@ -37,6 +37,7 @@ from byzanz.games.byzanz_cards import (
 )
 from byzanz.games.byzanz_play import ANSWERS, State, check_asked, deal, lot_card, needed, sell
 from byzanz.rules import ALL, BadSetup, Draw, Move, Obeyed, Order, Outcome, Question, Rules, Shuffle, Viewer
+from byzanz.story import Chart, Part
 
 __all__ = ["Byzanz", "State", "View"]
 
@@ -330,6 +331,14 @@ class Byzanz(Rules[State, View]):
     def obey(self, order: Order, view: View, moves: Sequence[Move]) -> Obeyed | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return byzanz_orders.obey(order, view, moves)
+
+    def part(self, view: View) -> Part:
+        """The round and the lot or market, at last `end`."""
+        return byzanz_story.part(view)
+
+    def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
+        """Profit, prices, the market, hands."""
+        return byzanz_story.charts(views)
 
 
 def _shuffled(cards: Cards, draw: Draw) -> Cards:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from byzanz.games import empire_orders, empire_prospects
+from byzanz.games import empire_orders, empire_prospects, empire_story
 from byzanz.games.empire_cards import (
     BYZANTINES,
     FOES,
@@ -54,6 +54,7 @@ from byzanz.rules import (
     Shuffle,
     Viewer,
 )
+from byzanz.story import Chart, Part
 
 __all__ = ["Empire", "State", "View"]
 
@@ -201,6 +202,14 @@ class Empire(Rules[State, View]):
     def obey(self, order: Order, view: View, moves: Sequence[Move]) -> Obeyed | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return empire_orders.obey(order, view, moves, self.fallback)
+
+    def part(self, view: View) -> Part:
+        """The year."""
+        return empire_story.part(view)
+
+    def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
+        """Territory and legacy."""
+        return empire_story.charts(views)
 
 
 def _has_sealed(state: State, seat: int) -> bool:
