@@ -52,11 +52,7 @@ def withheld(session: Session, game: Game | None, mail: Mail, why: str, now: dat
     stopped = _stop_clock(session, game, mail, why, now)
     if game is None or not stopped:
         return
-    person = session.get_one(Person, mail.person_id)
-    if alarms.standing(session, _key(game.id, person.id)) is None:
-        text = kept("A player gets no mail, for his address did not take it before: %(said)s") % {"said": why}
-        alarms.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
-        _tell(session, game, mail, person, why, stopped, now)
+    _tell_once(session, game, mail, session.get_one(Person, mail.person_id), why, now)
 
 
 def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
@@ -87,7 +83,9 @@ def complained(mail_id: int, said: str, now: datetime) -> Mail | None:
         if mail is None:
             return None
         session.get_one(Person, mail.person_id).suppressed = f"complaint: {said}"
-        text = kept("A person has marked a mail of ours as unwanted and gets none any more: %(said)s") % {"said": said}
+        text = kept("A person has marked a mail of ours as unwanted and gets none any more: %(said)s") % {
+            "said": said
+        }
         alarms.raise_alarm(session, f"complaint:{mail.person_id}", text, now, mail.game_id)
         return mail
 
@@ -154,10 +152,15 @@ def _stop_named(session: Session, mail: Mail, person: Person, why: str, now: dat
         if game is None or turn is None or turn.opened_seq != opened_seq:
             continue
         _stop(turn, why, now)
-        if alarms.standing(session, _key(game.id, person.id)) is None:
-            text = f"A player gets no mail, for his address does not take it: {why}"
-            alarms.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
-            _tell(session, game, mail, person, why, True, now)
+        _tell_once(session, game, mail, person, why, now)
+
+
+def _tell_once(session: Session, game: Game, mail: Mail, person: Person, why: str, now: datetime) -> None:
+    """A clock has stopped: moderators and organiser are told, unless they know it of this player and game."""
+    if alarms.standing(session, _key(game.id, person.id)) is None:
+        text = kept("A player gets no mail, for his address did not take it before: %(said)s") % {"said": why}
+        alarms.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
+        _tell(session, game, mail, person, why, True, now)
 
 
 def _tell(
