@@ -1,24 +1,150 @@
-// Optional: tells on the buttons what they would do with the ticked cards. Nothing here sends anything.
+// The form at work: what the chosen cards would do, in words that the page brings along (docs/new-game.md, “The form”).
+// Nothing is decided here and nothing is sent: the server looks at every move, whatever this says of it.
 "use strict";
 (() => {
-  const form = document.getElementById("play");
-  if (!form) return;
-  const boxes = [...form.querySelectorAll('input[name="card"]')];
-  const buttons = [...form.querySelectorAll("button[data-label]")];
-  const plain = new Map(buttons.map((button) => [button, button.textContent]));
-  const nameOf = (box) => box.dataset.name || box.closest("label").querySelector(".unseen").textContent;
-  const worth = (box) => Number(box.dataset.worth ?? /\d(?=#)/.exec(box.value) ?? 0);
-  const added = (box, to) => Number(box.dataset.plus || 0) * (box.dataset.with || "").split(" ").includes(to.value.split("#")[0]);
-  const names = new Intl.ListFormat(document.documentElement.lang, { type: "conjunction" });
-  const show = () => {
-    const ticked = boxes.filter((box) => box.checked);
-    const sum = ticked.reduce((total, box) => ticked.reduce((more, to) => more + added(box, to), total + worth(box)), 0);
-    for (const button of buttons) {
-      const total = sum + Number(button.dataset.total || 0);
-      const label = button.dataset.label.replace("{total}", total).replace("{cards}", names.format(ticked.map(nameOf)));
-      button.textContent = ticked.length ? label : plain.get(button);
-    }
+  const fill = (words, figures) => words.replace(/\{(\w+)\}/g, (whole, name) => figures[name] ?? whole);
+  const kindOf = (card) => card.value.split("#")[0];
+  const nameOf = (card) => card.dataset.name || card.closest("label").querySelector(".unseen").textContent;
+  const worth = (card) => Number(card.dataset.worth ?? /\d(?=#)/.exec(card.value) ?? 0);
+  const plus = (card, to) => ((card.dataset.with || "").split(" ").includes(kindOf(to)) ? Number(card.dataset.plus) : 0);
+  const list = (names) => new Intl.ListFormat(document.documentElement.lang || "en", { type: "conjunction" }).format(names);
+  const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);
+
+  const listed = (cards) => {
+    const counts = new Map();
+    for (const card of cards) counts.set(nameOf(card), (counts.get(nameOf(card)) || 0) + 1);
+    return list([...counts].map(([name, count]) => (count === 1 ? name : `${count}× ${name}`)));
   };
-  form.addEventListener("change", show);
-  show();
+
+  // The ready-made option of the page that is this move, if there is one.
+  const option = (form, move) => [...form.querySelectorAll('button[name="move"]')].find((button) => button.value === move);
+  const wording = (button) => (button.querySelector(".says") || button).textContent.trim();
+
+  // What a button would do with these cards: whether it may be so, a sentence about it, and the label that it should have.
+  const reading = (button, cards) => {
+    const data = button.dataset;
+    const count = cards.length;
+    const [least, most] = [Number(data.least || 0), Number(data.most || Infinity)];
+    const total = Number(data.total || 0) + sum(cards, (card) => worth(card) + sum(cards, (to) => plus(card, to)));
+    const figures = { cards: listed(cards), count, total, lead: total - least + 1, extra: sum(cards, (card) => Number(card.dataset.extra || 0)) };
+    const no = (words, more) => ({ fits: false, says: fill(words || "", { ...figures, more }) });
+    const broken = JSON.parse(data.limits || "[]").find(
+      ([kind, limit]) => cards.filter((card) => (card.dataset.kind || kindOf(card)).endsWith(kind)).length > limit,
+    );
+    if (broken) return no(broken[2]);
+    if (count > most) return no(data.over, count - most);
+    if (total < least) return no(data.short, least - total);
+    const exact = data.size && option(button.form, [button.value, ...cards.map(kindOf)].join(" "));
+    if (data.size && !exact) return no(count < data.size ? data.few : data.wrong, data.size - count);
+    const words = (count === most && data.full) || (figures.extra && data.fitsMore) || data.fits || "";
+    const says = fill(words, { ...figures, left: most - count, points: exact?.dataset?.points });
+    return { fits: true, says, label: exact ? wording(exact) : fill(data.label, figures) };
+  };
+
+  const tell = (tally, sentences) => {
+    const parts = sentences.filter((part) => part.says).map(({ says, fits }) => {
+      const span = document.createElement("span");
+      span.textContent = says;
+      span.className = fits ? "fits" : "short";
+      return span;
+    });
+    tally.replaceChildren(...parts.flatMap((span) => [span, " "]));
+  };
+
+  // Ticked cards, and buttons that do something with all of them.
+  const ticking = (form, tally) => {
+    const cards = [...form.querySelectorAll('input[type="checkbox"][name="card"]')];
+    const buttons = [...form.querySelectorAll("button[data-label]")];
+    const plain = new Map(buttons.map((button) => [button, button.textContent]));
+    return () => {
+      const chosen = cards.filter((card) => card.checked);
+      const told = chosen.length ? buttons.map((button) => reading(button, chosen)) : [];
+      buttons.forEach((button, number) => {
+        button.textContent = told[number]?.label || plain.get(button);
+      });
+      tell(tally, told.length ? told : [{ says: tally.dataset.idle, fits: true }]);
+      return chosen.length > 0;
+    };
+  };
+
+  // One card and a place for it, in either order; a button of its own then makes the move.
+  const placing = (form, tally) => {
+    const go = form.querySelector("[data-place]");
+    const cards = [...form.querySelectorAll('input[type="radio"][name="card"]')];
+    const places = [...form.querySelectorAll("button[data-takes]")];
+    const plain = go.textContent;
+    const takes = (place, card) => place.dataset.takes.split(" ").includes(card.value);
+    let place = null;
+    let exact = null;
+    const says = (card) => {
+      const { dataset: words } = go;
+      if (card && place) return fill(exact ? words.fits : words.wrong, { card: nameOf(card), place: place.title });
+      if (card) return fill(words.card, { card: nameOf(card), places: list(places.filter((each) => takes(each, card)).map((each) => each.value)) });
+      return place ? fill(words.at, { cards: list(cards.filter((each) => takes(place, each)).map(nameOf)) }) : tally.dataset.idle;
+    };
+    const show = () => {
+      const card = cards.find((each) => each.checked);
+      exact = card && place && option(form, `${go.value} ${card.value} on ${place.value}`);
+      for (const each of places) each.setAttribute("aria-pressed", String(each === place));
+      go.textContent = exact ? wording(exact) : plain;
+      go.setAttribute("aria-disabled", String(!exact));
+      tell(tally, [{ says: says(card), fits: Boolean(exact) || !(card && place) }]);
+      return Boolean(card || place);
+    };
+    const act = (event) => {
+      event.preventDefault();
+      if (exact) exact.click();
+      else form.dispatchEvent(new Event("change"));
+    };
+    for (const each of places) {
+      each.addEventListener("click", (event) => {
+        event.preventDefault();
+        place = place === each ? null : each;
+        const fitting = place ? cards.filter((card) => takes(place, card)) : [];
+        if (fitting.length === 1 && !cards.some((card) => card.checked)) fitting[0].checked = true;
+        form.dispatchEvent(new Event("change"));
+      });
+    }
+    form.addEventListener("clear", () => (place = null));
+    form.querySelector("[data-enter]").addEventListener("click", act);
+    go.addEventListener("click", act);
+    go.hidden = false;
+    return show;
+  };
+
+  const start = () => {
+    const form = document.getElementById("play");
+    const tally = document.getElementById("tally");
+    if (!form || !tally) return;
+    const clear = document.getElementById("clear");
+    const show = form.querySelector("[data-place]") ? placing(form, tally) : ticking(form, tally);
+    const change = () => (clear.hidden = !show());
+    form.addEventListener("change", change);
+    clear.addEventListener("click", () => {
+      const cards = [...form.querySelectorAll('input[name="card"]:not([type="hidden"])')];
+      for (const card of cards) card.checked = false;
+      form.dispatchEvent(new Event("clear"));
+      change();
+      cards.find((card) => !card.disabled)?.focus();
+    });
+    change();
+  };
+
+  // A fresh page has taken the place of an old one: what was chosen stays chosen, as far as it is still there.
+  const keep = (old) => {
+    const form = document.getElementById("play");
+    if (!form) return;
+    for (const was of old.querySelectorAll('#play input[name="card"]:checked')) {
+      const free = [...form.querySelectorAll('input[name="card"]:not([type="hidden"])')];
+      const same = free.find((card) => !card.checked && !card.disabled && kindOf(card) === kindOf(was));
+      if (same) same.checked = true;
+    }
+    const place = old.querySelector('#play button[aria-pressed="true"]');
+    const same = place && [...form.querySelectorAll("button[data-takes]")].find((each) => each.value === place.value);
+    start();
+    same?.click();
+  };
+
+  document.addEventListener("swapped", (event) => (event.detail ? keep(event.detail) : start()));
+  start();
 })();
