@@ -22,8 +22,8 @@ DEFAULT = "en"
 """What speaks where nobody has said anything else; the texts in the code are in it."""
 NAMES = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
 """Each language by its code, with the name that it calls itself."""
-MOMENTS = {"en": "EEE d MMM, HH:mm", "nl": "EEE d MMM, HH:mm", "de": "EEE d. MMM, HH:mm"}
-"""How each of them writes a day and a time (Unicode's letters for dates)."""
+DAYS = {"en": "d MMM", "nl": "d MMM", "de": "d. MMM"}
+"""How each of them writes a day of the year (Unicode's letters for dates)."""
 FOLDER = Path(__file__).parent / "translations"
 KEPT = "kept"
 """The remark in a catalogue beside a sentence that is stored in English and told in its reader's language."""
@@ -45,6 +45,11 @@ def spoken() -> str:
     """The code of the language in which this page or mail is written."""
     code = str(flask_babel.get_locale() or DEFAULT)
     return code if code in NAMES else DEFAULT
+
+
+def day() -> str:
+    """How the language of this page or mail writes a day of the year, in Unicode's letters for dates."""
+    return DAYS[spoken()]
 
 
 def path(language: str) -> Path:

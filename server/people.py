@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Literal
 
 import flask
-from sqlalchemy import select, update
+from sqlalchemy import or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -132,6 +132,15 @@ def find_any(session: Session, purpose: Purpose, text: str) -> Link | None:
     if not TOKEN.fullmatch(text):
         return None
     return session.scalar(select(Link).where(Link.digest == _digest(text), Link.purpose == purpose))
+
+
+def owner(session: Session, text: str, now: datetime) -> Person | None:
+    """Whose live link this token belongs to, whatever it opens; None if it is nobody's."""
+    if not TOKEN.fullmatch(text):
+        return None
+    live = (Link.revoked_at.is_(None), or_(Link.expires_at.is_(None), Link.expires_at > now))
+    query = select(Person).join(Link, Link.person_id == Person.id)
+    return session.scalar(query.where(Link.digest == _digest(text), *live))
 
 
 def seat_of(session: Session, text: str, now: datetime, purpose: Purpose = "seat") -> Place | None:

@@ -37,6 +37,8 @@ class Person(Base):
     quiet_from: Mapped[int | None] = mapped_column(default=None)
     """Minute of the day at which this person's quiet hours begin, in the own time zone."""
     quiet_to: Mapped[int | None] = mapped_column(default=None)
+    language: Mapped[str | None] = mapped_column(String(5), default=None)
+    """In which mails are written and pages that this person opens; None: as the browser, or the organiser, says."""
 
 
 class Absence(Base):

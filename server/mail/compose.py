@@ -17,16 +17,19 @@ from typing import Any
 
 import css_inline
 from flask import current_app
+from flask_babel import force_locale
 from flask_babel import gettext as _
 from jinja2 import TemplateNotFound
 from sqlalchemy.orm import Session
 
+from server import languages
 from server.config import settings
 from server.mail import bounces, rounds, told
 from server.mail.digests import Named
 from server.mail.news import Facts
 from server.mail.told import Doors, one_line
 from server.mail.transport import ascii_domain
+from server.schema import Person
 
 WIDE = 998
 """The longest line of a header that mail servers pass on."""
@@ -83,6 +86,18 @@ def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Lett
     Raises:
         Broken: the game's log does not replay.
     """
+    with force_locale(language(session, found)):
+        return _letter(session, found, doors, now)
+
+
+def language(session: Session, found: Facts) -> str:
+    """In which language a mail is written: its reader's, else the organiser's, else English."""
+    organiser = session.get(Person, found.game.organiser_id or 0) if found.game else None
+    chosen = found.person.language or (organiser.language if organiser else None)
+    return chosen if chosen in languages.NAMES else languages.DEFAULT
+
+
+def _letter(session: Session, found: Facts, doors: Doors, now: datetime) -> Letter:
     times = told.times(session, found, now)
     words = told.told(session, found, doors, times)
     if found.mail.kind in rounds.KINDS:
@@ -125,7 +140,7 @@ def _address(message: EmailMessage, found: Facts, now: datetime) -> None:
 def subject(words: dict[str, Any]) -> str:
     """The subject, the same for every mail of a game, so that they stand in one thread."""
     if "game" in words:
-        return one_line(_("%(title)s: %(game)s", title=words["title"], game=words["game"]))
+        return one_line(f"{words['title']}: {words['game']}")  # in no language: its reader may choose another
     if "items" in words:
         return one_line(_("Byzanz: your games"))
     return one_line(_("Your way in to Byzanz"))

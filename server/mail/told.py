@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from byzanz.games import rules_of
 from byzanz.rules import PUBLIC
-from server import log, orders, outbox, people, positions, turns
+from server import languages, log, orders, outbox, people, positions, turns
 from server.config import settings
 from server.mail import digests, news, waits
 from server.mail.news import Facts
@@ -213,7 +213,7 @@ def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
         "entries": entries[-STORY_LINES:],
         "left_out": max(0, len(entries) - STORY_LINES),
         "stopped": [
-            {"text": row.text, "reason": one_line(row.reason or "")}
+            {"text": row.text, "reason": one_line(languages.retold(row.reason or ""))}
             for row in ended
             if row.status == "stopped"
         ],
@@ -273,7 +273,7 @@ def _entries(
         count = len(positions.seats_of(session, game.id))
         open_seqs = record.opened(rules, count, json.loads(game.options), log.entries(session, game.id))
     seen = record.redacted(rules, entries, viewer, game.status == "over", open_seqs)
-    return [replace(entry, note=one_line(entry.note)) if entry.note else entry for entry in seen]
+    return [replace(entry, note=one_line(languages.retold(entry.note))) if entry.note else entry for entry in seen]
 
 
 def _last_own(session: Session, game: Game, seat: int) -> int:

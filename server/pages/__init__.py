@@ -9,14 +9,15 @@ from zoneinfo import ZoneInfo
 
 import flask
 from flask import Flask, Response, render_template
-from flask_babel import Babel, format_datetime, get_locale, gettext
+from flask_babel import format_datetime, get_locale, gettext
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_wtf.csrf import CSRFError, CSRFProtect
 from werkzeug.exceptions import BadHost, HTTPException
 
 from byzanz.rules import RulesError
-from server.pages import hours, style
+from server import languages
+from server.pages import hours, language, style
 from server.positions import Broken
 from server.table import Refused
 
@@ -24,10 +25,10 @@ LOGGER = logging.getLogger(__name__)
 csrf = CSRFProtect()
 """Guards every POST that a cookie vouches for; pages opened by a token in the address are exempt."""
 limiter = Limiter(get_remote_address, storage_uri="memory://", default_limits=["600/minute"])
-babel = Babel()
 ROOMS = (
     "lobby",
     "invitations",
+    "language",
     "account",
     "turn",
     "live",
@@ -55,7 +56,7 @@ def init_app(app: Flask) -> None:
     app.url_map.strict_slashes = app.url_map.merge_slashes = False
     csrf.init_app(app)
     limiter.init_app(app)
-    babel.init_app(app)
+    language.init_app(app)
     app.jinja_env.globals["said"] = said
     app.jinja_env.globals["get_locale"] = get_locale
     app.jinja_env.filters["moment"] = moment
@@ -65,6 +66,7 @@ def init_app(app: Flask) -> None:
         if room == "inbox" and not app.config.get("DEMO_INBOX"):
             continue
         app.register_blueprint(importlib.import_module(f"{__name__}.{room}").blueprint)
+    csrf.exempt(language.choose)  # who is signed in is asked for the token there; a guest has none
     app.after_request(_guard)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Refused, _refused)
@@ -86,7 +88,7 @@ def moment(at: datetime, zone: str = "UTC") -> str:
     local = at.astimezone(ZoneInfo(zone))
     twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
     offset = f" UTC{local.isoformat()[-6:]}" if twice else ""
-    return f"{format_datetime(local, 'EEE d MMM, HH:mm', rebase=False)}{offset} ({zone.replace('_', ' ')})"
+    return f"{format_datetime(local, f'EEE {languages.day()}, HH:mm', rebase=False)}{offset} ({zone.replace('_', ' ')})"
 
 
 def error_page(status: int, title: str, sentence: str, **more: object) -> tuple[str, int]:
@@ -130,7 +132,7 @@ def _http_error(error: HTTPException) -> HTTPException | Response | tuple[str, i
     sentence = sentences.get(status, gettext("Nothing has changed."))
     if isinstance(error, CSRFError):
         sentence = gettext("This form is not from a page of yours here. Reload the page and try again.")
-    return error_page(status, titles.get(status, error.name), sentence)
+    return error_page(status, titles.get(status, gettext("That cannot be done")), sentence)
 
 
 def _refused(error: Refused) -> tuple[str, int]:

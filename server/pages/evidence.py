@@ -13,9 +13,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from flask_babel import format_datetime
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
+from server import languages
 from server.pages.story import Line
 from server.schema import Game, Mail, Person, Received, Seat
 
@@ -31,6 +32,7 @@ class Evidence:
         status: as in the outbox; `received` of one that came in.
         finished: when a mail server accepted it for good or refused it, short; empty before.
         said: why it was not sent or did not get through, or what was done about one that came in.
+        tries: how often it was tried in vain.
     """
 
     at: datetime
@@ -41,6 +43,7 @@ class Evidence:
     status: str
     finished: str
     said: str
+    tries: int = 0
 
 
 def of_seat(session: Session, seat: Seat, zone: str) -> list[Evidence]:
@@ -54,10 +57,18 @@ def of_seat(session: Session, seat: Seat, zone: str) -> list[Evidence]:
     return sorted(found, key=lambda item: item.at)
 
 
-def of_game(session: Session, game: Game, zone: str) -> list[Evidence]:
-    """All there is about a game, for moderators, by time."""
+def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) -> list[Evidence]:
+    """All there is about a game, for moderators, by time.
+
+    Args:
+        sitter: the person who reads, if he sits at this table. He is not told what others wrote or were answered: a
+            mail that was carried out and made no entry left a standing order, and those are sealed.
+    """
     mails = select(Mail, Person.name).join(Person, Person.id == Mail.person_id)
     came = select(Received, Person.name).outerjoin(Person, Person.id == Received.person_id)
+    if sitter is not None:
+        mails = mails.where(or_(Mail.kind != "answer", Mail.person_id == sitter))
+        came = came.where(or_(Received.kind.in_(("bounce", "complaint")), Received.person_id == sitter))
     found = [
         _of_mail(mail, mail.seat, name, zone)
         for mail, name in session.execute(mails.where(Mail.game_id == game.id))
@@ -91,7 +102,8 @@ def beside(chapter: Mapping[str, Any], items: Sequence[Evidence]) -> dict[int, l
 def _of_mail(mail: Mail, seat: int | None, name: str, zone: str) -> Evidence:
     finished = _short(mail.finished_at, zone) if mail.finished_at else ""
     when = _short(mail.created_at, zone)
-    return Evidence(mail.created_at, when, mail.kind, seat, name, mail.status, finished, mail.error or "")
+    said, tries = mail.error or "", mail.attempts
+    return Evidence(mail.created_at, when, mail.kind, seat, name, mail.status, finished, said, tries)
 
 
 def _of_received(row: Received, name: str, zone: str, *, told: bool) -> Evidence:
@@ -100,5 +112,5 @@ def _of_received(row: Received, name: str, zone: str, *, told: bool) -> Evidence
 
 
 def _short(at: datetime, zone: str) -> str:
-    text: str = format_datetime(at.astimezone(ZoneInfo(zone)), "d MMM, HH:mm", rebase=False)
+    text: str = format_datetime(at.astimezone(ZoneInfo(zone)), f"{languages.day()}, HH:mm", rebase=False)
     return text

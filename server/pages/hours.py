@@ -10,6 +10,7 @@ from babel.lists import format_list
 from flask import Flask
 from flask_babel import format_date, get_locale
 
+from server import languages
 from server.clock import Span
 
 
@@ -36,7 +37,7 @@ def wall(minute: int) -> str:
 def dates(span: Span, zone: str) -> str:
     """The first and the last day of an absence, in a time zone."""
     first, last = days(span, zone)
-    told = format_date(first, "d MMM"), format_date(last, "d MMM")
+    told = format_date(first, languages.day()), format_date(last, languages.day())
     return told[0] if first == last else f"{told[0]} – {told[1]}"
 
 

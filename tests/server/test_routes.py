@@ -35,6 +35,7 @@ ANSWERS = {
     "GET /static/<path:filename>": "200 200 200 200 200 200 200 200",
     "GET /static/style-<digest>.css": "200 200 200 200 200 200 200 200",
     "GET /new": "200 200 200 200 200 200 200 200",
+    "POST /language": "400 400 400 400 400 400 400 400",  # no language of ours
     "POST /new": "422 422 422 422 422 422 422 422",
     "GET /asked": "200 200 200 200 200 200 200 200",
     "POST /link": "200 200 200 200 200 200 200 200",
@@ -103,6 +104,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /api/v1/seats/<token>/moves": MOVE,
     "POST /api/v1/seats/<token>/orders": {"order": "sing"},
     "POST /sign-in": {"address": "nobody"},
+    "POST /language": {"language": "xx"},
     "POST /link": {"token": "nothing"},
     "POST /m/<game_id>/look": {"viewer": "1", "reason": "x"},
     "POST /m/<game_id>/preview": {"act": "pause", "reason": "x"},

@@ -1,0 +1,103 @@
+"""In which language a page is written, and the buttons at its foot that choose another."""
+
+from __future__ import annotations
+
+import flask
+import flask_babel
+from flask import Blueprint, Flask
+from flask.typing import ResponseReturnValue
+from sqlalchemy import update
+from sqlalchemy.orm import Session
+from werkzeug.exceptions import HTTPException
+
+from server import languages, people
+from server.db import reading, transaction, utc_now
+from server.languages import DEFAULT, NAMES
+from server.schema import Person
+
+blueprint = Blueprint("language", __name__)
+COOKIE = "language"
+"""What a browser keeps that chose a language; nobody is known by it."""
+A_YEAR = 365 * 86400
+
+
+def init_app(app: Flask) -> None:
+    """Let the texts of an app speak the language of whoever asks."""
+    babel = flask_babel.Babel(default_locale=DEFAULT)
+    babel.init_app(app, default_locale=DEFAULT, locale_selector=wanted)
+    babel.domain_instance = flask_babel.Domain()
+    babel.domain_instance.cache = languages.Shelf()
+    # What one request found out must not hold for the next, though an app context may outlive both.
+    app.before_request(flask_babel.refresh)
+    app.jinja_env.filters["retold"] = languages.retold
+    app.jinja_env.globals |= {"languages": NAMES, "spoken": languages.spoken}
+
+
+def wanted() -> str:
+    """The language of an answer: of whoever has its link or is signed in, else of the browser, else English."""
+    if not flask.has_request_context():
+        return DEFAULT
+    own = (_own(), flask.request.cookies.get(COOKIE))
+    chosen = next((code for code in own if code in NAMES), None)
+    return chosen or languages.best(flask.request.accept_languages) or DEFAULT
+
+
+def _own() -> str | None:
+    token = (flask.request.view_args or {}).get("token")
+    if token is None and "person" not in flask.session:
+        return None
+    with reading() as session:
+        person = _person(session, token)
+        return person.language if person else None
+
+
+def _person(session: Session, token: str | None) -> Person | None:
+    """Whose link a page was opened by; else who is signed in."""
+    owner = people.owner(session, token, utc_now()) if token else None
+    return owner or people.signed_in(session)
+
+
+def keep(token: str | None = None) -> None:
+    """Who has no language yet, and has just joined by a page, gets the one that the page was written in.
+
+    Args:
+        token: of his link; None for who is signed in.
+    """
+    spoken = languages.spoken()
+    with transaction() as session:
+        person = _person(session, token)
+        if person is not None and person.language is None:
+            person.language = spoken
+
+
+@blueprint.post("/language")
+def choose() -> ResponseReturnValue:
+    """Another language: of this browser, and of whoever has the link of the page or is signed in.
+
+    A guest's choice is kept by the browser alone, so no token guards it: a stranger's page that posts it gains nothing.
+    """
+    if "person" in flask.session:
+        flask.current_app.extensions["csrf"].protect()
+    chosen = flask.request.form.get("language")
+    if chosen not in NAMES:
+        flask.abort(400)
+    back, token = _page(flask.request.form.get("back", "/"))
+    with transaction() as session:
+        person = _person(session, token)
+        if person is not None:
+            session.execute(update(Person).where(Person.id == person.id).values(language=chosen))
+    answer = flask.redirect(flask.request.script_root + back, 303)
+    secure = bool(flask.current_app.config["SESSION_COOKIE_SECURE"])
+    answer.set_cookie(COOKIE, chosen, max_age=A_YEAR, secure=secure, httponly=True, samesite="Lax")
+    return answer
+
+
+def _page(back: str) -> tuple[str, str | None]:
+    """The page to which a choice leads back, and the token in its address; the front page if it is none of ours."""
+    adapter = flask.current_app.create_url_adapter(flask.request)
+    assert adapter is not None
+    try:
+        _endpoint, values = adapter.match(back.partition("?")[0], method="GET")
+    except HTTPException:
+        return "/", None
+    return back, values.get("token")
