@@ -111,7 +111,9 @@ class Pulse:
         return abs(now - last_now - timedelta(seconds=steady - last_steady)) > STEP
 
     def _freeze(self, session: Session, now: datetime) -> None:
-        text = kept("The clock of the machine jumped. Nobody is played for until it is right: see byzanz doctor.")
+        text = kept(
+            "The clock of the machine jumped. Nobody is played for until it is right: see byzanz doctor."
+        )
         alarms.raise_alarm(session, STEP_ALARM, text, min(now, self._last[0]) if self._last else now)
         alarm = alarms.standing(session, STEP_ALARM, lock=True)
         assert alarm is not None

@@ -82,7 +82,9 @@ def _let_time_run_out(game_id: str, now: datetime) -> int:
 
 def _set_aside(game_id: str, fault: Exception, now: datetime) -> None:
     with transaction() as session:
-        why = kept("%(fault)s when the server or a bot was to play for a seat") % {"fault": type(fault).__name__}
+        why = kept("%(fault)s when the server or a bot was to play for a seat") % {
+            "fault": type(fault).__name__
+        }
         table.set_aside(session, table.locked(session, game_id), why, now)
 
 

@@ -25,8 +25,11 @@ AN_HOUR = 3
 """Links that are mailed to one person within an hour, however often they are asked for."""
 
 
-def mail_sign_in(address: str, now: datetime) -> None:
+def mail_sign_in(address: str, now: datetime, language: str | None = None) -> None:
     """Mail a sign-in link to the person with this address; nothing for others, and nobody is told which.
+
+    Args:
+        language: of the page; the mail is in it unless the person has chosen one.
 
     Raises:
         BadWish: the text is no address at all.
@@ -34,7 +37,7 @@ def mail_sign_in(address: str, now: datetime) -> None:
     address = wishes.clean_address(address)
     with transaction() as session:
         person, known = _person(session, Person.email == people.address(address))
-        _mail(session, "signin", person if known else None, now)
+        _mail(session, "signin", person if known else None, now, details={"language": language})
 
 
 def _person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, bool]:
@@ -77,7 +80,7 @@ def _mail(
         person_id=reader,
         now=now,
         game_id=game_id if reader == person_id else None,
-        details={"link": link.id} if kind == "signin" else details,
+        details={**(details or {}), "link": link.id} if kind == "signin" else details,
     )
     _forget(session, nobody)
 

@@ -55,13 +55,14 @@ def _answerable(session: Session, token: str, now: datetime) -> tuple[Game, Seat
     return game, seat
 
 
-def accept(token: str, name: str, cut: str, now: datetime) -> str:
+def accept(token: str, name: str, cut: str, now: datetime, language: str | None = None) -> str:
     """Take the seat one is invited to; the game begins when all are taken. Accepting twice changes nothing.
 
     Args:
         token: of the invitation.
         name: what one is called at this table.
         cut: one's cut of the deck, public for good.
+        language: of the page with the button: from now on one's own, unless one has chosen one.
 
     Returns:
         The game's id.
@@ -75,7 +76,8 @@ def accept(token: str, name: str, cut: str, now: datetime) -> str:
         if game.status == "inviting" and seat.status != "seated":
             check_name_free(session, seat, name)
             seat.name = name
-            session.get_one(Person, seat.person_id).name = name
+            guest = session.get_one(Person, seat.person_id)
+            guest.name, guest.language = name, guest.language or language
             _sit(session, game, seat, cut, now, "accepted")
         return game.id
 

@@ -34,6 +34,7 @@ class Wish:
         free: seats left free, the last ones.
         time_zone: of the table, for people who have set none.
         listed: shown in the lobby, where anybody may take a free seat.
+        language: in which the organiser asks for it; None if nobody knows.
     """
 
     organiser: Guest
@@ -46,6 +47,7 @@ class Wish:
     time_zone: str = "UTC"
     plays: bool = True
     listed: bool = False
+    language: str | None = None
 
     @property
     def guests(self) -> tuple[Guest, ...]:
@@ -108,7 +110,8 @@ def create(wish: Wish, now: datetime, asker: int | None = None) -> str:
         )
         host = persons[wish.organiser.address]
         game = _laid_out(session, wish, persons, now)
-        news.ask_to_confirm(session, game, host, wish.organiser.name, now, limited=host.id != asker)
+        asked = {"name": wish.organiser.name} | ({"language": wish.language} if wish.language else {})
+        news.ask_to_confirm(session, game, host, asked, now, limited=host.id != asker)
         return game.id
 
 
@@ -195,7 +198,9 @@ def check_name_free(session: Session, seat: Seat, name: str) -> None:
         raise wishes.BadWish("Somebody at this table is called %(name)s already.", field="name", name=name)
 
 
-def confirm(token: str, now: datetime, cut: str = "", name: str | None = None) -> str:
+def confirm(
+    token: str, now: datetime, cut: str = "", name: str | None = None, language: str | None = None
+) -> str:
     """The organiser presses the button of his mail: the invitations go out, and he is seated if he plays.
 
     A second press changes nothing.
@@ -204,6 +209,7 @@ def confirm(token: str, now: datetime, cut: str = "", name: str | None = None) -
         token: of his page.
         cut: his cut of the deck, if he plays.
         name: what he is called, from now on everywhere; if None, as in the wish.
+        language: of the page with the button: from now on his, unless he has chosen one.
 
     Returns:
         The game's id.
@@ -218,12 +224,13 @@ def confirm(token: str, now: datetime, cut: str = "", name: str | None = None) -
         if game.status == "cancelled":
             raise Closed("This game was cancelled.")
         if game.status == "asked":
-            _send_out(session, game, name or news.asked_name(session, game), cut, now)
+            host = session.get_one(Person, game.organiser_id)
+            host.language = host.language or language
+            _send_out(session, game, host, name or news.asked_name(session, game), cut, now)
         return game.id
 
 
-def _send_out(session: Session, game: Game, name: str, cut: str, now: datetime) -> None:
-    host = session.get_one(Person, game.organiser_id)
+def _send_out(session: Session, game: Game, host: Person, name: str, cut: str, now: datetime) -> None:
     invited = [seat for seat in positions.seats_of(session, game.id) if seat.status == "invited"]
     others = [seat for seat in invited if seat.person_id != host.id]
     news.check_invitations(session, host.id, len(others), now)

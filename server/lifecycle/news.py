@@ -63,12 +63,12 @@ def check_invitations(session: Session, organiser_id: int | None, wanted: int, n
 
 
 def ask_to_confirm(
-    session: Session, game: Game, organiser: Person, name: str, now: datetime, *, limited: bool
+    session: Session, game: Game, organiser: Person, asked: dict[str, str], now: datetime, *, limited: bool
 ) -> None:
     """Mail the organiser the page with the button that sends the invitations.
 
     Args:
-        name: what the wish calls him, kept for that page.
+        asked: the `name` by which the wish calls him, kept for that page, and in which `language`, if it is known.
         limited: whether it may be a stranger who asks.
 
     Raises:
@@ -88,7 +88,7 @@ def ask_to_confirm(
         person_id=organiser.id,
         now=now,
         game_id=game.id,
-        details={"name": name},
+        details=asked,
     )
 
 

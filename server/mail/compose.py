@@ -22,7 +22,7 @@ from flask_babel import gettext as _
 from jinja2 import TemplateNotFound
 from sqlalchemy.orm import Session
 
-from server import languages
+from server import languages, outbox
 from server.config import settings
 from server.mail import bounces, rounds, told
 from server.mail.digests import Named
@@ -91,10 +91,11 @@ def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Lett
 
 
 def language(session: Session, found: Facts) -> str:
-    """In which language a mail is written: its reader's, else the organiser's, else English."""
+    """In which language a mail is written: its reader's, else the one it was asked for in, else the organiser's."""
     organiser = session.get(Person, found.game.organiser_id or 0) if found.game else None
-    chosen = found.person.language or (organiser.language if organiser else None)
-    return chosen if chosen in languages.NAMES else languages.DEFAULT
+    asked = outbox.details(found.mail).get("language")
+    wished = (found.person.language, asked, organiser.language if organiser else None)
+    return next((code for code in wished if code in languages.NAMES), languages.DEFAULT)
 
 
 def _letter(session: Session, found: Facts, doors: Doors, now: datetime) -> Letter:

@@ -273,7 +273,9 @@ def _entries(
         count = len(positions.seats_of(session, game.id))
         open_seqs = record.opened(rules, count, json.loads(game.options), log.entries(session, game.id))
     seen = record.redacted(rules, entries, viewer, game.status == "over", open_seqs)
-    return [replace(entry, note=one_line(languages.retold(entry.note))) if entry.note else entry for entry in seen]
+    return [
+        replace(entry, note=one_line(languages.retold(entry.note))) if entry.note else entry for entry in seen
+    ]
 
 
 def _last_own(session: Session, game: Game, seat: int) -> int:

@@ -10,12 +10,12 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server import lifecycle, people
+from server import languages, lifecycle, people
 from server.db import reading, transaction, utc_now
 from server.lifecycle import absences, pace, quiet, wishes
 from server.lifecycle.wishes import BadWish
 from server.mail import digests
-from server.pages import csrf, limiter
+from server.pages import csrf, language, limiter
 from server.pages.history import GAME_ID
 from server.pages.hours import wall
 from server.pages.turn import unknown_link
@@ -38,7 +38,7 @@ def ask_link() -> ResponseReturnValue:
     """Mail a sign-in link; the answer is the same whether the address is known or not."""
     address = flask.request.form.get("address", "")
     try:
-        lifecycle.mail_sign_in(address, utc_now())
+        lifecycle.mail_sign_in(address, utc_now(), languages.spoken())
     except BadWish as refusal:
         page = render_template("pages/signin.html", address=address, refusal=refusal)
         return page, refusal.status
@@ -67,6 +67,7 @@ def redeem(token: str) -> ResponseReturnValue:
     if person is None:
         return unknown_link(token)
     people.sign_in(person)
+    language.keep()
     return flask.redirect(url_for("lobby.index"), 303)
 
 
@@ -114,6 +115,7 @@ def _feed(session: Session, me: Person) -> str | None:
 def _fields(me: Person) -> dict[str, str]:
     """What the forms show: what was just typed into them, else what is kept."""
     kept = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
+    kept["language"] = me.language or ""
     if me.quiet_from is not None and me.quiet_to is not None:
         kept |= {"quiet_from": wall(me.quiet_from), "quiet_to": wall(me.quiet_to)}
     return kept | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
@@ -168,10 +170,16 @@ def _save(person_id: int) -> None:
     name, zone = wishes.clean_name(form.get("name", "")), form.get("time_zone", "")
     chosen = wishes.clean_zone(zone) if zone else None
     hours = pace.read_quiet(form.get("quiet_from", ""), form.get("quiet_to", ""))
+    spoken = form.get("language", "")
+    if spoken and spoken not in languages.NAMES:
+        raise BadWish(
+            "“%(code)s” is none of the languages offered.", field="language", code=wishes.shown(spoken)
+        )
     with transaction() as session:
         person = session.get_one(Person, person_id)
         person.name, person.time_zone = name, chosen
         person.quiet_from, person.quiet_to = hours or (None, None)
+        person.language = spoken or None
 
 
 @blueprint.get("/u/<token>")

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from byzanz.bots import BOTS
 from byzanz.games import rules_of
-from server import lifecycle, people, positions
+from server import languages, lifecycle, people, positions
 from server.db import reading, utc_now
 from server.lifecycle import wishes
 from server.lifecycle.wishes import BadWish
@@ -68,7 +68,8 @@ def answer(token: str) -> ResponseReturnValue:
     try:
         match form.get("answer"):
             case "accept":
-                game_id = lifecycle.accept(token, form.get("name", ""), form.get("cut", ""), now)
+                spoken = languages.spoken()
+                game_id = lifecycle.accept(token, form.get("name", ""), form.get("cut", ""), now, spoken)
             case "decline":
                 game_id = lifecycle.decline(token, now)
             case _:
@@ -150,7 +151,7 @@ ACTS: dict[str, Act] = {
 
 def _confirm(token: str, now: datetime) -> str:
     form = flask.request.form
-    return lifecycle.confirm(token, now, form.get("cut", ""), form.get("name"))
+    return lifecycle.confirm(token, now, form.get("cut", ""), form.get("name"), languages.spoken())
 
 
 def _guest() -> wishes.Guest:

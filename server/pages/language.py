@@ -57,15 +57,11 @@ def _person(session: Session, token: str | None) -> Person | None:
     return owner or people.signed_in(session)
 
 
-def keep(token: str | None = None) -> None:
-    """Who has no language yet, and has just joined by a page, gets the one that the page was written in.
-
-    Args:
-        token: of his link; None for who is signed in.
-    """
+def keep() -> None:
+    """Who is signed in, and has no language yet, gets the one that this page is written in."""
     spoken = languages.spoken()
     with transaction() as session:
-        person = _person(session, token)
+        person = people.signed_in(session)
         if person is not None and person.language is None:
             person.language = spoken
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, selectinload
 
 from byzanz import games
 from byzanz.bots import BOTS
-from server import lifecycle, people
+from server import languages, lifecycle, people
 from server.db import reading, utc_now
 from server.lifecycle import making, pace, wishes
 from server.lifecycle.wishes import BadWish, Guest
@@ -201,6 +201,7 @@ def _wish() -> making.Wish:
         time_zone=fields.get("time_zone", "UTC"),
         plays="plays" in fields,
         listed="listed" in fields,
+        language=languages.spoken(),
     )
 
 

@@ -29,8 +29,13 @@ def main(words: Sequence[str] | None = None) -> int:
         path = languages.path(language)
         catalogue = read(path, language) if check else update(path, language, found)
         lacking, others = missing(catalogue, found), faults(catalogue, found)
-        print(f"{languages.NAMES[language]}: {len(found)} texts, {len(lacking)} missing, {len(others)} faults")
-        print("".join(f"    {fault}\n" for fault in [*(f"missing: {text}" for text in lacking), *others][:20]), end="")
+        print(
+            f"{languages.NAMES[language]}: {len(found)} texts, {len(lacking)} missing, {len(others)} faults"
+        )
+        print(
+            "".join(f"    {fault}\n" for fault in [*(f"missing: {text}" for text in lacking), *others][:20]),
+            end="",
+        )
         wrong += len(lacking) + len(others)
     return int(check and wrong > 0)
 

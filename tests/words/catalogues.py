@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from babel.messages import Catalog, Message
 from babel.messages.pofile import read_po, write_po
@@ -14,7 +15,9 @@ from server.languages import NAMES
 
 PLACE = re.compile(r"%\(\w+\)[a-z]|%%")
 """What is filled in when a text is told, and the sign for a per cent."""
-HEADERS = re.compile(rb'^"(?:Report-Msgid|POT-Creation|PO-Revision|Last-Translator|Language-Team|Generated-By).*\n', re.M)
+HEADERS = re.compile(
+    rb'^"(?:Report-Msgid|POT-C|PO-Rev|Last-Translator|Language-Team|Generated-By).*\n', re.MULTILINE
+)
 """What the library writes at the head of a catalogue, and what would be another with each writing, or says nothing."""
 
 
@@ -65,8 +68,7 @@ def faults(catalogue: Catalog, texts: Catalog) -> list[str]:
 def _faults(own: Message, plurals: int) -> Iterator[str]:
     if own.fuzzy:
         yield "guessed"
-    sources = own.id if isinstance(own.id, tuple) else (own.id,)
-    said = own.string if isinstance(own.string, tuple) else (own.string,)
+    sources, said = _forms(own.id), _forms(own.string)
     if len(said) != (plurals if len(sources) > 1 else 1):
         yield "a form too few or too many"
     for source, told in zip((sources[0], *sources[1:] * len(said)), said, strict=False):
@@ -96,14 +98,17 @@ def _said(catalogue: Catalog) -> list[Message]:
 
 def forms(catalogue: Catalog, text: Message) -> tuple[str, ...]:
     """What a catalogue says for a text: one form, or one for each number; `("",)` if nothing."""
-    own = catalogue.get(text.id if isinstance(text.id, str) else text.id[0], text.context)
+    own = catalogue.get(_forms(text.id)[0], text.context)
     if own is None:
         return ("",)
-    said = own.string if isinstance(own.string, tuple) else (own.string,)
-    return tuple(form or "" for form in said)
+    return _forms(own.string)
+
+
+def _forms(text: Any) -> tuple[str, ...]:
+    return tuple(str(form or "") for form in (text if isinstance(text, list | tuple) else (text,)))
 
 
 def name(text: Message) -> str:
     """A text as it is named to people."""
-    first = text.id if isinstance(text.id, str) else text.id[0]
-    return f"{first} ({text.context})" if text.context else str(first)
+    first = _forms(text.id)[0]
+    return f"{first} ({text.context})" if text.context else first

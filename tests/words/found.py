@@ -36,7 +36,7 @@ def refusals() -> set[str]:
     return {kind.__name__ for base in (RulesError, Refused) for kind in _kinds(base)}
 
 
-def _kinds(base: type) -> Iterator[type]:
+def _kinds(base: type[Exception]) -> Iterator[type[Exception]]:
     yield base
     for kind in base.__subclasses__():
         yield from _kinds(kind)
