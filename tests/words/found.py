@@ -58,8 +58,11 @@ def templates(root: Path = ROOT) -> Iterator[Path]:
 def texts(root: Path = ROOT) -> Catalog:
     """All texts of the house: a catalogue without translations."""
     found = Catalog(project="Byzanz", charset="utf-8", fuzzy=False)
-    keywords: dict[str, Any] = DEFAULT_KEYWORDS | dict.fromkeys(refusals(), (1,)) | KEEPING
-    for method, paths in (("python", code(root)), ("jinja2", templates(root))):
+    told: dict[str, Any] = DEFAULT_KEYWORDS | dict.fromkeys(refusals(), (1,)) | KEEPING
+    for method, paths, keywords in (
+        ("python", code(root), told),
+        ("jinja2", templates(root), DEFAULT_KEYWORDS),
+    ):
         for path in paths:
             for _line, text, _comments, context in extract_from_file(method, path, keywords=keywords):
                 found.add(text, context=context)
