@@ -1,0 +1,530 @@
+"""The turn page at work in Chromium: what is said of ticked cards, moves without a reload, news of the table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Request, Route, expect
+
+from server import db, turns
+from server.db import utc_now
+from server.schema import Game, Turn
+from tests.browser.tabs import PHONE, Tab
+from tests.browser.town import Town, moderate
+from tests.conftest import Table
+from tests.pages.playing import entries, make, position, url
+
+Tabs = Callable[..., Tab]
+MARK = "window.untouched = true"
+"""Told to a page once: it is gone when the page was loaded again."""
+
+
+def tick(page: Page, *cards: str) -> None:
+    """Tick one card of each of these names that is not ticked yet."""
+    for card in cards:
+        boxes = page.locator(f'#play input[name="card"][value^="{card}#"]:not(:checked)')
+        boxes.first.check()
+
+
+def goods(game: Table, seat: int) -> list[str]:
+    """The goods in a hand of Byzanz."""
+    return [card for card in position(game.id).view(seat).hand if card != "merchant"]
+
+
+def tally(page: Page) -> Any:
+    """What the page says of the cards, to be expected."""
+    return expect(page.locator("#tally"))
+
+
+def untouched(page: Page) -> bool:
+    """Whether the page is still the one that was marked."""
+    return bool(page.evaluate("window.untouched === true"))
+
+
+# ---- Byzanz ----
+
+
+def test_a_first_bid_is_added_up(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "adding")
+    page = tab().goto(url(game, seat))
+    button = page.locator('button[value="bid"]')
+    tally(page).to_have_text("Tick cards: here you read what they would do.")
+    one, other = goods(game, seat)[:2]
+    tick(page, one)
+    tally(page).to_contain_text(f"{one[-1]} in all: the first bid.")
+    tick(page, other)
+    total = int(one[-1]) + int(other[-1])
+    tally(page).to_contain_text(f"{total} in all: the first bid.")
+    assert (button.text_content() or "").startswith(f"Bid {total} with ")
+    page.get_by_role("button", name="Untick all").click()
+    expect(page.locator("#play input:checked")).to_have_count(0)
+    expect(button).to_have_text("Bid the ticked cards")
+    expect(page.locator("#clear")).to_be_hidden()
+    expect(page.locator('#play input[name="card"]').first).to_be_focused()
+
+
+def test_a_bid_that_is_too_low_is_told_by_how_much(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "raising")
+    standing = sorted(goods(game, seat), key=lambda card: int(card[-1]))[0]
+    make(game, seat, f"bid {standing}", at=utc_now())
+    seat = min(position(game.id).awaited)
+    page = tab(size=PHONE).goto(url(game, seat))
+    mine = sorted(goods(game, seat), key=lambda card: int(card[-1]))
+    highest, least = int(standing[-1]), int(mine[0][-1])
+    tick(page, mine[0])
+    if least <= highest:
+        tally(page).to_have_text(f"{least} in all is too low: {highest + 1 - least} more needed.")
+        expect(page.locator('button[value="bid"]')).to_have_text("Bid the ticked cards")
+    tick(page, *mine[1:])
+    total = sum(int(card[-1]) for card in mine)
+    tally(page).to_contain_text(f"{total} in all: leads by {total - highest}.")
+
+
+def test_merchants_cannot_be_bid(tab: Tabs, town: Town) -> None:
+    game, seat = next(
+        (game, seat)
+        for number in range(20)
+        for game, seat in [town.first("byzanz", f"merchant{number}")]
+        if "merchant" in position(game.id).view(seat).hand
+    )
+    page = tab().goto(url(game, seat))
+    tick(page, "merchant")
+    tally(page).to_contain_text("Merchants cannot be bid.")
+    expect(page.locator('button[value="bid"]')).to_have_text("Bid the ticked cards")
+
+
+def test_a_set_is_told_with_its_profit(tab: Tabs, town: Town) -> None:
+    game, seat = town.asked("byzanz", "end")
+    now = position(game.id)
+    sale = next(str(move) for move in now.rules.moves(now.state, seat) if move.verb == "sell")
+    page = tab().goto(url(game, seat))
+    exact = page.locator(f'button[name="move"][value="{sale}"]')
+    first, *others = sale.split()[1:]
+    tick(page, first)
+    tally(page).to_have_text("A set is three cards: 2 more needed.")
+    tick(page, *others)
+    profit = exact.get_attribute("data-points")
+    tally(page).to_have_text(f"A set for sale: {profit} profit.")
+    expect(page.locator('button[value="sell"]')).to_have_text(exact.locator(".says").text_content() or "")
+    extra = page.locator('#play input[name="card"]:not(:checked)')
+    if extra.count():
+        extra.first.check()
+        tally(page).to_have_text("That is no set for sale.")
+        expect(page.locator('button[value="sell"]')).to_have_text("Sell the ticked cards")
+
+
+def test_a_discard_says_how_many_are_still_to_go(tab: Tabs, town: Town) -> None:
+    game, seat = town.asked("byzanz", "limit")
+    over = len(position(game.id).view(seat).hand) - 7
+    page = tab().goto(url(game, seat))
+    boxes = page.locator('#play input[name="card"]')
+    for number in range(over + 1):
+        boxes.nth(number).check()
+        left = over - number - 1
+        if left > 0:
+            tally(page).to_contain_text(f"After that, still to go: {left}.")
+        elif left == 0:
+            tally(page).to_contain_text("After that you hold seven cards.")
+        else:
+            tally(page).to_contain_text("A discard leaves at least seven cards: untick 1.")
+            expect(page.locator('button[value="discard"]')).to_have_text("Discard the ticked cards")
+
+
+# ---- Empire ----
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_the_force_of_a_meld_is_added_up(tab: Tabs, town: Town, seat: int) -> None:
+    game, _ = town.asked("empire", "meld")
+    now = position(game.id)
+    page = tab().goto(url(game, seat))
+    for move in now.rules.moves(now.state, seat)[:3]:
+        cards = move.args
+        tick(page, *cards)
+        force = now.view(seat).as_meld(seat, cards).force
+        tally(page).to_contain_text(re.compile(rf"^Force {force}[.,]"))
+        button = page.locator('button[name="verb"]')
+        assert (button.text_content() or "").startswith(f"Seal a meld of force {force}: ")
+        page.locator("#clear").click()
+    for box in page.locator('#play input[name="card"]').all():
+        box.check()
+    tally(page).to_contain_text("in a meld.")
+    expect(button).to_have_text("Seal the meld of the ticked cards")
+
+
+def test_a_redraw_counts_to_four(tab: Tabs, town: Town) -> None:
+    game, seat = town.asked("empire", "redraw")
+    page = tab(size=PHONE).goto(url(game, seat))
+    boxes = page.locator('#play input[name="card"]')
+    said = (
+        "To be redrawn: 1. You may tick 3 more.",
+        "To be redrawn: 2. You may tick 2 more.",
+        "To be redrawn: 3. You may tick 1 more.",
+        "To be redrawn: 4, as many as may be.",
+        "At most four cards may be redrawn: untick 1.",
+    )
+    for number, sentence in enumerate(said):
+        boxes.nth(number).check()
+        tally(page).to_have_text(sentence)
+    expect(page.locator('button[name="verb"]')).to_have_text("Redraw the ticked cards")
+
+
+# ---- Byzantium ----
+
+
+@pytest.mark.parametrize("card_first", [True, False])
+def test_a_card_and_its_place_are_told_before_they_are_played(
+    tab: Tabs, town: Town, card_first: bool
+) -> None:
+    game, seat = town.first("byzantium", f"placing-{card_first}")
+    now = position(game.id)
+    move = now.rules.moves(now.state, seat)[-1]
+    card, _on, slot = move.args
+    before = entries(game.id)
+    page = tab(size=PHONE).goto(url(game, seat))
+    go, place = page.locator("[data-place]"), page.locator(f'.slot[value="{slot}"]')
+    expect(go).to_have_attribute("aria-disabled", "true")
+    steps: list[Callable[[], object]] = [
+        lambda: page.locator(f'#play input[value="{card}"]').check(force=True),
+        place.click,
+    ]
+    for step in steps if card_first else reversed(steps):
+        expect(go).to_have_text("Put the card on the place")
+        step()
+    expect(place).to_have_attribute("aria-pressed", "true")
+    tally(page).to_contain_text("fits there")
+    option = page.locator(f'button[name="move"][value="{move}"]').text_content() or ""
+    expect(go).to_have_text(option.strip())
+    assert entries(game.id) == before
+    go.click()
+    expect(page.locator("h1")).to_have_text("Your move is made")
+    assert entries(game.id) > before
+
+
+def test_a_card_that_does_not_fit_the_chosen_place_is_told(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzantium", "misplacing")
+    now = position(game.id)
+    moves = now.rules.moves(now.state, seat)
+    red = next(move for move in moves if move.args[0].endswith("r"))
+    black = next(move for move in moves if move.args[0].endswith("b"))
+    before = entries(game.id)
+    page = tab().goto(url(game, seat))
+    page.locator(f'.slot[value="{red.args[2]}"]').click()
+    page.locator(f'#play input[value="{black.args[0]}"]').check(force=True)
+    tally(page).to_contain_text("does not fit there")
+    page.locator("[data-place]").click(force=True)
+    page.locator(f'#play input[value="{black.args[0]}"]').press("Enter")
+    assert entries(game.id) == before
+    page.locator("#clear").click()
+    tally(page).to_have_text("Choose a card, then press a place on the cross")
+
+
+# ---- without a reload ----
+
+
+def test_a_move_leads_to_its_receipt_without_a_reload(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "swapping")
+    page = tab().goto(url(game, seat))
+    page.evaluate(MARK)
+    page.get_by_role("button", name="Pass", exact=True).click()
+    expect(page.locator("h1")).to_have_text("Your move is made")
+    assert untouched(page)
+    assert re.search(r"/receipt/\d+$", page.url)
+    assert "Your move is made" in page.title()
+    expect(page.locator("h1")).to_be_focused()
+    assert page.evaluate("scrollY") == 0
+    page.go_back()
+    expect(page.locator("h1")).not_to_have_text("Your move is made")
+    assert not untouched(page)
+
+
+def test_a_refusal_is_shown_at_the_top_and_the_selection_kept(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "refusing")
+    made = tab()
+    page = made.goto(url(game, seat))
+    page.evaluate(MARK)
+    tick(page, goods(game, seat)[0])
+    first = page.locator('input[name="request_id"]').first.get_attribute("value")
+    page.locator('button[name="verb"][value="bid"]').evaluate("button => button.value = 'sell'")
+    page.locator('#play button[name="verb"]').first.click()
+    expect(page.locator("#problem")).to_be_focused()
+    assert untouched(page)
+    assert page.url.endswith(url(game, seat))
+    expect(page.locator("#play input:checked")).to_have_count(1)
+    assert page.locator('input[name="request_id"]').first.get_attribute("value") != first
+    tally(page).to_contain_text("the first bid")  # the fresh form is at work, too
+    assert [fault for fault in made.faults if not fault.startswith("422: ")] == []
+    made.faults.clear()
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        lambda route: route.abort(),
+        lambda route: route.fulfill(status=502, body="Bad gateway", content_type="text/html"),
+        lambda route: route.fulfill(status=200, body="{}", content_type="application/json"),
+        lambda route: route.fulfill(status=200, body="<h1>Please pay for this network</h1>"),
+    ],
+    ids=["no network", "a proxy's fault", "no page", "another page"],
+)
+def test_whatever_is_unexpected_is_left_to_the_browser(
+    tab: Tabs, town: Town, trouble: Callable[[Route], None], request: pytest.FixtureRequest
+) -> None:
+    game, seat = town.first("byzanz", f"trouble-{request.node.callspec.id}".replace(" ", "").replace("'", ""))
+    made = tab()
+    page = made.goto(url(game, seat))
+    page.evaluate(MARK)
+
+    def meet(route: Route) -> None:
+        if route.request.resource_type == "fetch" and route.request.method == "POST":
+            trouble(route)
+        else:
+            route.continue_()
+
+    page.route(f"**{url(game, seat)}", meet)
+    page.get_by_role("button", name="Pass", exact=True).click()
+    expect(page.locator("h1")).to_have_text("Your move is made")
+    assert not untouched(page)
+    made.faults.clear()
+
+
+def test_a_move_that_arrived_is_not_played_again(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "arriving")
+    made = tab()
+    page = made.goto(url(game, seat))
+    before = entries(game.id)
+
+    def lose(route: Route) -> None:
+        if route.request.resource_type == "fetch" and route.request.method == "POST":
+            route.fetch(max_redirects=0)  # it is played, and the answer lost
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route(f"**{url(game, seat)}", lose)
+    tick(page, goods(game, seat)[0])
+    page.locator('button[value="bid"]').click()
+    expect(page.locator("h1")).to_have_text("Your move is made")
+    assert entries(game.id) == before + 1
+    made.faults.clear()
+
+
+def test_a_double_click_is_one_move(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "doubling")
+    page = tab().goto(url(game, seat))
+    posts: list[Request] = []
+    page.on("request", lambda request: posts.append(request) if request.method == "POST" else None)
+    tick(page, goods(game, seat)[0])
+    before = entries(game.id)
+    page.locator('button[value="bid"]').dblclick()
+    expect(page.locator("h1")).to_have_text("Your move is made")
+    assert entries(game.id) == before + 1
+    assert len(posts) == 1
+
+
+def test_an_order_is_left_without_a_reload(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "ordering")
+    page = tab().goto(url(game, seat))
+    page.evaluate(MARK)
+    page.get_by_text("Leave an order for what comes next").click()
+    page.get_by_text("In your own words").click()
+    page.locator('#orders input[name="order"]').fill("finish")
+    page.locator("#orders details details[open]").get_by_role("button", name="See what this does").click()
+    expect(page.locator("h1")).to_have_text("Leave this order?")
+    page.get_by_role("button", name="Leave this order").click()
+    expect(page.locator("#orders")).to_be_focused()
+    expect(page.locator("#orders .standing")).to_have_count(1)
+    page.get_by_role("button", name="Withdraw").click()
+    expect(page.locator("#orders .standing")).to_have_count(0)
+    assert untouched(page)
+    assert page.url.endswith(url(game, seat))
+
+
+# ---- news ----
+
+
+def wake(page: Page) -> None:
+    """What the browser tells a page when somebody looks at it again: it asks for news at once."""
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def test_news_of_the_table_leave_the_selection_alone(tab: Tabs, town: Town) -> None:
+    game, _ = town.asked("empire", "redraw", "-news")
+    page = tab(size=PHONE).goto(url(game, 1))
+    page.evaluate(MARK)
+    ticked = list(position(game.id).view(1).hand[:2])
+    tick(page, *ticked)
+    first = page.locator('#play input[name="request_id"]').get_attribute("value")
+    make(game, 0, "redraw", at=utc_now())
+    wake(page)
+    expect(page.locator("#live p")).to_have_text("The table has moved on: 1 new entry.")
+    expect(page.locator("#play input:checked")).to_have_count(2)
+    page.locator("#live a").click()
+    expect(page.locator("#live a")).to_be_hidden()
+    assert untouched(page)
+    chosen = [box.get_attribute("value") or "" for box in page.locator("#play input:checked").all()]
+    assert [value.partition("#")[0] for value in chosen] == ticked
+    assert page.locator('#play input[name="request_id"]').get_attribute("value") != first
+    assert page.locator('#play input[name="seen"]').get_attribute("value") == str(entries(game.id))
+    tally(page).to_have_text("To be redrawn: 2. You may tick 2 more.")
+    expect(page.locator(f"#e{entries(game.id)}")).to_be_focused()
+    page.locator('button[name="verb"]').click()
+    expect(page.locator("h1")).to_have_text("Your move is made")
+
+
+def test_news_keep_a_card_and_its_place_and_an_order_half_written(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzantium", "noting")
+    now = position(game.id)
+    move = now.rules.moves(now.state, seat)[0]
+    page = tab().goto(url(game, seat))
+    page.locator(f'#play input[value="{move.args[0]}"]').check(force=True)
+    page.locator(f'.slot[value="{move.args[2]}"]').click()
+    page.get_by_text("Leave an order for what comes next").click()
+    page.get_by_text("In your own words").click()
+    page.locator('#orders input[name="order"]').fill("put any")
+    for _ in range(2):
+        moderate(town, game.id, "!note")
+    wake(page)
+    expect(page.locator("#live p")).to_have_text("The table has moved on: 2 new entries.")
+    before = entries(game.id)
+    page.locator("#live a").click()
+    expect(page.locator("#live a")).to_be_hidden()
+    expect(page.locator(f'.slot[value="{move.args[2]}"]')).to_have_attribute("aria-pressed", "true")
+    expect(page.locator('#orders input[name="order"]')).to_have_value("put any")
+    expect(page.locator('#orders input[name="order"]')).to_be_visible()
+    assert entries(game.id) == before
+    page.locator("[data-place]").click()
+    expect(page.locator("h1")).to_have_text("Your move is made")
+
+
+def test_a_page_that_waits_says_when_it_is_ones_turn(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "waiting")
+    made = tab(person="Bob")
+    page = made.goto(url(game, seat + 1))
+    page.clock.install()
+    page.reload()
+    page.evaluate(MARK)
+    asked: list[Request] = []
+    page.on("request", lambda request: asked.append(request) if request.url.endswith("/head") else None)
+    with page.expect_response("**/head"):
+        page.clock.run_for(17_000)
+    with page.expect_response("**/head") as second:
+        page.clock.run_for(17_000)
+    assert second.value.status == 304
+    assert all("cookie" not in request.all_headers() for request in asked)
+    expect(page.locator("#live a")).to_be_hidden()
+    make(game, seat, "pass", at=utc_now())
+    with page.expect_response("**/head"):
+        page.clock.run_for(21_000)
+    expect(page.locator("#live p")).to_have_text("It is your turn now.")
+    page.locator("#live a").click()
+    expect(page.locator("h1")).to_have_text("Your turn, Bob")
+    assert page.title().startswith("(")
+    assert untouched(page)
+
+
+def test_a_page_that_nobody_sees_asks_nothing(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "sleeping")
+    made = tab()
+    made.page.add_init_script("Object.defineProperty(document, 'hidden', {get: () => window.away === true})")
+    made.page.clock.install()
+    page = made.goto(url(game, seat))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/head") else None)
+    page.evaluate("window.away = true")
+    page.clock.run_for(600_000)
+    assert asked == []
+    page.evaluate("window.away = false")
+    with page.expect_response("**/head"):
+        wake(page)
+
+
+def test_a_revoked_link_is_not_asked_again(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "revoking")
+    made = tab()
+    made.page.clock.install()
+    page = made.goto(url(game, seat))
+    asked: list[str] = []
+    page.route("**/head", lambda route: asked.append("head") or route.fulfill(status=404))
+    with page.expect_response("**/head"):
+        page.clock.run_for(17_000)
+    page.clock.run_for(600_000)
+    assert asked == ["head"]
+    made.faults.clear()
+
+
+def test_the_time_left_counts_down(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "counting")
+    with db.transaction() as session:
+        row = session.get_one(Game, game.id)
+        turns.start(session, row, session.get_one(Turn, (game.id, seat)), utc_now())
+    plain = minutes(tab(scripts=False).goto(url(game, seat)))
+    made = tab()
+    made.page.clock.install(time=0)  # a browser whose clock is far off
+    page = made.goto(url(game, seat))
+    first = minutes(page)
+    assert 1439 <= first <= plain <= 1440
+    page.clock.run_for(61 * 60_000)
+    assert first - minutes(page) in (61, 62)
+    page.clock.fast_forward(23 * 60 * 60_000)
+    page.clock.run_for(61_000)
+    expect(page.locator(".left")).to_be_hidden()
+
+
+def minutes(page: Page) -> int:
+    """The time left that a page shows."""
+    said = re.fullmatch(r"(\d+) h (\d+) min", page.locator("time[data-left]").text_content() or "")
+    assert said is not None
+    return int(said[1]) * 60 + int(said[2])
+
+
+# ---- a newcomer's first minute ----
+
+
+def ways(town: Town, slug: str, name: str) -> tuple[Table, int, list[Callable[[Page], object]]]:
+    """A game at its first question, who is asked, and clicks that answer it, after the one on the link in the mail."""
+    game, seat = town.first(slug, name)
+    now = position(game.id)
+    move = now.rules.moves(now.state, seat)[0]
+    if slug == "byzanz":
+        card = goods(game, seat)[0]
+        return (
+            game,
+            seat,
+            [
+                lambda page: page.locator(f'#play input[value^="{card}#"]').first.click(),
+                lambda page: page.locator('button[value="bid"]').click(),
+            ],
+        )
+    if slug == "empire":
+        return game, seat, [lambda page: page.get_by_role("button", name="Keep all", exact=True).click()]
+    return (
+        game,
+        seat,
+        [
+            lambda page: page.locator(f'details:has(button[value="{move}"]) > summary').last.click(),
+            lambda page: page.locator(f'button[name="move"][value="{move}"]').click(),
+        ],
+    )
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
+@pytest.mark.parametrize("slug", ["byzanz", "empire", "byzantium"])
+def test_the_first_minute_takes_three_clicks_at_most(tab: Tabs, town: Town, slug: str, scripts: bool) -> None:
+    game, seat, clicks = ways(town, slug, f"minute-{scripts}")
+    page = tab(size=PHONE, scripts=scripts).goto(url(game, seat))  # the click on the link
+    for click in clicks:
+        click(page)
+    expect(page.locator("h1")).to_have_text("Your move is made")
+    assert 1 + len(clicks) <= 3
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
+def test_an_option_of_a_mail_takes_two(tab: Tabs, town: Town, scripts: bool) -> None:
+    game, seat = town.first("byzanz", f"option-{scripts}")
+    page = tab(size=PHONE, scripts=scripts).goto(f"{url(game, seat)}?move=pass")
+    page.locator("#chosen button").click()
+    expect(page.locator("h1")).to_have_text("Your move is made")
