@@ -104,6 +104,34 @@ def replayed(session: Session, game: Game, rules: Rules[Any, Any], entries: Sequ
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 
 
+def states(session: Session, game: Game, entries: Sequence[record.Entry]) -> list[Any]:
+    """The state after each of these entries; a void leaves the one before the move that it names.
+
+    Args:
+        entries: a log from its first entry on.
+
+    Raises:
+        Broken: the rules refuse one of them, or fail over it.
+    """
+    rules = rules_of(game.slug, game.rules)
+    try:
+        state = rules.setup(len(seats_of(session, game.id)), json.loads(game.options))
+        made: list[tuple[int, Any]] = []
+        found = []
+        for entry in entries:
+            words = record.act(entry)
+            if words is None:
+                made.append((entry.seq, state))
+                state = rules.apply(state, entry.seat, umpire.read_made(rules, entry.move))
+            elif words[0] == "!void":
+                while made and made[-1][0] >= int(words[1]):
+                    state = made.pop()[1]
+            found.append(state)
+        return found
+    except Exception as error:  # whatever is wrong with one game must stay with that game
+        raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
+
+
 def _position(
     game: Game, rules: Rules[Any, Any], state: Any, head: int, paused: bool, result: str | None
 ) -> Position:

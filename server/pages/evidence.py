@@ -81,18 +81,19 @@ def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) 
 
 
 def beside(chapter: Mapping[str, Any], items: Sequence[Evidence]) -> dict[int, list[Evidence]]:
-    """Which evidence stands after which of the entries of a chapter, by seq; none where it is filtered by cause.
+    """Which evidence stands after which of the entries of a chapter, by seq; none with a filter by cause or part.
 
     Args:
         chapter: of a history, as `story.chapter` gives it.
         items: by time.
     """
     lines: list[Line] = chapter["lines"]
-    seat, until = chapter["seat_chosen"], chapter["until"]
+    chosen, until = chapter["chosen"], chapter["until"]
     times = [line.at for line in lines]
     found: dict[int, list[Evidence]] = {}
     for item in items:
-        hidden = chapter["cause_chosen"] or (seat and item.seat != int(seat)) or (until and item.at >= until)
+        others = chosen["seat"] and item.seat != int(chosen["seat"])
+        hidden = chosen["cause"] or chosen["part"] or others or (until and item.at >= until)
         place = 0 if hidden else bisect_right(times, item.at)
         if place:
             found.setdefault(lines[place - 1].entry.seq, []).append(item)

@@ -11,10 +11,10 @@ from flask import Blueprint, render_template, url_for
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 
-from byzanz.rules import PUBLIC, Viewer
+from byzanz.rules import ALL, PUBLIC, Viewer
 from server import autopilot, orders, people, positions, turns
 from server.db import reading, utc_now
-from server.pages import error_page, evidence, said, story
+from server.pages import charts, error_page, evidence, moments, said, story
 from server.pages.turn import unknown_link
 from server.positions import Broken
 from server.schema import Game
@@ -107,9 +107,11 @@ def _history(
 
 
 def _standing(session: Session, game: Game) -> dict[str, object]:
-    """The table of a game that has begun, and its result when it is over."""
+    """The table of a game that has begun, and what became of one that is over."""
     if game.quarantine:
         raise Broken(game.quarantine)
+    if game.status == "over":
+        return _ended(session, game)
     position = positions.load(session, game)
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     return {
@@ -117,6 +119,16 @@ def _standing(session: Session, game: Game) -> dict[str, object]:
         "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
         "now": utc_now(),
         "rests": autopilot.rests(session, game),
-        "result": json.loads(game.result) if game.result else None,
-        "revealed": orders.of_game(session, game.id) if game.status == "over" else [],
+    }
+
+
+def _ended(session: Session, game: Game) -> dict[str, object]:
+    """The last table of a game, its result, its charts, and the orders that were sealed."""
+    told = moments.read(session, game)
+    return {
+        "view": told.view(game.head, ALL),
+        "result": json.loads(game.result or "null"),
+        "charts": [charts.drawn(chart, seqs) for chart, seqs in told.charts()],
+        "openings": story.jumps(told.openings()),
+        "revealed": orders.of_game(session, game.id),
     }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from flask_babel import format_datetime
@@ -16,12 +18,15 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from byzanz.games import rules_of
 from byzanz.rules import ALL, Viewer
-from server import log, positions
-from server.schema import Entry, Game
+from byzanz.story import Part
+from server import languages, log, orders, positions
+from server.pages import moments
+from server.pages.moments import Moments
+from server.schema import Entry, Game, StandingOrder
 from server.table import BadRequest
 
-PAGE = 400
-"""Entries on one page of a history; a whole game of Byzanz has fewer."""
+PAGE = 120
+"""Entries on one page of a history: half a long game, and light on a phone."""
 CAUSES = ("player", "order", "clock", "autopilot", "bot", "rules", "chance", "moderator")
 
 
@@ -61,18 +66,23 @@ def lines(
         zone: the IANA name of the reader's time zone.
     """
     rules = rules_of(game.slug, game.rules)
-    entries = log.entries(session, game.id, after=after, upto=upto)
-    seen = record.redacted(rules, entries, viewer, game.status == "over", _open_seqs(session, game))
+    whole = log.entries(session, game.id) if rules.sealed else ()  # else it need not be read
+    seen = _redacted(session, game, viewer, log.entries(session, game.id, after=after, upto=upto), whole)
     voids = _voids(session, game)
     return [_line(entry, voids, zone) for entry in seen]
 
 
-def _open_seqs(session: Session, game: Game) -> frozenset[int]:
+def _redacted(
+    session: Session,
+    game: Game,
+    viewer: Viewer,
+    entries: Iterable[record.Entry],
+    whole: Iterable[record.Entry],
+) -> Sequence[record.Entry]:
     rules = rules_of(game.slug, game.rules)
-    if not rules.sealed:  # then the whole log need not be read
-        return frozenset()
     seats = len(positions.seats_of(session, game.id))
-    return record.opened(rules, seats, json.loads(game.options), log.entries(session, game.id))
+    open_seqs = record.opened(rules, seats, json.loads(game.options), whole)
+    return record.redacted(rules, entries, viewer, game.status == "over", open_seqs)
 
 
 def _voids(session: Session, game: Game) -> list[tuple[int, int]]:
@@ -84,7 +94,7 @@ def _voids(session: Session, game: Game) -> list[tuple[int, int]]:
 def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str) -> Line:
     at = log.moment(entry.at)
     voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
-    when = format_datetime(at.astimezone(ZoneInfo(zone)), "d MMM, HH:mm", rebase=False)
+    when = format_datetime(at.astimezone(ZoneInfo(zone)), f"{languages.day()}, HH:mm", rebase=False)
     return Line(entry, at, when, None if record.act(entry) else voided)
 
 
@@ -100,51 +110,126 @@ def names_of(session: Session, game: Game) -> list[str]:
     return [seat.name for seat in positions.seats_of(session, game.id)]
 
 
+class Section(NamedTuple):
+    """Lines that follow each other in one part of the game.
+
+    Args:
+        part: of the game, empty before the first begins.
+        heads: those of its words that the section before did not have, each with its place in the part.
+        lines: at least one.
+    """
+
+    part: Part
+    heads: list[tuple[int, str]]
+    lines: list[Line]
+
+
 def chapter(
-    session: Session, game: Game, viewer: Viewer, zone: str, asked: Mapping[str, str], here: str
+    session: Session,
+    game: Game,
+    viewer: Viewer,
+    zone: str,
+    asked: Mapping[str, str],
+    here: str,
+    last: int | None = None,
 ) -> dict[str, Any]:
     """All that templates/pages/story.html draws: the log, filtered, and the table at one of its entries.
 
     Args:
         viewer: whose eyes; everything once the game is over.
         zone: the reader's time zone.
-        asked: the query of the address: `at`, `seat`, `cause`, `before`.
+        asked: the query of the address: `at`, `seat`, `cause`, `part`, `before`.
         here: the path of this page, to which its links lead back.
+        last: the entry at which it stops, the newest if None.
 
     Raises:
         BadRequest: `at` or `before` is no entry of this game.
     """
     at = _seq(asked, "at", game.head)
-    before = _seq(asked, "before", game.head + 1) or game.head + 1
-    if at is not None and at < before - PAGE:
-        before = at + PAGE  # the page on which the entry stands
-    told = lines(session, game, eyes(game, viewer), zone, after=max(0, before - PAGE - 1), upto=before - 1)
+    before = _seq(asked, "before", game.head + 1)
+    told = moments.read(session, game, last)
+    openings = told.openings()
     names = names_of(session, game)
-    seat = _choice(asked.get("seat", ""), [str(number) for number in range(len(names))])
-    cause = _choice(asked.get("cause", ""), CAUSES)
+    stages = list(dict.fromkeys(part[0] for part in openings if part))
+    chosen = {
+        "seat": _choice(asked.get("seat", ""), [str(number) for number in range(len(names))]),
+        "cause": _choice(asked.get("cause", ""), CAUSES),
+        "part": _choice(asked.get("part", ""), stages),
+    }
+    kept = _kept(_redacted(session, game, eyes(game, viewer), told.entries, told.entries), told, chosen)
+    first, end = _page(kept, at, before)
+    voids = _voids(session, game)
+    lines = [_line(entry, voids, zone) for entry in kept[first:end]]
     return {
         "game": game,
         "names": names,
         "zone": zone,
         "here": here,
         "at": at,
-        "view": _view_at(session, game, viewer, at) if at is not None else None,
-        "until": log.moment(session.get_one(Entry, (game.id, before)).at) if before <= game.head else None,
-        "earlier": before - PAGE if before - PAGE > 1 else None,
-        "seat_chosen": seat,
-        "cause_chosen": cause,
+        "last": len(told.entries),
+        "view": told.view(at, eyes(game, viewer)) if at is not None else None,
+        "orders_then": _orders_at(session, game, at) if at is not None else [],
+        "until": log.moment(kept[end].at) if end < len(kept) else None,
+        "earlier": kept[first].seq if first else None,
+        "later": kept[min(end + PAGE, len(kept)) - 1].seq + 1 if end < len(kept) else None,
+        "chosen": chosen,
+        "more": "".join(f"&{urlencode({name: value})}" for name, value in chosen.items() if value),
+        "stages": stages,
         "causes": CAUSES,
-        "lines": [
-            line
-            for line in told
-            if (not seat or line.entry.seat == int(seat)) and (not cause or line.entry.by == cause)
-        ],
+        "jumps": jumps(openings),
+        "lines": lines,
+        "sections": _sections(lines, told),
     }
 
 
-def _view_at(session: Session, game: Game, viewer: Viewer, at: int) -> Any:
-    position = positions.load(session, game, upto=at)
-    return position.rules.view(position.state, eyes(game, viewer))
+def _kept(entries: Sequence[record.Entry], told: Moments, chosen: Mapping[str, str]) -> list[record.Entry]:
+    """The entries that the filters leave."""
+    seat, cause, part = chosen["seat"], chosen["cause"], chosen["part"]
+    return [
+        entry
+        for entry in entries
+        if (not seat or entry.seat == int(seat))
+        and (not cause or entry.by == cause)
+        and (not part or told.made_in(entry.seq)[:1] == (part,))
+    ]
+
+
+def _page(kept: Sequence[record.Entry], at: int | None, before: int | None) -> tuple[int, int]:
+    """Which of the entries stand on the page: those around `at`, those up to `before`, or the newest."""
+    if before is None and at is not None:
+        end = sum(entry.seq <= at for entry in kept) + PAGE // 2
+    else:
+        end = sum(before is None or entry.seq < before for entry in kept)
+    end = min(max(end, PAGE), len(kept)) if before is None else end
+    return max(0, end - PAGE), end
+
+
+def _sections(lines: Sequence[Line], told: Moments) -> list[Section]:
+    """The lines under the headings of the parts of the game."""
+    found: list[Section] = []
+    previous: Part = ()
+    for part, same in groupby(lines, key=lambda line: told.made_in(line.entry.seq)):
+        heads = [(at, word) for at, word in enumerate(part) if part[: at + 1] != previous[: at + 1]]
+        found.append(Section(part, heads, list(same)))
+        previous = part
+    return found
+
+
+def jumps(openings: Mapping[Part, int]) -> dict[str, list[tuple[str, int]]]:
+    """For each large part of the game its smaller ones, or itself, and the entry after which each begins."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for part, seq in openings.items():
+        if part:
+            found.setdefault(part[0], []).append((part[-1], seq))
+    return found
+
+
+def _orders_at(session: Session, game: Game, at: int) -> Collection[StandingOrder]:
+    """The sealed orders that stood after an entry; nobody learns of them before the end."""
+    if game.status != "over":
+        return []
+    left = orders.of_game(session, game.id)
+    return [row for row in left if row.left_seq <= at and (row.ended_seq is None or at < row.ended_seq)]
 
 
 def _seq(asked: Mapping[str, str], name: str, most: int) -> int | None:
