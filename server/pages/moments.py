@@ -1,4 +1,4 @@
-"""All moments of a game, read in one pass over its log: the table at each, its part of the game, the charts of the end."""
+"""All moments of a game, read in one pass over its log: the table at each, its part of the game, the charts."""
 
 from __future__ import annotations
 
