@@ -2,6 +2,7 @@
 // Nothing is decided here and nothing is sent: the server looks at every move, whatever this says of it.
 "use strict";
 (() => {
+  const FEW = 4;
   const fill = (words, figures) => words.replace(/\{(\w+)\}/g, (whole, name) => figures[name] ?? whole);
   const kindOf = (card) => card.value.split("#")[0];
   const nameOf = (card) => card.dataset.name || card.closest("label").querySelector(".unseen").textContent;
@@ -14,6 +15,12 @@
     const counts = new Map();
     for (const card of cards) counts.set(nameOf(card), (counts.get(nameOf(card)) || 0) + 1);
     return list([...counts].map(([name, count]) => (count === 1 ? name : `${count}× ${name}`)));
+  };
+
+  // On a button: more than a few are only counted, or it would fill a phone.
+  const shortly = (cards) => {
+    const many = document.getElementById("tally").dataset.many;
+    return many && new Set(cards.map(kindOf)).size > FEW ? fill(many, { count: cards.length }) : listed(cards);
   };
 
   // The ready-made option of the page that is this move, if there is one.
@@ -38,7 +45,7 @@
     if (data.size && !exact) return no(count < data.size ? data.few : data.wrong, data.size - count);
     const words = (count === most && data.full) || (figures.extra && data.fitsMore) || data.fits || "";
     const says = fill(words, { ...figures, left: most - count, points: exact?.dataset?.points });
-    return { fits: true, says, label: exact ? wording(exact) : fill(data.label, figures) };
+    return { fits: true, says, label: exact ? wording(exact) : fill(data.label, { ...figures, cards: shortly(cards) }) };
   };
 
   const tell = (tally, sentences) => {
