@@ -41,6 +41,8 @@ def read(form: Mapping[str, str]) -> Wanted:
             return Wanted(("!void", form.get("entry", "")))
         case "extend":
             return Wanted(("!extend", number, _seconds(form.get("hours", ""))))
+        case "credit":
+            return Wanted(("!credit", _seconds(form.get("hours", ""))))
         case "bank":
             return Wanted(("!bank", number, _seconds(form.get("hours", ""))))
         case "autopilot":

@@ -244,7 +244,7 @@ def _of_public(world: World) -> Iterator[Call]:
     for path in ("/", game, f"/join/{world.game_id}", "/account", f"/m/{world.game_id}"):
         yield Call("GET", path, "Sam")
     moderate = f"/m/{world.game_id}"
-    for path in ("/m/?q=bob", f"{moderate}?at={head}", f"{moderate}?cause=order", f"{moderate}/look/1"):
+    for path in ("/m/games?q=bob", f"{moderate}?at={head}", f"{moderate}?cause=order", f"{moderate}/look/1"):
         yield Call("GET", path, "Mia")
     token = _csrf(world)
     for act, more in (

@@ -10,6 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from server import alarms, db, log, outbox, people, play
+from server.pages import desk
 from server.schema import Deed, Game, Mail, Person, Seat, Turn
 from server.table import Paused
 from tests.conftest import NOW, Table
@@ -100,7 +101,10 @@ def test_rights_taken_away_end_at_once(mia: FlaskClient) -> None:
 # ---- the list ----
 
 
-def test_games_are_found_by_status_name_id_player_and_address(mia: FlaskClient, table: Begin) -> None:
+def test_games_are_found_by_status_name_id_player_and_address(
+    mia: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk, "utc_now", lambda: NOW)
     game = table(3)
     other, _host = invited(NOW, name="Amber 100%", organiser=ALICE, players=(BOB,), bots=("greedy",))
     both, horn, amber = {game.id, other}, {game.id}, {other}
@@ -120,22 +124,25 @@ def test_games_are_found_by_status_name_id_player_and_address(mia: FlaskClient, 
         ("q=nobody", set()),
         ("q=%00", both),
         ("q=%27%22--", set()),
+        ("kind=byzanz&q=golden", horn),
+        ("kind=empire", set()),
+        ("kind=chess", both),
         ("page=2", set()),
         ("page=-1", both),
         ("page=x", both),
     ):
-        found = set(re.findall(r'href="/m/([a-z0-9]+)"', look(mia, f"/m/?{query}").html))
+        found = set(re.findall(r'href="/m/([a-z0-9]+)"', look(mia, f"/m/games?{query}").html))
         assert found == expected, query
 
 
 def test_the_list_tells_who_is_awaited_and_what_is_wrong(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
-    page = look(mia, "/m/")
+    page = look(mia, "/m/games")
     assert "Alice: mail not out yet" in page.text
     with db.transaction() as session:
         session.get_one(Turn, (game.id, 0)).refused = "550 no such user"
         session.get_one(Game, game.id).quarantine = "a poison entry"
-    page = look(mia, "/m/?status=trouble")
+    page = look(mia, "/m/games?status=trouble")
     assert "mail refused" in page.text
     assert "set aside" in page.text
 

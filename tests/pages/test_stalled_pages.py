@@ -116,8 +116,8 @@ def test_moderators_see_who_is_away_and_a_form_for_a_substitute(mia: FlaskClient
     assert page.text.count("find a substitute") == 2
     _action, fields = form(page, act="replace")
     assert fields["seat"] == "1"
-    assert f'href="/m/{game.id}"' in look(mia, "/m/?status=trouble").html
-    assert "Bob on autopilot" in look(mia, "/m/").text
+    assert f'href="/m/{game.id}"' in look(mia, "/m/games?status=trouble").html
+    assert "Bob on autopilot" in look(mia, "/m/games").text
 
 
 def test_a_moderator_switches_and_fills_after_a_preview(mia: FlaskClient, table: Begin) -> None:

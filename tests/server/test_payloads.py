@@ -162,7 +162,7 @@ def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
         "/t/{}",
         "/rules/{}",
         "/{}",
-        "/m/?q={}&status={}",
+        "/m/games?q={}&status={}",
     ):
         asked = re.sub(r"\{\}", lambda _: payloads().replace("#", ""), path)
         yield _shown(path, there.ask(mia, "GET", asked))
