@@ -52,5 +52,5 @@ def _joined() -> tuple[str, str]:
 def _join(*paths: Path) -> tuple[str, str]:
     """These files one after the other, once a process, without comments and what only makes them easy to read."""
     text = re.sub(r"/\*.*?\*/", "", "\n".join(path.read_text() for path in paths), flags=re.DOTALL)
-    text = re.sub(r"\n\s*", "\n", text).strip() + "\n"
+    text = re.sub(r"\s*([{};,])\s*", r"\1", text.strip()).replace(": ", ":").replace(";}", "}")
     return text, hashlib.sha256(text.encode()).hexdigest()[:12]

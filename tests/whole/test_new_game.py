@@ -137,7 +137,7 @@ def pages(server: World) -> Iterator[tuple[str, Page]]:
     for path in (*seats, table, *moments, f"/rules/{SLUG}", "/", "/new"):
         yield path, look(client, path)
     with client.get(re.findall(r'rel="stylesheet" href="([^"]+)"', client.get("/").text)[0]) as looks:
-        assert b".team {" in looks.get_data()
+        assert b".team{" in looks.get_data()
 
 
 def look_around(server: World) -> None:
