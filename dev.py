@@ -4,6 +4,7 @@
     python3 dev.py test [ARGS]    the tests; ARGS go to pytest
     python3 dev.py torture ARGS   the tests that break things on purpose
     python3 dev.py records ARGS   the finished games that must replay for ever: check them, add some
+    python3 dev.py words [ARGS]   brings the catalogues of all languages up to date; --check only looks
     python3 dev.py lock [ARGS]    rewrites the locks from pyproject.toml; ARGS (--upgrade) go to uv
     python3 dev.py WORDS          byzanz WORDS (--help lists them)
     python3 dev.py                sets up everything, starts nothing
@@ -32,7 +33,7 @@ PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "installed"
 LOCKS = {"run": ROOT / "requirements.txt", "dev": ROOT / "requirements-dev.txt"}
 HELD = {"run": ["run"], "dev": ["run", "dev"]}  # the dev lock holds all of the other, in the same versions
-NEEDS_DEV = ("", "test", "torture", "records", "lock")
+NEEDS_DEV = ("", "test", "torture", "records", "words", "lock")
 NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 PACKAGES = "import sysconfig; print(sysconfig.get_path('purelib'))"
@@ -51,7 +52,7 @@ def main(words: List[str]) -> None:
             print(__doc__)
         elif first == "lock":
             write_locks(rest)
-        elif first in ("test", "torture", "records"):
+        elif first in ("test", "torture", "records", "words"):
             os.chdir(ROOT)
             start("pytest" if first == "test" else f"tests.{first}", rest)
         else:

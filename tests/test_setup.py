@@ -109,6 +109,7 @@ def test_a_copy_of_the_checkout_does_not_trust_the_stamp(
         (["test", "-k", "x"], "dev", ("pytest", ["-k", "x"])),
         (["torture", "--ci"], "dev", ("tests.torture", ["--ci"])),
         (["records", "check"], "dev", ("tests.records", ["check"])),
+        (["words"], "dev", ("tests.words", [])),
         ([], "dev", None),
     ],
 )
