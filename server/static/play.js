@@ -4,6 +4,7 @@
 (() => {
   const FEW = 4;
   const fill = (words, figures) => words.replace(/\{(\w+)\}/g, (whole, name) => figures[name] ?? whole);
+  const cardsOf = (form) => [...form.querySelectorAll('input[name="card"]:not([type="hidden"])')];
   const kindOf = (card) => card.value.split("#")[0];
   const nameOf = (card) => card.dataset.name || card.closest("label").querySelector(".unseen").textContent;
   const worth = (card) => Number(card.dataset.worth ?? /\d(?=#)/.exec(card.value) ?? 0);
@@ -19,7 +20,7 @@
 
   // On a button: more than a few are only counted, or it would fill a phone.
   const shortly = (cards) => {
-    const many = document.getElementById("tally").dataset.many;
+    const many = document.getElementById("tally")?.dataset.many;
     return many && new Set(cards.map(kindOf)).size > FEW ? fill(many, { count: cards.length }) : listed(cards);
   };
 
@@ -55,12 +56,12 @@
       span.className = fits ? "fits" : "short";
       return span;
     });
-    tally.replaceChildren(...parts.flatMap((span) => [span, " "]));
+    tally?.replaceChildren(...parts.flatMap((span) => [span, " "]));
   };
 
   // Ticked cards, and buttons that do something with all of them.
   const ticking = (form, tally) => {
-    const cards = [...form.querySelectorAll('input[type="checkbox"][name="card"]')];
+    const cards = cardsOf(form);
     const buttons = [...form.querySelectorAll("button[data-label]")];
     const plain = new Map(buttons.map((button) => [button, button.textContent]));
     return () => {
@@ -69,7 +70,7 @@
       buttons.forEach((button, number) => {
         button.textContent = told[number]?.label || plain.get(button);
       });
-      tell(tally, told.length ? told : [{ says: tally.dataset.idle, fits: true }]);
+      tell(tally, told.length ? told : [{ says: tally?.dataset.idle, fits: true }]);
       return chosen.length > 0;
     };
   };
@@ -77,17 +78,18 @@
   // One card and a place for it, in either order; a button of its own then makes the move.
   const placing = (form, tally) => {
     const go = form.querySelector("[data-place]");
-    const cards = [...form.querySelectorAll('input[type="radio"][name="card"]')];
+    const cards = cardsOf(form);
     const places = [...form.querySelectorAll("button[data-takes]")];
     const plain = go.textContent;
     const takes = (place, card) => place.dataset.takes.split(" ").includes(card.value);
     let place = null;
     let exact = null;
     const says = (card) => {
-      const { dataset: words } = go;
-      if (card && place) return fill(exact ? words.fits : words.wrong, { card: nameOf(card), place: place.title });
-      if (card) return fill(words.card, { card: nameOf(card), places: list(places.filter((each) => takes(each, card)).map((each) => each.value)) });
-      return place ? fill(words.at, { cards: list(cards.filter((each) => takes(place, each)).map(nameOf)) }) : tally.dataset.idle;
+      const words = go.dataset;
+      if (!card) return place ? fill(words.at, { cards: list(cards.filter((each) => takes(place, each)).map(nameOf)) }) : tally.dataset.idle;
+      if (place && !exact) return fill(words.wrong, { card: nameOf(card), place: place.value });
+      const fitting = place ? [place] : places.filter((each) => takes(each, card));
+      return fill(words.card, { card: nameOf(card), places: list(fitting.map((each) => each.value)) });
     };
     const show = () => {
       const card = cards.find((each) => each.checked);
@@ -122,13 +124,16 @@
   const start = () => {
     const form = document.getElementById("play");
     const tally = document.getElementById("tally");
-    if (!form || !tally) return;
+    if (!form) return;
     const clear = document.getElementById("clear");
     const show = form.querySelector("[data-place]") ? placing(form, tally) : ticking(form, tally);
-    const change = () => (clear.hidden = !show());
+    const change = () => {
+      const some = show();
+      if (clear) clear.hidden = !some;
+    };
     form.addEventListener("change", change);
-    clear.addEventListener("click", () => {
-      const cards = [...form.querySelectorAll('input[name="card"]:not([type="hidden"])')];
+    clear?.addEventListener("click", () => {
+      const cards = cardsOf(form);
       for (const card of cards) card.checked = false;
       form.dispatchEvent(new Event("clear"));
       change();
@@ -142,8 +147,7 @@
     const form = document.getElementById("play");
     if (!form) return;
     for (const was of old.querySelectorAll('#play input[name="card"]:checked')) {
-      const free = [...form.querySelectorAll('input[name="card"]:not([type="hidden"])')];
-      const same = free.find((card) => !card.checked && !card.disabled && kindOf(card) === kindOf(was));
+      const same = cardsOf(form).find((card) => !card.checked && !card.disabled && kindOf(card) === kindOf(was));
       if (same) same.checked = true;
     }
     const place = old.querySelector('#play button[aria-pressed="true"]');

@@ -195,7 +195,7 @@ def test_a_card_and_its_place_are_told_before_they_are_played(
         expect(go).to_have_text("Put the card on the place")
         step()
     expect(place).to_have_attribute("aria-pressed", "true")
-    tally(page).to_contain_text("fits there")
+    tally(page).to_contain_text(f" fits on {slot}.")
     option = page.locator(f'button[name="move"][value="{move}"]').text_content() or ""
     expect(go).to_have_text(option.strip())
     assert entries(game.id) == before
@@ -214,7 +214,7 @@ def test_a_card_that_does_not_fit_the_chosen_place_is_told(tab: Tabs, town: Town
     page = tab().goto(url(game, seat))
     page.locator(f'.slot[value="{red.args[2]}"]').click()
     page.locator(f'#play input[value="{black.args[0]}"]').check(force=True)
-    tally(page).to_contain_text("does not fit there")
+    tally(page).to_contain_text(f" does not fit on {red.args[2]}.")
     page.locator("[data-place]").click(force=True)
     page.locator(f'#play input[value="{black.args[0]}"]').press("Enter")
     assert entries(game.id) == before
