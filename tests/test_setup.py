@@ -225,6 +225,7 @@ def build(tmp_path: Path) -> Callable[[str], list[str]]:
     for name in (
         "README.md",
         "server/__init__.py",
+        "server/translations/nl/LC_MESSAGES/messages.po",
         "templates/pages/turn.html",
         "migrations/versions/one.py",
     ):
@@ -241,6 +242,7 @@ def build(tmp_path: Path) -> Callable[[str], list[str]]:
 def test_a_wheel_carries_templates_and_migrations(build: Callable[[str], list[str]]) -> None:
     files = build("standard")
     assert {"byzanz/__init__.py", "server/__init__.py"} <= set(files)
+    assert "server/translations/nl/LC_MESSAGES/messages.po" in files
     assert {"server/templates/pages/turn.html", "server/migrations/versions/one.py"} <= set(files)
 
 
