@@ -13,9 +13,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from server.db import utc_now
 from tests.browser.house import House, house
 from tests.browser.tabs import ARGS, Tab, opened
+from tests.browser.town import Town
 from tests.conftest import copied
+from tests.server.scene import scene
 
 CHROMIUM = Path("/usr/bin/chromium")
 
@@ -36,6 +39,12 @@ def running(migrated_file: Path) -> Iterator[House]:
     """The server, its database empty at first and shared by all tests: make games with ids of your own."""
     with copied(migrated_file) as url, house(url) as made:
         yield made
+
+
+@pytest.fixture(scope="package")
+def town(running: House) -> Town:
+    """The games and the people behind all pages."""
+    return Town(running, scene(running.app, utc_now()))
 
 
 @pytest.fixture(scope="package")

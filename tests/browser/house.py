@@ -14,6 +14,7 @@ from server import create_app, db
 from server.mail.inbox import free_port
 from server.schema import Person
 from tests.conftest import settings
+from tests.server.scene import CSRF
 
 HOST = "127.0.0.1"
 
@@ -30,11 +31,11 @@ class House:
     origin: str
 
     def cookie(self, name: str) -> dict[str, str]:
-        """What a browser keeps in which the person of this name is signed in."""
+        """What a browser keeps in which the person of this name is signed in; `Scene.csrf` fits its forms."""
         with db.reading() as session:
             person = session.query(Person).filter_by(email=f"{name.lower()}@example.org").one().id
         serializer = self.app.session_interface.get_signing_serializer(self.app)  # type: ignore[attr-defined]
-        value = str(serializer.dumps({"person": person}))
+        value = str(serializer.dumps({"person": person, "csrf_token": CSRF}))
         return {"name": self.app.config["SESSION_COOKIE_NAME"], "value": value, "url": self.origin}
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
 
@@ -65,6 +67,18 @@ class Tab:
         assert answer is not None
         assert answer.status == status, (path, answer.status)
         return self.page
+
+    def send(self, path: str, fields: Mapping[str, str], status: int = 200) -> Page:
+        """Post a form as a page of the server would, and see the answer, which must have this status."""
+        address, body = self.origin + path, urlencode(fields)
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        self.page.route(
+            address, lambda route: route.continue_(method="POST", post_data=body, headers=headers)
+        )
+        try:
+            return self.goto(path, status)
+        finally:
+            self.page.unroute(address)
 
     def shot(self, name: str) -> None:
         """Keep a picture of the whole page under this name."""

@@ -1,0 +1,146 @@
+"""What a page in a browser is held against: the accessibility engine, and whether all of it can be seen and hit.
+
+Each judge answers with sentences about what is wrong, none if nothing is.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from playwright.sync_api import Page
+
+ENGINE = (files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+AXE = """
+([tags, rules]) => axe.run(document, {
+  runOnly: rules ? {type: "rule", values: rules} : {type: "tag", values: tags},
+  rules: {"target-size": {enabled: true}},
+  resultTypes: ["violations"],
+}).then((found) => found.violations.map((fault) =>
+  `${fault.id}: ${fault.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | ")} – ${fault.help}`))
+"""
+UNFOLD = "() => { for (const fold of document.querySelectorAll('details')) fold.open = true }"
+LOOK = """
+() => {
+  const above = (item) => {
+    const found = [];
+    for (let each = item.parentElement; each; each = each.parentElement) found.push(each);
+    return found;
+  };
+  const hushed = (item) => /inset|rect/.test(getComputedStyle(item).clipPath + getComputedStyle(item).clip);
+  const shown = (item) => {
+    const box = item.getBoundingClientRect();
+    return box.width > 2 && box.height > 2 && ![item, ...above(item)].some(hushed)
+      && item.checkVisibility({opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true});
+  };
+  const named = (item) => {
+    const text = (item.getAttribute("aria-label") || item.textContent || item.name || "").trim().replace(/\\s+/g, " ");
+    return `<${item.tagName.toLowerCase()} ${item.className.baseVal ?? item.className}> “${text.slice(0, 50)}”`;
+  };
+  const scrolls = (item) => /auto|scroll/.test(getComputedStyle(item).overflowX);
+  const floats = (item) => [item, ...above(item)].some((each) => /sticky|fixed/.test(getComputedStyle(each).position));
+  const faults = [];
+  const wide = document.documentElement.clientWidth;
+  const all = [...document.body.querySelectorAll("*")].filter((item) => shown(item));
+
+  if (document.documentElement.scrollWidth > wide)
+    faults.push(`the page is ${document.documentElement.scrollWidth} px wide in a window of ${wide}`);
+  for (const item of all) {
+    const box = item.getBoundingClientRect();
+    if ((box.right > wide + 1 || box.left < -1) && !above(item).some(scrolls) && !item.closest("svg *"))
+      faults.push(`out of the window: ${named(item)}`);
+  }
+
+  const texts = [];
+  for (const item of all) {
+    if (item.closest("svg, select, textarea, option") || floats(item)) continue;
+    for (const node of item.childNodes) {
+      if (node.nodeType !== 3 || !node.data.trim()) continue;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      for (const box of range.getClientRects())
+        if (box.width > 2 && box.height > 2) texts.push({item, box: visible(item, box)});
+    }
+  }
+  function visible(item, {left, right, top, bottom}) {
+    const box = {left, right, top, bottom};
+    for (const each of [item, ...above(item)]) {
+      const {overflowX, overflowY} = getComputedStyle(each);
+      if (overflowX === "visible" && overflowY === "visible" || each === document.documentElement) continue;
+      const frame = each.getBoundingClientRect();
+      const cut = Math.max(box.right - frame.right, frame.left - box.left, box.bottom - frame.bottom - 3,
+        frame.top - box.top - 3);
+      if (cut > 1 && /hidden|clip/.test(overflowX + overflowY))
+        faults.push(`cut off by ${Math.round(cut)} px: ${named(item)}`);
+      box.left = Math.max(box.left, frame.left);
+      box.right = Math.min(box.right, frame.right);
+      box.top = Math.max(box.top, frame.top);
+      box.bottom = Math.min(box.bottom, frame.bottom);
+    }
+    return box;
+  }
+  const over = (one, other) => Math.min(
+    Math.min(one.right, other.right) - Math.max(one.left, other.left),
+    Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top));
+  for (let i = 0; i < texts.length; i++)
+    for (let j = i + 1; j < texts.length; j++) {
+      const one = texts[i], other = texts[j];
+      if (one.item !== other.item && over(one.box, other.box) > 4)
+        faults.push(`text on text: ${named(one.item)} and ${named(other.item)}`);
+    }
+
+  const targets = [];
+  for (const item of document.querySelectorAll("a[href], button, input, select, textarea, summary")) {
+    if (item.type === "hidden" || item.disabled) continue;
+    const label = item.matches("input[type=checkbox], input[type=radio]") && item.labels[0];
+    const target = label && label.contains(item) ? label : item;
+    if (!shown(target) || floats(target)) continue;
+    const boxes = [...target.getClientRects()].filter((box) => box.width > 2 && box.height > 2);
+    targets.push({item: target, boxes, inline: getComputedStyle(target).display === "inline"});
+  }
+  for (const {item, boxes, inline} of targets)
+    for (const box of boxes)
+      if (!inline && (box.width < 24 || box.height < 24))
+        faults.push(`a target of ${Math.round(box.width)}×${Math.round(box.height)} px: ${named(item)}`);
+  for (let i = 0; i < targets.length; i++)
+    for (let j = i + 1; j < targets.length; j++) {
+      const one = targets[i], other = targets[j];
+      if (one.item === other.item || one.item.contains(other.item) || other.item.contains(one.item)) continue;
+      const most = one.inline || other.inline ? 4 : 1;
+      if (one.boxes.some((a) => other.boxes.some((b) => over(a, b) > most)))
+        faults.push(`one on another: ${named(one.item)} and ${named(other.item)}`);
+    }
+  return [...new Set(faults)].slice(0, 12);
+}
+"""
+
+
+def unfold(page: Page) -> None:
+    """Open whatever is folded, so that it is judged, too."""
+    page.evaluate(UNFOLD)
+
+
+def axe(page: Page, rules: list[str] | None = None) -> list[str]:
+    """What the accessibility engine finds.
+
+    Args:
+        rules: only these, else all of WCAG 2.2 A and AA and what is held to be good practice.
+    """
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(ENGINE)
+    found: list[Any] = page.evaluate(AXE, [TAGS, rules])
+    return [str(fault) for fault in found]
+
+
+def looks(page: Page, width: int | None = None) -> list[str]:
+    """What sticks out, is cut off, lies on something else, or is too small to be hit.
+
+    Args:
+        width: of the window in CSS pixels, as it is if None.
+    """
+    if width is not None:
+        height = page.viewport_size["height"] if page.viewport_size else 800
+        page.set_viewport_size({"width": width, "height": height})
+    found: list[Any] = page.evaluate(LOOK)
+    return [f"at {width}: {fault}" if width else str(fault) for fault in found]

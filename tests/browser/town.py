@@ -1,0 +1,131 @@
+"""The games and the people behind all pages: made when a page wants them, and shared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from server import db, play, player
+from server.db import utc_now
+from server.schema import Game, Person, Seat
+from tests.browser.house import House
+from tests.conftest import Table, begun
+from tests.pages.playing import advance, make, position
+from tests.server.scene import Scene
+
+KINDS = {
+    "byzanz": {"bid": 1, "tax": 1, "limit": 1, "take": 1, "end": 1},
+    "byzantium": {"put": 1},
+    "empire": {"redraw": 0, "meld": 0, "defend": 24, "negotiate": 19, "replace": 59, "buy-off": 1, "keep": 0},
+}
+"""Every question of every game, with the luck that leads to it at the table of its name."""
+FRIENDS = {"byzanz": 3, "byzantium": 3, "empire": 2}
+LONG = {"byzanz": 20, "byzantium": 10, "empire": 6}
+"""How many moves are a while."""
+ORDERS = {"byzanz": "take wine most always", "byzantium": "put any always", "empire": "keep most always"}
+"""An order that somebody may leave who is not asked about it just now."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A page.
+
+    Args:
+        person: the name of who is signed in, None for nobody.
+        fields: what is posted to get there, None if it is only opened.
+        status: of the answer.
+    """
+
+    path: str
+    person: str | None = None
+    fields: Mapping[str, str] | None = None
+    status: int = 200
+
+
+@dataclass
+class Town:
+    """All games; what changes one must ask for a `fresh` one."""
+
+    house: House
+    there: Scene
+    _made: dict[str, tuple[Table, int]] = field(default_factory=dict)
+
+    def token(self, game: str, name: str, purpose: str = "seat") -> str:
+        """A token of somebody in the scene."""
+        return self.there.tokens[game, name][purpose]
+
+    def asked(self, slug: str, kind: str, fresh: str = "") -> tuple[Table, int]:
+        """A game in which somebody is asked this, and who.
+
+        Args:
+            fresh: a name for a game of one's own; its deal is another one, so only questions that come at once do.
+        """
+        name = (f"e-{kind}" if slug == "empire" else f"{slug}-{kind}") + fresh
+        if name not in self._made:
+            game = begun(FRIENDS[slug], name, utc_now(), slug=slug)
+            self._made[name] = game, advance(game, kind, KINDS[slug][kind], at=utc_now())
+        return self._made[name]
+
+    def first(self, slug: str, fresh: str) -> tuple[Table, int]:
+        """A game of one's own at its first question, and who is asked."""
+        return self.asked(slug, next(iter(KINDS[slug])), f"-{fresh}")
+
+    def midway(self, slug: str) -> Table:
+        """A game that has been going on for a while."""
+        name = f"{slug}-midway"
+        if name not in self._made:
+            game = begun(FRIENDS[slug], name, utc_now(), slug=slug)
+            for _ in range(LONG[slug]):
+                play_first(game, min(position(game.id).awaited))
+            self._made[name] = game, 0
+        return self._made[name][0]
+
+    def over(self, slug: str) -> Table:
+        """A game that was played to its end."""
+        name = f"{slug}-over"
+        if name not in self._made:
+            game = begun(FRIENDS[slug], name, utc_now(), slug=slug)
+            while now := position(game.id).awaited:
+                play_first(game, min(now))
+            self._made[name] = game, 0
+        return self._made[name][0]
+
+
+def play_first(game: Table, seat: int) -> str:
+    """Play the first move on the list of a seat, now; which one it was."""
+    now = position(game.id)
+    move = str(now.rules.moves(now.state, seat)[0])
+    make(game, seat, move, at=utc_now())
+    return move
+
+
+def leave_order(game: Table, seat: int, slug: str) -> None:
+    """Leave an order that does nothing at once."""
+    player.leave_order(game.id, seat, ORDERS[slug], now=utc_now())
+
+
+def moderate(town: Town, game_id: str, act: str) -> int:
+    """An act of the moderator; its seq."""
+    return play.moderate(game_id, act, reason="A word.", person_id=town.there.person("Mia"), now=utc_now())
+
+
+def set_game(game_id: str, **values: object) -> None:
+    """Write into the row of a game."""
+    with db.transaction() as session:
+        game = session.get_one(Game, game_id)
+        for name, value in values.items():
+            setattr(game, name, value)
+
+
+def set_seat(game_id: str, seat: int, **values: object) -> None:
+    """Write into the row of a seat."""
+    with db.transaction() as session:
+        row = session.get_one(Seat, (game_id, seat))
+        for name, value in values.items():
+            setattr(row, name, value)
+
+
+def set_zone(person: int, zone: str) -> None:
+    """Somebody has chosen a time zone."""
+    with db.transaction() as session:
+        session.get_one(Person, person).time_zone = zone
