@@ -6,7 +6,7 @@
   document.addEventListener("keydown", (event) => {
     const way = ways[event.key];
     if (!way || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    if (event.target.closest("input, select, textarea, [role=region]")) return;
+    if (event.target.closest("input, select, textarea, .scroll")) return;
     const link = document.querySelector(`.moments a[rel=${way}]`);
     if (!link) return;
     event.preventDefault();
