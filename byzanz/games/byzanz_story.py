@@ -28,7 +28,7 @@ def part(view: View) -> Part:
 
 
 def charts(views: Sequence[View]) -> tuple[Chart, ...]:
-    """Profit by round, prices by lot, what lay in the market after each lot, and the hands all along.
+    """Prices by lot, profit by round, what lay in the market after each lot, and the hands all along.
 
     Args:
         views: of the public, after each move that counts, from the deal on.
@@ -38,8 +38,8 @@ def charts(views: Sequence[View]) -> tuple[Chart, ...]:
     rounds = [(where[:1], place) for where, place in ends if where[-1] in ("market", "end")]
     players = seats(views[-1].seats)
     return (
-        chart("profit", "lines", players, ((*end, views[end[1]].profits) for end in rounds)),
         chart("prices", "points", players, _prices(views)),
+        chart("profit", "lines", players, ((*end, views[end[1]].profits) for end in rounds)),
         chart("market", "rows", GROUPS, ((*end, _lying(views[end[1]])) for end in lots)),
         chart("hands", "rows", players, ((*end, views[end[1]].hand_sizes) for end in ends)),
     )

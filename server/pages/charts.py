@@ -20,7 +20,7 @@ ROW = 27.0
 ROW_GAP = 6.0
 BAND = 0.86
 """The part of a step that its bars fill, and of a bar's share that the bar fills."""
-LABEL = 12.0
+LABEL = 13.0
 """The least distance between two labels."""
 
 
@@ -176,7 +176,7 @@ def drawn(chart: Chart, seqs: Sequence[int]) -> Drawing:
 
 
 def _frame(chart: Chart) -> Frame:
-    left, right = {"lines": (24.0, WIDTH - 72), "rows": (70.0, WIDTH - 4)}.get(chart.kind, (24.0, WIDTH - 4))
+    left, right = {"lines": (24.0, WIDTH - 76), "rows": (74.0, WIDTH - 4)}.get(chart.kind, (24.0, WIDTH - 4))
     base = TOP + (len(chart.lines) * ROW if chart.kind == "rows" else PLOT)
     return Frame(left, right, (right - left) / len(chart.steps), base, *scale(chart))
 

@@ -25,8 +25,8 @@ from server.pages.moments import Moments
 from server.schema import Entry, Game, StandingOrder
 from server.table import BadRequest
 
-PAGE = 120
-"""Entries on one page of a history: half a long game, and light on a phone."""
+PAGE = 100
+"""Entries on one page of a history: half a game, and light on a phone."""
 CAUSES = ("player", "order", "clock", "autopilot", "bot", "rules", "chance", "moderator")
 
 
