@@ -59,7 +59,7 @@ def _prices(views: Sequence[View]) -> Iterator[Row]:
     """Who won which lot and what came to the market for it: the bid; nothing where nobody had bid."""
     price = 0
     for place, (before, after) in enumerate(pairwise(views), start=1):
-        if after.step == "tax" and after.lot == before.lot:
+        if (before.step, after.step) == ("bid", "tax") and after.lot == before.lot:
             price = _worth(after) - _worth(before)
         for seat, (had, has) in enumerate(zip(before.won, after.won, strict=True)):
             if has and not had:
