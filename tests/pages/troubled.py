@@ -1,0 +1,104 @@
+"""A house full of trouble: one game for each thing that a moderator should see, and one in which all is well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from server import alarms, db, log, people, play, player
+from server.schema import Game, Mail, Received, Turn
+from tests.conftest import Table
+
+Begin = Callable[..., Table]
+MIA = "mia@example.org"
+
+
+def moderator(address: str, now: datetime) -> int:
+    """The id of a moderator with this address, who sits nowhere."""
+    with db.transaction() as session:
+        person = people.person_at(session, address, address.partition("@")[0].title(), now)
+        person.moderator = True
+        return person.id
+
+
+def change(row: type[Any], key: object, **values: Any) -> None:
+    """Change a row, as time or another part of the server would have."""
+    with db.transaction() as session:
+        found = session.get_one(row, key)
+        for name, value in values.items():
+            setattr(found, name, value)
+
+
+def troubled(table: Begin, now: datetime) -> dict[str, Table]:
+    """The games, by what is wrong with each; their ids say it, too."""
+    mia = moderator(MIA, now)
+    names = (
+        "well",
+        "soon",
+        "overdue",
+        "unsent",
+        "bounced",
+        "paused",
+        "rests",
+        "quiet",
+        "aside",
+        "away",
+        "left",
+    )
+    games = {}
+    for name in names:
+        began = now - timedelta(days=9 if name == "quiet" else 0, hours=2 if name == "unsent" else 0)
+        games[name] = table(6 if name == "bounced" else 3, name, began)
+        change(Game, name, name=f"The table {name}")
+        due = timedelta(hours={"soon": 5, "overdue": -1}.get(name, 20))
+        if name != "unsent":
+            change(Turn, (name, 0), started_at=began, due_at=now + due)
+    with db.transaction() as session:
+        felix = people.person_at(session, "felix@example.org", "Felix", now)
+        felix.unreachable = felix.suppressed = "550 5.1.1 no such user"
+        _mails(session, felix.id, games["bounced"].people[1], now)
+        alarms.raise_alarm(
+            session,
+            "refused:x",
+            "A player gets no mail, for his address did not take it before: 550",
+            now,
+            "bounced",
+        )
+        alarms.raise_alarm(session, "mail-settings", "The mail server objects to our settings: 530 no", now)
+        session.get_one(Game, "aside").quarantine = "entry 2 is illegal"
+    play.moderate("paused", "!pause", reason="A wedding", person_id=mia, now=now)
+    for seat in (0, 1, 2):
+        play.moderate("rests", f"!autopilot {seat} on", reason="Nobody answers", person_id=mia, now=now)
+    play.moderate("away", "!autopilot 1 on", reason="Bob asked for it", person_id=mia, now=now)
+    player.leave_game("left", 2, now=now)
+    return games
+
+
+def _mails(session: Any, felix: int, bob: int, now: datetime) -> None:
+    """What went out to Felix and came back, and what came in from Bob, who sits beside him."""
+    about: dict[str, Any] = {"game_id": "bounced", "person_id": felix, "seat": 5}
+    sent = {"created_at": now, "not_before": now, "status": "failed", "attempts": 1, "finished_at": now}
+    session.add(
+        Mail(key="turn:bounced:5:1", kind="turn", seq=1, error="550 5.1.1 no such user", **about, **sent)
+    )
+    session.add(
+        Received(digest="1", at=now, kind="bounce", outcome="failed: 550 5.1.1 no such user", **about)
+    )
+    about |= {"person_id": bob, "seat": 1}
+    outcome = "1 of 1 lines carried out"
+    session.add(Received(digest="2", at=now, kind="reply", outcome=outcome, **about))
+    done = {"created_at": now, "not_before": now, "status": "sent", "finished_at": now}
+    session.add(Mail(key="answer:2", kind="answer", **about, **done))
+
+
+def head(game_id: str) -> int:
+    """The newest entry of a game."""
+    with db.reading() as session:
+        return session.get_one(Game, game_id).head
+
+
+def entries(game_id: str) -> list[str]:
+    """The texts of all entries."""
+    with db.reading() as session:
+        return [entry.move for entry in log.entries(session, game_id)]
