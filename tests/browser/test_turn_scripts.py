@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
+from byzanz import umpire
+from byzanz.rules import RulesError
 from server import db, turns
 from server.db import utc_now
+from server.positions import Position
 from server.schema import Game, Turn
 from tests.browser.tabs import PHONE, Tab
 from tests.browser.town import Town, moderate
@@ -448,7 +451,8 @@ def test_a_revoked_link_is_not_asked_again(tab: Tabs, town: Town) -> None:
     made.page.clock.install()
     page = made.goto(url(game, seat))
     asked: list[str] = []
-    page.route("**/head", lambda route: asked.append("head") or route.fulfill(status=404))
+    page.on("request", lambda request: asked.append("head") if request.url.endswith("/head") else None)
+    page.route("**/head", lambda route: route.fulfill(status=404))
     with page.expect_response("**/head"):
         page.clock.run_for(17_000)
     page.clock.run_for(600_000)
@@ -528,3 +532,119 @@ def test_an_option_of_a_mail_takes_two(tab: Tabs, town: Town, scripts: bool) -> 
     page = tab(size=PHONE, scripts=scripts).goto(f"{url(game, seat)}?move=pass")
     page.locator("#chosen button").click()
     expect(page.locator("h1")).to_have_text("Your move is made")
+
+
+# ---- nothing is promised that would be refused, and nothing that may be done is called wrong ----
+
+EVERY_CHOICE = """
+(verb) => {
+  const form = document.getElementById("play");
+  const cards = [...form.querySelectorAll('input[name="card"][type="checkbox"]')];
+  const button = form.querySelector(`button[name="verb"][value="${verb}"]`);
+  const told = [];
+  for (const card of cards) card.checked = false;
+  form.dispatchEvent(new Event("change"));
+  const plain = button.textContent;
+  for (let choice = 1; choice < 2 ** cards.length; choice++) {
+    cards.forEach((card, number) => (card.checked = Boolean(choice & (1 << number))));
+    form.dispatchEvent(new Event("change"));
+    const named = cards.filter((card) => card.checked).map((card) => card.value.split("#")[0]);
+    told.push([named.join(" "), button.textContent !== plain]);
+  }
+  return told;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("slug", "kind", "verb"),
+    [
+        ("byzanz", "bid", "bid"),
+        ("byzanz", "bid", "sell"),
+        ("byzanz", "limit", "discard"),
+        ("byzanz", "end", "sell"),
+        ("empire", "redraw", "redraw"),
+        ("empire", "meld", "meld"),
+    ],
+)
+def test_a_button_names_exactly_what_the_rules_allow(
+    tab: Tabs, town: Town, slug: str, kind: str, verb: str
+) -> None:
+    game, seat = town.asked(slug, kind)
+    page = tab().goto(url(game, seat))
+    if not page.locator(f'button[name="verb"][value="{verb}"]').count():
+        assert verb == "sell"  # nobody can sell from this hand
+        return
+    assert misjudged(page, position(game.id), seat, verb) == []
+
+
+def misjudged(page: Page, now: Position, seat: int, verb: str) -> list[str]:
+    """Choices of cards of which the button says something else than the rules."""
+    wrong = []
+    for cards, named in page.evaluate(EVERY_CHOICE, verb):
+        try:
+            umpire.play(now.rules, now.state, seat, now.rules.parse(f"{verb} {cards}"))
+            legal = True
+        except RulesError:
+            legal = False
+        if named != legal:
+            wrong.append(cards)
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("slug", "kind", "verb", "old", "new"),
+    [
+        ("byzanz", "limit", "discard", "count > most", "count > most + 1"),
+        ("byzanz", "end", "sell", "data.size && !exact", "data.size && count < 3"),
+        ("empire", "meld", "meld", "length > limit", "length > limit + 1"),
+        ("empire", "redraw", "redraw", "if (count > most)", "if (false)"),
+    ],
+)
+def test_a_button_that_promises_too_much_is_noticed(
+    tab: Tabs, town: Town, slug: str, kind: str, verb: str, old: str, new: str
+) -> None:
+    game, seat = town.asked(slug, kind)
+    made = tab()
+
+    def plant(route: Route) -> None:
+        answer = route.fetch()
+        assert old in answer.text()
+        route.fulfill(response=answer, body=answer.text().replace(old, new))
+
+    made.page.route("**/play.js", plant)
+    assert misjudged(made.goto(url(game, seat)), position(game.id), seat, verb) != []
+
+
+# ---- within reach, and nothing in the way ----
+
+COVERED = """
+() => {
+  const bar = document.querySelector(".bar").getBoundingClientRect();
+  const at = document.activeElement;
+  const place = (at.closest("label") || at).getBoundingClientRect();
+  return !at.closest(".bar") && at.closest("#play") && place.top >= bar.top && place.top < bar.bottom;
+}
+"""
+
+
+@pytest.mark.parametrize(("slug", "kind"), [("byzanz", "end"), ("empire", "meld"), ("byzantium", "put")])
+def test_the_bar_hides_nothing_that_has_the_focus(tab: Tabs, town: Town, slug: str, kind: str) -> None:
+    game, seat = town.asked(slug, kind)
+    page = tab(size=PHONE).goto(url(game, seat))
+    steps = page.locator("#play :is(input:not([type=hidden]), button, summary)").count() + 12
+    for key in ("Tab", "Shift+Tab"):
+        for _ in range(steps):
+            page.keyboard.press(key)
+            assert not page.evaluate(COVERED), page.evaluate("document.activeElement.outerHTML")
+
+
+def test_the_primary_button_is_in_sight_while_cards_are_ticked(tab: Tabs, town: Town) -> None:
+    game, seat = town.asked("empire", "meld")
+    page = tab(size=PHONE).goto(url(game, seat))
+    page.locator('#play input[name="card"]').first.check()
+    expect(page.locator("#play .primary")).to_be_in_viewport(ratio=1)
+    box = page.locator("#play .primary").bounding_box()
+    assert box is not None
+    assert box["height"] >= 44
+    assert box["y"] > PHONE[1] / 2  # where thumbs are
