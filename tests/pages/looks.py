@@ -35,7 +35,8 @@ def _dangling(page: Page) -> list[str]:
     """References to elements that are not there, and fields without a label."""
     items = list(page.root.iter())
     ids = {item.get("id") for item in items}
-    wanted = [item.get(key, "") for item in items for key in ("for", "aria-labelledby", "aria-describedby")]
+    keys = ("for", "aria-labelledby", "aria-describedby")
+    wanted = [name for item in items for key in keys for name in item.get(key, "").split()]
     wanted += [item.get("href", "")[1:] for item in items if item.get("href", "").startswith("#")]
     labelled = {item.get("for") for item in items if item.tag == "label"}
     inside = {field for item in items if item.tag == "label" for field in item.iter() if field is not item}
@@ -78,8 +79,9 @@ def forgotten(page: Page, data: re.Pattern[str]) -> list[str]:
 
 
 def _sentences(item: Element) -> Iterator[str]:
-    """The texts of an element but for code: moves and orders in writing are the same in every language."""
-    if item.tag != "code" and "code" not in item.get("class", "").split():
+    """The texts of an element but for code and for names of languages, which are the same in every language."""
+    named = item.get("lang") is not None and item.tag != "html"
+    if item.tag != "code" and "code" not in item.get("class", "").split() and not named:
         yield item.text or ""
         for inner in item:
             yield from _sentences(inner)
