@@ -54,7 +54,7 @@ def test_a_first_bid_is_added_up(tab: Tabs, town: Town) -> None:
     game, seat = town.first("byzanz", "adding")
     page = tab().goto(url(game, seat))
     button = page.locator('button[value="bid"]')
-    tally(page).to_have_text("Tick cards: here you read what they would do.")
+    tally(page).to_have_text("Tick cards to see what they do.")
     one, other = goods(game, seat)[:2]
     tick(page, one)
     tally(page).to_contain_text(f"{one[-1]} in all: the first bid.")
