@@ -9,6 +9,7 @@ import pytest
 
 from byzanz import record
 from byzanz.games import byzanz_story, latest, rules_of
+from byzanz.games.byzanz_cards import VALUE
 from byzanz.record import Record
 from byzanz.rules import PUBLIC
 from byzanz.simulation import simulated
@@ -142,7 +143,7 @@ def test_the_prices_of_lots_are_the_bids_of_the_log(seats: int) -> None:
 
 
 def test_a_wrong_price_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byzanz_story, "VALUE", (2, *byzanz_story.VALUE[1:]))
+    monkeypatch.setattr(byzanz_story, "VALUE", (2, *VALUE[1:]))
     game = played("byzanz", 3)
     assert paid_in_the_chart(game) != paid_by_the_log(game)
 
