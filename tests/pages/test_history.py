@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import random
 import re
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 from flask.testing import FlaskClient
 
 from byzanz.games.byzanz_cards import NAME
-from server import db, log, people, play
-from server.schema import Game, Seat
+from server import db, log, people, play, positions
+from server.pages import moments
+from server.pages.story import PAGE
+from server.schema import Game, Seat, StandingOrder
 from tests.conftest import NOW
 from tests.pages.browsing import Page, look
+from tests.pages.looks import assert_sound
 from tests.pages.playing import advance, asked, entries, make, position, url
 
 LINE = re.compile(r'<li id="e(\d+)"')
@@ -185,13 +189,169 @@ def test_a_game_set_aside_says_so(client: FlaskClient, table: Any):
 def test_a_long_log_comes_in_pages(client: FlaskClient, table: Any):
     game = table(3)
     person = moderator()
-    for number in range(401):
+    for number in range(2 * PAGE + 1):
         play.moderate(game.id, "!note", reason=f"Note {number}", person_id=person, now=NOW)
+    path = f"/g/{game.id}/history"
+    last = 2 * PAGE + 2
+    page = look(client, path)
+    assert seqs(page) == list(range(last - PAGE + 1, last + 1))
+    assert links(page, "Later entries") == []
+    seen = seqs(page)
+    while earlier := links(page, "Earlier entries"):
+        page = look(client, path + earlier[0])
+        assert not set(seqs(page)) & set(seen)
+        assert links(page, "Later entries")
+        seen = [*seqs(page), *seen]
+    assert seen == list(range(1, last + 1))
+    assert seqs(look(client, path + links(page, "Later entries")[0])) == list(range(3, 3 + PAGE))
+    for at in (1, 60, PAGE, PAGE + 30, last):
+        assert at in seqs(look(client, f"{path}?at={at}"))
+        assert len(seqs(look(client, f"{path}?at={at}"))) == PAGE
+
+
+def links(page: Page, text: str) -> list[str]:
+    """Where links of this text lead."""
+    return [item.get("href", "") for item in page.root.iter("a") if "".join(item.itertext()) == text]
+
+
+def rels(page: Page) -> dict[str, str]:
+    """The links by which one steps from moment to moment."""
+    return {item.get("rel", ""): item.get("href", "") for item in page.root.iter("a") if item.get("rel")}
+
+
+def headings(page: Page, tag: str) -> list[str]:
+    return ["".join(item.itertext()) for item in page.root.iter(tag)]
+
+
+def test_one_steps_from_moment_to_moment_by_plain_links(client: FlaskClient, table: Any):
+    game = table(3)
+    for seat in (0, 1, 2):
+        make(game, seat, "pass")
+    last = entries(game.id)
+    for path in paths(game):
+        assert rels(look(client, f"{path}?at=1")) == {"next": "?at=2", "last": f"?at={last}"}
+        assert rels(look(client, f"{path}?at=2&seat=1")) == {
+            "first": "?at=1&seat=1",
+            "prev": "?at=1&seat=1",
+            "next": "?at=3&seat=1",
+            "last": f"?at={last}&seat=1",
+        }
+        assert set(rels(look(client, f"{path}?at={last}"))) == {"first", "prev"}
+        assert rels(look(client, path)) == {}
+        assert "history.js" in look(client, path).html
+
+
+def test_any_moment_is_chosen_by_a_form_without_scripts(client: FlaskClient, table: Any):
+    game = table(3)
+    make(game, 0, "pass")
+    page = look(client, f"/g/{game.id}/history?seat=1")
+    [form] = [item for item in page.root.iter("form") if any(i.get("id") == "moment" for i in item.iter())]
+    fields = {item.get("name"): item for item in form.iter("input")}
+    assert (form.get("method"), form.get("action")) == ("get", f"/g/{game.id}/history")
+    assert (fields["at"].get("min"), fields["at"].get("max")) == ("1", str(entries(game.id)))
+    assert fields["seat"].get("value") == "1"
+    assert "The table after entry 2" in look(client, f"/g/{game.id}/history?seat=1&at=2").text
+
+
+def test_entries_stand_under_the_parts_of_the_game(client: FlaskClient, table: Any):
+    game = table(3)
+    advance(game, "take")
+    seat = asked(game)
+    last = make(game, seat, str(position(game.id).rules.moves(position(game.id).state, seat)[0]))
     page = look(client, f"/g/{game.id}/history")
-    assert seqs(page) == list(range(3, 403))
-    assert f"/g/{game.id}/history?before=3" in page.html
-    assert seqs(look(client, f"/g/{game.id}/history?before=3")) == [1, 2]
-    assert 1 in seqs(look(client, f"/g/{game.id}/history?at=1"))
+    assert headings(page, "h3") == ["Round 1"]
+    assert headings(page, "h4") == ["The lot of 6", "The lot of 4", "The lot of 2", "Market day"]
+    jumps = [item for item in page.root.iter("ul") if item.get("class") == "jumps"]
+    [first] = [item for item in jumps[0].iter("a") if "".join(item.itertext()) == "The lot of 4"]
+    shown = look(client, f"/g/{game.id}/history{first.get('href')}")
+    assert "The lot of 4" in headings(shown, "h2")
+    assert last in seqs(look(client, f"/g/{game.id}/history?part=round+1"))
+    assert seqs(look(client, f"/g/{game.id}/history?part=round+1&seat=0")) == seqs(
+        look(client, f"/g/{game.id}/history?seat=0")
+    )
+    assert seqs(look(client, f"/g/{game.id}/history?part=round+9")) == seqs(page)
+
+
+def test_a_round_is_chosen_by_itself(client: FlaskClient, table: Any):
+    game = table(2, slug="byzantium")
+    while position(game.id).view(0).round == 1:
+        now = position(game.id)
+        seat = min(now.awaited)
+        make(game, seat, str(now.rules.moves(now.state, seat)[0]))
+    whole = look(client, f"/g/{game.id}/history")
+    first, second = (seqs(look(client, f"/g/{game.id}/history?part=round+{n}")) for n in (1, 2))
+    assert [*first, *second] == seqs(whole)
+    assert headings(whole, "h3") == ["Round 1", "Round 2"]
+    assert "round 2" in line(look(client, f"/g/{game.id}/history?part=round+2"), second[0])
+
+
+def test_the_table_at_any_moment_is_the_position_of_that_moment(app: Any, table: Any):
+    game = table(3)
+    advance(game, "take")
+    person = moderator()
+    seq = next(e.seq for e in log_of(game.id) if e.move == "pass")
+    play.moderate(game.id, f"!void {seq}", reason="A slip", person_id=person, now=NOW)
+    play.moderate(game.id, "!resume", reason="On", person_id=person, now=NOW)
+    advance(game, "take", seed=4)
+    with db.reading() as session:
+        row = session.get_one(Game, game.id)
+        told = moments.read(session, row)
+        for at in range(1, row.head + 1):
+            assert told.view(at, 1) == positions.load(session, row, upto=at).rules.view(
+                positions.load(session, row, upto=at).state, 1
+            ), at
+    begun = told.openings()
+    assert begun["round 1", "lot 4"] > seq, "a part that began anew is told by its last beginning"
+
+
+def log_of(game_id: str) -> list[Any]:
+    with db.reading() as session:
+        return log.entries(session, game_id)
+
+
+def test_sealed_orders_are_shown_at_their_moments_once_the_game_is_over(client: FlaskClient, table: Any):
+    game = table(3)
+    make(game, 0, "pass")
+    person = moderator()
+    with db.transaction() as session:
+        session.add(
+            StandingOrder(
+                game_id=game.id,
+                seat=2,
+                number=1,
+                text="pass every lot",
+                occasion="",
+                left_at=NOW,
+                left_seq=2,
+                status="withdrawn",
+                ended_seq=4,
+            )
+        )
+    for seat in (1, 2):
+        make(game, seat, "pass")
+    assert "Sealed orders" not in look(client, f"{url(game, 2)}/history?at=3").text
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=person, now=NOW)
+    shown = [
+        at
+        for at in range(1, entries(game.id) + 1)
+        if "Sealed orders that stood then" in look(client, f"/g/{game.id}/history?at={at}").text
+    ]
+    assert shown == [2, 3]
+
+
+@pytest.mark.parametrize(("slug", "n"), [("byzanz", 6), ("empire", 2), ("byzantium", 4)])
+def test_a_history_is_light_wherever_one_stands(client: FlaskClient, table: Any, slug: str, n: int):
+    game = table(n, slug=slug)
+    dice = random.Random(5)
+    while not (now := position(game.id)).outcome and now.head < 150:
+        seat = min(now.awaited)
+        moves = now.rules.moves(now.state, seat)
+        make(game, seat, str(dice.choice(moves[: 6 if slug == "byzanz" else None])))
+    last = entries(game.id)
+    for at in (1, last // 2, last - 5):
+        page = look(client, f"{url(game, 0)}/history?at={at}")
+        assert_sound(slug, page)
+        assert len(page.html.encode()) < 60_000, (at, len(page.html))
 
 
 def test_each_end_has_its_sentence(client: FlaskClient, table: Any):
