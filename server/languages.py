@@ -36,9 +36,9 @@ def kept(sentence: str) -> str:
 
 
 def best(wished: LanguageAccept) -> str | None:
-    """The language of ours that a browser likes best; None if it names none of them."""
-    found: str | None = wished.best_match(list(NAMES))
-    return found
+    """The language of ours that a browser likes best, in whatever country; None if it names none of them."""
+    codes = (code.lower().partition("-")[0] for code, quality in wished if quality > 0)
+    return next((code for code in codes if code in NAMES), None)
 
 
 def spoken() -> str:

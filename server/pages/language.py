@@ -96,4 +96,4 @@ def _page(back: str) -> tuple[str, str | None]:
         _endpoint, values = adapter.match(back.partition("?")[0], method="GET")
     except HTTPException:
         return "/", None
-    return back, values.get("token")
+    return (back, values.get("token")) if back.startswith("/") else ("/", None)

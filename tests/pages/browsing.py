@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 from xml.etree.ElementTree import Element
 
 import html5lib
@@ -61,9 +62,9 @@ def read(answer: TestResponse) -> Page:
     return Page(answer.status_code, answer.text, parser.parse(answer.text))
 
 
-def look(client: FlaskClient, path: str) -> Page:
+def look(client: FlaskClient, path: str, **more: Any) -> Page:
     """Open a page."""
-    return read(client.get(path))
+    return read(client.get(path, **more))
 
 
 def press(

@@ -1,0 +1,54 @@
+"""What of a page or a mail is still English though there are words for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from xml.etree.ElementTree import Element
+
+from server import languages
+
+PLACE = re.compile(r"%\(\w+\)[a-z]")
+ATTRIBUTES = ("aria-label", "title", "alt", "placeholder")
+FEWEST = 12
+"""Letters that a sentence with places has besides them, at the least, to be known again."""
+NAMES = frozenset(languages.NAMES.values())
+
+
+@cache
+def english(language: str) -> tuple[frozenset[str], tuple[re.Pattern[str], ...]]:
+    """The English texts that are said otherwise in a language: whole ones, and those with places as patterns."""
+    told, said, patterns = set(), set(), []
+    for text in languages.catalogue(language):
+        if not text.id:
+            continue
+        sources = text.id if isinstance(text.id, tuple) else (text.id,)
+        words = text.string if isinstance(text.string, tuple) else (text.string,)
+        said |= {str(form).strip() for form in words}
+        for source in {str(source) for source in sources} - set(words):
+            if not PLACE.search(source):
+                told.add(source.strip())
+            elif len(re.findall("[A-Za-z]", PLACE.sub("", source))) >= FEWEST:
+                parts = [re.escape(part.replace("%%", "%")) for part in PLACE.split(source.strip())]
+                patterns.append(re.compile(".*".join(parts), re.DOTALL))
+    return frozenset(told - said - NAMES), tuple(patterns)
+
+
+def leftovers(language: str, texts: Iterator[str] | list[str]) -> list[str]:
+    """Those of the texts that stand in English though this language has words for them."""
+    whole, patterns = english(language)
+    plain = {" ".join(text.split()) for text in texts}
+    return sorted(
+        text for text in plain if text in whole or any(pattern.fullmatch(text) for pattern in patterns)
+    )
+
+
+def texts_of(root: Element) -> Iterator[str]:
+    """Every text of a page that is read by people: what stands in it, and what is read aloud."""
+    for item in root.iter():
+        if item.tag in ("style", "script") or "code" in (item.tag, *item.get("class", "").split()):
+            yield item.tail or ""
+            continue
+        yield from (item.text or "", item.tail or "")
+        yield from (item.get(name, "") for name in ATTRIBUTES)
