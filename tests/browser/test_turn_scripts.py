@@ -15,6 +15,7 @@ from server import db, turns
 from server.db import utc_now
 from server.positions import Position
 from server.schema import Game, Turn
+from tests.browser.judges import axe, looks
 from tests.browser.tabs import PHONE, Tab
 from tests.browser.town import Town, moderate
 from tests.conftest import Table
@@ -648,3 +649,39 @@ def test_the_primary_button_is_in_sight_while_cards_are_ticked(tab: Tabs, town: 
     assert box is not None
     assert box["height"] >= 44
     assert box["y"] > PHONE[1] / 2  # where thumbs are
+
+
+# ---- what comes next, and how it all looks to a judge ----
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
+def test_a_receipt_leads_to_the_next_game(tab: Tabs, town: Town, scripts: bool) -> None:
+    game, seat = town.first("byzanz", f"leading-{scripts}")
+    other, _ = town.first("byzanz", f"led-{scripts}")
+    page = tab(scripts=scripts, person="Alice").goto(url(game, seat))
+    page.get_by_role("button", name="Pass", exact=True).click()
+    expect(page.locator("h1")).to_have_text("Your move is made")
+    waiting = page.locator(".actions a[href*='/t/']").count()
+    counted = re.match(r"\((\d+)\) ", page.title())
+    assert counted is not None
+    assert 1 <= int(counted[1]) <= waiting
+    expect(page.locator(f"a[href$='{url(other, seat)}']")).to_have_count(1)
+    expect(page.get_by_text("Leave an order for what comes next")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("slug", "kind"), [("byzanz", "bid"), ("byzanz", "end"), ("empire", "meld"), ("byzantium", "put")]
+)
+def test_a_page_at_work_is_sound(tab: Tabs, town: Town, slug: str, kind: str, scheme: str) -> None:
+    game, seat = town.asked(slug, kind)
+    made = tab(size=PHONE, scheme=scheme)
+    page = made.goto(url(game, seat))
+    for box in page.locator('#play input[name="card"]:enabled:not([type="hidden"])').all()[:2]:
+        box.check(force=True)
+    page.route("**/head", lambda route: route.fulfill(json={"seq": 99_999, "awaited": []}))
+    wake(page)
+    expect(page.locator("#live a")).to_be_visible()
+    assert axe(page) == []
+    assert looks(page) == []
+    made.shot(f"at-work-{slug}-{kind}-{scheme}")
