@@ -108,11 +108,11 @@ def there(app: Flask, payloads: Payloads) -> Scene:
         play.moderate(game_id, "!note", reason=payloads(), person_id=mia, now=db.utc_now())
     play.moderate("there", "!abandon", reason=payloads(), person_id=mia, now=db.utc_now())
     with db.transaction() as session:
-        _queue(session, made)
+        queue(session, made)
     return made
 
 
-def _queue(session: Any, made: Scene) -> None:
+def queue(session: Any, made: Scene) -> None:
     """A mail of each kind, to who gets such mails."""
     for kind in KINDS:
         game_id, name, seat = ("open", "Ida", 1) if kind in ("invite", "nudge") else ("here", "Daphne", 3)

@@ -1,0 +1,127 @@
+"""Mails as a mail reader draws them: on a phone and on a desk, by day and by night, without any picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+from sqlalchemy import update
+
+from server import create_app, db, outbox
+from server.schema import Person
+from tests.browser import judges
+from tests.browser.tabs import Scheme
+from tests.conftest import begun, copied, settings
+from tests.server.scene import scene
+from tests.server.test_payloads import mails, queue
+
+WIDTHS = (320, 640)
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+MORE = ("signin", "games", "confirm")
+"""Kinds that belong to a person and not to a seat."""
+
+
+@pytest.fixture(scope="module", params=["en", "de", "nl"])
+def letters(request: pytest.FixtureRequest, migrated_file: Path) -> list[str]:
+    """The HTML of a mail of each kind, and of a turn in each game, in one language."""
+    with copied(migrated_file) as url:
+        app = create_app(settings(url))
+        with app.app_context():
+            there = scene(app, db.utc_now())
+            with db.transaction() as session:
+                queue(session, there)
+            for slug, friends in (("byzanz", 4), ("byzantium", 3), ("empire", 2)):
+                begun(friends, f"mail-{slug}", db.utc_now(), slug=slug)
+            with db.transaction() as session:
+                for kind in MORE:
+                    outbox.enqueue(
+                        session,
+                        key=f"looks:{kind}",
+                        kind=kind,
+                        person_id=there.person("Hugo"),
+                        now=db.utc_now(),
+                        game_id="open" if kind == "confirm" else None,
+                    )
+                session.execute(update(Person).values(language=request.param))
+            drawn = [shown.html for shown in mails(there)]
+            db.db.session.remove()
+            db.db.engine.dispose()
+    return drawn
+
+
+@pytest.fixture(scope="module")
+def readers(chromium: Browser) -> Iterator[dict[tuple[int, str], Page]]:
+    """A window of each width and scheme, in which nothing can be loaded."""
+    contexts = [
+        (width, scheme, chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme))
+        for width in WIDTHS
+        for scheme in SCHEMES
+    ]
+    for _width, _scheme, context in contexts:
+        context.set_offline(True)
+    yield {(width, scheme): context.new_page() for width, scheme, context in contexts}
+    for _width, _scheme, context in contexts:
+        context.close()
+
+
+def faults(page: Page, html: str) -> list[str]:
+    """What is wrong with a mail in this window: too wide, too small to hit, too pale."""
+    page.set_content(html)
+    return [*judges.looks(page), *judges.axe(page, ["color-contrast"])]
+
+
+def test_every_mail_can_be_read_and_pressed(
+    letters: list[str], readers: dict[tuple[int, str], Page], shots: Path
+) -> None:
+    wrong = []
+    for number, html in enumerate(letters):
+        for (width, scheme), page in readers.items():
+            found = faults(page, html)
+            if found:
+                wrong.append((page.title(), number, width, scheme, found))
+                page.screenshot(path=shots / f"mail-{number}-{width}-{scheme}.png", full_page=True)
+    assert wrong == []
+
+
+def test_no_mail_asks_for_anything_from_outside(letters: list[str]) -> None:
+    for html in letters:
+        assert not re.search(
+            r"<(img|link|script|iframe|object|svg)|url\(|@import|\bsrc=", html, re.IGNORECASE
+        )
+        assert '<meta name="color-scheme" content="light dark">' in html
+
+
+def test_the_main_link_is_seen_without_scrolling(
+    letters: list[str], readers: dict[tuple[int, str], Page]
+) -> None:
+    page = readers[320, "light"]
+    turns = [html for html in letters if html.count('class="button"') > 1]
+    assert turns
+    for html in turns:
+        page.set_content(html)
+        box = page.locator("a.button").first.bounding_box()
+        assert box is not None
+        assert box["height"] >= 44
+        assert box["y"] + box["height"] < 800
+
+
+@pytest.mark.parametrize(
+    ("planted", "told"),
+    [
+        ('<p style="width: 700px">Wide</p>', "wide"),
+        (
+            '<p><a style="display: inline-block; height: 12px" href="https://byzanz.test/">Go</a></p>',
+            "target",
+        ),
+        ('<p style="color: #8a7a6a">Pale</p>', "color-contrast"),
+    ],
+)
+def test_what_is_wrong_would_be_found(
+    planted: str, told: str, letters: list[str], readers: dict[tuple[int, str], Page]
+) -> None:
+    page = readers[320, "light"]
+    found = faults(page, letters[0].replace("<h1", f"{planted}<h1", 1))
+    assert any(told in fault for fault in found), found
