@@ -36,9 +36,10 @@ def english(language: str) -> tuple[frozenset[str], tuple[re.Pattern[str], ...]]
 
 
 def leftovers(language: str, texts: Iterator[str] | list[str]) -> list[str]:
-    """Those of the texts that stand in English though this language has words for them."""
+    """Those of the texts, or of their sentences, that stand in English though this language has words for them."""
     whole, patterns = english(language)
-    plain = {" ".join(text.split()) for text in texts}
+    joined = [" ".join(text.split()) for text in texts]
+    plain = {part for text in joined for part in (text, *re.split(r"(?<=[.!?:])\s+", text))}
     return sorted(
         text for text in plain if text in whole or any(pattern.fullmatch(text) for pattern in patterns)
     )
