@@ -17,13 +17,16 @@ from byzanz import chance, record, umpire
 from byzanz.rules import ALL, Rules
 from server import beats, config, db, outbox, people, positions, records, revisions
 from server.config import ConfigError, Settings
+from server.mail import receiving
 from server.mail.transport import Transport, TryLater, server_at
-from server.schema import Alarm, Entry, Game, Link, Mail, Outage, Turn
+from server.schema import Alarm, Entry, Game, Link, Mail, Outage, Received, Turn
 
 SAMPLE = 1_000
 """Games whose logs are checked unless all are asked for: those begun last."""
 SHOWN = 20
 """Findings of one kind that are told one by one."""
+SILENCE = timedelta(days=7)
+"""When mails went out for so long and none ever came in, something is wrong with the way in."""
 PATIENCE = 10.0
 """Seconds for one answer of the mail server."""
 TRIGGERS = {
@@ -112,6 +115,7 @@ def _in_database(settings: Settings, now: datetime, every: bool) -> Iterator[Fin
         yield from _alarms(session)
         yield _waiting_mail(session, now)
         yield _refused(session)
+        yield from _mail_in(session, settings, now)
 
 
 def _triggers(session: Session) -> Finding:
@@ -223,7 +227,7 @@ def _alarms(session: Session) -> Iterator[Finding]:
         remedy = "a moderator can clear it once it is seen to"
         if alarm.key == beats.STEP_ALARM:
             remedy = "set the clock right; if it is right now, say so with `byzanz doctor --clock-is-right`"
-        yield Finding(False, f"alarm since {alarm.at:%Y-%m-%d %H:%M} UTC: {alarm.text}", remedy)
+        yield Finding(False, f"alarm since {_minute(alarm.at)}: {alarm.text}", remedy)
     if not open_ones:
         yield Finding(True, "no alarm")
 
@@ -236,9 +240,7 @@ def _waiting_mail(session: Session, now: datetime) -> Finding:
     if oldest and now - oldest > outbox.STUCK:
         said = session.scalar(select(Mail.error).where(Mail.created_at == oldest).limit(1))
         remedy = "see what the mail server says; mails are tried again by themselves"
-        return Finding(
-            False, f"{tried} mails were not taken, since {oldest:%Y-%m-%d %H:%M} UTC ({said})", remedy
-        )
+        return Finding(False, f"{tried} mails were not taken, since {_minute(oldest)} ({said})", remedy)
     count = session.scalar(select(func.count()).where(Mail.status == "waiting"))
     return Finding(True, f"outbox: {count} mails waiting, {tried} of them tried before")
 
@@ -249,6 +251,41 @@ def _refused(session: Session) -> Finding:
         remedy = "correct the address or replace the player, on the game's page for moderators"
         return Finding(False, f"{count} turns stand still because their mail was refused", remedy)
     return Finding(True, "no turn stands still for a refused mail")
+
+
+def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
+    """Whether answers and bounces find their way here, as far as what came in so far can tell."""
+    if not settings.mail_domain:
+        yield Finding(True, "answers by mail are off: BYZANZ_MAIL_DOMAIN is not set")
+        return
+    half = select(func.count(), func.min(Received.at)).where(
+        Received.outcome == receiving.IN_HAND, Received.at < now - outbox.LEASE
+    )
+    count, since = session.execute(half).one()
+    if count:
+        remedy = (
+            "something died over them: see the log of `byzanz mail-in`; the mail server delivers them again"
+        )
+        yield Finding(False, f"{count} mails came in and were not finished, since {_minute(since)}", remedy)
+    last = session.scalar(select(func.max(Received.at)))
+    if last is not None:
+        yield Finding(True, f"mail in at {settings.mail_domain}: the last one came {_minute(last)}")
+        return
+    sent = select(func.count(), func.min(Mail.finished_at)).where(Mail.status == "sent")
+    count, first = session.execute(sent).one()
+    what = f"no mail has ever come in at {settings.mail_domain}, and {count} went out"
+    if first is not None and first < now - SILENCE:
+        remedy = (
+            "run `byzanz mail-in` and have the mail server hand it all mail to that domain (docs/deploy.md), "
+            "or unset BYZANZ_MAIL_DOMAIN: players are told to answer there"
+        )
+        yield Finding(False, what, remedy)
+    else:
+        yield Finding(True, f"{what}: answer one to see that `byzanz mail-in` gets it")
+
+
+def _minute(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
 def _mail_server(settings: Settings) -> Finding:

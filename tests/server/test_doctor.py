@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -13,7 +14,7 @@ from server import alarms, create_app, db, doctor, jobs, outbox, play
 from server.beats import STEP_ALARM, Pulse
 from server.doctor import Finding
 from server.mail.inbox import Inbox
-from server.schema import Game, Mail, Person
+from server.schema import Game, Mail, Person, Received
 from tests.conftest import NOW, SECRET, Table
 
 Seating = Callable[..., Table]
@@ -242,3 +243,81 @@ def test_old_tables_are_told(alive: Flask) -> None:
 def test_a_database_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BYZANZ_DATABASE_URL", "sqlite:////no/such/folder/byzanz.db")
     assert "BYZANZ_DATABASE_URL" in only_wrong()
+
+
+# ---- the way in ----
+
+
+def way_in() -> list[Finding]:
+    """What is said about mail that comes in."""
+    words = ("come in", "came in", "mail in at", "answers by mail")
+    return [
+        found
+        for found in doctor.findings(create_app, every=False)
+        if any(word in found.what for word in words)
+    ]
+
+
+def received(**values: object) -> None:
+    """A mail has come in."""
+    row: dict[str, Any] = {
+        "digest": "d",
+        "at": db.utc_now(),
+        "kind": "reply",
+        "outcome": "1 of 1 lines carried out",
+    }
+    with db.transaction() as session:
+        session.add(Received(**(row | values)))
+
+
+def sent_once(ago: timedelta) -> None:
+    """A mail went out."""
+    at = db.utc_now() - ago
+    with db.transaction() as session:
+        person = Person(email="x@example.org", name="X", created_at=at)
+        session.add(person)
+        session.flush()
+        about: dict[str, Any] = {
+            "key": "k",
+            "kind": "signin",
+            "person_id": person.id,
+            "created_at": at,
+            "not_before": at,
+        }
+        session.add(Mail(**about, status="sent", finished_at=at))
+
+
+def test_answers_by_mail_may_be_off(alive: Flask) -> None:
+    sent_once(timedelta(days=99))
+    (found,) = way_in()
+    assert found.sound
+    assert "BYZANZ_MAIL_DOMAIN is not set" in found.what
+
+
+@pytest.mark.parametrize(("ago", "sound"), [(0, True), (6, True), (8, False)])
+def test_a_way_in_by_which_nothing_ever_came_is_wrong_after_a_while(
+    alive: Flask, monkeypatch: pytest.MonkeyPatch, ago: int, sound: bool
+) -> None:
+    monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
+    (found,) = way_in()
+    assert (found.sound, "play.example.org, and 0 went out" in found.what) == (True, True)
+    sent_once(timedelta(days=ago))
+    (found,) = way_in()
+    assert found.sound == sound
+    assert "1 went out" in found.what
+    assert ("byzanz mail-in" in found.remedy) != sound
+    received(at=db.utc_now())
+    (found,) = way_in()
+    assert found.sound
+    assert "the last one came" in found.what
+
+
+def test_mails_that_nobody_finished_are_told(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
+    received(outcome="in hand")
+    assert all(found.sound for found in way_in())
+    received(digest="e", outcome="in hand", at=db.utc_now() - timedelta(hours=1))
+    half, last = way_in()
+    assert not half.sound
+    assert "1 mails came in and were not finished" in half.what
+    assert last.sound
