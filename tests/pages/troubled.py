@@ -78,7 +78,13 @@ def troubled(table: Begin, now: datetime) -> dict[str, Table]:
 def _mails(session: Any, felix: int, bob: int, now: datetime) -> None:
     """What went out to Felix and came back, and what came in from Bob, who sits beside him."""
     about: dict[str, Any] = {"game_id": "bounced", "person_id": felix, "seat": 5}
-    sent = {"created_at": now, "not_before": now, "status": "failed", "attempts": 1, "finished_at": now}
+    sent: dict[str, Any] = {
+        "created_at": now,
+        "not_before": now,
+        "status": "failed",
+        "attempts": 1,
+        "finished_at": now,
+    }
     session.add(
         Mail(key="turn:bounced:5:1", kind="turn", seq=1, error="550 5.1.1 no such user", **about, **sent)
     )
@@ -88,7 +94,7 @@ def _mails(session: Any, felix: int, bob: int, now: datetime) -> None:
     about |= {"person_id": bob, "seat": 1}
     outcome = "1 of 1 lines carried out"
     session.add(Received(digest="2", at=now, kind="reply", outcome=outcome, **about))
-    done = {"created_at": now, "not_before": now, "status": "sent", "finished_at": now}
+    done: dict[str, Any] = {"created_at": now, "not_before": now, "status": "sent", "finished_at": now}
     session.add(Mail(key="answer:2", kind="answer", **about, **done))
 
 
