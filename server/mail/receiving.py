@@ -18,6 +18,7 @@ from byzanz.rules import RulesError
 from server import outbox, people
 from server.config import settings
 from server.db import reading, transaction
+from server.languages import kept
 from server.mail import acting, bounces, reach, replies
 from server.mail.replies import Reply
 from server.mail.transport import ascii_domain
@@ -25,7 +26,7 @@ from server.people import Place
 from server.schema import Mail, Person, Received
 from server.table import Refused
 
-IN_HAND = "in hand"
+IN_HAND = kept("in hand")
 """The outcome of a mail that is being acted upon, or was when the server died."""
 ANSWERS_A_DAY = 40
 """Mails that one person is answered within a day: whatever answers itself in turn comes to rest."""
@@ -121,18 +122,19 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -
     if reply.ignored is None and _is_ours(reply.sender):
         reply = Reply(reply.sender, ignored="it is a mail of ours")
     if reply.ignored is not None:
-        return _finish(row, place, "auto", f"ignored: {reply.ignored}", now)
+        return _finish(row, place, "auto", kept("ignored: %(why)s") % {"why": reply.ignored}, now)
     if not _same_address(reply.sender, person.email or ""):
         strange = acting.BadMail(
             "An answer to this turn came from another address than the one we write to, so nothing was played. "
             "Answer from this address, or use your link."
         )
-        return _finish(row, place, "refused", "from another address", now, [], strange)
+        return _finish(row, place, "refused", kept("from another address"), now, [], strange)
     reach.again(person.id, now)
     lines, fault = acting.carried_out(place, reply.lines, row, now)
     played = sum(bool(line.done) for line in lines)
     kind = "reply" if played else "refused"
-    return _finish(row, place, kind, f"{played} of {len(lines)} lines carried out", now, lines, fault)
+    outcome = kept("%(done)s of %(of)s lines carried out") % {"done": played, "of": len(lines)}
+    return _finish(row, place, kind, outcome, now, lines, fault)
 
 
 def _is_ours(address: str) -> bool:
