@@ -90,10 +90,13 @@ def choose() -> ResponseReturnValue:
 
 def _page(back: str) -> tuple[str, str | None]:
     """The page to which a choice leads back, and the token in its address; the front page if it is none of ours."""
+    # A line break would end the header that names the page, and after two slashes comes another host.
+    if not back.startswith("/") or back.startswith("//") or not back.isprintable():
+        return "/", None
     adapter = flask.current_app.create_url_adapter(flask.request)
     assert adapter is not None
     try:
         _endpoint, values = adapter.match(back.partition("?")[0], method="GET")
     except HTTPException:
         return "/", None
-    return (back, values.get("token")) if back.startswith("/") else ("/", None)
+    return back, values.get("token")

@@ -162,7 +162,21 @@ def test_a_language_that_we_do_not_speak_is_refused(client: FlaskClient, languag
 
 @pytest.mark.parametrize(
     "back",
-    ["https://mallory.test/", "//mallory.test/", "/\\mallory.test", "/nowhere", "", "new", "/sign-out"],
+    [
+        "https://mallory.test/",
+        "//mallory.test/",
+        "/\\mallory.test",
+        "/nowhere",
+        "",
+        "new",
+        "/sign-out",
+        "/?a\r\nX: y",
+        "/?a\nX: y",
+        "/?a\x00",
+        "/?a\x85\u2028",
+        "/rules/byzanz\n",
+        "//?a",
+    ],
 )
 def test_a_choice_leads_to_no_page_but_ours(client: FlaskClient, back: str) -> None:
     answer = client.post("/language", data={"language": "de", "back": back})
