@@ -82,6 +82,14 @@ def _past(text: str, end: str, start: int) -> int:
     return len(text) if found < 0 else found + len(end)
 
 
+def _unescaped(text: str) -> str:
+    """Words with their references resolved; as they stand if one is a number longer than Python reads."""
+    try:
+        return html.unescape(text)
+    except ValueError:
+        return text
+
+
 class _Reader:
     """Gathers lines while tags go by."""
 
@@ -97,7 +105,7 @@ class _Reader:
 
     def line(self) -> str:
         """The line as it stands, blanks made single."""
-        text = " ".join(html.unescape("".join(self._pieces)).split())
+        text = " ".join(_unescaped("".join(self._pieces)).split())
         return f"{'> ' * min(self._quotes, 3)}{text}".rstrip() if self._quotes else text
 
     def tag(self, name: str, ends: bool, whole: str) -> None:

@@ -69,6 +69,10 @@ def test_unflowing_loses_no_word(text: str) -> None:
     assert "".join(replies.unflowed(plain).split()) == "".join(plain.split())
 
 
+def test_a_number_longer_than_numbers_are_spoils_no_page() -> None:
+    assert markup.as_text("<p>pass</p><p>&#" + "5" * 5000 + ";</p>").startswith("pass")
+
+
 def test_no_mail_takes_long_to_read() -> None:
     hostile = {
         "angles": b"Content-Type: text/html\n\n" + b"<" * 200_000,
