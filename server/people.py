@@ -134,13 +134,14 @@ def find_any(session: Session, purpose: Purpose, text: str) -> Link | None:
     return session.scalar(select(Link).where(Link.digest == _digest(text), Link.purpose == purpose))
 
 
-def owner(session: Session, text: str, now: datetime) -> Person | None:
-    """Whose live link this token belongs to, whatever it opens; None if it is nobody's."""
+def owner(session: Session, text: str, now: datetime) -> tuple[Person, str] | None:
+    """Whose live link this token belongs to, and what for; None if it is nobody's."""
     if not TOKEN.fullmatch(text):
         return None
     live = (Link.revoked_at.is_(None), or_(Link.expires_at.is_(None), Link.expires_at > now))
-    query = select(Person).join(Link, Link.person_id == Person.id)
-    return session.scalar(query.where(Link.digest == _digest(text), *live))
+    query = select(Person, Link.purpose).join(Link, Link.person_id == Person.id)
+    found = session.execute(query.where(Link.digest == _digest(text), *live)).first()
+    return (found[0], found[1]) if found else None
 
 
 def seat_of(session: Session, text: str, now: datetime, purpose: Purpose = "seat") -> Place | None:

@@ -19,6 +19,8 @@ blueprint = Blueprint("language", __name__)
 COOKIE = "language"
 """What a browser keeps that chose a language; nobody is known by it."""
 A_YEAR = 365 * 86400
+OWN = ("seat", "organise")
+"""What links open in which their person chooses for himself: a feed's is given away, and others do one thing only."""
 
 
 def init_app(app: Flask) -> None:
@@ -34,27 +36,32 @@ def init_app(app: Flask) -> None:
 
 
 def wanted() -> str:
-    """The language of an answer: of whoever has its link or is signed in, else of the browser, else English."""
+    """The language of an answer: of whoever reads, else of the browser, else English."""
     if not flask.has_request_context():
         return DEFAULT
-    own = (_own(), flask.request.cookies.get(COOKIE))
-    chosen = next((code for code in own if code in NAMES), None)
+    chosen = next((code for code in _chosen() if code in NAMES), None)
     return chosen or languages.best(flask.request.accept_languages) or DEFAULT
 
 
-def _own() -> str | None:
+def _chosen() -> tuple[str | None, ...]:
+    """The languages chosen so far, the first one to be spoken: what a button of this page changes comes first."""
+    cookie = flask.request.cookies.get(COOKIE)
     token = (flask.request.view_args or {}).get("token")
     if token is None and "person" not in flask.session:
-        return None
+        return (cookie,)
     with reading() as session:
-        person = _person(session, token)
-        return person.language if person else None
+        person, chooses = _reader(session, token)
+        own = person.language if person else None
+        return (own, cookie) if chooses else (cookie, own)
 
 
-def _person(session: Session, token: str | None) -> Person | None:
-    """Whose link a page was opened by; else who is signed in."""
-    owner = people.owner(session, token, utc_now()) if token else None
-    return owner or people.signed_in(session)
+def _reader(session: Session, token: str | None) -> tuple[Person | None, bool]:
+    """To whom a page speaks that was opened by a link, else who is signed in; and whether he chooses how."""
+    found = people.owner(session, token, utc_now()) if token else None
+    if found is None:
+        return people.signed_in(session), True
+    person, purpose = found
+    return person, purpose in OWN
 
 
 def keep() -> None:
@@ -68,7 +75,7 @@ def keep() -> None:
 
 @blueprint.post("/language")
 def choose() -> ResponseReturnValue:
-    """Another language: of this browser, and of whoever has the link of the page or is signed in.
+    """Another language: of this browser, and of whoever has the link to his seat or his game, or is signed in.
 
     A guest's choice is kept by the browser alone, so no token guards it: a stranger's page that posts it gains nothing.
     """
@@ -79,8 +86,8 @@ def choose() -> ResponseReturnValue:
         flask.abort(400)
     back, token = _page(flask.request.form.get("back", "/"))
     with transaction() as session:
-        person = _person(session, token)
-        if person is not None:
+        person, chooses = _reader(session, token)
+        if person is not None and chooses:
             session.execute(update(Person).where(Person.id == person.id).values(language=chosen))
     answer = flask.redirect(flask.request.script_root + back, 303)
     secure = bool(flask.current_app.config["SESSION_COOKIE_SECURE"])
