@@ -10,6 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from server.db import Base, UtcTime
 
 _DIGEST = "cadence = 'digest'"
+_LOST = "unreachable IS NOT NULL OR suppressed IS NOT NULL"
 
 
 class Person(Base):
@@ -19,6 +20,8 @@ class Person(Base):
     __table_args__ = (
         # Those who want a digest are few among many: an index of those alone keeps a tick short.
         Index("ix_person_digest", "id", sqlite_where=text(_DIGEST), postgresql_where=text(_DIGEST)),
+        # So are those whom no mail reaches, for whom the moderators' desk looks.
+        Index("ix_person_lost", "id", sqlite_where=text(_LOST), postgresql_where=text(_LOST)),
     )
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
     email: Mapped[str | None] = mapped_column(String(254), unique=True)
@@ -67,7 +70,7 @@ class Game(Base):
     seed: Mapped[str] = mapped_column(String(64))
     """Hex; shown to nobody until the game is over."""
     commitment: Mapped[str] = mapped_column(String(64))
-    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    created_at: Mapped[datetime] = mapped_column(UtcTime, index=True)
     options: Mapped[str] = mapped_column(Text, default="{}")
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
     listed: Mapped[bool] = mapped_column(default=False)
@@ -92,6 +95,15 @@ class Seat(Base):
     """A place at a table. `status`: free, invited, seated, declined. Before the start numbers may still move up."""
 
     __tablename__ = "seat"
+    __table_args__ = (
+        # Seats on autopilot are few among many, and the moderators' desk asks for all of them.
+        Index(
+            "ix_seat_autopilot",
+            "game_id",
+            sqlite_where=text("autopilot = 1"),
+            postgresql_where=text("autopilot"),
+        ),
+    )
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
     seat: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(40))

@@ -67,8 +67,8 @@ def _unsent(now: datetime, *what: Any) -> Select[Any]:
 
 def _unreached(*what: Any) -> Select[Any]:
     """Seats whose person gets no mail, and turns whose clock stands for that."""
-    lost = select(Seat.game_id, Seat.seat).join(Person, Person.id == Seat.person_id)
-    lost = lost.where(or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None)))
+    persons = select(Person.id).where(or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None)))
+    lost = select(Seat.game_id, Seat.seat).where(Seat.person_id.in_(persons))
     stopped = select(Turn.game_id, Turn.seat).where(Turn.refused_at.is_not(None))
     found = select(*what).select_from(Seat).join(Game, Game.id == Seat.game_id)
     found = found.join(Person, Person.id == Seat.person_id)
