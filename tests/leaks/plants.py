@@ -21,7 +21,7 @@ from byzanz.record import redaction, text
 from byzanz.rules import ALL, PUBLIC, IllegalMove, Rules
 from server import api, db, log, orders, people, play, positions, records
 from server.mail import compose, news, rounds, told
-from server.pages import feeds, history, lobby, seated, story, turn
+from server.pages import feeds, history, lobby, moments, seated, story, turn
 from server.schema import Game, Link, Snapshot
 from server.table import NotYourTurn, Stale
 
@@ -220,16 +220,13 @@ def salts_of_others_moves(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def filter_by_the_true_cause(patch: pytest.MonkeyPatch) -> None:
-    def chapter(session: Any, game: Game, *rest: Any) -> dict[str, Any]:
-        told = made(session, game, *rest)
-        true = {entry.seq: entry.by for entry in log.entries(session, game.id)}
-        wanted = told["cause_chosen"]
-        return told | {
-            "lines": [line for line in told["lines"] if not wanted or true[line.entry.seq] == wanted]
-        }
+    def kept(entries: Any, told: Any, chosen: dict[str, str]) -> list[Any]:
+        true = {entry.seq: entry.by for entry in told.entries}
+        found = made(entries, told, chosen | {"cause": ""})
+        return [entry for entry in found if chosen["cause"] in ("", true[entry.seq])]
 
-    made = story.chapter
-    patch.setattr(story, "chapter", chapter)
+    made = story._kept
+    patch.setattr(story, "_kept", kept)
 
 
 @plant("byzanz")
@@ -239,12 +236,32 @@ def moments_with_all_eyes(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def moderator_sees_all_without_a_look(patch: pytest.MonkeyPatch) -> None:
-    view_at = story._view_at
+    view = moments.Moments.view
 
-    def seen(session: Any, game: Game, viewer: Any, at: int) -> Any:
-        return view_at(session, game, ALL if flask.request.path.startswith("/m/") else viewer, at)
+    def seen(self: Any, seq: int, viewer: Any) -> Any:
+        return view(self, seq, ALL if flask.request.path.startswith("/m/") else viewer)
 
-    patch.setattr(story, "_view_at", seen)
+    patch.setattr(moments.Moments, "view", seen)
+
+
+@plant("byzanz")
+def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
+    part = Byzanz.part
+
+    def shifted(self: Byzanz, view: Any) -> Any:
+        return part(self, view)[: 1 + hidden[-1] % 2]
+
+    def read(session: Any, game: Game, upto: int | None = None) -> Any:
+        hidden.append(sum(len(hand) * card for hand in state_of(session, game).hands for card in hand))
+        return made(session, game, upto)
+
+    def state_of(session: Any, game: Game) -> Any:
+        return positions.load(session, game).state
+
+    hidden: list[int] = []
+    made = moments.read
+    patch.setattr(Byzanz, "part", shifted)
+    patch.setattr(moments, "read", read)
 
 
 # What can be done
@@ -504,6 +521,12 @@ def _everybodys_orders(patch: pytest.MonkeyPatch) -> None:
 def orders_of_others_on_the_page_and_in_the_api(patch: pytest.MonkeyPatch) -> None:
     """The standing orders of the whole table are told to each of its seats."""
     _everybodys_orders(patch)
+
+
+@plant("byzanz")
+def orders_that_stood_then_before_the_end(patch: pytest.MonkeyPatch) -> None:
+    """The history of a running game opens the sealed orders of its moments."""
+    patch.setattr(story, "_orders_at", lambda session, game, _at: orders.of_game(session, game.id))
 
 
 @plant("empire")
