@@ -21,6 +21,7 @@ from server.db import reading, transaction
 from server.languages import kept
 from server.mail import acting, bounces, reach, replies
 from server.mail.replies import Reply
+from server.mail.told import one_line
 from server.mail.transport import ascii_domain
 from server.people import Place
 from server.schema import Mail, Person, Received
@@ -102,8 +103,8 @@ def _report(raw: bytes, sender: str, recipient: str, mail_id: int | None, now: d
 
 
 def _masked(said: str) -> str:
-    """A report's words without addresses or anything that could be a token."""
-    return re.sub(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+", "…", said)[:300]
+    """Words of strangers, one line without addresses or anything that could be a token or spoil the database."""
+    return one_line(re.sub(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+", "…", said))[:300]
 
 
 # Replies
@@ -122,7 +123,7 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -
     if reply.ignored is None and _is_ours(reply.sender):
         reply = Reply(reply.sender, ignored="it is a mail of ours")
     if reply.ignored is not None:
-        return _finish(row, place, "auto", kept("ignored: %(why)s") % {"why": reply.ignored}, now)
+        return _finish(row, place, "auto", kept("ignored: %(why)s") % {"why": _masked(reply.ignored)}, now)
     if not _same_address(reply.sender, person.email or ""):
         strange = acting.BadMail(
             "An answer to this turn came from another address than the one we write to, so nothing was played. "

@@ -270,6 +270,12 @@ def test_a_line_that_a_mail_reader_broke_is_mended() -> None:
     ]
 
 
+def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(game: Table, box: Desk) -> None:
+    raw = written("pass").replace(b"Subject:", b"Auto-Submitted: a\0b " + ALICE.encode() + b"\nSubject:")
+    receiving.receive(raw, ALICE, box.reply, NOW)
+    assert [row.outcome for row in remembered()] == ["ignored: it was sent automatically: a b …"]
+
+
 # Bounces and complaints
 
 
