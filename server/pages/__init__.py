@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import flask
@@ -72,6 +73,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(Refused, _refused)
     app.register_error_handler(Broken, _broken)
     app.register_error_handler(Exception, _fault)
+    app.log_exception = _log_fault  # type: ignore[method-assign]
 
 
 def said(error: Refused | RulesError) -> str:
@@ -147,9 +149,13 @@ def _broken(_error: Broken) -> tuple[str, int]:
     )
 
 
+def _log_fault(exc_info: BaseException | tuple[Any, ...]) -> None:
+    """Say where something failed, be it an error page: the route, for an address may hold a link's token."""
+    LOGGER.error("fault at %s", flask.request.endpoint, exc_info=exc_info)
+
+
 def _fault(error: Exception) -> tuple[str, int]:
-    # The address may hold a link's token, so the route is logged and not the address.
-    LOGGER.error("fault at %s", flask.request.endpoint, exc_info=error)
+    _log_fault(error)
     return error_page(
         500,
         gettext("Something went wrong on our side"),

@@ -7,6 +7,7 @@ import flask_babel
 from flask import Blueprint, Flask
 from flask.typing import ResponseReturnValue
 from sqlalchemy import update
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 
@@ -49,10 +50,13 @@ def _chosen() -> tuple[str | None, ...]:
     token = (flask.request.view_args or {}).get("token")
     if token is None and "person" not in flask.session:
         return (cookie,)
-    with reading() as session:
-        person, chooses = _reader(session, token)
-        own = person.language if person else None
-        return (own, cookie) if chooses else (cookie, own)
+    try:
+        with reading() as session:
+            person, chooses = _reader(session, token)
+    except SQLAlchemyError:  # the page that says so has its words, too
+        return (cookie,)
+    own = person.language if person else None
+    return (own, cookie) if chooses else (cookie, own)
 
 
 def _reader(session: Session, token: str | None) -> tuple[Person | None, bool]:

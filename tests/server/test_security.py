@@ -18,11 +18,13 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
 from waitress import wasyncore
 from waitress.server import create_server
 from werkzeug.test import create_environ, run_wsgi_app
 
-from server import create_app, db, lifecycle, people, positions, serving
+from server import create_app, db, lifecycle, pages, people, positions, serving
 from server.mail.deliver import deliver
 from server.mail.transport import Refused, TryLater
 from server.schema import Game, Link, Mail
@@ -355,6 +357,50 @@ def test_no_token_reaches_a_log(
             _ask_everything(there, VISITORS[2:3])
     assert "boom" in caplog.text
     assert "fault at turn.show" in caplog.text
+    _no_token(there, caplog.text)
+
+
+def test_while_the_database_is_down_each_page_says_so_and_no_log_names_a_token(
+    there: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    tokens, signed_in = there.tokens["here", "Alice"], there.browser("Alice")
+    gone = OperationalError("BEGIN", {}, Exception("the server has gone"))
+
+    def down(_connection: object) -> None:
+        raise gone
+
+    event.listen(db.db.engine, "begin", down)
+    try:
+        for path in (
+            "/",
+            "/account",
+            f"/t/{tokens['seat']}",
+            f"/t/{tokens['seat']}/history",
+            f"/u/{tokens['stop']}",
+            f"/api/v1/seats/{tokens['seat']}",
+        ):
+            answer = there.ask(signed_in, "GET", path, headers={"Accept-Language": "nl"})
+            assert answer.status_code == 500, path
+            assert "bij ons" in answer.text, path
+    finally:
+        event.remove(db.db.engine, "begin", down)
+    assert "fault at turn.show" in caplog.text
+    _no_token(there, caplog.text)
+
+
+def test_a_fault_in_the_error_page_itself_is_logged_without_its_address(
+    there: Scene, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faulty(*_args: object, **_more: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(people, "seat_of", faulty)
+    monkeypatch.setattr(pages, "error_page", faulty)
+    token = there.tokens["here", "Alice"]["seat"]
+    with pytest.raises(RuntimeError, match="boom"):
+        there.ask(there.browser(), "GET", f"/t/{token}")
+    assert caplog.text.count("fault at turn.show") == 2
     _no_token(there, caplog.text)
 
 
