@@ -13,12 +13,17 @@ import hmac
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from server.config import settings
 from server.mail import parts, replies
 from server.mail.parts import Part
 
+LARGEST = 1024 * 1024
+"""Bytes of a report that are read: it quotes a mail of ours, which is far smaller."""
+MOST_PROOFS = 10
+"""Addresses in a text that are put to the proof: each costs work, and strangers may write as many as they like."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ENVELOPE = re.compile(r"bounce\+([0-9a-z]{1,14})-([a-z2-7]{10})@")
 _STATUS = re.compile(r"\b([245])\.[0-9]{1,3}\.[0-9]{1,3}\b")
@@ -64,7 +69,8 @@ def envelope_sender(mail_id: int) -> str | None:
 
 def mail_named(text: str) -> int | None:
     """The id of our mail whose envelope sender stands in a text, or None; a forged one is none."""
-    for number, proof in _ENVELOPE.findall(text.lower()):
+    for found in islice(_ENVELOPE.finditer(text.lower()), MOST_PROOFS):
+        number, proof = found.groups()
         mail_id = int(number, 36) ^ _mask(proof)
         if mail_id < 1 << 62 and hmac.compare_digest(_proof(mail_id), proof):
             return mail_id
@@ -73,7 +79,7 @@ def mail_named(text: str) -> int | None:
 
 def mail_in_report(raw: bytes) -> int | None:
     """The id of our mail that a report quotes: complaints come to one address for all."""
-    whole = parts.parted(raw[: replies.LARGEST])
+    whole = parts.parted(raw[:LARGEST])
     for part in parts.walked(whole):
         found = mail_named(" ".join(value for _name, value in part.headers) + " " + part.text())
         if found is not None:
@@ -87,7 +93,7 @@ def read(raw: bytes, envelope_sender: str) -> Report:
     Args:
         envelope_sender: of `MAIL FROM`, empty for `<>`.
     """
-    whole = parts.parted(raw[: replies.LARGEST])
+    whole = parts.parted(raw[:LARGEST])
     found = list(parts.walked(whole))
     feedback = next((part for part in found if part.kind == "message/feedback-report"), None)
     if feedback is not None:

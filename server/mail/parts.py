@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 DEEPEST = 8
 """Parts within parts; real mails have four."""
 MOST_PARTS = 100
-MOST_HEADERS = 400
+MOST_LINES = 2000
+"""Lines of a head, whether a header begins or goes on with them."""
+LARGEST_HEAD = 256 * 1024
 LONGEST_HEADER = 4000
 LONGEST_TEXT = 200_000
 """Characters of one text that are looked at."""
@@ -25,7 +27,7 @@ _CHARSET = re.compile(
 )
 _ENCODED = re.compile(r"=\?([^?\s]{1,40})\?([bBqQ])\?([^?\s]{0,200})\?=")
 _PARAMETER = re.compile(r';\s*([\w-]{1,40})\s*=\s*(?:"((?:[^"\\]|\\.){0,400})"|([^;\s"]{0,400}))')
-_NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
+_NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +71,12 @@ class Part:
         """Whether it is a file and no text of the mail."""
         return self.header("content-disposition").strip().lower().startswith("attachment")
 
-    def children(self) -> list[Part]:
-        """The parts of a multipart, none of anything else."""
+    def pieces(self) -> list[bytes]:
+        """The parts of a multipart as they came, none of anything else."""
         boundary = self.parameter("boundary")
         if not self.kind.startswith("multipart/") or not boundary or self.depth >= DEEPEST:
             return []
-        return [parted(piece, self.depth + 1) for piece in _pieces(self.body, boundary.encode())]
+        return _pieces(self.body, boundary.encode())
 
     def text(self) -> str:
         """Its content as text, whatever charset and encoding it claims."""
@@ -93,18 +95,19 @@ def parted(raw: bytes, depth: int = 0) -> Part:
     if raw.startswith(b"\n"):
         return Part((), raw[1:], depth)
     head, _blank, body = raw.partition(b"\n\n")
-    return Part(tuple(_headers(head)), body, depth)
+    return Part(tuple(_headers(head[:LARGEST_HEAD])), body, depth)
 
 
 def walked(whole: Part) -> Iterator[Part]:
     """A part and all parts within it, in their order, as many as are looked at."""
-    left = MOST_PARTS
-    waiting = [whole]
-    while waiting and left:
-        part = waiting.pop()
-        left -= 1
+    yield whole
+    waiting = [(piece, whole.depth + 1) for piece in reversed(whole.pieces())]
+    for _ in range(MOST_PARTS - 1):
+        if not waiting:
+            return
+        part = parted(*waiting.pop())
         yield part
-        waiting.extend(reversed(part.children()[:left]))
+        waiting.extend((piece, part.depth + 1) for piece in reversed(part.pieces()))
 
 
 def decoded(content: bytes, charset: str) -> str:
@@ -139,8 +142,8 @@ def _from_base64(body: bytes) -> bytes:
 
 
 def _headers(head: bytes) -> Iterator[tuple[str, str]]:
-    name, value, count = "", "", 0
-    for line in head.split(b"\n"):
+    name, value = "", ""
+    for line in head.split(b"\n", MOST_LINES)[:MOST_LINES]:
         text = decoded(line[:LONGEST_HEADER], "")
         if text[:1] in (" ", "\t"):
             value = f"{value} {text.strip()}"[:LONGEST_HEADER]
@@ -149,25 +152,18 @@ def _headers(head: bytes) -> Iterator[tuple[str, str]]:
             yield name, value
         found = re.match(r"([!-9;-~]{1,80})[ \t]*:(.*)", text, re.DOTALL)
         name, value = (found[1].lower(), found[2].strip()) if found else ("", "")
-        count += 1
-        if count > MOST_HEADERS:
-            break
     if name:
         yield name, value
 
 
 def _pieces(body: bytes, boundary: bytes) -> list[bytes]:
     """What stands between the boundaries; the rest if the last one is missing."""
-    mark = b"--" + boundary
-    pieces: list[list[bytes]] = []
-    for line in body.split(b"\n"):
-        bare = line.rstrip()
-        if bare == mark + b"--":
-            break
-        if bare == mark:
-            if len(pieces) == MOST_PARTS:
-                break
-            pieces.append([])
-        elif pieces:
-            pieces[-1].append(line)
-    return [b"\n".join(piece) for piece in pieces]
+    body = b"\n" + body
+    pieces, start = [], 0
+    for mark in re.finditer(rb"\n--%b(--)?[ \t\r\f\v]*(?=\n|\Z)" % re.escape(boundary), body):
+        if start:
+            pieces.append(body[start : mark.start()])
+        start = mark.end() + 1
+        if mark[1] or len(pieces) == MOST_PARTS:
+            return pieces
+    return [*pieces, body[start:]] if start else pieces
