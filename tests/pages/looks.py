@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from tests.pages.browsing import Page
 
-HEAVY = 70_000
+HEAVY = 60_000
 """Bytes that no page reaches."""
 
 
