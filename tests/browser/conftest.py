@@ -48,17 +48,17 @@ def town(running: House) -> Town:
 
 
 @pytest.fixture(scope="package")
-def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where pictures of pages are kept: in the folder that BYZANZ_SCREENSHOTS names, else in a temporary one."""
+def shots() -> Path | None:
+    """Where pictures of pages are kept: in the folder that BYZANZ_SCREENSHOTS names, without it nowhere."""
     named = os.environ.get("BYZANZ_SCREENSHOTS")
-    folder = Path(named) if named else tmp_path_factory.mktemp("shots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    if named:
+        Path(named).mkdir(parents=True, exist_ok=True)
+    return Path(named) if named else None
 
 
 @pytest.fixture
-def tab(chromium: Browser, running: House, shots: Path) -> Iterator[Callable[..., Tab]]:
-    """Opens tabs, see `tabs.opened`; a fault noted in one of them fails the test."""
+def tab(chromium: Browser, running: House, shots: Path | None) -> Iterator[Callable[..., Tab]]:
+    """Opens fresh tabs, see `tabs.opened`; a fault noted in one of them fails the test."""
     made: list[Tab] = []
 
     def open_one(**how: object) -> Tab:
@@ -69,3 +69,31 @@ def tab(chromium: Browser, running: House, shots: Path) -> Iterator[Callable[...
     for each in made:
         each.close()
     assert [fault for each in made for fault in each.faults] == []
+
+
+@pytest.fixture(scope="package")
+def windows(chromium: Browser, running: House, shots: Path | None) -> Iterator[dict[bool, Tab]]:
+    """The tabs that `kept` hands out again and again, by whether scripts run."""
+    made = {
+        scripts: opened(chromium, running, shots, scripts=scripts, language=None) for scripts in (True, False)
+    }
+    yield made
+    for each in made.values():
+        each.close()
+
+
+@pytest.fixture
+def kept(windows: dict[bool, Tab], running: House) -> Iterator[Callable[..., Tab]]:
+    """Hands out a tab that other tests have used before, its cookies gone: a fresh one costs as much as three pages.
+
+    For tests that only look and click; what routes, listens or brings scripts of its own takes a fresh `tab`.
+    """
+
+    def hand_out(person: str | None = None, language: str = "en", scripts: bool = True) -> Tab:
+        windows[scripts].as_if_fresh(running, person, language)
+        return windows[scripts]
+
+    for each in windows.values():
+        each.faults.clear()
+    yield hand_out
+    assert [fault for each in windows.values() for fault in each.faults] == []

@@ -282,3 +282,10 @@ STOPPED: dict[str, Way] = {
 }
 STATES: dict[str, Way] = AROUND | of_game("byzanz") | of_game("byzantium") | of_game("empire") | STOPPED
 """All of them."""
+
+
+def place_of(town: Town, state: str) -> Place:
+    """Where a state is to be seen; its way is gone only once."""
+    if state not in town.places:
+        town.places[state] = STATES[state](town)
+    return town.places[state]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, Route
 
 from tests.browser.house import House
 
@@ -34,7 +34,7 @@ class Tab:
 
     page: Page
     origin: str
-    shots: Path
+    shots: Path | None
     faults: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -71,18 +71,32 @@ class Tab:
     def send(self, path: str, fields: Mapping[str, str], status: int = 200) -> Page:
         """Post a form as a page of the server would, and see the answer, which must have this status."""
         address, body = self.origin + path, urlencode(fields)
-        headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        self.page.route(
-            address, lambda route: route.continue_(method="POST", post_data=body, headers=headers)
-        )
+
+        def post(route: Route) -> None:
+            headers = route.request.headers | {"content-type": "application/x-www-form-urlencoded"}
+            route.continue_(method="POST", post_data=body, headers=headers)
+
+        self.page.route(address, post)
         try:
             return self.goto(path, status)
         finally:
             self.page.unroute(address)
 
     def shot(self, name: str) -> None:
-        """Keep a picture of the whole page under this name."""
-        self.page.screenshot(path=self.shots / f"{name}.png", full_page=True, animations="disabled")
+        """Keep a picture of the whole page under this name, if somebody has said where."""
+        if self.shots is not None:
+            path = self.shots / f"{name.replace(' ', '-')}.png"
+            self.page.screenshot(path=path, full_page=True, animations="disabled")
+
+    def as_if_fresh(self, house: House, person: str | None, language: str) -> None:
+        """A window of the usual size by day, in which nobody but this person has ever been."""
+        context = self.page.context
+        context.clear_cookies()
+        if person is not None:
+            context.add_cookies([house.cookie(person)])  # type: ignore[list-item]
+        self.page.set_extra_http_headers({"Accept-Language": language})
+        self.page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
+        self.page.emulate_media(color_scheme="light")
 
     def close(self) -> None:
         """Shut the window, with all it kept."""
@@ -92,19 +106,19 @@ class Tab:
 def opened(
     browser: Browser,
     house: House,
-    shots: Path,
+    shots: Path | None,
     *,
     size: tuple[int, int] = DESK,
     scheme: Scheme = "light",
     scripts: bool = True,
-    language: str = "en",
+    language: str | None = "en",
     person: str | None = None,
     **more: Any,
 ) -> Tab:
     """A fresh window.
 
     Args:
-        language: what the browser asks pages to be in.
+        language: what the browser asks pages to be in; None leaves it to a header set later.
         person: the name of who is signed in with it, None for nobody.
         more: as `Browser.new_context` takes it: `reduced_motion`, `forced_colors` …
     """

@@ -7,17 +7,27 @@ from collections.abc import Callable
 import pytest
 
 from tests.browser.judges import axe, looks, unfold
-from tests.browser.states import STATES
+from tests.browser.states import STATES, place_of
 from tests.browser.tabs import Tab
 from tests.browser.town import Town
 
-PHONE, PHONE_2, DESK = 320, 390, 1280
+NARROW, PHONE, DESK = 320, 390, 1280
+"""Widths of windows."""
+WORDS = [
+    "aria-input-field-name", "button-name", "document-title", "duplicate-id-aria", "empty-heading", "html-has-lang",
+    "html-lang-valid", "image-alt", "input-button-name", "label", "landmark-unique", "link-name", "select-name",
+    "summary-name", "svg-img-alt", "target-size", "valid-lang",
+]  # fmt: skip
+"""The rules of the engine that another language can break."""
+ALIKE = ("stale", "moment in public", "order refused", "chosen", "over moment", "over verified")
+"""States of a game that say nothing which others do not say, too."""
+SPOKEN = [state for state in STATES if not state.endswith(ALIKE)]
 
 
-def visit(tab: Callable[..., Tab], town: Town, state: str, **how: object) -> Tab:
+def visit(kept: Callable[..., Tab], town: Town, state: str, language: str = "en") -> Tab:
     """A tab that shows this state."""
-    place = STATES[state](town)
-    shown = tab(person=place.person, **how)
+    place = place_of(town, state)
+    shown = kept(place.person, language)
     if place.fields is None:
         shown.goto(place.path, place.status)
     else:
@@ -26,15 +36,27 @@ def visit(tab: Callable[..., Tab], town: Town, state: str, **how: object) -> Tab
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_everybody_can_use_every_page(tab: Callable[..., Tab], town: Town, state: str) -> None:
-    shown = visit(tab, town, state)
+def test_everybody_can_use_every_page(kept: Callable[..., Tab], town: Town, state: str) -> None:
+    shown = visit(kept, town, state)
     page = shown.page
-    shown.shot(f"{state}-{DESK}-light".replace(" ", "-"))
+    shown.shot(f"{state}-{DESK}-light")
     unfold(page)
     faults = axe(page) + looks(page, DESK)
     page.emulate_media(color_scheme="dark")
     faults += [f"by night: {fault}" for fault in axe(page, ["color-contrast"])]
-    faults += looks(page, PHONE_2) + looks(page, PHONE)
-    faults += [f"by night: {fault}" for fault in axe(page, ["target-size", "scrollable-region-focusable"])]
-    shown.shot(f"{state}-{PHONE}-dark".replace(" ", "-"))
+    faults += looks(page, PHONE) + looks(page, NARROW)
+    faults += [f"at {NARROW}: {fault}" for fault in axe(page, ["target-size", "scrollable-region-focusable"])]
+    shown.shot(f"{state}-{NARROW}-dark")
+    assert faults == [], "\n".join(faults)
+
+
+@pytest.mark.parametrize("state", SPOKEN)
+@pytest.mark.parametrize("language", ["de", "nl"])
+def test_every_page_in_every_language(
+    kept: Callable[..., Tab], town: Town, language: str, state: str
+) -> None:
+    page = visit(kept, town, state, language).page
+    assert page.get_attribute("html", "lang") == language
+    unfold(page)
+    faults = looks(page, NARROW) + axe(page, WORDS)
     assert faults == [], "\n".join(faults)

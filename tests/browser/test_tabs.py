@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Route
 
 from tests.browser.tabs import Tab
 
@@ -18,27 +20,36 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("markup", PLANTED)
-def test_a_tab_sees_what_goes_wrong(tab: Callable[..., Tab], markup: str) -> None:
+def test_a_tab_sees_what_goes_wrong(tab: Callable[..., Tab]) -> None:
     made = tab()
-
-    def plant(route) -> None:
-        answer = route.fetch()
-        route.fulfill(response=answer, body=answer.text().replace("</main>", f"{markup}</main>"))
-
-    made.page.route(f"{made.origin}/new", plant)
     made.page.route("**/planted.js", lambda route: route.fulfill(body="throw new Error('broken on purpose')"))
     made.page.route("**/x.png", lambda route: route.abort())
-    made.goto("/new")
-    assert any(PLANTED[markup] in fault for fault in made.faults), made.faults
-    made.faults.clear()
+    for markup, expected in PLANTED.items():
+        plant(made, markup)
+        made.goto("/asked")
+        assert any(expected in fault for fault in made.faults), made.faults
+        made.faults.clear()
 
 
-def test_a_sound_page_has_no_faults_with_scripts_or_without(tab: Callable[..., Tab]) -> None:
+def plant(made: Tab, markup: str) -> None:
+    """Put this into the page /asked, in place of what was put there before."""
+
+    def answer(route: Route) -> None:
+        sound = route.fetch()
+        route.fulfill(response=sound, body=sound.text().replace("</main>", f"{markup}</main>"))
+
+    made.page.unroute(f"{made.origin}/asked")
+    made.page.route(f"{made.origin}/asked", answer)
+
+
+def test_a_sound_page_has_no_faults_with_scripts_or_without(
+    kept: Callable[..., Tab], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for scripts in (True, False):
-        made = tab(scripts=scripts)
-        made.goto("/new")
+        made = kept(scripts=scripts)
+        monkeypatch.setattr(made, "shots", tmp_path)
+        made.goto("/asked")
         made.goto("/nothing-here", status=404)
-        made.shot(f"test-tabs-{scripts}")
-        assert (made.shots / f"test-tabs-{scripts}.png").stat().st_size > 1000
+        made.shot(f"scripts {scripts}")
+        assert (tmp_path / f"scripts-{scripts}.png").stat().st_size > 1000
         assert made.faults == []

@@ -48,6 +48,7 @@ class Town:
 
     house: House
     there: Scene
+    places: dict[str, Place] = field(default_factory=dict)
     _made: dict[str, tuple[Table, int]] = field(default_factory=dict)
 
     def token(self, game: str, name: str, purpose: str = "seat") -> str:

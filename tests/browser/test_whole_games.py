@@ -1,0 +1,70 @@
+"""A whole game of each kind: without scripts by hand, with scripts by the keyboard alone.
+
+One seat plays in the browser, on a phone and on a desk by turns; the others' moves go straight to the server.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+
+from server.db import utc_now
+from tests.browser.hands import Keys, Pointer, make_move
+from tests.browser.tabs import DESK, PHONE, Tab
+from tests.browser.town import FRIENDS, Town
+from tests.conftest import Table, begun
+from tests.pages.playing import make, position, url
+
+WAYS: dict[str, tuple[bool, type[Pointer] | type[Keys], int]] = {
+    "byzanz without scripts": (False, Pointer, 0),
+    "byzanz by keyboard": (True, Keys, 0),
+    "byzantium without scripts": (False, Pointer, 0),
+    "byzantium by keyboard": (True, Keys, 0),
+    "empire without scripts": (False, Pointer, 10),
+    "empire by keyboard": (True, Keys, 7),
+}
+"""Whether scripts run, how the page is used, and a luck with which the game is long enough to ask for most things."""
+LEAST = 12
+"""Decisions of the seat in the browser."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_whole_game(kept: Callable[..., Tab], town: Town, way: str) -> None:
+    scripts, kind, luck = WAYS[way]
+    slug = way.partition(" ")[0]
+    game = begun(FRIENDS[slug], f"{way}-{luck}".replace(" ", "-"), utc_now(), slug=slug)
+    shown = kept(scripts=scripts)
+    hand = kind(shown.page)
+    made = 0
+    for seat, move in decisions(game, luck):
+        if seat != 0:
+            make(game, seat, move, at=utc_now())
+            continue
+        made += 1
+        width, height = (PHONE, DESK)[made % 2]
+        shown.page.set_viewport_size({"width": width, "height": height})
+        page = shown.goto(url(game, 0))
+        make_move(hand, move, by_cards=made % 5 != 0)
+        if scripts:
+            assert_focus_is_kept(page)
+    page = shown.goto(url(game, 0))
+    assert "The game is over" in page.inner_text("h1")
+    assert made >= LEAST
+    assert hand.faults == []
+    print(f"{way}: {made} decisions in the browser")
+
+
+def decisions(game: Table, luck: int):
+    """Whose turn it is and what he does, by chance, until the game is over; whoever asks plays it."""
+    dice = random.Random(luck)
+    while (now := position(game.id)).awaited:
+        seat = min(now.awaited)
+        yield seat, str(dice.choice(now.rules.moves(now.state, seat)[:6]))
+
+
+def assert_focus_is_kept(page: Page) -> None:
+    """After a move the focus is at the answer, not lost with the button that was pressed."""
+    assert page.evaluate("() => document.activeElement !== document.body") is True
