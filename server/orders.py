@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from byzanz.orders import Answer, Left
 from byzanz.rules import Order, Rules, RulesError
-from server.schema import Game, StandingOrder
+from server.schema import Entry, Game, StandingOrder
 
 
 def taken(rules: Rules[Any, Any]) -> bool:
@@ -22,13 +22,20 @@ def taken(rules: Rules[Any, Any]) -> bool:
 def of_seat(session: Session, game_id: str, seat: int, after: int | None = None) -> list[StandingOrder]:
     """The orders of a seat that stand or rest, oldest first; with `after`, those, too, that ended later than that.
 
+    What ended before somebody else took the seat is no business of his.
+
     Args:
         after: a seq: the head that the seat has seen.
     """
     query = select(StandingOrder).where(StandingOrder.game_id == game_id, StandingOrder.seat == seat)
     alive = StandingOrder.status.in_(("standing", "resting"))
-    query = query.where(alive if after is None else alive | (StandingOrder.ended_seq > after))
-    return list(session.scalars(query.order_by(StandingOrder.id)))
+    if after is None:
+        return list(session.scalars(query.where(alive).order_by(StandingOrder.id)))
+    handed_on = select(func.coalesce(func.max(Entry.seq), 0)).where(
+        Entry.game_id == game_id, Entry.move == f"!replace {seat}"
+    )
+    ended = (StandingOrder.ended_seq > after) & (StandingOrder.ended_seq >= handed_on.scalar_subquery())
+    return list(session.scalars(query.where(alive | ended).order_by(StandingOrder.id)))
 
 
 def of_game(session: Session, game_id: str) -> list[StandingOrder]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from flask import Flask
@@ -9,12 +10,15 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from byzanz import record
-from server import db, log, orders, play
+from server import acts, db, log, orders, people, play
+from server.mail.deliver import deliver
 from server.schema import Seat
 from tests.byzanz.test_orders_page import PAGE, rows
 from tests.conftest import NOW
 from tests.pages.browsing import Page, look, read
 from tests.pages.playing import asked, position, url
+from tests.server.postman import Pigeons
+from tests.server.test_mail import text_of
 
 
 def post(client: FlaskClient, game: Any, seat: int, **fields: Any) -> TestResponse:
@@ -98,6 +102,36 @@ def test_what_stopped_is_told_on_the_page_and_nobody_else_sees_any_of_it(
             text = look(client, url(game, stranger)).text
             assert "has stopped" not in text
             assert "raise upto 1" not in text
+
+
+def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
+    app: Flask, client: FlaskClient, table: Any
+) -> None:
+    game = table(4)
+    seat = asked(game)
+    other = (seat + 1) % 4
+    post(client, game, other, do="leave", order="raise upto 1 then ask")
+    post(client, game, other, do="leave", order="take wine")
+    bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
+    play.submit(game.id, seat, str(bid), seen=entries(game.id)[-1].seq, request_id="b", now=NOW)
+    assert "raise upto 1" in look(client, url(game, other)).text
+    zoe = acts.Newcomer("Zoe", "zoe@example.org")
+    act = f"!replace {other}"
+    play.moderate(game.id, act, reason="gone", person_id=game.people[3], now=NOW, newcomer=zoe)
+    with db.transaction() as session:
+        person = people.person_at(session, zoe.email, zoe.name, NOW)
+        game.tokens[other] = people.token(people.link_for(session, "seat", person.id, game.id, NOW))
+    page = look(client, url(game, other))
+    assert "raise upto 1" not in page.text
+    assert "has stopped" not in page.text
+    pigeons = Pigeons()
+    while deliver(NOW + timedelta(hours=1), pigeons, steady=lambda: 0.0):
+        pass
+    told = "".join(map(text_of, pigeons.to("zoe")))
+    assert "Zoe sits there now" in told
+    assert "raise upto 1" not in told
+    post(client, game, other, do="leave", order="raise upto 2 then ask")
+    assert "raise upto 2" in look(client, url(game, other)).text
 
 
 def test_orders_that_rest_are_confirmed_with_a_button(client: FlaskClient, table: Any) -> None:
