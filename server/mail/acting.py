@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 
 from byzanz.games import rules_of
 from byzanz.rules import Rules, RulesError
@@ -174,17 +174,18 @@ def _play(place: Place, line: Line, request_id: str, seen: int, now: datetime) -
 
 
 def _opened_by(place: Place, seq: int) -> int:
-    """The head at which this seat's own move has led to its next question with nobody else's in between; else 0.
+    """The head at which this seat's own move has led to its next question with nothing else in between; else 0.
 
-    Who writes "bid …" and "tax …" in one mail means the tax on that bid. A question that came after another player
-    has moved he cannot have meant.
+    Who writes "bid …" and "tax …" in one mail means the tax on that bid. A question that came after another player,
+    chance or a moderator has moved he cannot have meant.
     """
     with reading() as session:
         turn = session.get(Turn, (place.game.id, place.seat.seat))
         if turn is None:
             return 0
         between = (Entry.game_id == place.game.id, Entry.seq > seq, Entry.seq <= turn.opened_seq)
-        others = select(func.count()).where(*between, Entry.seat != place.seat.seat)
+        of_others = or_(Entry.seat.is_(None), Entry.seat != place.seat.seat)
+        others = select(func.count()).where(*between, of_others)
         return 0 if session.scalar(others) else turn.opened_seq
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -162,6 +163,23 @@ def test_lines_are_played_on_as_long_as_nobody_else_comes_in_between(game: Table
     (text,) = to_alice()
     assert text.startswith("Not all of your mail could be played.")
     assert "Line 3, “pass”: Not played: the table has moved on after the line before." in text
+
+
+@one_database
+def test_a_line_is_not_played_on_what_its_writer_cannot_have_meant(
+    game: Table, box: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted = play.submit
+
+    def interrupted(*args: Any, **more: Any) -> play.Receipt:
+        receipt = submitted(*args, **more)
+        for act in ("!pause", "!resume"):
+            play.moderate(game.id, act, reason="x", person_id=game.people[3], now=NOW)
+        return receipt
+
+    monkeypatch.setattr(play, "submit", interrupted)
+    box.write("sell olive1 olive2 merchant", "bid olive2")
+    assert moves_of(game.id, 0) == ["sell olive1 olive2 merchant"]
 
 
 @one_database
