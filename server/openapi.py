@@ -224,13 +224,14 @@ def _leave() -> dict[str, Any]:
         "413": _json("Refusal", f"The body is longer than {LONGEST_BODY} bytes."),
         "415": _json("Refusal", "The body is not sent as application/json."),
         "422": _json("Refusal", "Not an order, or one that could never be carried out; nothing has changed."),
+        "429": _json("Refusal", "Too many requests from this address, or orders of this seat (`too_many`)."),
     }
     body = {"required": True, "content": {"application/json": {"schema": _ref("OrderWish")}}}
     return {
         "operationId": "leave_order",
         "summary": "Leave a sealed standing order.",
         "requestBody": body,
-        "responses": answers | _common(),
+        "responses": _common() | answers,
     }
 
 

@@ -44,6 +44,12 @@ def of_game(session: Session, game_id: str) -> list[StandingOrder]:
     return list(session.scalars(query.order_by(StandingOrder.id)))
 
 
+def newest(session: Session, game_id: str, seat: int) -> int:
+    """The number of the order that a seat has left last, and so how many it ever left; 0 before the first."""
+    theirs = (StandingOrder.game_id == game_id, StandingOrder.seat == seat)
+    return session.scalar(select(func.max(StandingOrder.number)).where(*theirs)) or 0
+
+
 def standing(session: Session, rules: Rules[Any, Any], game: Game, now: datetime) -> dict[int, list[Left]]:
     """The orders that stand at a table, by seat, oldest first; one that cannot be read any more is stopped."""
     query = select(StandingOrder).where(StandingOrder.game_id == game.id, StandingOrder.status == "standing")
@@ -71,11 +77,10 @@ def leave(
     for row in of_seat(session, game.id, seat):
         if rules.parse_order(row.text).about == order.about:
             _end(row, "withdrawn", None, game, now)
-    mine = (StandingOrder.game_id == game.id, StandingOrder.seat == seat)
     row = StandingOrder(
         game_id=game.id,
         seat=seat,
-        number=(session.scalar(select(func.max(StandingOrder.number)).where(*mine)) or 0) + 1,
+        number=newest(session, game.id, seat) + 1,
         text=order.text,
         occasion=occasion,
         left_at=now,

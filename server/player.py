@@ -16,7 +16,10 @@ from server import autopilot, log, orders, outbox, people, play, table
 from server.db import transaction
 from server.positions import Position
 from server.schema import Game, Seat
-from server.table import NoSuchLink, NoSuchOrder
+from server.table import NoSuchLink, NoSuchOrder, TooMany
+
+MOST_ORDERS = 500
+"""Orders that a game keeps of one seat, those that have ended counted: they are shown when it is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,14 @@ def leave_order(game_id: str, seat: int, text: str, *, now: datetime, link_id: i
         link_id: the link that vouches for the player, as for `submit`.
 
     Raises:
-        RulesError: the text is no order, or one that could never be carried out. Refused: its kinds say why.
+        RulesError: the text is no order, or one that could never be carried out. TooMany: the seat has left as many
+            as the game keeps. Refused: its other kinds say why.
     """
     with _at_the_seat(game_id, seat, now, link_id) as (session, game, position):
         rules, view = position.rules, position.rules.view(position.state, seat)
         order = rules.parse_order(text[: play.LONGEST_TEXT + 1])
         occasion = rules.occasion(order, view)
+        _check_room(session, game, seat)
         head = game.head
         row = orders.leave(session, game, rules, seat, order, occasion, now)
         autopilot.back(session, game, seat, now)
@@ -82,18 +87,27 @@ def preview_order(session: Session, game: Game, seat: int, text: str) -> Preview
         text: as for `leave_order`.
 
     Raises:
-        RulesError: the text is no order, or one that could never be carried out. Refused: its kinds say why.
+        As `leave_order`.
     """
     position = table.running(session, game)
     rules, state = position.rules, position.state
     order = rules.parse_order(text)
     occasion = rules.occasion(order, rules.view(state, seat))
+    _check_room(session, game, seat)
     older = [row.text for row in orders.of_seat(session, game.id, seat)]
     replaces = next((old for old in older if rules.parse_order(old).about == order.about), None)
     answer = None
     if seat in position.awaited:
         answer = ordering.answer(rules, state, seat, [Left(0, order, occasion)])
     return Previewed(order.text, occasion, replaces, answer.obeyed if answer else None)
+
+
+def _check_room(session: Session, game: Game, seat: int) -> None:
+    if orders.newest(session, game.id, seat) >= MOST_ORDERS:
+        raise TooMany(
+            "This seat has left %(most)s orders in this game, as many as are kept. Make your moves yourself.",
+            most=MOST_ORDERS,
+        )
 
 
 def withdraw_order(

@@ -79,6 +79,13 @@ class NoSuchOrder(Refused):
     code = "no_such_order"
 
 
+class TooMany(Refused):
+    """So many would be a nuisance to somebody: of mails, of orders, of comings and goings."""
+
+    status = 429
+    code = "too_many"
+
+
 class BadRequest(Refused):
     """The request itself is malformed, or its id was used for another move."""
 

@@ -27,7 +27,7 @@ from server.lifecycle.absences import add_absence, remove_absence
 from server.lifecycle.doors import mail_fresh_link, mail_games, mail_sign_in, redeem, renew_feed
 from server.lifecycle.inviting import Invitation, accept, decline, invitation, take_free_seat
 from server.lifecycle.making import confirm, create, quick
-from server.lifecycle.news import Closed, NoSuchLink, TooMany, asked_name
+from server.lifecycle.news import Closed, NoSuchLink, asked_name
 from server.lifecycle.organising import (
     cancel,
     drop,
@@ -41,6 +41,7 @@ from server.lifecycle.organising import (
 )
 from server.lifecycle.quiet import mute, mute_all, set_cadence
 from server.lifecycle.wishes import BadWish, Guest
+from server.table import TooMany
 
 __all__ = [
     "BadWish",

@@ -9,20 +9,13 @@ from sqlalchemy.orm import Session
 
 from server import outbox, people, play, positions
 from server.schema import Game, Mail, Person, Seat
-from server.table import Refused
+from server.table import Refused, TooMany
 
 DAY = timedelta(days=1)
 INVITATIONS_A_DAY = 20
 """Invitations and reminders of them that one organiser may cause within a day (experience.md, "Around")."""
 UNCONFIRMED = 5
 """Games that strangers may ask for under one address within a day and that wait there for the button."""
-
-
-class TooMany(Refused):
-    """So many mails would be a nuisance to somebody."""
-
-    status = 429
-    code = "too_many"
 
 
 class NoSuchLink(Refused):

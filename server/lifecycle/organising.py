@@ -14,9 +14,10 @@ from server import log, people, positions
 from server.db import reading, transaction
 from server.lifecycle import news, wishes
 from server.lifecycle.making import organised_game, seat_bot
-from server.lifecycle.news import Closed, TooMany
+from server.lifecycle.news import Closed
 from server.lifecycle.wishes import Guest
 from server.schema import Game, Mail, Seat
+from server.table import TooMany
 
 UNANSWERED = timedelta(hours=48)
 """After this time an invitation is reminded of, once, and the organiser is told."""

@@ -14,7 +14,7 @@ from byzanz.games.byzanz import Byzanz
 from byzanz.rules import IllegalMove, UnreadableOrder
 from server import acts, db, log, orders, play, player, positions, schema, turns
 from server.schema import Mail, Seat, StandingOrder
-from server.table import NoSuchOrder
+from server.table import NoSuchOrder, TooMany
 from tests.conftest import NOW, Table
 
 Begin = Callable[..., Table]
@@ -236,3 +236,21 @@ def test_a_seat_has_one_order_about_each_question_and_so_never_more_than_there_a
     ):
         leave(game.id, 1, text)
     assert len([row for row in rows(game.id) if row.status == "standing"]) == 5
+
+
+def test_a_seat_leaves_no_more_orders_than_a_game_keeps(
+    table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = table(4)
+    monkeypatch.setattr(player, "MOST_ORDERS", 3)
+    for price in (2, 3, 4):
+        leave(game.id, 1, f"raise upto {price}")
+    for again in range(2):
+        with pytest.raises(TooMany, match="has left 3 orders"):
+            leave(game.id, 1, f"raise upto {again + 5}")
+    with db.reading() as session, pytest.raises(TooMany):
+        player.preview_order(session, session.get_one(schema.Game, game.id), 1, "take wine")
+    assert [row.status for row in rows(game.id)] == ["withdrawn", "withdrawn", "standing"]
+    assert player.withdraw_order(game.id, 1, None, now=NOW) == 1
+    leave(game.id, 2, "raise upto 2")
+    assert len(rows(game.id)) == 4
