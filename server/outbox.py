@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import CursorResult, or_, select, update
+from sqlalchemy import CursorResult, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from server.db import reading, transaction
+from server.db import UtcTime, reading, transaction
 from server.schema import Mail
 
 LEASE = timedelta(minutes=10)
@@ -101,11 +101,11 @@ def mark_failed(session: Session, mail: Mail, now: datetime, error: str) -> bool
     return _mark(session, mail, mine=True, status="failed", finished_at=now, error=error, leased_until=None)
 
 
-def mark_bounced(session: Session, mail: Mail, error: str) -> None:
-    """It had been accepted and came back; `error` is what the report said."""
-    change = (
-        update(Mail).where(Mail.id == mail.id, Mail.status == "sent").values(status="failed", error=error)
-    )
+def mark_bounced(session: Session, mail: Mail, now: datetime, error: str) -> None:
+    """It had been accepted, marked so or not yet, and came back; `error` is what the report said."""
+    change = update(Mail).where(Mail.id == mail.id, Mail.status.in_(("waiting", "sent")))
+    finished = func.coalesce(Mail.finished_at, now, type_=UtcTime)
+    change = change.values(status="failed", finished_at=finished, error=error, leased_until=None)
     session.execute(change, execution_options={"synchronize_session": False})
 
 

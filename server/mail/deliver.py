@@ -23,7 +23,7 @@ from server.mail.compose import Letter, compose
 from server.mail.news import OldNews, Suppressed
 from server.mail.transport import Refused, TryLater
 from server.mail.waits import Later
-from server.schema import Mail, Person
+from server.schema import Mail, Person, Turn
 
 LOGGER = logging.getLogger(__name__)
 BATCH = 20
@@ -110,7 +110,7 @@ def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
         if mended:
             person.unreachable = None
         turn = reach.turn_of(session, game, mail)
-        if mail.kind == "turn" and game is not None and turn is not None and turn.started_at is None:
+        if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
             turns.start(session, game, turn, now, letter.due)
         if mail.kind == "digest":
             digests.begin(session, mail, letter.named, now)
@@ -120,12 +120,17 @@ def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
         reach.mail_stopped_turns(mail.person_id, now)
 
 
+def _waits(turn: Turn) -> bool:
+    """Whether a turn waits for a mail to start its clock; one whose mail came back waits for a better address."""
+    return turn.started_at is None and turn.refused is None
+
+
 def _drop(mail: Mail, why: str, now: datetime) -> None:
     with transaction() as session:
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
         outbox.mark_dropped(session, mail, now, why)
         turn = reach.turn_of(session, game, mail)
-        if mail.kind == "turn" and game is not None and turn is not None and turn.started_at is None:
+        if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
             turns.start(session, game, turn, now)  # a seat that wants no mail: none will ever start its clock
 
 

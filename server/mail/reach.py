@@ -66,7 +66,7 @@ def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
         if mail is None:
             return None
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
-        outbox.mark_bounced(session, mail, said)
+        outbox.mark_bounced(session, mail, now, said)
         session.get_one(Person, mail.person_id).suppressed = said
         lost(session, game, mail, said, now)
         return mail

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from server import db, lifecycle, log, outbox, people, play, positions, schema, turns
-from server.mail import compose, deliver
+from server.mail import compose, deliver, reach
 from server.mail.news import CHECKS
 from server.mail.told import one_line
 from server.mail.transport import Refused, TryLater
@@ -585,6 +585,34 @@ def test_a_refused_reminder_stops_a_clock_that_runs(table: Begin) -> None:
     queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
     deliver.deliver(NOW + timedelta(hours=20), Pigeons(Refused("550 gone")))
     assert row(Turn, (game.id, 0)).due_at is None
+
+
+def test_a_mail_that_comes_back_before_it_is_marked_as_sent_starts_no_clock(table: Begin) -> None:
+    game = table(4)
+    with db.reading() as session:
+        mail = session.scalars(select(Mail)).one()
+    pigeons = Pigeons()
+
+    def send_and_return(message: EmailMessage) -> None:
+        pigeons.sent.append(message)
+        assert reach.bounced(mail.id, "550 gone", NOW) is not None
+
+    pigeons.send = send_and_return  # type: ignore[method-assign]
+    deliver.deliver(NOW, pigeons)
+    turn = row(Turn, (game.id, 0))
+    assert (turn.refused, turn.started_at, turn.due_at) == ("550 gone", None, None)
+    returned = row(Mail, mail.id)
+    assert (returned.status, returned.error, returned.finished_at) == ("failed", "550 gone", NOW)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_no_mail_starts_a_clock_that_stands_for_another_that_came_back(table: Begin, wanted: bool) -> None:
+    game = table(4)
+    change(Turn, (game.id, 0), refused="550 gone", refused_at=NOW)
+    change(Seat, (game.id, 0), silent=not wanted)
+    post()
+    turn = row(Turn, (game.id, 0))
+    assert (turn.refused, turn.started_at, turn.due_at) == ("550 gone", None, None)
 
 
 def test_a_refused_word_about_a_refusal_goes_no_further(table: Begin) -> None:
