@@ -103,7 +103,7 @@ def has_left(session: Session, game_id: str, number: int) -> bool:
 
 
 def tell_in_charge(session: Session, game: Game, seat: Seat, why: str, now: datetime) -> None:
-    """A substitute is wanted: an alarm for moderators, and a mail to them and to the organiser.
+    """A substitute is wanted: an alarm for moderators, and a mail a day to them and to the organiser.
 
     Args:
         why: `left` or `lost` (no mail reaches the player).
@@ -116,7 +116,7 @@ def tell_in_charge(session: Session, game: Game, seat: Seat, why: str, now: date
     for reader in people.in_charge(session, game) - {seat.person_id}:
         outbox.enqueue(
             session,
-            key=f"vacant:{game.id}:{game.head}:{reader}",
+            key=f"vacant:{game.id}:{seat.person_id}:{why}:{now:%Y-%m-%d}:{reader}",
             kind="vacant",
             person_id=reader,
             now=now,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from byzanz import orders as ordering
@@ -15,11 +16,14 @@ from byzanz.rules import Obeyed
 from server import autopilot, log, orders, outbox, people, play, table
 from server.db import transaction
 from server.positions import Position
-from server.schema import Game, Seat
+from server.schema import Entry, Game, Seat
 from server.table import NoSuchLink, NoSuchOrder, TooMany
 
 MOST_ORDERS = 500
 """Orders that a game keeps of one seat, those that have ended counted: they are shown when it is over."""
+
+LEAVES = 6
+"""How often a player may leave one game within an hour: the log keeps each time for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +164,12 @@ def leave_game(game_id: str, seat: int, *, now: datetime, link_id: int | None = 
         False if he had left before.
 
     Raises:
-        Refused: its kinds say why.
+        TooMany: he has left and come back too often. Refused: its other kinds say why.
     """
     with _at_the_seat(game_id, seat, now, link_id) as (session, game, position):
         if autopilot.has_left(session, game_id, seat):
             return False
+        _check_leaves(session, game_id, seat, now)
         gone = session.get_one(Seat, (game_id, seat))
         gone.autopilot, gone.missed = True, 0
         orders.withdraw_all(session, game, seat, "You have left the game.", now)
@@ -173,7 +178,7 @@ def leave_game(game_id: str, seat: int, *, now: datetime, link_id: int | None = 
         if gone.person_id is not None:
             outbox.enqueue(
                 session,
-                key=f"left:{game.id}:{game.head}",
+                key=f"left:{game.id}:{gone.person_id}:{now:%Y-%m-%d}",  # not for each time that he comes and goes
                 kind="left",
                 person_id=gone.person_id,
                 now=now,
@@ -183,6 +188,16 @@ def leave_game(game_id: str, seat: int, *, now: datetime, link_id: int | None = 
             )
         table.carry_on(session, game, position, position.state, now)
         return True
+
+
+def _check_leaves(session: Session, game_id: str, seat: int, now: datetime) -> None:
+    since = log.stamp(now - timedelta(hours=1))
+    leaves = (Entry.game_id == game_id, Entry.move == f"!leave {seat}", Entry.at > since)
+    if (session.scalar(select(func.count()).where(*leaves)) or 0) >= LEAVES:
+        raise TooMany(
+            "You have left this game %(most)s times within an hour. Wait an hour before you leave it again.",
+            most=LEAVES,
+        )
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from server import acts, beats, db, jobs, log, orders, people, play, player, pos
 from server.mail import acting, deliver, reach
 from server.mail.transport import Refused as MailRefused
 from server.schema import Alarm, Game, Mail, Outage, Received, Seat, Turn
-from server.table import NotRunning, Paused
+from server.table import NotRunning, Paused, TooMany
 from tests.conftest import NOW, Table
 from tests.server.postman import Pigeons
 
@@ -455,6 +455,24 @@ def test_who_has_left_gets_no_more_mails_about_the_game_until_he_is_back(table: 
     while deliver.deliver(NOW + 2 * HOUR, pigeons, steady=lambda: 0.0):
         pass
     assert "again" in text_of(pigeons.to("alice")[-1])
+
+
+def test_who_leaves_and_comes_back_again_and_again_floods_nobody(table: Begin, mia: int) -> None:
+    game = table(4)
+    for number in range(player.LEAVES):
+        assert player.leave_game(game.id, 0, now=NOW + number * timedelta(minutes=9))
+        player.reclaim(game.id, 0, now=NOW + number * timedelta(minutes=9))
+    assert mails("left", "vacant") == [("vacant", mia), ("left", game.people[0])]
+    head = position(game.id).head
+    with pytest.raises(TooMany, match="You have left this game 6 times within an hour"):
+        player.leave_game(game.id, 0, now=NOW + timedelta(minutes=59))
+    assert position(game.id).head == head
+    assert player.leave_game(game.id, 1, now=NOW + timedelta(minutes=59))
+    assert player.leave_game(game.id, 0, now=NOW + timedelta(minutes=61))
+    assert len(mails("left", "vacant")) == 2 + 3  # Alice, who organises, is told of Bob, too
+    player.reclaim(game.id, 0, now=NOW + 2 * HOUR)
+    assert player.leave_game(game.id, 0, now=NOW + DAY)
+    assert len(mails("left", "vacant")) == 5 + 2
 
 
 def test_nobody_leaves_a_game_that_has_ended(table: Begin, mia: int) -> None:

@@ -69,9 +69,10 @@ def _of_the_gone(game: Game, known: Book) -> Mails:
     for seat, seq in known.gone:
         person = game.people[seat]
         assert person is not None
-        due[f"left:{game.id}:{seq}"] = ("left", person["id"], seat, seq)
-        if organiser not in (None, person["id"]):
-            due[f"vacant:{game.id}:{seq}:{organiser}"] = ("vacant", organiser, None, None)
+        who, day = person["id"], game.entries[seq - 1].at[:10]
+        due.setdefault(f"left:{game.id}:{who}:{day}", ("left", who, seat, seq))
+        if organiser not in (None, who):
+            due[f"vacant:{game.id}:{who}:left:{day}:{organiser}"] = ("vacant", organiser, None, None)
     return due
 
 
