@@ -132,7 +132,7 @@ def make_move(hand: Pointer | Keys, move: str, by_cards: bool) -> None:
             box = page.locator(f'#play input[name="card"][value^="{card}#"]:not(:checked)').first
             hand.tick(page.locator(f'#play input[name="card"][value="{box.get_attribute("value")}"]'))
         hand.press(page.locator(f'#play button[name="verb"][value="{verb}"]'))
-    page.wait_for_url("**/receipt/*")
+    page.wait_for_url("**/receipt/*", wait_until="commit")
 
 
 def _put(hand: Pointer | Keys, card: str, slot: str) -> None:

@@ -116,6 +116,15 @@ LOOK = """
 """
 
 
+MOVING = """
+() => [...document.querySelectorAll("*")].filter((item) => {
+  const {animationName, animationDuration, transitionDuration} = getComputedStyle(item);
+  const long = (durations) => durations.split(",").some((each) => parseFloat(each) > 0.01);
+  return animationName !== "none" && long(animationDuration) || long(transitionDuration);
+}).map((item) => `moves: <${item.tagName.toLowerCase()}> ${item.className.baseVal ?? item.className}`)
+"""
+
+
 def unfold(page: Page) -> None:
     """Open whatever is folded, so that it is judged, too."""
     page.evaluate(UNFOLD)
@@ -144,3 +153,9 @@ def looks(page: Page, width: int | None = None) -> list[str]:
         page.set_viewport_size({"width": width, "height": height})
     found: list[Any] = page.evaluate(LOOK)
     return [f"at {width}: {fault}" if width else str(fault) for fault in found]
+
+
+def moving(page: Page) -> list[str]:
+    """What is animated or changes slowly."""
+    found: list[Any] = page.evaluate(MOVING)
+    return [str(fault) for fault in found]

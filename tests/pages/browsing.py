@@ -58,8 +58,13 @@ class Page:
 
 def read(answer: TestResponse) -> Page:
     """The page of an answer; any mistake in its HTML is an error."""
+    return parsed(answer.text, answer.status_code)
+
+
+def parsed(html: str, status: int = 200) -> Page:
+    """The page that this is; any mistake in it is an error."""
     parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
-    return Page(answer.status_code, answer.text, parser.parse(answer.text))
+    return Page(status, html, parser.parse(html))
 
 
 def look(client: FlaskClient, path: str, **more: Any) -> Page:

@@ -13,7 +13,7 @@ HEAVY = 60_000
 
 
 def assert_sound(name: str, page: Page) -> None:
-    """Nothing inline, no id twice, one heading, no reference that leads nowhere, not too heavy.
+    """Nothing inline, no id twice, one heading, no reference into nowhere, nothing out of place, not too heavy.
 
     Args:
         name: of the page, for whoever reads the failure.
@@ -27,7 +27,8 @@ def assert_sound(name: str, page: Page) -> None:
     ids = [item.get("id") for item in page.root.iter() if item.get("id")]
     assert len(ids) == len(set(ids)), (name, ids)
     assert len([item for item in page.root.iter() if item.tag == "h1"]) == 1, name
-    assert _dangling(page) == [], name
+    amiss = [*_dangling(page), *_misplaced(page)]
+    assert amiss == [], (name, amiss)
     assert len(page.html.encode()) < HEAVY, (name, len(page.html))
 
 
@@ -47,8 +48,23 @@ def _dangling(page: Page) -> list[str]:
         and item.get("type") != "hidden"
         and item.get("id") not in labelled
         and item not in inside
+        and not (item.get("aria-label") or item.get("aria-labelledby"))
     ]
     return [target for target in wanted if target and target not in ids] + bare
+
+
+def _misplaced(page: Page) -> Iterator[str]:
+    """What the parser lets pass although it may not stand where it stands."""
+    for item in page.root.iter():
+        tags = [str(inner.tag) for inner in item if isinstance(inner.tag, str)]
+        if item.tag in ("ul", "ol"):
+            yield from (f"<{tag}> in a list" for tag in tags if tag not in ("li", "script", "template"))
+        if item.tag == "dl":
+            yield from (f"<{tag}> in a <dl>" for tag in tags if tag not in ("dt", "dd", "div"))
+        if item.tag in ("a", "button"):
+            inside = [str(inner.tag) for inner in item.iter() if inner is not item]
+            pressed = {"a", "button", "input", "select", "textarea", "details", "label"} & set(inside)
+            yield from (f"<{tag}> in <{item.tag}>" for tag in sorted(pressed))
 
 
 class Marked:

@@ -1,0 +1,78 @@
+"""What the judges find: each kind of fault is planted in a page made for it, and must be named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser.hands import Keys
+from tests.browser.judges import axe, looks, moving
+from tests.browser.tabs import Tab
+
+FRAME = "<!doctype html><html lang=en><title>A page</title><main><h1>A page</h1>{}</main></html>"
+AT = "position: absolute; top: {}px; left: 0; margin: 0"
+LOOKS = {
+    '<p style="width: 2000px">wide</p>': "px wide in a window",
+    '<p style="margin-left: -60px">outside</p>': "out of the window: <p > “outside”",
+    '<p style="width: 40px; overflow: hidden; white-space: nowrap">a long text</p>': "cut off by",
+    '<p style="height: 9px; overflow: hidden">a tall<br>text</p>': "cut off by",
+    f'<p style="{AT.format(200)}">one</p><p style="{AT.format(204)}">other</p>': "text on text: <p > “one” and",
+    '<button style="width: 16px; height: 30px; padding: 0">x</button>': "a target of 16×30 px: <button > “x”",
+    '<button style="width: 99px; height: 40px">one</button><button style="margin-left: -9px">or</button>': "one on ",
+    '<details><summary style="height: 12px">more</summary>text</details>': "a target of",
+}
+AXE = {
+    "<button style='width: 30px; height: 30px'></button>": "button-name",
+    "<p style='color: #999; background: #fff'>faint</p>": "color-contrast",
+    "<input style='height: 30px'>": "label",
+    "<h4>too deep</h4>": "heading-order",
+    "<p lang=zz>strange</p>": "valid-lang",
+}
+MOVING = {
+    "<style>p { animation: x 2s infinite } @keyframes x { to { opacity: .5 } }</style><p>turning</p>": "<p>",
+    "<style>a { transition: color 1s }</style><a href='#'>slow</a>": "<a>",
+}
+KEYS = {
+    "<style>* { outline: none }</style><button>blind</button>": "nothing shows the focus on <button> “blind”",
+    "<div style='position: fixed; inset: 0; background: #fff'></div><button>under</button>": "the focus is out of",
+}
+
+
+def test_a_sound_page_passes(kept: Callable[..., Tab]) -> None:
+    page = kept().page
+    page.goto("about:blank")
+    page.set_content(
+        FRAME.format("<p>All is <a href='#'>well</a>.</p><button style='height: 30px'>go</button>")
+    )
+    assert axe(page) + looks(page, 320) + moving(page) == []
+    keys = Keys(page)
+    keys.begin()
+    keys.press(page.locator("button"))
+    assert keys.faults == []
+
+
+def test_each_fault_is_named(kept: Callable[..., Tab]) -> None:
+    page = kept().page
+    page.goto("about:blank")
+    for judge, planted in ((looks, LOOKS), (axe, AXE), (moving, MOVING)):
+        for markup, expected in planted.items():
+            page.set_content(FRAME.format(markup))
+            found = judge(page)
+            assert any(expected in fault for fault in found), (markup, found)
+    for markup, expected in KEYS.items():
+        page.set_content(FRAME.format(f"<a href='#'>before</a>{markup}"))
+        keys = Keys(page)
+        keys.begin()
+        keys.press(page.locator("button"))
+        assert [fault for fault in keys.faults if expected in fault], (markup, keys.faults)
+
+
+def test_a_button_that_tab_does_not_reach_is_noticed(kept: Callable[..., Tab]) -> None:
+    page = kept().page
+    page.goto("about:blank")
+    page.set_content(FRAME.format("<a href='#'>one</a><button tabindex=-1>never</button>"))
+    keys = Keys(page)
+    keys.begin()
+    with pytest.raises(AssertionError, match="Tab leads nowhere"):
+        keys.press(page.locator("button"))

@@ -1,0 +1,88 @@
+"""The markup of every page in every state: without a mistake, sound, light enough, and no page forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import flask
+import pytest
+from flask import Flask
+from html5lib.html5parser import ParseError
+
+from server.where import TEMPLATES
+from tests.browser.states import STATES, place_of
+from tests.browser.town import KINDS, Town
+from tests.pages.browsing import Page, parsed, read
+from tests.pages.looks import assert_sound
+
+LIGHT = 60_000
+"""Bytes that the page of a game does not reach."""
+DEMO = {"pages/inbox.html"}
+"""Pages that only the demo has."""
+
+
+def pages(town: Town) -> Iterator[tuple[str, Page]]:
+    """Every state as it would be sent to a browser."""
+    for state in STATES:
+        place = place_of(town, state)
+        method = "GET" if place.fields is None else "POST"
+        answer = town.there.ask(town.there.browser(place.person), method, place.path, place.fields)
+        assert answer.status_code == place.status, state
+        try:
+            yield state, read(answer)
+        except ParseError as error:
+            raise AssertionError(f"{state}: {error}") from error
+
+
+@contextmanager
+def drawn(app: Flask) -> Iterator[set[str]]:
+    """The names of the templates that are drawn meanwhile."""
+    names: set[str] = set()
+
+    def note(_sender: object, template: object, **_more: object) -> None:
+        names.add(str(getattr(template, "name", "")))
+
+    with flask.template_rendered.connected_to(note, app):
+        yield names
+
+
+def test_every_page_is_sound(town: Town) -> None:
+    faults = []
+    with drawn(town.house.app) as names:
+        for state, page in pages(town):
+            try:
+                assert_sound(state, page)
+            except AssertionError as error:
+                faults.append(str(error).partition("\n")[0])
+            if state.startswith(tuple(KINDS)) and "over" not in state and len(page.html.encode()) >= LIGHT:
+                faults.append(f"{state} is of {len(page.html.encode())} bytes")
+    assert faults == [], "\n".join(faults)
+    whole = {
+        f"pages/{path.name}"
+        for path in Path(TEMPLATES, "pages").glob("*.html")
+        if "{% extends" in path.read_text()
+    }
+    assert whole - names - DEMO == set(), "no state shows these pages"
+
+
+@pytest.mark.parametrize(
+    ("fault", "markup"),
+    [
+        ("a mistake", "<p><div></div></p>"),
+        ("a style in place", "<p style='color: red'></p>"),
+        ("twice the same id", "<p id=x></p><p id=x></p>"),
+        ("a field without a label", "<input name=x>"),
+        ("a label for nothing", "<label for=y>Y</label>"),
+        ("a button in a link", "<a href='/'><button>Go</button></a>"),
+        ("something else in a list", "<ul><p>one</p></ul>"),
+        ("a script in place", "<script>1</script>"),
+        ("two main headings", "<h1>Another</h1>"),
+    ],
+)
+def test_a_planted_fault_is_found(town: Town, fault: str, markup: str) -> None:
+    sound = town.there.ask(town.there.browser(), "GET", "/asked").text
+    assert_sound("as it is", parsed(sound))
+    with pytest.raises((AssertionError, ParseError)):
+        assert_sound(fault, parsed(sound.replace("</main>", f"{markup}</main>")))
