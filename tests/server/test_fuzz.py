@@ -24,7 +24,19 @@ REQUESTS = int(os.environ.get("BYZANZ_TEST_REQUESTS", "400"))
 ANN = "Ann <ann@example.org>"
 WORDS = ["because", "Ida", ""]
 MOVES = ["pass", "bid cloth1", "sell merchant merchant merchant", "discard wine1", "b sp1", "done"]
-ACTS = ["void", "extend", "credit", "bank", "autopilot", "pause", "resume", "replace", "link", "abandon", "note"]
+ACTS = [
+    "void",
+    "extend",
+    "credit",
+    "bank",
+    "autopilot",
+    "pause",
+    "resume",
+    "replace",
+    "link",
+    "abandon",
+    "note",
+]
 MODERATE = {
     "act": ACTS,
     "reason": WORDS,
