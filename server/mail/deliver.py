@@ -107,8 +107,6 @@ def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
         person = session.get_one(Person, mail.person_id)
         # A server that accepts and then sends back says nothing about the address by accepting once more.
         mended = person.unreachable is not None and person.suppressed is None
-        if mended:
-            person.unreachable = None
         turn = reach.turn_of(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
             turns.start(session, game, turn, now, letter.due)
@@ -117,7 +115,7 @@ def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
         for key in (_late_key(mail), "mail-settings"):
             alarms.clear(session, key, now)
     if mended:
-        reach.mail_stopped_turns(mail.person_id, now)
+        reach.again(mail.person_id, now)
 
 
 def _waits(turn: Turn) -> bool:

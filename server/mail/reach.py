@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from server import alarms, log, outbox, people, table
@@ -91,40 +91,40 @@ def complained(mail_id: int, said: str, now: datetime) -> Mail | None:
 
 
 def again(person_id: int, now: datetime) -> bool:
-    """An address takes mail again: turns that were stopped are mailed once more, a game at a time.
+    """An address takes mail again: turns that were stopped are mailed once more, and the alarms about them end.
+
+    All of it in one transaction: a turn whose address is thought to be good is mailed by nothing else.
 
     Returns:
         False if nothing was wrong with it.
     """
-    with transaction() as session:
+    with reading() as session:  # the usual case locks nothing
         person = session.get_one(Person, person_id)
-        if person.suppressed is None and person.unreachable is None:
+        well = person.suppressed is None and person.unreachable is None
+        if well and not session.execute(_stopped(person_id)).all():
             return False
-        person.suppressed = person.unreachable = None
-    mail_stopped_turns(person_id, now)
-    return True
-
-
-def mail_stopped_turns(person_id: int, now: datetime) -> None:
-    """Mail the turns of a person again that stopped because no mail reached him, and clear their alarms."""
-    with reading() as session:
-        stopped = select(Turn.game_id, Turn.seat).join(
-            Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
-        )
-        places = session.execute(stopped.where(Seat.person_id == person_id, Turn.refused.is_not(None))).all()
-        games = session.scalars(select(Seat.game_id).where(Seat.person_id == person_id)).all()
-    for game_id, seat in places:
-        with transaction() as session:
+    with transaction() as session:
+        places = session.execute(_stopped(person_id)).tuples().all()
+        for game_id, seat in places:  # games first, then the person, as everybody else who locks both
             game = log.lock_game(session, game_id)
             turn = session.get(Turn, (game_id, seat))
             if game is not None and turn is not None and turn.refused:
                 turn.refused = turn.refused_at = turn.started_at = None
                 when = f":again{int(now.timestamp() * 1e6)}"
                 table.mail_turn(session, game, turn, person_id, now, again=when)
-    with transaction() as session:
-        for game_id in games:
+        person = session.get_one(Person, person_id)
+        person.suppressed = person.unreachable = None
+        for game_id in session.scalars(select(Seat.game_id).where(Seat.person_id == person_id)).all():
             alarms.clear(session, _key(game_id, person_id), now)
         alarms.clear(session, f"complaint:{person_id}", now)
+    return True
+
+
+def _stopped(person_id: int) -> Select[tuple[str, int]]:
+    """The turns of a person that stand because no mail reached him, by game."""
+    places = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
+    theirs = select(Turn.game_id, Turn.seat).join(Seat, places).where(Seat.person_id == person_id)
+    return theirs.where(Turn.refused.is_not(None)).order_by(Turn.game_id, Turn.seat)
 
 
 def _key(game_id: str, person_id: int) -> str:

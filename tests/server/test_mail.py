@@ -735,6 +735,47 @@ def test_a_mail_that_gets_through_mails_every_stopped_turn_again(table: Begin) -
         assert turn.due_at == NOW + MINUTE + timedelta(days=1)
 
 
+class Dies(BaseException):
+    """kill -9, as far as the database can see it."""
+
+
+@pytest.mark.parametrize("mended", ["asked", "accepted"])
+def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
+    table: Begin, monkeypatch: pytest.MonkeyPatch, mended: str
+) -> None:
+    game = table(4)
+    deliver.deliver(NOW, Pigeons(Refused("550 gone")))
+
+    def mend(at: datetime) -> None:
+        if mended == "asked":
+            reach.again(game.people[0], at)
+        else:
+            queue("cancelled", game.people[0], key=f"at {at}", game_id=game.id, details={"why": "cancelled"})
+            post(at)
+
+    with monkeypatch.context() as doomed:
+        doomed.setattr("server.table.mail_turn", lambda *_, **_more: (_ for _ in ()).throw(Dies))
+        with pytest.raises(Dies):
+            mend(NOW + MINUTE)
+    assert row(Person, game.people[0]).unreachable is not None  # the page goes on to offer another try
+    mend(NOW + 2 * MINUTE)
+    post(NOW + 2 * MINUTE)
+    turn = row(Turn, (game.id, 0))
+    assert (turn.refused, turn.started_at) == (None, NOW + 2 * MINUTE)
+    assert row(Person, game.people[0]).unreachable is None
+    with db.reading() as session:
+        assert session.scalar(select(Alarm).where(Alarm.cleared_at.is_(None))) is None
+
+
+def test_a_turn_that_stands_though_its_players_address_is_good_is_mailed_again(table: Begin) -> None:
+    game = table(4)
+    post()
+    assert not reach.again(game.people[0], NOW)
+    change(Turn, (game.id, 0), refused="550 gone", refused_at=NOW)
+    assert reach.again(game.people[0], NOW + MINUTE)
+    assert row(Turn, (game.id, 0)).refused is None
+
+
 def _sign_in(person_id: int) -> dict[str, int]:
     with db.transaction() as session:
         link = people.issue(session, "signin", person_id, NOW, expires_at=NOW + timedelta(hours=1))
