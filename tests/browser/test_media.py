@@ -1,0 +1,67 @@
+"""Pages for people who asked their machine for something else: less motion, colours of their own, paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.judges import looks, moving
+from tests.browser.states import place_of
+from tests.browser.tabs import PHONE, Tab
+from tests.browser.town import Town
+
+PAGES = ("front", "byzanz bid", "byzantium put", "empire meld", "byzanz over", "rules")
+SIGNS = """
+(label) => [label, ...label.querySelectorAll("*")].map((part) => {
+  const style = getComputedStyle(part);
+  return [style.outline, style.border, style.backgroundColor, style.color, style.boxShadow,
+    getComputedStyle(part, "::after").content, getComputedStyle(part, "::before").content].join();
+}).join(";")
+"""
+"""All by which one can see that a card is ticked, but for the box itself."""
+
+
+def shown(tab: Tab, town: Town, state: str) -> Page:
+    """A page that is only opened."""
+    return tab.goto(place_of(town, "byzanz rules" if state == "rules" else state).path)
+
+
+def test_nothing_moves_for_who_wants_no_motion(tab: Callable[..., Tab], town: Town) -> None:
+    still = tab(reduced_motion="reduce")
+    for state in PAGES:
+        page = shown(still, town, state)
+        assert moving(page) == [], state
+        assert page.evaluate("() => getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+
+
+def test_with_forced_colours_all_is_there_and_a_tick_is_seen(tab: Callable[..., Tab], town: Town) -> None:
+    forced = tab(forced_colors="active", size=PHONE)
+    for state in PAGES:
+        assert looks(shown(forced, town, state)) == [], state
+    page = shown(forced, town, "byzanz bid")
+    card = page.locator("#play label:has(input[name=card])").first
+    before = card.evaluate(SIGNS)
+    card.click()
+    assert page.locator("#play input[name=card]").first.is_checked()
+    assert card.evaluate(SIGNS) != before
+
+
+@pytest.mark.parametrize("state", PAGES)
+def test_a_page_fits_on_paper(kept: Callable[..., Tab], town: Town, state: str) -> None:
+    page = shown(kept(), town, state)
+    page.emulate_media(media="print", color_scheme="light")
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 with a centimetre of margin
+    try:
+        assert [fault for fault in looks(page) if "target" not in fault] == []
+        assert page.locator("h1").is_visible()
+        assert (
+            page.locator("button:visible:not(.unseen)").all_inner_texts() == []
+        )  # nobody presses them on paper
+        assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") in (
+            "rgba(0, 0, 0, 0)",
+            "rgb(255, 255, 255)",
+        )
+    finally:
+        page.emulate_media(media="screen")
