@@ -184,7 +184,12 @@ def _moments(world: World, head: int, seat: int) -> Iterator[str]:
     """Queries of a history: the newest moment always, and of the slow rest one after another in turns."""
     other = (seat + 1) % world.pair.seats
     yield f"?at={head}"
-    rest = ("?at=1", f"?cause=rules&at={head // 3 + 1}", "?cause=order", f"?seat={other}&cause=player&part=round+1")
+    rest = (
+        "?at=1",
+        f"?cause=rules&at={head // 3 + 1}",
+        "?cause=order",
+        f"?seat={other}&cause=player&part=round+1",
+    )
     yield rest[world.pair.seed // 4 % len(rest)]
     yield f"?at={head + 1}"
 
