@@ -206,10 +206,13 @@ def part(message: EmailMessage, kind: str) -> str:
 
 
 def html5lib_text(html: str) -> str:
-    """What can be read of a mail in HTML, in which any mistake is an error."""
+    """What can be read of a mail in HTML, in which any mistake is an error; the signs of its cards only adorn it."""
     parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
     body = parser.parse(html).find("body")
-    return " ".join("".join(body.itertext()).split()) if body is not None else ""
+    assert body is not None
+    for sign in body.iterfind(".//*[@aria-hidden='true']"):
+        sign.text = None
+    return " ".join("".join(body.itertext()).split())
 
 
 def told_lines(text: str) -> list[str]:
