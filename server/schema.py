@@ -198,7 +198,7 @@ class Turn(Base):
     bank: Mapped[int] = mapped_column(default=0)
     """Seconds of the seat's bank that this turn may use after its allowance, fixed when the turn opened."""
     extra: Mapped[int] = mapped_column(default=0)
-    """Seconds added by moderators."""
+    """Seconds that the allowance is longer: what moderators added, less what had counted before the clock stood."""
     credited: Mapped[int] = mapped_column(default=0)
     """Seconds of outages already told by `!credit` entries (the clock leaves outages out by itself)."""
     due_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)

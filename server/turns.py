@@ -10,7 +10,7 @@ from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
 from server import clock
-from server.schema import Absence, Game, Outage, Seat, Turn
+from server.schema import Absence, Beat, Game, Outage, Seat, Turn
 
 NOTICE_SECONDS = 3600
 """Time that a turn keeps at the least after an outage, or its allowance if that is shorter."""
@@ -131,25 +131,52 @@ def _charge(session: Session, game: Game, turn: Turn, now: datetime) -> None:
 
 
 def start(session: Session, game: Game, turn: Turn, at: datetime, due: datetime | None = None) -> None:
-    """Let the clock of a turn begin.
+    """Let the clock of a turn begin, or go on after it stood.
 
     Args:
         at: when the mail server accepted the turn mail, or the turn opened for a seat that wants no mail.
         due: the moment printed in that mail; computed when not given.
     """
+    wait(session, game, turn)
     turn.started_at = at
-    turn.refused = turn.refused_at = None
     turn.due_at = due or reckoned(session, game, turn)
     turn.remind_at = reminder(session, game, turn)
 
 
-def printed(game: Game, turn: Turn, start: datetime) -> Times:
+def wait(session: Session, game: Game, turn: Turn) -> None:
+    """Let a turn whose clock stands wait for the mail with which it goes on; it keeps the time that is left."""
+    allowance, bank = _left(session, game, turn)
+    if bank < turn.bank:
+        seat = session.get_one(Seat, (game.id, turn.seat))
+        seat.bank -= min(seat.bank, turn.bank - bank)
+    turn.extra, turn.bank = allowance - game.allowance, bank
+    turn.started_at = turn.refused = turn.refused_at = None
+
+
+def _left(session: Session, game: Game, turn: Turn) -> tuple[int, int]:
+    """Seconds of allowance and bank that a turn has when its clock begins or goes on.
+
+    A clock that stood for a mail that came back goes on where it stopped, or whoever sends mails back to us could
+    make a turn as long as he likes; but as much is left as after an outage. What a part of the server has been
+    silent for becomes an outage when it is back, and is none of the player's time now.
+    """
+    allowance, began, stood = game.allowance + turn.extra, turn.started_at, turn.refused_at
+    if began is None or stood is None:
+        return allowance, turn.bank
+    silent = session.scalars(select(Beat.at).where(Beat.at < stood))
+    stops = [*outages(session, began), *((at, stood) for at in silent)]
+    used = max(0, int(clock.counted(began, stood, stops, clock.Hours.read(turn.hours))))
+    bank = turn.bank - min(turn.bank, max(0, used - allowance))
+    return max(0, allowance - used, min(NOTICE_SECONDS, game.allowance) - bank), bank
+
+
+def printed(session: Session, game: Game, turn: Turn, start: datetime) -> Times:
     """Until when a turn has time whose clock begins at `start`, as a mail composed at that moment prints it."""
     hours = clock.Hours.read(turn.hours)
-    allowance = game.allowance + turn.extra
+    allowance, bank = _left(session, game, turn)
     allowance_end = clock.rounded_up(clock.due(start, allowance, hours=hours))
-    due = clock.rounded_up(clock.due(start, allowance + turn.bank, hours=hours))
-    return Times(start, allowance_end, due, turn.bank, hours)
+    due = clock.rounded_up(clock.due(start, allowance + bank, hours=hours))
+    return Times(start, allowance_end, due, bank, hours)
 
 
 def times(session: Session, game: Game, turn: Turn) -> Times | None:
@@ -160,7 +187,7 @@ def times(session: Session, game: Game, turn: Turn) -> Times | None:
     """
     if turn.started_at is None or turn.refused:
         return None
-    plain = printed(game, turn, turn.started_at)
+    plain = printed(session, game, turn, turn.started_at)
     stops = outages(session, turn.started_at)
     end = _moved(plain, plain.due, stops)
     if end == plain.due:

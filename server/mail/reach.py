@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from server import alarms, log, outbox, people, table
+from server import alarms, log, outbox, people, table, turns
 from server.db import reading, transaction
 from server.languages import kept
 from server.mail import digests
 from server.schema import Game, Mail, Person, Seat, Turn
+
+HEEDED = timedelta(days=7)
+"""How long after a mail was sent a report about it counts: mail servers give up after five days."""
 
 
 def turn_of(session: Session, game: Game | None, mail: Mail) -> Turn | None:
@@ -58,6 +61,8 @@ def withheld(session: Session, game: Game | None, mail: Mail, why: str, now: dat
 def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
     """A mail that was accepted came back for good: as if it had been refused, and nothing more is sent there.
 
+    Nothing is done about one that is old, that has come back before, or that another copy has followed.
+
     Returns:
         The mail, None if there is no such mail.
     """
@@ -66,6 +71,9 @@ def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
         if mail is None:
             return None
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        session.refresh(mail)
+        if not _is_fresh(mail, now) or _is_followed(session, mail):
+            return mail
         outbox.mark_bounced(session, mail, now, said)
         session.get_one(Person, mail.person_id).suppressed = said
         lost(session, game, mail, said, now)
@@ -75,19 +83,34 @@ def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
 def complained(mail_id: int, said: str, now: datetime) -> Mail | None:
     """Whoever reads an address does not want our mail: nothing but mail asked for goes there, moderators are told.
 
+    Nothing is done about a mail that is old, or never arrived.
+
     Returns:
         The mail, None if there is no such mail.
     """
     with transaction() as session:
         mail = session.get(Mail, mail_id)
-        if mail is None:
-            return None
+        if mail is None or not _is_fresh(mail, now):
+            return mail
         session.get_one(Person, mail.person_id).suppressed = f"complaint: {said}"
         text = kept("A person has marked a mail of ours as unwanted and gets none any more: %(said)s") % {
             "said": said
         }
         alarms.raise_alarm(session, f"complaint:{mail.person_id}", text, now, mail.game_id)
         return mail
+
+
+def _is_fresh(mail: Mail, now: datetime) -> bool:
+    """Whether a report about a mail is heeded: it may have been accepted, and not long ago."""
+    sent_at = mail.finished_at or now
+    return mail.status in ("waiting", "sent") and sent_at > now - HEEDED
+
+
+def _is_followed(session: Session, mail: Mail) -> bool:
+    """Whether another copy of a turn's mail is on its way or was sent: then the address was said to be good."""
+    copies = (Mail.game_id == mail.game_id, Mail.seat == mail.seat, Mail.seq == mail.seq, Mail.kind == "turn")
+    newer = select(Mail.id).where(*copies, Mail.id > mail.id, Mail.status != "dropped")
+    return mail.kind in ("turn", "remind") and session.scalar(newer.limit(1)) is not None
 
 
 def again(person_id: int, now: datetime) -> bool:
@@ -109,7 +132,7 @@ def again(person_id: int, now: datetime) -> bool:
             game = log.lock_game(session, game_id)
             turn = session.get(Turn, (game_id, seat))
             if game is not None and turn is not None and turn.refused:
-                turn.refused = turn.refused_at = turn.started_at = None
+                turns.wait(session, game, turn)
                 when = f":again{int(now.timestamp() * 1e6)}"
                 table.mail_turn(session, game, turn, person_id, now, again=when)
         person = session.get_one(Person, person_id)

@@ -36,7 +36,7 @@ def told_of(session: Session, found: Facts, links: Mapping[str, str], now: datet
         if game.id not in links:
             continue
         starts = found.mail.kind == "digest" and (turn.started_at is None or turn.refused is not None)
-        times = turns.printed(game, turn, now) if starts else turns.times(session, game, turn)
+        times = turns.printed(session, game, turn, now) if starts else turns.times(session, game, turn)
         try:
             items.append(_item(session, game, seat, turn, times) | {"link": links[game.id]})
         except (Broken, BadSetup) as broken:  # one broken game must not hold up the others

@@ -28,7 +28,7 @@ from server.mail import compose, deliver, reach
 from server.mail.news import CHECKS
 from server.mail.told import one_line
 from server.mail.transport import Refused, TryLater
-from server.schema import Alarm, Game, Mail, Person, Seat, Turn
+from server.schema import Alarm, Beat, Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import FaultyServer, Pigeons
 
@@ -774,6 +774,72 @@ def test_a_turn_that_stands_though_its_players_address_is_good_is_mailed_again(t
     change(Turn, (game.id, 0), refused="550 gone", refused_at=NOW)
     assert reach.again(game.people[0], NOW + MINUTE)
     assert row(Turn, (game.id, 0)).refused is None
+
+
+def come_back(at: datetime) -> None:
+    """The newest turn mail that was sent comes back, and its reader asks for his mails again."""
+    with db.reading() as session:
+        sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent").order_by(Mail.id.desc())
+        mail = session.scalars(sent).first()
+    assert mail is not None
+    assert reach.bounced(mail.id, "550 gone", at) is not None
+    assert reach.again(mail.person_id, at)
+
+
+def test_a_clock_that_stood_goes_on_where_it_stopped(table: Begin) -> None:
+    game = table(4)
+    post()
+    come_back(NOW + timedelta(hours=20))
+    (message,) = post(NOW + timedelta(hours=30))
+    turn = row(Turn, (game.id, 0))
+    assert turn.due_at == NOW + timedelta(hours=34)
+    assert "Tue 3 Mar, 20:00" in text_of(message)
+    for hour in range(31, 40):  # what is left is never less than after an outage
+        come_back(NOW + timedelta(hours=hour))
+        post(NOW + timedelta(hours=hour))
+    assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(hours=40)
+
+
+def test_a_clock_that_stood_goes_on_with_what_is_left_of_its_bank(table: Begin) -> None:
+    game = table(4)
+    change(Seat, (game.id, 0), bank=7200)
+    change(Turn, (game.id, 0), bank=7200)
+    post()
+    come_back(NOW + timedelta(hours=24, minutes=30))
+    assert row(Turn, (game.id, 0)).bank == row(Seat, (game.id, 0)).bank == 5400
+    post(NOW + timedelta(hours=30))
+    assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(hours=31, minutes=30)
+
+
+def test_a_part_that_is_silent_takes_no_time_from_a_turn_whose_mail_comes_back(table: Begin) -> None:
+    game = table(4)
+    post()
+    with db.transaction() as session:
+        session.add(Beat(part="scheduler", at=NOW + timedelta(hours=2)))
+    come_back(NOW + timedelta(hours=20))
+    post(NOW + timedelta(hours=30))
+    assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(hours=52)
+
+
+def test_a_report_about_an_old_copy_or_an_old_mail_stops_nothing(table: Begin) -> None:
+    game = table(4)
+    change(Game, game.id, allowance=30 * 86400)
+    post()
+    come_back(NOW + timedelta(hours=1))
+    post(NOW + timedelta(hours=2))
+    first, second = statuses()
+    assert (first, second.startswith(f"{first}:again")) == (f"turn:{game.id}:0:1", True)
+    with db.reading() as session:
+        ids = {mail.key: mail.id for mail in session.scalars(select(Mail))}
+    change(Mail, ids[first], status="sent")
+    reach.bounced(ids[first], "550 gone", NOW + timedelta(hours=3))
+    late = NOW + reach.HEEDED + timedelta(hours=3)
+    reach.bounced(ids[second], "550 gone", late)
+    reach.complained(ids[second], "abuse", late)
+    assert row(Person, game.people[0]).suppressed is None
+    assert row(Turn, (game.id, 0)).refused is None
+    reach.bounced(ids[second], "550 gone", late - timedelta(hours=2))
+    assert row(Turn, (game.id, 0)).refused == "550 gone"
 
 
 def _sign_in(person_id: int) -> dict[str, int]:

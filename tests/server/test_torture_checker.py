@@ -319,6 +319,16 @@ def test_turns_that_ran_out_wrongly_are_noticed(
         assert noticed([line for line in lines if line["what"] != "accepted"]) == {"spared"}
         stopped = {"what": "stopped", "true": (at - hour).isoformat()} | turn
         assert noticed([*lines, stopped]) == {"spared"}
+        early = {"what": "accepted", "true": (at - 72 * hour).isoformat()} | turn
+
+        def again(came_back: timedelta, accepted: timedelta) -> list[Row]:
+            """The mail about the turn comes back so long before its end, and another is accepted."""
+            marks = {"stopped": at - came_back, "accepted": at - accepted}
+            return [{"what": what, "true": mark.isoformat()} | turn for what, mark in marks.items()]
+
+        assert noticed([*lines, early, *again(20 * hour, 2 * hour)]) == set()
+        assert noticed([*lines, *again(20 * hour, 2 * hour)]) == {"spared"}
+        assert noticed([*lines, early, *again(hour, hour / 2)]) == {"spared"}
         assert noticed([*lines, _span("down", at, 20 * hour, -2 * hour)]) == {"spared"}
         assert noticed([*lines, _span("down", at, 20 * hour, -hour / 2)]) == {"spared", "noticed"}
         assert noticed([*lines, _span("doubt", at, hour, hour)]) == {"doubted"}

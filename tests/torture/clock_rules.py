@@ -51,6 +51,23 @@ def _truth(found: Evidence) -> Truth:
     return Truth(at, spans["down"], spans["doubt"], marks["accepted"], marks["stopped"])
 
 
+def _ran(truth: Truth, turn: Turn, until: datetime) -> list[Span]:
+    """When the clock of a turn ran: from a mail that was accepted until it came back, or until then."""
+    marks = [(at, 0) for at in truth.accepted.get(turn, ())] + [(at, 1) for at in truth.stopped.get(turn, ())]
+    spans: list[Span] = []
+    began = None
+    for at, stops in sorted(mark for mark in marks if mark[0] <= until):
+        if stops and began is not None:
+            spans.append((began, at))
+        began = None if stops else began or at
+    return spans if began is None else [*spans, (began, until)]
+
+
+def _time(truth: Truth, spans: list[Span]) -> timedelta:
+    """How long that was, our downtime left out."""
+    return sum((to - since - overlap(truth.down, since, to) for since, to in spans), timedelta(0))
+
+
 def _missed(found: Evidence, truth: Truth) -> Iterator[tuple[Game, Missed, datetime, datetime | None]]:
     """Each turn that the clock played, when it did, and when its clock had begun, if it had."""
     for game in found.games.values():
@@ -62,7 +79,7 @@ def _missed(found: Evidence, truth: Truth) -> Iterator[tuple[Game, Missed, datet
 
 
 def spared(found: Evidence) -> Found:
-    """Nobody is played for who had less than the allowance, our downtime left out, since a mail was accepted."""
+    """Nobody is played for who had less than the allowance, our downtime left out, while his clock ran."""
     truth = _truth(found)
     for game, missed, played, start in _missed(found, truth):
         name = f"entry {missed.first}: seat {missed.turn.seat}"
@@ -72,8 +89,9 @@ def spared(found: Evidence) -> Found:
         turn = game.id, missed.turn.seat, missed.turn.opened
         if any(start < at < played for at in truth.stopped.get(turn, ())):
             yield game.id, f"{name} lost a turn whose mail had come back"
-        had = played - start - overlap(truth.down, start, played)
-        if had < timedelta(seconds=game.row["allowance"]):
+        ran, allowance = _ran(truth, turn, played), timedelta(seconds=game.row["allowance"])
+        had = _time(truth, ran)
+        if had < allowance or _time(truth, ran[-1:]) < min(NOTICE, allowance):
             yield game.id, f"{name} had but {had} for its turn, mailed at {start}, played at {played}"
 
 
@@ -82,8 +100,9 @@ def noticed(found: Evidence) -> Found:
     truth = _truth(found)
     for game, missed, played, start in _missed(found, truth):
         allowance = timedelta(seconds=game.row["allowance"])
+        turn = game.id, missed.turn.seat, missed.turn.opened
         for since, to in truth.down if start else ():
-            had = since - start - overlap(truth.down, start, since) if start else allowance
+            had = _time(truth, _ran(truth, turn, since))
             if start and start < to <= played and had < allowance:
                 left = played - to - overlap(truth.down, to, played)
                 if left < min(NOTICE, allowance):

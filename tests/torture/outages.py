@@ -254,7 +254,8 @@ class World:
             reach.again(people[mended], self.now)
         if self.draw.random() < self._odds("bounce", BOUNCE):
             with db.reading() as session:
-                sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent")
+                heeded = Mail.finished_at > self.now - reach.HEEDED
+                sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent", heeded)
                 mail = session.scalar(sent.order_by(func.random()).limit(1))
                 address = None if mail is None else session.get_one(Person, mail.person_id).email
             if mail is not None and address is not None:

@@ -99,6 +99,8 @@ class Watch:
     kinds: set[str] = field(default_factory=set)
     out: bool = False
     """Whether the outage has been."""
+    used: dict[tuple[int, int], float] = field(default_factory=dict)
+    """Seconds that had counted of a turn when its mail came back."""
 
     def turns(self) -> list[Turn]:
         with db.reading() as session:
@@ -169,11 +171,12 @@ def check_started(watch: Watch, seat: int, message: Any) -> None:
     (turn,) = [turn for turn in watch.turns() if turn.seat == seat]
     assert turn.started_at == watch.now
     away = seat == 0 and turn.opened_at < HOLIDAY[1]
-    due = full_minute(end_of(watch.now, ALLOWANCE + turn.bank, seat, away))
+    allowance = ALLOWANCE - watch.used.get((seat, turn.opened_seq), 0)
+    due = full_minute(end_of(watch.now, allowance + turn.bank, seat, away))
     assert turn.due_at == due, (NAMES[seat], watch.now, turn.due_at, due)
     text = message.get_body(("plain",)).get_content()
     assert moment(due, ZONES[seat]) in text
-    reminder = end_of(watch.now, ALLOWANCE * 0.8, seat, away)
+    reminder = end_of(watch.now, allowance * 0.8, seat, away)
     assert turn.remind_at is not None
     assert abs(turn.remind_at - reminder) < timedelta(seconds=1)
     watch.checked += 1
@@ -242,7 +245,7 @@ def reply(watch: Watch, move: str) -> None:
 
 
 def bounce(watch: Watch, message: Any) -> None:
-    """The mail server of Daphne's provider sends a mail back, minutes after it was accepted."""
+    """The mail server of Daphne's provider sends a mail back, hours after it was accepted."""
     sender = str(message["Return-Path"]).strip("<>")
     raw = (
         f"From: MAILER-DAEMON@example.org\nTo: {sender}\nSubject: Undelivered Mail Returned to Sender\n"
@@ -253,16 +256,19 @@ def bounce(watch: Watch, message: Any) -> None:
         "Final-Recipient: rfc822; daphne@example.org\nAction: failed\nStatus: 5.1.1\n"
         "Diagnostic-Code: smtp; 550 5.1.1 no such user\n\n--b--\n"
     )
-    watch.now += timedelta(minutes=3)
+    watch.now = (watch.now + timedelta(hours=9)).replace(second=0)
     with time_machine.travel(watch.now, tick=False):
         receiving.receive(raw.encode(), "", sender, watch.now)
     stopped = next(turn for turn in watch.turns() if turn.seat == 3)
     assert (stopped.due_at, stopped.remind_at) == (None, None)
+    assert stopped.started_at is not None
+    used = seconds_between(stopped.started_at, watch.now, 3, away=False)
+    watch.used[3, stopped.opened_seq] = used
     watch.kinds.add("bounce")
 
 
 def mend(watch: Watch) -> None:
-    """Two days later Daphne opens her page by an old link and asks for her mail again: the clock starts anew."""
+    """Two days later Daphne opens her page by an old link and asks for her mail again: the clock goes on."""
     watch.now += timedelta(days=2)
     with time_machine.travel(watch.now, tick=False):
         watch.ticks()
