@@ -201,6 +201,10 @@ def drawn(there: Scene, payloads: Payloads) -> Iterator[Shown]:
     with db.transaction() as session:
         session.execute(delete(Mail).where(Mail.game_id.is_distinct_from("here")))  # no page shows them
     fill(payloads, FAULTS)
+    with db.transaction() as session:
+        session.execute(
+            update(Mail).values(status="failed")
+        )  # of one that left no page says what went wrong before
     yield from pages(there, payloads)
 
 
@@ -256,7 +260,7 @@ def faults(shown: Shown, root: Element) -> Iterator[str]:
 
 
 def _is_ours(link: str) -> bool:
-    return link.startswith((f"{BASE}/", "#")) or (link.startswith("/") and not link.startswith("//"))
+    return link.startswith((f"{BASE}/", "#", "?")) or (link.startswith("/") and not link.startswith("//"))
 
 
 def test_what_people_type_is_text_wherever_it_stands(there: Scene, payloads: Payloads) -> None:

@@ -509,11 +509,15 @@ def test_a_look_is_seen_by_the_players_and_ends_at_its_entry(there: Scene, now: 
 STATIC = Path(__file__).parents[2] / "server" / "static"
 
 
-def test_scripts_of_our_own_send_and_store_nothing() -> None:
+def test_scripts_of_our_own_store_nothing_and_ask_nobody_but_this_server() -> None:
     for script in STATIC.glob("*.js"):
         text = script.read_text()
+        # One place sends: forms as a browser would, and what this page names; a foreign answer is no page to it.
+        assert text.count("fetch(") == (script.name == "live.js"), script.name
+        assert ("fetch(" in text) == ("answer.url).origin !== location.origin" in text), script.name
+        assert "http:" not in text, script.name
+        assert "https:" not in text, script.name
         for word in (
-            "fetch(",
             "XMLHttpRequest",
             "sendBeacon",
             "localStorage",
