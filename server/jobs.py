@@ -24,7 +24,7 @@ from server import beats, lifecycle, log, outbox, play, positions, table, turns
 from server.config import Settings
 from server.db import committed, reading, transaction, utc_now
 from server.languages import kept
-from server.mail import deliver, digests
+from server.mail import deliver, digests, receiving
 from server.mail.transport import Transport, server_at
 from server.schema import Game, Seat, Turn
 from server.table import Refused
@@ -204,7 +204,8 @@ def tick_digests(now: datetime, tick: float) -> int:
 
 
 def tick_nudges(now: datetime) -> int:
-    """Remind of invitations that nobody answers, and tell their organisers; how many."""
+    """Remind of invitations that nobody answers, and tell their organisers; how many. Old mails are forgotten."""
+    receiving.forget(now)
     return lifecycle.due_nudges(now)
 
 

@@ -10,7 +10,7 @@ import re
 from datetime import datetime, timedelta
 from email.utils import parseaddr
 
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -31,6 +31,8 @@ IN_HAND = kept("in hand")
 """The outcome of a mail that is being acted upon, or was when the server died."""
 ANSWERS_A_DAY = 40
 """Mails that one person is answered within a day: whatever answers itself in turn comes to rest."""
+REMEMBERED = timedelta(days=90)
+"""How long it is known what came in: no mail server delivers the same mail again so late."""
 COMPLAINTS = "complaints"
 """Where feedback loops send their reports, before the `@`."""
 
@@ -57,8 +59,9 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
     local = _local(recipient)
     if local.startswith("play+"):
         return _reply(raw, sender, local.removeprefix("play+"), recipient, now)
-    if local == COMPLAINTS:
-        return _report(raw, sender, recipient, bounces.mail_in_report(raw), now)
+    if local == COMPLAINTS:  # an address for all: what strangers write there is not even remembered
+        mail_id = bounces.mail_in_report(raw)
+        return "about no mail of ours" if mail_id is None else _report(raw, sender, recipient, mail_id, now)
     mail_id = bounces.mail_named(recipient)
     if mail_id is None:
         raise NoSuchAddress
@@ -85,15 +88,15 @@ def _local(recipient: str) -> str:
 # Reports
 
 
-def _report(raw: bytes, sender: str, recipient: str, mail_id: int | None, now: datetime) -> str:
+def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime) -> str:
     report = bounces.read(raw, sender)
     row = _take_in_hand(replies.digest(raw, recipient), now)
     if row is None:
         return "seen before"
     mail: Mail | None = None
-    if mail_id is not None and report.kind == "failed":
+    if report.kind == "failed":
         mail = reach.bounced(mail_id, _masked(report.said), now)
-    elif mail_id is not None and report.kind == "complaint":
+    elif report.kind == "complaint":
         mail = reach.complained(mail_id, _masked(report.said), now)
     kinds = {"failed": "bounce", "delayed": "bounce", "complaint": "complaint", "nothing": "auto"}
     outcome = f"{report.kind}: {_masked(report.said)}"
@@ -216,6 +219,17 @@ def _done(session: Session, row: Received, kind: str, outcome: str, about: Place
     elif about is not None:
         mark = mark.values(person_id=about.link.person_id, game_id=about.game.id, seat=about.seat.seat)
     return session.scalar(mark.returning(Received.id)) is not None
+
+
+def forget(now: datetime) -> None:
+    """Forget what came in long ago, all but the newest, which tells that mail finds its way here."""
+    old = Received.at < now - REMEMBERED
+    with reading() as session:
+        newest = session.scalar(select(func.max(Received.id)))
+        if session.scalar(select(Received.id).where(old, Received.id != newest).limit(1)) is None:
+            return
+    with transaction() as session:
+        session.execute(delete(Received).where(old, Received.id != newest))
 
 
 def _answers(session: Session, person_id: int, now: datetime) -> int:

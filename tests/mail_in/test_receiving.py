@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from byzanz.games import rules_of
-from server import db, lifecycle, people, play
+from server import db, jobs, lifecycle, people, play
 from server.mail import acting, bounces, deliver, lmtp, receiving
 from server.mail.told import EXAMPLES, examples
 from server.schema import Alarm, Mail, Person, Seat, StandingOrder, Turn
@@ -381,6 +381,24 @@ def test_a_delay_is_only_remembered(game: Table, box: Desk) -> None:
     box.send(next(letter for letter in letters() if letter.name == "dsn-postfix-delayed"))
     assert row(Turn, (game.id, 0)).refused is None
     assert [row.kind for row in remembered()] == ["bounce"]
+
+
+@one_database
+def test_a_complaint_about_no_mail_of_ours_leaves_no_trace(game: Table, box: Desk) -> None:
+    for bounce in ("nobody@byzanz.test", "bounce+1-aaaaaaaaaa@byzanz.test"):
+        receiving.receive(COMPLAINT.raw(box.reply, bounce), "", "complaints@byzanz.test", NOW)
+    assert remembered() == []
+
+
+@one_database
+def test_what_came_in_is_forgotten_after_a_time_but_for_the_newest(game: Table, box: Desk) -> None:
+    for number in range(3):
+        box.write("sing", number=number, now=NOW + number * MINUTE)
+    later = NOW + receiving.REMEMBERED + MINUTE
+    jobs.tick_nudges(later)
+    assert [row.at for row in remembered()] == [NOW + MINUTE, NOW + 2 * MINUTE]
+    jobs.tick_nudges(later + timedelta(days=9))
+    assert [row.at for row in remembered()] == [NOW + 2 * MINUTE]
 
 
 @one_database
