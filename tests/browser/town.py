@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -76,8 +77,7 @@ class Town:
         name = f"{slug}-midway"
         if name not in self._made:
             game = begun(FRIENDS[slug], name, utc_now(), slug=slug)
-            for _ in range(LONG[slug]):
-                play_first(game, min(position(game.id).awaited))
+            play_by_chance(game, LONG[slug])
             self._made[name] = game, 0
         return self._made[name][0]
 
@@ -86,8 +86,7 @@ class Town:
         name = f"{slug}-over"
         if name not in self._made:
             game = begun(FRIENDS[slug], name, utc_now(), slug=slug)
-            while now := position(game.id).awaited:
-                play_first(game, min(now))
+            play_by_chance(game)
             self._made[name] = game, 0
         return self._made[name][0]
 
@@ -98,6 +97,17 @@ def play_first(game: Table, seat: int) -> str:
     move = str(now.rules.moves(now.state, seat)[0])
     make(game, seat, move, at=utc_now())
     return move
+
+
+def play_by_chance(game: Table, most: int = 1000) -> None:
+    """Play on until the game is over, or this many moves."""
+    dice = random.Random(most)
+    for _ in range(most):
+        now = position(game.id)
+        if not now.awaited:
+            return
+        seat = min(now.awaited)
+        make(game, seat, str(dice.choice(now.rules.moves(now.state, seat)[:6])), at=utc_now())
 
 
 def leave_order(game: Table, seat: int, slug: str) -> None:
