@@ -43,12 +43,21 @@ class Ordered:
     moved: bool
 
 
-def leave_order(game_id: str, seat: int, text: str, *, now: datetime, link_id: int | None = None) -> Ordered:
+def leave_order(
+    game_id: str,
+    seat: int,
+    text: str,
+    *,
+    now: datetime,
+    link_id: int | None = None,
+    left_at: datetime | None = None,
+) -> Ordered:
     """Keep a sealed standing order of a seat; one that answers its open question is carried out at once.
 
     Args:
         text: in the grammar of the game (docs/orders.md), abbreviated or not, without the word `order`.
         link_id: the link that vouches for the player, as for `submit`.
+        left_at: when a mail was first taken in hand that is worked on once more; now, if not given.
 
     Raises:
         RulesError: the text is no order, or one that could never be carried out. TooMany: the seat has left as many
@@ -61,6 +70,7 @@ def leave_order(game_id: str, seat: int, text: str, *, now: datetime, link_id: i
         _check_room(session, game, seat)
         head = game.head
         row = orders.leave(session, game, rules, seat, order, occasion, now)
+        row.left_at = left_at or now
         autopilot.back(session, game, seat, now)
         table.carry_on(session, game, position, position.state, now, mover=seat)
         return Ordered(row.number, row.text, game.head, moved=game.head > head)

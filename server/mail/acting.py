@@ -131,7 +131,7 @@ def _play_all(place: Place, lines: list[Line], row: Received, now: datetime) -> 
                 line.done, line.order = "ordered", line.text
             elif line.what == "order":
                 ordered = player.leave_order(
-                    place.game.id, place.seat.seat, line.text, now=now, link_id=place.link.id
+                    place.game.id, place.seat.seat, line.text, now=now, link_id=place.link.id, left_at=row.at
                 )
                 line.done, line.order = "ordered", ordered.text
             elif line.what == "off":

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from byzanz.games import rules_of
-from server import db, jobs, lifecycle, people, play
+from server import db, jobs, lifecycle, people, play, player
 from server.mail import acting, bounces, deliver, lmtp, receiving
 from server.mail.told import EXAMPLES, examples
 from server.schema import Alarm, Mail, Person, Seat, StandingOrder, Turn
@@ -247,6 +247,33 @@ def test_a_server_that_dies_in_between_does_it_once_when_the_mail_comes_again(
     assert len(orders()) == line.startswith("order")
     assert [row.outcome for row in remembered()] == ["1 of 1 lines carried out"]
     assert answers(game.id) == 1
+
+
+@one_database
+def test_orders_are_left_once_however_often_the_server_dies(
+    game: Table, box: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(game.id, 0, "pass")
+    said = ("order ladder olive1 upto 3 then pass", "order ladder olive2 upto 3 then pass")
+
+    def dies(*_args: Any, **_more: Any) -> None:
+        raise Dies
+
+    def leaves_one(*args: Any, **more: Any) -> player.Ordered:
+        monkeypatch.setattr(player, "leave_order", dies)
+        return left(*args, **more)
+
+    left = player.leave_order
+    monkeypatch.setattr(player, "leave_order", leaves_one)
+    with pytest.raises(Dies):
+        box.write(*said)
+    monkeypatch.setattr(player, "leave_order", left)
+    with monkeypatch.context() as doomed:
+        doomed.setattr(receiving, "_finish", dies)
+        with pytest.raises(Dies):
+            box.write(*said, now=NOW + MINUTE)
+    box.write(*said, now=NOW + 2 * MINUTE)
+    assert len(orders()) == 2
 
 
 @one_database
