@@ -15,6 +15,8 @@ from datetime import datetime, timedelta
 from email.message import EmailMessage
 from typing import Protocol
 
+from sqlalchemy.exc import OperationalError
+
 from server import alarms, log, outbox, turns
 from server.db import reading, transaction
 from server.languages import kept
@@ -54,8 +56,16 @@ def deliver(
     began = steady()
     for place, mail in enumerate(mails):
         spent = timedelta(seconds=int(steady() - began))
-        if spent > LONGEST_BATCH or not _deliver_one(mail, now + spent, sender):
-            outbox.release(mails[place + 1 :] if spent <= LONGEST_BATCH else mails[place:])
+        if spent > LONGEST_BATCH:
+            outbox.release(mails[place:])
+            break
+        try:
+            goes_on = _deliver_one(mail, now + spent, sender)
+        except Exception:  # what became of this one could not be marked; the others are as before
+            outbox.release(mails[place + 1 :])
+            raise
+        if not goes_on:
+            outbox.release(mails[place + 1 :])
             break
     return len(mails)
 
@@ -81,7 +91,10 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
         LOGGER.exception("mail %s (%s) cannot be written", mail.id, mail.kind)
         _put_off(mail, fault, now)
     else:
-        _sent(mail, letter, now)
+        try:
+            _sent(mail, letter, now)
+        except OperationalError:  # a lock that lasted: the mail is out, and is not to go out again for that
+            _sent(mail, letter, now)
     return True
 
 
@@ -134,9 +147,9 @@ def _drop(mail: Mail, why: str, now: datetime) -> None:
 
 def _withhold(mail: Mail, why: str, now: datetime) -> None:
     with transaction() as session:
-        game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        games = reach.locked(session, mail)
         outbox.mark_dropped(session, mail, now, why)
-        reach.withheld(session, game, mail, why, now)
+        reach.withheld(session, games, mail, why, now)
 
 
 def _put_off(mail: Mail, why: Exception, now: datetime) -> None:
@@ -161,10 +174,10 @@ def _give_up(mail: Mail, said: str, now: datetime) -> None:
     """Stop sending this mail, stop the clock of its turn, and tell those who can do something about it."""
     LOGGER.warning("mail %s (%s) is refused: %s", mail.id, mail.kind, said)
     with transaction() as session:
-        game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        games = reach.locked(session, mail)
         if not outbox.mark_failed(session, mail, now, said):
             return
-        reach.lost(session, game, mail, said, now)
+        reach.lost(session, games, mail, said, now)
 
 
 def masked(said: str) -> str:

@@ -25,17 +25,29 @@ def turn_of(session: Session, game: Game | None, mail: Mail) -> Turn | None:
     return turn if turn is not None and turn.opened_seq == mail.seq else None
 
 
-def lost(session: Session, game: Game | None, mail: Mail, said: str, now: datetime) -> None:
+def locked(session: Session, mail: Mail) -> dict[str, Game]:
+    """Lock the games that a mail is about: its own, and of a digest those that it named.
+
+    By their ids, and before anything is written about mail or person, as everybody does who changes both: else two
+    could wait for each other.
+    """
+    games = {game_id for game_id, _, _ in digests.told_in(session, mail)} if mail.kind == "digest" else set()
+    games |= {mail.game_id} if mail.game_id else set()
+    found = {game_id: log.lock_game(session, game_id) for game_id in sorted(games)}
+    return {game_id: game for game_id, game in found.items() if game is not None}
+
+
+def lost(session: Session, games: dict[str, Game], mail: Mail, said: str, now: datetime) -> None:
     """A mail will never arrive: the clock of its turn stops, and those who can do something about it are told.
 
     Args:
-        game: of the mail, locked.
+        games: that it is about, locked.
         said: by the mail server, masked.
     """
-    person = session.get_one(Person, mail.person_id)
+    person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     person.unreachable = said
     if mail.kind == "digest":
-        _stop_named(session, mail, person, said, now)
+        _stop_named(session, games, mail, person, said, now)
     stopped = _stop_clock(session, game, mail, said, now)
     if game is None:
         return
@@ -45,17 +57,18 @@ def lost(session: Session, game: Game | None, mail: Mail, said: str, now: dateti
         _tell(session, game, mail, person, said, stopped, now)
 
 
-def withheld(session: Session, game: Game | None, mail: Mail, why: str, now: datetime) -> None:
+def withheld(session: Session, games: dict[str, Game], mail: Mail, why: str, now: datetime) -> None:
     """A mail is not even sent, because the address bounced or complained before: its turn stops all the same.
 
     Organiser and moderators are told once a game, until the address is mended.
     """
+    person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     if mail.kind == "digest":
-        _stop_named(session, mail, session.get_one(Person, mail.person_id), why, now)
+        _stop_named(session, games, mail, person, why, now)
     stopped = _stop_clock(session, game, mail, why, now)
     if game is None or not stopped:
         return
-    _tell_once(session, game, mail, session.get_one(Person, mail.person_id), why, now)
+    _tell_once(session, game, mail, person, why, now)
 
 
 def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
@@ -70,13 +83,13 @@ def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
         mail = session.get(Mail, mail_id)
         if mail is None:
             return None
-        game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        games = locked(session, mail)
         session.refresh(mail)
         if not _is_fresh(mail, now) or _is_followed(session, mail):
             return mail
         outbox.mark_bounced(session, mail, now, said)
         session.get_one(Person, mail.person_id).suppressed = said
-        lost(session, game, mail, said, now)
+        lost(session, games, mail, said, now)
         return mail
 
 
@@ -166,12 +179,12 @@ def _stop(turn: Turn, why: str, now: datetime) -> None:
     turn.refused, turn.due_at, turn.remind_at = why, None, None
 
 
-def _stop_named(session: Session, mail: Mail, person: Person, why: str, now: datetime) -> None:
+def _stop_named(
+    session: Session, games: dict[str, Game], mail: Mail, person: Person, why: str, now: datetime
+) -> None:
     """A digest does not arrive: the clocks of all turns stop that it named, and each game's people are told."""
-    named = digests.told_in(session, mail)
-    games = {game_id: log.lock_game(session, game_id) for game_id in sorted({place[0] for place in named})}
-    for game_id, seat, opened_seq in named:
-        game, turn = games[game_id], session.get(Turn, (game_id, seat), populate_existing=True)
+    for game_id, seat, opened_seq in digests.told_in(session, mail):
+        game, turn = games.get(game_id), session.get(Turn, (game_id, seat), populate_existing=True)
         if game is None or turn is None or turn.opened_seq != opened_seq:
             continue
         _stop(turn, why, now)

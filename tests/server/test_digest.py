@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import event, select
+from sqlalchemy.orm import Session
 
-from server import beats, db, jobs, lifecycle, play
+from server import beats, db, jobs, lifecycle, log, play
 from server.mail import compose, deliver, digests, reach
 from server.mail.transport import Refused
 from server.schema import Alarm, Game, Mail, Person, Seat, Turn
@@ -217,6 +219,48 @@ def test_a_bounced_digest_stops_no_turn_that_opened_after_it(table: Begin) -> No
     play.moderate(game.id, "!resume", reason="over", person_id=game.people[3], now=SEVEN + HOUR)
     reach.bounced(sent_digest(), "550 gone", SEVEN + 2 * HOUR)
     assert row(Turn, (game.id, 1)).refused is None
+
+
+@pytest.mark.parametrize("how", ["refused", "bounced", "withheld"])
+def test_games_are_locked_before_anything_is_written_about_a_digest(
+    table: Begin, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    games = [table(3, game_id=name) for name in ("two", "one")]
+    digest(games[0], 1)
+    for game in games:
+        submit(game.id, 0, "pass")
+    jobs.tick_digests(SEVEN, TICK)
+    if how == "bounced":
+        post(SEVEN)
+    written: list[str] = []
+    locked: list[str] = []
+    most: set[tuple[str, ...]] = set()
+
+    def lock_game(session: Session, game_id: str, skip_locked: bool = False) -> Game | None:
+        if game_id not in locked:
+            assert written == []
+            locked.append(game_id)
+            most.add(tuple(locked))
+        return lock(session, game_id, skip_locked)
+
+    def begin(*_connection: Any) -> None:
+        written.clear()
+        locked.clear()
+
+    def execute(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+        written.extend([statement] if statement.startswith(("UPDATE", "INSERT")) else [])
+
+    lock = log.lock_game
+    monkeypatch.setattr(log, "lock_game", lock_game)
+    event.listen(db.db.engine, "begin", begin)
+    event.listen(db.db.engine, "before_cursor_execute", execute)
+    if how == "bounced":
+        reach.bounced(sent_digest(), "550 gone", SEVEN)
+    else:
+        change(Person, games[0].people[1], suppressed="gone" if how == "withheld" else None)
+        deliver.deliver(SEVEN, Pigeons(Refused("550 gone")))
+    assert [row(Turn, (game.id, 1)).refused is None for game in games] == [False, False]
+    assert ("one", "two") in most
 
 
 def test_only_who_wants_it_is_reminded(table: Begin) -> None:

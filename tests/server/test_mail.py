@@ -22,6 +22,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from server import db, lifecycle, log, outbox, people, play, positions, schema, turns
 from server.mail import compose, deliver, reach
@@ -548,6 +550,33 @@ def test_a_lost_connection_spares_the_rest_of_the_batch(table: Begin) -> None:
     deliver.deliver(NOW, pigeons)
     assert pigeons.sent == []
     deliver.deliver(NOW, pigeons)  # the others are due as before, the first one waits a little
+    assert len(pigeons.sent) == 4
+
+
+@pytest.mark.parametrize("lasts", [False, True])
+def test_a_database_that_does_not_take_the_mark_spares_the_rest_of_the_batch(
+    table: Begin, monkeypatch: pytest.MonkeyPatch, lasts: bool
+) -> None:
+    game = table(4)
+    for person in game.people[1:]:
+        queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
+    marks: list[int] = []
+
+    def mark_sent(session: Session, mail: Mail, now: datetime) -> bool:
+        marks.append(mail.id)
+        if lasts or len(marks) == 1:
+            raise OperationalError("UPDATE outbox", {}, Exception("deadlock detected"))
+        return marked(session, mail, now)
+
+    marked = outbox.mark_sent
+    monkeypatch.setattr(outbox, "mark_sent", mark_sent)
+    pigeons = Pigeons()
+    if lasts:
+        with pytest.raises(OperationalError):
+            deliver.deliver(NOW, pigeons)
+        assert len(marks) == 2
+        monkeypatch.setattr(outbox, "mark_sent", marked)
+    deliver.deliver(NOW, pigeons)
     assert len(pigeons.sent) == 4
 
 
