@@ -125,8 +125,9 @@ AROUND: dict[str, Way] = {
     "verify": at("/verify"),
     "verify refused": sent("/verify", "Sam", 422, record="nothing"),
     "moderate": at("/m/", "Mia"),
-    "moderate search": at("/m/?q=table&status=running", "Mia"),
-    "moderate nothing found": at("/m/?q=zzz", "Mia"),
+    "moderate search": at("/m/games?q=table&status=running", "Mia"),
+    "moderate nothing found": at("/m/games?q=zzz", "Mia"),
+    "moderate deeds": at("/m/deeds", "Mia"),
     "moderate game": at("/m/here", "Mia"),
     "moderate own game": at("/m/here", "Daphne"),
     "moderate history": at("/m/here?at=3", "Mia"),
@@ -148,14 +149,14 @@ def turn(slug: str, kind: str, town: Town) -> Place:
 
 def waiting(slug: str, town: Town) -> Place:
     """Somebody else is asked."""
-    game, seat = town.first(slug, "waiting")
+    game, seat = town.first(slug, "s-waiting")
     play_first(game, seat)
     return Place(url(game, seat))
 
 
 def chosen(slug: str, town: Town) -> Place:
     """An answer was chosen by an option link."""
-    game, seat = town.first(slug, "chosen")
+    game, seat = town.first(slug, "s-chosen")
     now = position(game.id)
     move = str(now.rules.moves(now.state, seat)[0])
     return Place(f"{url(game, seat)}?move={move.replace(' ', '+')}")
@@ -163,20 +164,20 @@ def chosen(slug: str, town: Town) -> Place:
 
 def refused(slug: str, town: Town) -> Place:
     """A move was refused."""
-    game, seat = town.first(slug, "refused")
+    game, seat = town.first(slug, "s-refused")
     return Place(url(game, seat), None, {"move": "dance", "seen": "1", "request_id": "refused"}, 422)
 
 
 def stale(slug: str, town: Town) -> Place:
     """A move came too late."""
-    game, seat = town.first(slug, "stale")
+    game, seat = town.first(slug, "s-stale")
     move = play_first(game, seat)
     return Place(url(game, seat), None, {"move": move, "seen": "1", "request_id": "stale"}, 409)
 
 
 def receipt(slug: str, town: Town) -> Place:
     """What a move did."""
-    game, seat = town.first(slug, "receipt")
+    game, seat = town.first(slug, "s-receipt")
     now = position(game.id)
     seq = make(game, seat, str(now.rules.moves(now.state, seat)[0]), at=utc_now())
     return Place(f"{url(game, seat)}/receipt/{seq}")
@@ -184,7 +185,7 @@ def receipt(slug: str, town: Town) -> Place:
 
 def ordered(slug: str, town: Town) -> Place:
     """An order stands."""
-    game, seat = town.first(slug, "ordered")
+    game, seat = town.first(slug, "s-ordered")
     idle = (seat + 1) % FRIENDS[slug]
     leave_order(game, idle, slug)
     return Place(url(game, idle))
@@ -192,7 +193,7 @@ def ordered(slug: str, town: Town) -> Place:
 
 def order(slug: str, town: Town, written: str = "", status: int = 200) -> Place:
     """What an order would do, or why it cannot be left."""
-    game, seat = town.first(slug, "order")
+    game, seat = town.first(slug, "s-order")
     path = f"{url(game, (seat + 1) % FRIENDS[slug])}/orders"
     return Place(path, None, {"do": "preview", "order": written or ORDERS[slug]}, status)
 

@@ -89,13 +89,12 @@ class Tab:
             self.page.screenshot(path=path, full_page=True, animations="disabled")
 
     def as_if_fresh(self, house: House, person: str | None, language: str) -> None:
-        """A window of the usual size by day, in which nobody but this person has ever been."""
+        """A window by day, whatever its size, in which nobody but this person has ever been."""
         context = self.page.context
         context.clear_cookies()
         if person is not None:
             context.add_cookies([house.cookie(person)])  # type: ignore[list-item]
         self.page.set_extra_http_headers({"Accept-Language": language})
-        self.page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
         self.page.emulate_media(color_scheme="light")
 
     def close(self) -> None:
