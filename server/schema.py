@@ -199,6 +199,8 @@ class Turn(Base):
     """Seconds of the seat's bank that this turn may use after its allowance, fixed when the turn opened."""
     extra: Mapped[int] = mapped_column(default=0)
     """Seconds that the allowance is longer: what moderators added, less what had counted before the clock stood."""
+    anew: Mapped[bool] = mapped_column(default=False)
+    """Its mail came back once, and the clock began anew; the next time it goes on where it stopped."""
     credited: Mapped[int] = mapped_column(default=0)
     """Seconds of outages already told by `!credit` entries (the clock leaves outages out by itself)."""
     due_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)

@@ -146,6 +146,7 @@ def start(session: Session, game: Game, turn: Turn, at: datetime, due: datetime 
 def wait(session: Session, game: Game, turn: Turn) -> None:
     """Let a turn whose clock stands wait for the mail with which it goes on; it keeps the time that is left."""
     allowance, bank = _left(session, game, turn)
+    turn.anew = turn.anew or _stood(turn)
     if bank < turn.bank:
         seat = session.get_one(Seat, (game.id, turn.seat))
         seat.bank -= min(seat.bank, turn.bank - bank)
@@ -156,18 +157,23 @@ def wait(session: Session, game: Game, turn: Turn) -> None:
 def _left(session: Session, game: Game, turn: Turn) -> tuple[int, int]:
     """Seconds of allowance and bank that a turn has when its clock begins or goes on.
 
-    A clock that stood for a mail that came back goes on where it stopped, or whoever sends mails back to us could
-    make a turn as long as he likes; but as much is left as after an outage. What a part of the server has been
-    silent for becomes an outage when it is back, and is none of the player's time now.
+    Who never got a mail has used no time, so the clock begins anew when it came back. It does so once: after that it
+    goes on where it stopped, or whoever sends mails back to us could make a turn as long as he likes; but as much is
+    left as after an outage. What a part of the server has been silent for becomes an outage when it is back, and is
+    none of the player's time now.
     """
     allowance, began, stood = game.allowance + turn.extra, turn.started_at, turn.refused_at
-    if began is None or stood is None:
+    if began is None or stood is None or not turn.anew:
         return allowance, turn.bank
     silent = session.scalars(select(Beat.at).where(Beat.at < stood))
     stops = [*outages(session, began), *((at, stood) for at in silent)]
     used = max(0, int(clock.counted(began, stood, stops, clock.Hours.read(turn.hours))))
     bank = turn.bank - min(turn.bank, max(0, used - allowance))
     return max(0, allowance - used, min(NOTICE_SECONDS, game.allowance) - bank), bank
+
+
+def _stood(turn: Turn) -> bool:
+    return turn.started_at is not None and turn.refused_at is not None
 
 
 def printed(session: Session, game: Game, turn: Turn, start: datetime) -> Times:

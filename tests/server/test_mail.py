@@ -815,8 +815,21 @@ def come_back(at: datetime) -> None:
     assert reach.again(mail.person_id, at)
 
 
-def test_a_clock_that_stood_goes_on_where_it_stopped(table: Begin) -> None:
+def test_a_clock_begins_anew_once_when_its_mail_came_back(table: Begin) -> None:
     game = table(4)
+    change(Seat, (game.id, 0), bank=7200)
+    change(Turn, (game.id, 0), bank=7200)
+    post()
+    come_back(NOW + timedelta(hours=20))
+    (message,) = post(NOW + timedelta(hours=30))
+    assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(hours=56)
+    assert "Wed 4 Mar, 16:00" in text_of(message)
+    assert (row(Turn, (game.id, 0)).bank, row(Turn, (game.id, 0)).anew) == (7200, True)
+
+
+def test_a_clock_that_stood_before_goes_on_where_it_stopped(table: Begin) -> None:
+    game = table(4)
+    change(Turn, (game.id, 0), anew=True)
     post()
     come_back(NOW + timedelta(hours=20))
     (message,) = post(NOW + timedelta(hours=30))
@@ -832,7 +845,7 @@ def test_a_clock_that_stood_goes_on_where_it_stopped(table: Begin) -> None:
 def test_a_clock_that_stood_goes_on_with_what_is_left_of_its_bank(table: Begin) -> None:
     game = table(4)
     change(Seat, (game.id, 0), bank=7200)
-    change(Turn, (game.id, 0), bank=7200)
+    change(Turn, (game.id, 0), bank=7200, anew=True)
     post()
     come_back(NOW + timedelta(hours=24, minutes=30))
     assert row(Turn, (game.id, 0)).bank == row(Seat, (game.id, 0)).bank == 5400
@@ -842,6 +855,7 @@ def test_a_clock_that_stood_goes_on_with_what_is_left_of_its_bank(table: Begin) 
 
 def test_a_part_that_is_silent_takes_no_time_from_a_turn_whose_mail_comes_back(table: Begin) -> None:
     game = table(4)
+    change(Turn, (game.id, 0), anew=True)
     post()
     with db.transaction() as session:
         session.add(Beat(part="scheduler", at=NOW + timedelta(hours=2)))

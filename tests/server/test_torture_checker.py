@@ -326,9 +326,12 @@ def test_turns_that_ran_out_wrongly_are_noticed(
             marks = {"stopped": at - came_back, "accepted": at - accepted}
             return [{"what": what, "true": mark.isoformat()} | turn for what, mark in marks.items()]
 
-        assert noticed([*lines, early, *again(20 * hour, 2 * hour)]) == set()
+        before = {"what": "accepted", "true": (at - 96 * hour).isoformat()} | turn
+        lost = {"what": "stopped", "true": (at - 90 * hour).isoformat()} | turn
+        assert noticed([*lines, before, lost, early, *again(20 * hour, 2 * hour)]) == set()
+        assert noticed([*lines, early, *again(20 * hour, 2 * hour)]) == {"spared"}
         assert noticed([*lines, *again(20 * hour, 2 * hour)]) == {"spared"}
-        assert noticed([*lines, early, *again(hour, hour / 2)]) == {"spared"}
+        assert noticed([*lines, before, lost, early, *again(hour, hour / 2)]) == {"spared"}
         assert noticed([*lines, _span("down", at, 20 * hour, -2 * hour)]) == {"spared"}
         assert noticed([*lines, _span("down", at, 20 * hour, -hour / 2)]) == {"spared", "noticed"}
         assert noticed([*lines, _span("doubt", at, hour, hour)]) == {"doubted"}

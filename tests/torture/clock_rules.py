@@ -52,13 +52,17 @@ def _truth(found: Evidence) -> Truth:
 
 
 def _ran(truth: Truth, turn: Turn, until: datetime) -> list[Span]:
-    """When the clock of a turn ran: from a mail that was accepted until it came back, or until then."""
+    """When the clock of a turn ran: from a mail that was accepted until it came back, or until then.
+
+    The first that came back never arrived, and its time is nobody's.
+    """
     marks = [(at, 0) for at in truth.accepted.get(turn, ())] + [(at, 1) for at in truth.stopped.get(turn, ())]
     spans: list[Span] = []
-    began = None
+    began, lost = None, False
     for at, stops in sorted(mark for mark in marks if mark[0] <= until):
         if stops and began is not None:
-            spans.append((began, at))
+            spans += [(began, at)] if lost else []
+            lost = True
         began = None if stops else began or at
     return spans if began is None else [*spans, (began, until)]
 

@@ -262,13 +262,13 @@ def bounce(watch: Watch, message: Any) -> None:
     stopped = next(turn for turn in watch.turns() if turn.seat == 3)
     assert (stopped.due_at, stopped.remind_at) == (None, None)
     assert stopped.started_at is not None
-    used = seconds_between(stopped.started_at, watch.now, 3, away=False)
+    used = seconds_between(stopped.started_at, watch.now, 3, away=False) if stopped.anew else 0
     watch.used[3, stopped.opened_seq] = used
     watch.kinds.add("bounce")
 
 
 def mend(watch: Watch) -> None:
-    """Two days later Daphne opens her page by an old link and asks for her mail again: the clock goes on."""
+    """Two days later Daphne opens her page by an old link and asks for her mail again: the clock begins anew."""
     watch.now += timedelta(days=2)
     with time_machine.travel(watch.now, tick=False):
         watch.ticks()
