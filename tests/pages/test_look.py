@@ -122,7 +122,11 @@ def _tokens() -> tuple[dict[str, str], dict[str, str]]:
 
 GROUNDS = ("marble", "slab", "slab-2")
 PAIRS = [
-    *((ink, ground) for ink in ("ink", "ink-2", "lapis", "gold", "porphyry", "title", "wrong") for ground in GROUNDS),
+    *(
+        (ink, ground)
+        for ink in ("ink", "ink-2", "lapis", "gold", "porphyry", "title", "wrong")
+        for ground in GROUNDS
+    ),
     *(("ink", wash) for wash in ("gold-wash", "wrong-wash", "good-wash")),
     ("gold", "gold-wash"),
     ("ink-2", "gold-wash"),
