@@ -23,23 +23,28 @@ AXE = """
 UNFOLD = "() => { for (const fold of document.querySelectorAll('details')) fold.open = true }"
 LOOK = """
 () => {
-  const above = (item) => {
-    const found = [];
-    for (let each = item.parentElement; each; each = each.parentElement) found.push(each);
-    return found;
+  const once = (what) => {  // a page has thousands of elements, each of which is asked for its parents' looks
+    const known = new Map();
+    return (item) => {
+      if (!known.has(item)) known.set(item, what(item));
+      return known.get(item);
+    };
   };
-  const hushed = (item) => /inset|rect/.test(getComputedStyle(item).clipPath + getComputedStyle(item).clip);
-  const shown = (item) => {
+  const above = once((item) => item.parentElement ? [item.parentElement, ...above(item.parentElement)] : []);
+  const hushed = once((item) => /inset|rect/.test(getComputedStyle(item).clipPath + getComputedStyle(item).clip)
+    || item.parentElement && hushed(item.parentElement));
+  const shown = once((item) => {
     const box = item.getBoundingClientRect();
-    return box.width > 2 && box.height > 2 && ![item, ...above(item)].some(hushed)
+    return box.width > 2 && box.height > 2 && !hushed(item)
       && item.checkVisibility({opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true});
-  };
+  });
   const named = (item) => {
     const text = (item.getAttribute("aria-label") || item.textContent || item.name || "").trim().replace(/\\s+/g, " ");
     return `<${item.tagName.toLowerCase()} ${item.className.baseVal ?? item.className}> “${text.slice(0, 50)}”`;
   };
-  const scrolls = (item) => /auto|scroll/.test(getComputedStyle(item).overflowX);
-  const floats = (item) => [item, ...above(item)].some((each) => /sticky|fixed/.test(getComputedStyle(each).position));
+  const scrolls = once((item) => /auto|scroll/.test(getComputedStyle(item).overflowX));
+  const floats = once((item) => /sticky|fixed/.test(getComputedStyle(item).position)
+    || item.parentElement && floats(item.parentElement));
   const faults = [];
   const wide = document.documentElement.clientWidth;
   const all = [...document.body.querySelectorAll("*")].filter((item) => shown(item));

@@ -21,6 +21,17 @@ WORDS = [
 """The rules of the engine that another language can break."""
 ALIKE = ("stale", "moment in public", "order refused", "chosen", "over moment", "over verified")
 """States of a game that say nothing which others do not say, too."""
+SHOWN_WIDE = (
+    "front",
+    "new",
+    "byzanz bid",
+    "empire meld",
+    "byzantium put",
+    "byzanz over",
+    "moderate",
+    "moderate game",
+)
+"""States of which a picture is kept at the width of a desk, too: pictures take time."""
 SPOKEN = [
     (language, state)
     for number, state in enumerate(state for state in STATES if not state.endswith(ALIKE))
@@ -46,7 +57,8 @@ def visit(kept: Callable[..., Tab], town: Town, state: str, width: int, language
 def test_everybody_can_use_every_page(kept: Callable[..., Tab], town: Town, state: str) -> None:
     shown = visit(kept, town, state, DESK)
     page = shown.page
-    shown.shot(f"{state}-{DESK}-light")
+    if state in SHOWN_WIDE:
+        shown.shot(f"{state}-{DESK}-light")
     unfold(page)
     faults = axe(page) + looks(page, DESK)
     page.emulate_media(color_scheme="dark")

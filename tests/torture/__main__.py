@@ -55,8 +55,8 @@ SIZES = {
         outages=1000,
         requests=10_000,
         edits=200,
-        racing=10,
-        seconds=10,
+        racing=6,
+        seconds=6,
     ),
     "ci": Size(
         kills=100,
