@@ -10,18 +10,19 @@ import pytest
 from playwright.sync_api import Browser, Page
 from sqlalchemy import update
 
-from server import create_app, db, outbox
-from server.schema import Person
+from server import create_app, db, lifecycle, outbox, play
+from server.schema import Mail, Person
 from tests.browser import judges
 from tests.browser.tabs import Scheme
 from tests.conftest import begun, copied, settings
 from tests.server.scene import scene
-from tests.server.test_payloads import mails, queue
+from tests.server.test_payloads import KINDS, mails, queue
+from tests.server.wishing import wish
 
 WIDTHS = (320, 640)
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-MORE = ("signin", "games", "confirm")
-"""Kinds that belong to a person and not to a seat."""
+MORE = ("signin", "games", "confirm", "digest", "over")
+"""Kinds that come by themselves, or are asked for."""
 
 
 @pytest.fixture(scope="module", params=["en", "de", "nl"])
@@ -33,20 +34,24 @@ def letters(request: pytest.FixtureRequest, migrated_file: Path) -> list[str]:
             there = scene(app, db.utc_now())
             with db.transaction() as session:
                 queue(session, there)
-            for slug, friends in (("byzanz", 4), ("byzantium", 3), ("empire", 2)):
+            tables = [
                 begun(friends, f"mail-{slug}", db.utc_now(), slug=slug)
+                for slug, friends in (("byzanz", 4), ("byzantium", 3), ("empire", 2))
+            ]
+            mia = there.person("Mia")
+            play.moderate("there", "!abandon", reason="Enough", person_id=mia, now=db.utc_now())
+            lifecycle.create(wish(), db.utc_now())
+            lifecycle.mail_sign_in("alice@example.org", db.utc_now())
+            lifecycle.mail_games(there.person("Alice"), db.utc_now())
             with db.transaction() as session:
-                for kind in MORE:
-                    outbox.enqueue(
-                        session,
-                        key=f"looks:{kind}",
-                        kind=kind,
-                        person_id=there.person("Hugo"),
-                        now=db.utc_now(),
-                        game_id="open" if kind == "confirm" else None,
-                    )
+                key, awaits = "looks:digest", tables[0].people[0]
+                session.get_one(Person, awaits).cadence = "digest"
+                outbox.enqueue(session, key=key, kind="digest", person_id=awaits, now=db.utc_now())
                 session.execute(update(Person).values(language=request.param))
             drawn = [shown.html for shown in mails(there)]
+            with db.reading() as session:
+                sent = {mail.kind for mail in session.query(Mail).where(Mail.status == "sent")}
+            assert sent >= {*KINDS, *MORE}
             db.db.session.remove()
             db.db.engine.dispose()
     return drawn
