@@ -5,6 +5,7 @@
     python3 dev.py torture ARGS   the tests that break things on purpose
     python3 dev.py records ARGS   the finished games that must replay for ever: check them, add some
     python3 dev.py words [ARGS]   brings the catalogues of all languages up to date; --check only looks
+    python3 dev.py bench [NAME]   the benchmarks; --json for one JSON object
     python3 dev.py lock [ARGS]    rewrites the locks from pyproject.toml; ARGS (--upgrade) go to uv
     python3 dev.py WORDS          byzanz WORDS (--help lists them)
     python3 dev.py                sets up everything, starts nothing
@@ -33,7 +34,14 @@ PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "installed"
 LOCKS = {"run": ROOT / "requirements.txt", "dev": ROOT / "requirements-dev.txt"}
 HELD = {"run": ["run"], "dev": ["run", "dev"]}  # the dev lock holds all of the other, in the same versions
-NEEDS_DEV = ("", "test", "torture", "records", "words", "lock")
+MODULES = {
+    "test": "pytest",
+    "torture": "tests.torture",
+    "records": "tests.records",
+    "words": "tests.words",
+    "bench": "benchmarks",
+}
+NEEDS_DEV = ("", "lock", *MODULES)
 NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 PACKAGES = "import sysconfig; print(sysconfig.get_path('purelib'))"
@@ -52,9 +60,9 @@ def main(words: List[str]) -> None:
             print(__doc__)
         elif first == "lock":
             write_locks(rest)
-        elif first in ("test", "torture", "records", "words"):
+        elif first in MODULES:
             os.chdir(ROOT)
-            start("pytest" if first == "test" else f"tests.{first}", rest)
+            start(MODULES[first], rest)
         else:
             start("server.cli", words)
     except (SetUpError, OSError) as error:

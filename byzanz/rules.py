@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from byzanz.story import Chart, Part
+from byzanz.charts import Chart, Part
 
 PUBLIC: Literal["public"] = "public"
 """The viewer who sits nowhere: what every passer-by may know."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from alembic import context
 from sqlalchemy import Connection, text
 
-from server import schema
-from server.db import db
+from server.store import models
+from server.store.engine import db
 
-target = schema.Base.metadata
+target = models.Base.metadata
 
 
 def run(connection: Connection) -> None:

@@ -18,6 +18,17 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 INSTANCE = Path("instance")
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def _folder(name: str) -> Path:
+    """A folder of files that are not code: beside the packages in a checkout, inside `server` in an installed wheel."""
+    inside = _PACKAGE / name
+    return inside if inside.is_dir() else _PACKAGE.parent / name
+
+
+TEMPLATES = _folder("templates")
+MIGRATIONS = _folder("migrations")
 _POSTGRES = ("postgres://", "postgresql://")
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _DOMAIN = rf"{_LABEL}(?:\.{_LABEL})*"

@@ -21,9 +21,10 @@ from flask_migrate import upgrade
 from jinja2 import FileSystemBytecodeCache
 
 from byzanz import chance
-from server import create_app, db, log, people, play
+from server import create_app, play
 from server.config import Settings
-from server.schema import Game, Link, Person, Seat
+from server.store import engine, links, log, people
+from server.store.models import Game, Link, Person, Seat
 
 NAMES = ("Alice", "Bob", "Charlie", "Daphne", "Eirene", "Felix")
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
@@ -52,9 +53,9 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     app = create_app(settings(f"sqlite:///{path}"))
     with app.app_context():
         upgrade()
-        with db.db.engine.connect() as connection:
+        with engine.db.engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-        db.db.engine.dispose()
+        engine.db.engine.dispose()
     return path
 
 
@@ -82,7 +83,7 @@ def migrated_postgres(postgres: str) -> Iterator[Callable[[], AbstractContextMan
         app = create_app(settings(template))
         with app.app_context():
             upgrade()
-            db.db.engine.dispose()
+            engine.db.engine.dispose()
         yield lambda: _database(postgres, sa.make_url(template).database)
 
 
@@ -143,8 +144,8 @@ def app(database_url: str, compiled: FileSystemBytecodeCache) -> Iterator[Flask]
     made.config["TESTING"] = False  # a fault must give the page a player would get
     with made.app_context():
         yield made
-        db.db.session.remove()
-        db.db.engine.dispose()
+        engine.db.session.remove()
+        engine.db.engine.dispose()
 
 
 @pytest.fixture
@@ -193,7 +194,7 @@ def begun(
     Whatever else is said is written into the game: its bank is none and no day is off unless a test says so.
     """
     seed = bytes(32)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         persons = [people.person_at(session, f"{name.lower()}@example.org", name, now) for name in NAMES[:n]]
         game = Game(
             id=game_id,
@@ -225,9 +226,7 @@ def begun(
         locked = log.lock_game(session, game_id)
         assert locked is not None
         play.begin(session, locked, now)
-        tokens = [
-            people.token(people.link_for(session, "seat", person.id, game_id, now)) for person in persons
-        ]
+        tokens = [links.token(links.link_for(session, "seat", person.id, game_id, now)) for person in persons]
     return Table(game_id, [person.id for person in persons], tokens)
 
 

@@ -226,7 +226,7 @@ def build(tmp_path: Path) -> Callable[[str], list[str]]:
         "README.md",
         "server/__init__.py",
         "server/translations/nl/LC_MESSAGES/messages.po",
-        "templates/pages/turn.html",
+        "templates/seat/turn.html",
         "migrations/versions/one.py",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -243,7 +243,7 @@ def test_a_wheel_carries_templates_and_migrations(build: Callable[[str], list[st
     files = build("standard")
     assert {"byzanz/__init__.py", "server/__init__.py"} <= set(files)
     assert "server/translations/nl/LC_MESSAGES/messages.po" in files
-    assert {"server/templates/pages/turn.html", "server/migrations/versions/one.py"} <= set(files)
+    assert {"server/templates/seat/turn.html", "server/migrations/versions/one.py"} <= set(files)
 
 
 def test_an_editable_wheel_leaves_them_in_the_checkout(build: Callable[[str], list[str]]) -> None:

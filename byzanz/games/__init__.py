@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from byzanz.games.byzantium import Byzantium
-from byzanz.games.byzanz import Byzanz
-from byzanz.games.empire import Empire
+from byzanz.games.byzantium.rules import Byzantium
+from byzanz.games.byzanz.rules import Byzanz
+from byzanz.games.empire.rules import Empire
 from byzanz.rules import BadSetup, Rules
 
 _GAMES: tuple[Rules[Any, Any], ...] = (Byzanz(), Empire(), Byzantium())

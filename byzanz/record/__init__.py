@@ -3,7 +3,6 @@
 The parts are modules of this package; everything is called by its name here (`record.verify`).
 """
 
-from byzanz.record.check import examine, verify
 from byzanz.record.entry import (
     GENESIS,
     Entry,
@@ -16,9 +15,10 @@ from byzanz.record.entry import (
     sealed_entry,
     true_hash,
 )
-from byzanz.record.findings import STEPS, Dealt, Report, Step, Wrong
+from byzanz.record.jsonl import FORMAT, BadRecord, Header, Record, Result, lines, read, write
 from byzanz.record.redaction import opened, redacted, shown
-from byzanz.record.text import FORMAT, BadRecord, Header, Record, Result, lines, read, write
+from byzanz.record.report import STEPS, Dealt, Report, Step, Wrong
+from byzanz.record.verify import examine, verify
 
 __all__ = [
     "FORMAT",

@@ -8,7 +8,7 @@ from typing import Any
 
 from byzanz.games import rules_of
 from byzanz.record.entry import Entry, act, is_shuffle
-from byzanz.record.text import Record
+from byzanz.record.jsonl import Record
 from byzanz.rules import ALL, Rules, S, V, Viewer
 from byzanz.umpire import read_made
 

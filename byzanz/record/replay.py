@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 
 from byzanz.chance import shuffled
 from byzanz.record.entry import Entry, act, act_fault
-from byzanz.record.findings import Dealt, Wrong
-from byzanz.record.text import Header
+from byzanz.record.jsonl import Header
+from byzanz.record.report import Dealt, Wrong
 from byzanz.rules import Move, Rules, RulesError, Shuffle
 from byzanz.umpire import forced
 

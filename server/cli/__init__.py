@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from server.cli import files, servers, tables
-from server.cli.words import Mistake, Words, as_line
+from server.cli import games, records, servers
+from server.cli.parser import Mistake, Words, as_line
 
 STOPPED = 130
 """The status after Ctrl-C."""
@@ -52,7 +52,7 @@ def parser() -> Words:
     )
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     servers.add(commands)
-    tables.add(commands)
-    files.add(commands)
+    games.add(commands)
+    records.add(commands)
     servers.add_checks(commands)
     return made

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from server.cli.words import Asked, Mistake, as_line, port
+from server.cli.parser import Asked, Mistake, as_line, port
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -39,9 +39,9 @@ def _mail_in(asked: Asked) -> None:
     if asked.stdin:
         _one_mail(asked)
         return
-    from server import serving
+    from server.ops import serve
 
-    serving.mail_in(_app(), asked.host, asked.port)
+    serve.mail_in(_app(), asked.host, asked.port)
 
 
 def _app() -> Flask:
@@ -57,18 +57,18 @@ def _app() -> Flask:
 
 def _one_mail(asked: Asked) -> None:
     """Take the mail on standard input; what goes wrong on our side makes the mail server keep it."""
-    from server import db, revisions
-    from server.mail import lmtp, replies
+    from server.mail.incoming import lmtp, reply
+    from server.store import engine, migrate
 
     try:
         app = _app()
         with app.app_context():
             try:
-                revisions.check()
-                raw = sys.stdin.buffer.read(replies.LARGEST + 1)
+                migrate.check()
+                raw = sys.stdin.buffer.read(reply.LARGEST + 1)
                 code = _taken(app, raw, asked.sender, asked.recipient)
             finally:
-                db.db.engine.dispose()
+                engine.db.engine.dispose()
     except Exception as error:
         line = as_line(error) or f"a fault that nobody foresaw: {type(error).__name__}"
         raise Mistake(line, status=TRY_LATER) from error
@@ -78,12 +78,12 @@ def _one_mail(asked: Asked) -> None:
 
 
 def _taken(app: Flask, raw: bytes, sender: str | None, recipient: str | None) -> int:
-    from server.mail import lmtp, parts, receiving, replies
+    from server.mail.incoming import lmtp, mime, receive, reply
 
-    whole = parts.parted(raw[: 256 * 1024])
+    whole = mime.parted(raw[: 256 * 1024])
     if sender is None:
         # Without any word of an envelope its sender is whoever wrote it; `<>` is a word, and says: a machine.
-        sender = os.environ.get("SENDER", whole.header("return-path") or replies.author(whole)[0])
+        sender = os.environ.get("SENDER", whole.header("return-path") or reply.author(whole)[0])
     if recipient is not None:
         return lmtp.taken(app, raw, sender, recipient)
     found = [os.environ.get("RECIPIENT", "")]
@@ -91,5 +91,5 @@ def _taken(app: Flask, raw: bytes, sender: str | None, recipient: str | None) ->
         found += [
             word.strip("<>,;\"'()") for value in whole.every(name) for word in value.replace(",", " ").split()
         ]
-    ours = next((address for address in found if receiving.is_ours(address)), "")
+    ours = next((address for address in found if receive.is_ours(address)), "")
     return lmtp.taken(app, raw, sender, ours)

@@ -7,8 +7,8 @@ from typing import Any
 from byzanz.bots import BOTS
 from byzanz.games import latest, rules_of
 from server.cli import mail
-from server.cli.house import house
-from server.cli.words import Asked, count, port
+from server.cli.application import application
+from server.cli.parser import Asked, count, port
 
 
 def add(commands: Any) -> None:
@@ -58,42 +58,40 @@ def add_checks(commands: Any) -> None:
         help="after a jump of the clock: let time run out again",
     )
     doctor.set_defaults(run=_doctor)
-    bench = commands.add_parser("bench", help="the benchmarks")
-    bench.add_argument(
-        "name", nargs="?", metavar="NAME", help="moves, submit, page, tick, waits or bots; all if absent"
-    )
-    bench.add_argument("--json", action="store_true", dest="as_json", help="one JSON object")
-    bench.set_defaults(run=_bench)
 
 
 def _demo(asked: Asked) -> None:
-    from server import demo
+    from server.demo import run
 
     players = asked.players or min(4, max(rules_of(asked.game).seats))
-    demo.run(asked.port, players, asked.game, asked.bot)
+    run.run(asked.port, players, asked.game, asked.bot)
 
 
 def _serve(asked: Asked) -> None:
-    from server import config, create_app, serving
+    from server import config, create_app
+    from server.ops import serve
 
-    serving.serve(create_app(config.load("mailing")), asked.host, asked.port)
+    serve.serve(create_app(config.load("mailing")), asked.host, asked.port)
 
 
 def _web(asked: Asked) -> None:
-    from server import config, create_app, serving
+    from server import config, create_app
+    from server.ops import serve
 
     settings = config.load("mailing")
-    serving.web(lambda: create_app(settings), asked.host, asked.port, asked.workers)
+    serve.web(lambda: create_app(settings), asked.host, asked.port, asked.workers)
 
 
 def _scheduler(_asked: Asked) -> None:
-    from server import config, create_app, serving
+    from server import config, create_app
+    from server.ops import serve
 
-    serving.scheduler(create_app(config.load("mailing")))
+    serve.scheduler(create_app(config.load("mailing")))
 
 
 def _doctor(asked: Asked) -> int:
-    from server import create_app, doctor
+    from server import create_app
+    from server.ops import doctor
 
     if asked.thaw:
         _thaw()
@@ -101,13 +99,8 @@ def _doctor(asked: Asked) -> int:
 
 
 def _thaw() -> None:
-    from server import db, jobs
+    from server.scheduler import clockwork
+    from server.store import engine
 
-    with house(migrate=False):
-        print("Time runs on." if jobs.thaw(db.utc_now()) else "The clock was not in doubt.")
-
-
-def _bench(asked: Asked) -> None:
-    from server import bench
-
-    bench.run(asked.name, as_json=asked.as_json)
+    with application(up_to_date=False):
+        print("Time runs on." if clockwork.thaw(engine.utc_now()) else "The clock was not in doubt.")

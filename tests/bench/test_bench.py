@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
+from benchmarks import baselines, bots, fixtures, moves, page, submit, tick
+from benchmarks.__main__ import BENCHES, Figures, main
 from byzanz import chance, record, umpire
 from byzanz.games import rules_of
 from byzanz.rules import ALL
-from server import bench, db, positions, records
-from server.bench import bots, house, moves, page, rivals, submit, tick
-from server.cli import main
-from server.schema import Game
+from server.play import history, positions
+from server.store import engine
+from server.store.models import Game
 
 
-def figure(figures: bench.Figures, name: str) -> float:
+def figure(figures: Figures, name: str) -> float:
     value = figures[name]
     assert value is not None, f"{name} was not measured"
     return value
@@ -89,8 +90,8 @@ def test_rivals_that_are_installed_are_measured_beside_ours(monkeypatch: pytest.
         "open_spiel.python.games.liars_poker": SimpleNamespace(),
         "pyspiel": SimpleNamespace(load_game=lambda name: Poker()),
     }
-    monkeypatch.setattr(rivals, "import_module", modules.__getitem__)
-    made = {name: game() for name, game in rivals.installed(lambda choices: choices[0]).items()}
+    monkeypatch.setattr(baselines, "import_module", modules.__getitem__)
+    made = {name: game() for name, game in baselines.installed(lambda choices: choices[0]).items()}
     assert made == {"uno": 3, "liars_poker": 2}
     figures = moves.measure(seconds=0.01)
     ours, uno = figure(figures, "moves_per_second"), figure(figures, "uno_moves_per_second")
@@ -103,13 +104,13 @@ def test_rivals_that_are_missing_are_said_to_be(
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr(rivals, "import_module", missing)
-    monkeypatch.setitem(bench.BENCHES, "moves", lambda: moves.measure(seconds=0.01))
-    bench.run("moves", as_json=False)
+    monkeypatch.setattr(baselines, "import_module", missing)
+    monkeypatch.setitem(BENCHES, "moves", lambda: moves.measure(seconds=0.01))
+    main(["moves"])
     lines = capsys.readouterr().out.splitlines()
     assert sum("not installed" in line for line in lines) == 4
     assert not any("not installed" in line for line in lines if " uno " not in line and "liars" not in line)
-    bench.run("moves", as_json=True)
+    main(["moves", "--json"])
     assert json.loads(capsys.readouterr().out)["moves"]["ratio_to_uno"] is None
 
 
@@ -122,9 +123,9 @@ def test_submissions_go_through_http() -> None:
 
 
 def test_a_script_is_a_whole_legal_game() -> None:
-    with house.house():
-        game_id = house.begun_game(0)
-        lines = house.script(game_id, 10_000)
+    with fixtures.house():
+        game_id = fixtures.begun_game(0)
+        lines = fixtures.script(game_id, 10_000)
         assert len(lines) > 50
         assert [line.seen for line in lines] == sorted({line.seen for line in lines})
 
@@ -135,13 +136,13 @@ def test_pages_are_opened_at_both_lengths(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_log_made_long_is_a_true_one() -> None:
-    with house.house():
-        game_id = house.begun_game(0)
-        with db.reading() as session:
+    with fixtures.house():
+        game_id = fixtures.begun_game(0)
+        with engine.reading() as session:
             position = positions.load(session, session.get_one(Game, game_id))
-        page._lengthen(game_id, min(position.awaited), 60, db.utc_now())
-        with db.reading() as session:
-            whole = records.record_of(session, session.get_one(Game, game_id), ALL)
+        page._lengthen(game_id, min(position.awaited), 60, engine.utc_now())
+        with engine.reading() as session:
+            whole = history.record_of(session, session.get_one(Game, game_id), ALL)
         assert len(whole.entries) == 60
         assert record.verify(whole).replayed
 
@@ -176,8 +177,9 @@ def test_each_deal_is_played_from_every_seat() -> None:
 def test_one_benchmark_can_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(bench, "BENCHES", {name: lambda: {"figure": 1.5} for name in bench.BENCHES})
-    assert main(["bench", "tick", "--json"]) == 0
+    for name in BENCHES:
+        monkeypatch.setitem(BENCHES, name, lambda: {"figure": 1.5})
+    assert main(["tick", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"tick": {"figure": 1.5}}
-    assert main(["bench"]) == 0
-    assert capsys.readouterr().out.count("1.5") == len(bench.BENCHES)
+    assert main([]) == 0
+    assert capsys.readouterr().out.count("1.5") == len(BENCHES)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from benchmarks import standing_orders
+from benchmarks.arrivals import MEDIAN_HOURS, SLEEPS, WAKES, Person
 from byzanz.games import rules_of
-from server.bench import waits
-from server.bench.people import MEDIAN_HOURS, SLEEPS, WAKES, Person
 
 TABLES = [("byzanz", 3), ("empire", 2), ("byzantium", 2)]
 
 
-class Watched(waits.Table):
+class Watched(standing_orders.Table):
     """A table at which it is noticed when somebody is called who has no choice."""
 
     def _called(self, seat: int, now: float) -> float:
@@ -25,7 +25,7 @@ class Watched(waits.Table):
         return super()._called(seat, now)
 
 
-def played(slug: str, seats: int, ordering: frozenset[int], number: int = 0) -> waits.Tally:
+def played(slug: str, seats: int, ordering: frozenset[int], number: int = 0) -> standing_orders.Tally:
     return Watched(rules_of(slug), seats, number, ordering).play()
 
 
@@ -63,13 +63,13 @@ def test_who_leaves_no_orders_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: Any) -> None:
         raise AssertionError("nobody at this table leaves orders")
 
-    monkeypatch.setattr(waits.Table, "_leave", never)
+    monkeypatch.setattr(standing_orders.Table, "_leave", never)
     assert played("byzantium", 2, frozenset()).waits > 0
 
 
 def test_what_is_saved_is_printed_beside_how_the_savers_fare(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waits, "TABLES", (("empire", 2),))
-    figures = waits.measure(games=1, mixed=1)
+    monkeypatch.setattr(standing_orders, "TABLES", (("empire", 2),))
+    figures = standing_orders.measure(games=1, mixed=1)
     before, after = figures["empire_2_waits_without_orders"], figures["empire_2_waits_with_orders"]
     assert figures["empire_2_waits_change_in_percent"] == pytest.approx(100 * (after / before - 1))
     assert figures["empire_2_mails_with_orders"] >= figures["empire_2_visits_with_orders"] + 2

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from server.db import utc_now
+from server.store.engine import utc_now
 from tests.browser.house import House, house
 from tests.browser.tabs import ARGS, Tab, opened
 from tests.browser.town import Town

@@ -10,9 +10,10 @@ from threading import Thread
 from flask import Flask
 from waitress.server import create_server
 
-from server import create_app, db
-from server.mail.inbox import free_port
-from server.schema import Person
+from server import create_app
+from server.demo.smtp_sink import free_port
+from server.store import engine
+from server.store.models import Person
 from tests.conftest import settings
 from tests.server.scene import CSRF
 
@@ -32,7 +33,7 @@ class House:
 
     def cookie(self, name: str) -> dict[str, str]:
         """What a browser keeps in which the person of this name is signed in; `Scene.csrf` fits its forms."""
-        with db.reading() as session:
+        with engine.reading() as session:
             person = session.query(Person).filter_by(email=f"{name.lower()}@example.org").one().id
         serializer = self.app.session_interface.get_signing_serializer(self.app)  # type: ignore[attr-defined]
         value = str(serializer.dumps({"person": person, "csrf_token": CSRF}))
@@ -51,10 +52,10 @@ def house(database_url: str) -> Iterator[House]:
     try:
         with app.app_context():
             yield House(app, origin)
-            db.db.session.remove()
+            engine.db.session.remove()
     finally:
         server.task_dispatcher.shutdown()  # an answer may be out before its thread is through
         server.close()
         thread.join(timeout=10)
         with app.app_context():
-            db.db.engine.dispose()
+            engine.db.engine.dispose()

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
-from server import lifecycle
-from server.db import utc_now
+from server import accounts, lobby
+from server.store.engine import utc_now
 from tests.browser.town import (
     FRIENDS,
     KINDS,
@@ -47,7 +47,7 @@ def by_link(letter: str, game: str, name: str, purpose: str, rest: str = "", **f
 
 def organise_unconfirmed(_town: Town) -> Place:
     """The organiser's page before his button is pressed."""
-    game_id = lifecycle.create(wish(organiser=CHARLIE, players=(BOB, DAPHNE)), utc_now())
+    game_id = lobby.create_game(wish(organiser=CHARLIE, players=(BOB, DAPHNE)), utc_now())
     return Place(f"/o/{token('organise', CHARLIE, game_id, utc_now())}")
 
 
@@ -72,9 +72,9 @@ def account_full(town: Town) -> Place:
     """An account with a feed, an absence and tables."""
     eve, now = town.there.person("Eve"), utc_now()
     set_zone(eve, "Europe/Berlin")
-    lifecycle.renew_feed(eve, now)
+    accounts.renew_feed(eve, now)
     first, last = (now + timedelta(days=days) for days in (30, 36))
-    lifecycle.add_absence(eve, f"{first:%Y-%m-%d}", f"{last:%Y-%m-%d}", now)
+    accounts.add_absence(eve, f"{first:%Y-%m-%d}", f"{last:%Y-%m-%d}", now)
     return Place("/account", "Eve")
 
 

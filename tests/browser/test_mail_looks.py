@@ -10,8 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 from sqlalchemy import update
 
-from server import create_app, db, lifecycle, outbox, play
-from server.schema import Mail, Person
+from server import accounts, create_app, lobby, play
+from server.store import engine, outbox
+from server.store.models import Mail, Person
 from tests.browser import judges
 from tests.browser.tabs import Scheme
 from tests.conftest import begun, copied, settings
@@ -31,29 +32,29 @@ def letters(request: pytest.FixtureRequest, migrated_file: Path) -> list[str]:
     with copied(migrated_file) as url:
         app = create_app(settings(url))
         with app.app_context():
-            there = scene(app, db.utc_now())
-            with db.transaction() as session:
+            there = scene(app, engine.utc_now())
+            with engine.transaction() as session:
                 queue(session, there)
             tables = [
-                begun(friends, f"mail-{slug}", db.utc_now(), slug=slug)
+                begun(friends, f"mail-{slug}", engine.utc_now(), slug=slug)
                 for slug, friends in (("byzanz", 4), ("byzantium", 3), ("empire", 2))
             ]
             mia = there.person("Mia")
-            play.moderate("there", "!abandon", reason="Enough", person_id=mia, now=db.utc_now())
-            lifecycle.create(wish(), db.utc_now())
-            lifecycle.mail_sign_in("alice@example.org", db.utc_now())
-            lifecycle.mail_games(there.person("Alice"), db.utc_now())
-            with db.transaction() as session:
+            play.moderate("there", "!abandon", reason="Enough", person_id=mia, now=engine.utc_now())
+            lobby.create_game(wish(), engine.utc_now())
+            accounts.mail_sign_in("alice@example.org", engine.utc_now())
+            accounts.mail_games(there.person("Alice"), engine.utc_now())
+            with engine.transaction() as session:
                 key, awaits = "looks:digest", tables[0].people[0]
                 session.get_one(Person, awaits).cadence = "digest"
-                outbox.enqueue(session, key=key, kind="digest", person_id=awaits, now=db.utc_now())
+                outbox.enqueue(session, key=key, kind="digest", person_id=awaits, now=engine.utc_now())
                 session.execute(update(Person).values(language=request.param))
             drawn = [shown.html for shown in mails(there)]
-            with db.reading() as session:
+            with engine.reading() as session:
                 sent = {mail.kind for mail in session.query(Mail).where(Mail.status == "sent")}
             assert sent >= {*KINDS, *MORE}
-            db.db.session.remove()
-            db.db.engine.dispose()
+            engine.db.session.remove()
+            engine.db.engine.dispose()
     return drawn
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import flask
 import pytest
 from flask import Flask
 from html5lib.html5parser import ParseError
 
-from server.where import TEMPLATES
+from server.config import TEMPLATES
 from tests.browser.states import STATES, place_of
 from tests.browser.town import KINDS, Town
 from tests.pages.browsing import Page, parsed, read
@@ -19,7 +18,7 @@ from tests.pages.looks import assert_sound
 
 LIGHT = 60_000
 """Bytes that the page of a game does not reach."""
-DEMO = {"pages/inbox.html"}
+DEMO = {"demo/inbox.html"}
 """Pages that only the demo has."""
 
 
@@ -60,9 +59,9 @@ def test_every_page_is_sound(town: Town) -> None:
                 faults.append(f"{state} is of {len(page.html.encode())} bytes")
     assert faults == [], "\n".join(faults)
     whole = {
-        f"pages/{path.name}"
-        for path in Path(TEMPLATES, "pages").glob("*.html")
-        if "{% extends" in path.read_text()
+        str(path.relative_to(TEMPLATES))
+        for path in TEMPLATES.rglob("*.html")
+        if '{% extends "base.html" %}' in path.read_text()
     }
     assert whole - names - DEMO == set(), "no state shows these pages"
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Error, Page
 
-from server.db import transaction, utc_now
-from server.schema import Game, Seat
+from server.store.engine import transaction, utc_now
+from server.store.models import Game, Seat
 from tests.browser.states import place_of
 from tests.browser.tabs import Tab
 from tests.browser.town import Town

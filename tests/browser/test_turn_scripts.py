@@ -11,10 +11,11 @@ from playwright.sync_api import Page, Request, Route, expect
 
 from byzanz import umpire
 from byzanz.rules import RulesError
-from server import db, turns
-from server.db import utc_now
-from server.positions import Position
-from server.schema import Game, Turn
+from server.play import turns
+from server.play.positions import Position
+from server.store import engine
+from server.store.engine import utc_now
+from server.store.models import Game, Turn
 from tests.browser.judges import axe, looks
 from tests.browser.tabs import PHONE, Tab
 from tests.browser.town import Town, moderate
@@ -463,7 +464,7 @@ def test_a_revoked_link_is_not_asked_again(tab: Tabs, town: Town) -> None:
 
 def test_the_time_left_counts_down(tab: Tabs, town: Town) -> None:
     game, seat = town.first("byzanz", "counting")
-    with db.transaction() as session:
+    with engine.transaction() as session:
         row = session.get_one(Game, game.id)
         turns.start(session, row, session.get_one(Turn, (game.id, seat)), utc_now())
     plain = minutes(tab(scripts=False).goto(url(game, seat)))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
-from server.db import utc_now
+from server.store.engine import utc_now
 from tests.browser.hands import Keys, Pointer, make_move
 from tests.browser.tabs import DESK, PHONE, Tab
 from tests.browser.town import FRIENDS, Town

@@ -6,9 +6,10 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from server import db, play, player
-from server.db import utc_now
-from server.schema import Game, Person, Seat
+from server import play
+from server.store import engine
+from server.store.engine import utc_now
+from server.store.models import Game, Person, Seat
 from tests.browser.house import House
 from tests.conftest import Table, begun
 from tests.pages.playing import advance, make, position
@@ -112,7 +113,7 @@ def play_by_chance(game: Table, most: int = 1000) -> None:
 
 def leave_order(game: Table, seat: int, slug: str) -> None:
     """Leave an order that does nothing at once."""
-    player.leave_order(game.id, seat, ORDERS[slug], now=utc_now())
+    play.leave_order(game.id, seat, ORDERS[slug], now=utc_now())
 
 
 def moderate(town: Town, game_id: str, act: str) -> int:
@@ -122,7 +123,7 @@ def moderate(town: Town, game_id: str, act: str) -> int:
 
 def set_game(game_id: str, **values: object) -> None:
     """Write into the row of a game."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         game = session.get_one(Game, game_id)
         for name, value in values.items():
             setattr(game, name, value)
@@ -130,7 +131,7 @@ def set_game(game_id: str, **values: object) -> None:
 
 def set_seat(game_id: str, seat: int, **values: object) -> None:
     """Write into the row of a seat."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         row = session.get_one(Seat, (game_id, seat))
         for name, value in values.items():
             setattr(row, name, value)
@@ -138,5 +139,5 @@ def set_seat(game_id: str, seat: int, **values: object) -> None:
 
 def set_zone(person: int, zone: str) -> None:
     """Somebody has chosen a time zone."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Person, person).time_zone = zone

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from byzanz.games.byzantium import Byzantium, State
+from byzanz.games.byzantium.rules import Byzantium, State
 from byzanz.rules import Move
 from tests.byzanz.plain_byzantium import CARDS, NAMES
 

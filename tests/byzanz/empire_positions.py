@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import byzanz.games
-from byzanz.games.empire import Empire, State
-from byzanz.games.empire_cards import CARDS, NUMBER
+from byzanz.games.empire.cards import CARDS, NUMBER
+from byzanz.games.empire.rules import Empire, State
 from byzanz.rules import Move
 from byzanz.umpire import forced
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from byzanz.games.byzanz import Byzanz, State
+from byzanz.games.byzanz.rules import Byzanz, State
 from byzanz.rules import Move
 
 BYZANZ = Byzanz()

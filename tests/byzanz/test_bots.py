@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from byzanz.bots import BOTS, UnknownBot, decide
+from byzanz.bots.simulate import simulated
 from byzanz.chance import BadCut, Stream, deal
 from byzanz.games import rules_of
 from byzanz.record import verify, write
 from byzanz.rules import PUBLIC, BadSetup, Move, Rules
-from byzanz.simulation import simulated
 from byzanz.umpire import play, settle
 from tests.byzanz.sealed_game import Duel, Sealed
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from byzanz.bots.simulate import simulated
 from byzanz.rules import ALL, PUBLIC
-from byzanz.simulation import simulated
 from tests.byzanz.crosses import BYZANTIUM, after, answers, at, cards, cross_of, game, words
 from tests.byzanz.plain_byzantium import CARDS, Plain
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games import byzantium, rules_of
-from byzanz.games.byzantium import State
+from byzanz.bots.simulate import simulated
+from byzanz.games import rules_of
+from byzanz.games.byzantium import rules
+from byzanz.games.byzantium.rules import State
 from byzanz.record import Wrong, read, shown, verify, write
 from byzanz.rules import PUBLIC, Question
-from byzanz.simulation import simulated
 from tests.byzanz.crosses import BYZANTIUM, astray, game, move
 from tests.byzanz.table import Table
 
@@ -51,7 +52,7 @@ def leaves_the_cross(state, due, shuffle):
     return replace(honest_deal(state, due, shuffle), cross=state.cross)
 
 
-honest_put, honest_deal = byzantium._put, byzantium._deal
+honest_put, honest_deal = rules._put, rules._deal
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ honest_put, honest_deal = byzantium._put, byzantium._deal
     [("_put", keeps_the_card), ("_deal", loses_the_kitty), ("_deal", leaves_the_cross)],
 )
 def test_a_planted_fault_of_bookkeeping_is_found(name, fault, monkeypatch):
-    monkeypatch.setattr(byzantium, name, fault)
+    monkeypatch.setattr(rules, name, fault)
     with pytest.raises((AssertionError, ValueError)):
         conserve(2, 1)
 

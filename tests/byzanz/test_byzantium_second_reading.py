@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games import byzantium, byzantium_cross
-from byzanz.games.byzantium import State
+from byzanz.games.byzantium import cards, rules
+from byzanz.games.byzantium.rules import State
 from byzanz.rules import IllegalMove
 from tests.byzanz.crosses import (
     BYZANTIUM,
@@ -34,7 +34,7 @@ SEATS = [2, 3, 4]
 @pytest.fixture
 def forgetful():
     """A planted fault must not be hidden by what is remembered of crosses, nor remembered after it."""
-    remembered = (byzantium_cross.openings, byzantium_cross.playable, byzantium._places)
+    remembered = (cards.openings, cards.playable, rules._places)
     for each in remembered:
         each.cache_clear()
     yield
@@ -127,17 +127,17 @@ def ahead(state):
     return tuple(map(sum, zip(map(len, state.hands), honest_scores(state), strict=True)))
 
 
-honest_onward, honest_scores = byzantium._onward, BYZANTIUM.scores
+honest_onward, honest_scores = rules._onward, BYZANTIUM.scores
 FAULTS = {
-    "no direction": (byzantium_cross, "direction", lambda cross, arm: 0),
-    "always rising": (byzantium_cross, "direction", lambda cross, arm: 1),
-    "touching": (byzantium_cross, "rival", lambda cross, slot: -1),
-    "dead slots": (byzantium_cross, "_USABLE", tuple(range(len(NAMES)))),
-    "hanging on nothing": (byzantium_cross, "_PARENT", (-1,) * len(NAMES)),
-    "another handful": (byzantium, "HANDFUL", {2: 9, 3: 7, 4: 5}),
-    "another turn": (byzantium, "_onward", restless),
-    "a pass forgotten": (byzantium, "_onward", merciful),
-    "early points": (byzantium.Byzantium, "scores", lambda self, state: ahead(state)),
+    "no direction": (cards, "direction", lambda cross, arm: 0),
+    "always rising": (cards, "direction", lambda cross, arm: 1),
+    "touching": (cards, "rival", lambda cross, slot: -1),
+    "dead slots": (cards, "_USABLE", tuple(range(len(NAMES)))),
+    "hanging on nothing": (cards, "_PARENT", (-1,) * len(NAMES)),
+    "another handful": (rules, "HANDFUL", {2: 9, 3: 7, 4: 5}),
+    "another turn": (rules, "_onward", restless),
+    "a pass forgotten": (rules, "_onward", merciful),
+    "early points": (rules.Byzantium, "scores", lambda self, state: ahead(state)),
 }
 
 
@@ -157,9 +157,7 @@ def test_a_card_once_unplayable_stays_so(seats):
     for seed in range(15):
         for (before, seat, _), (state, _, _) in pairwise(game(seats, seed)):
             if seat is not None:
-                assert set(byzantium_cross.playable(state.cross)) <= set(
-                    byzantium_cross.playable(before.cross)
-                )
+                assert set(cards.playable(state.cross)) <= set(cards.playable(before.cross))
 
 
 # Counting the tree

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games import byzanz_play
-from byzanz.games.byzanz import State
-from byzanz.games.byzanz_cards import minus
+from byzanz.games.byzanz import state as byzanz_state
+from byzanz.games.byzanz.cards import minus
+from byzanz.games.byzanz.rules import State
 from byzanz.rules import Move, Question
 from tests.byzanz.positions import (
     BYZANZ,
@@ -43,19 +43,19 @@ def test_no_move_loses_or_doubles_a_card(seats, seed):
 
 def lost_tax(state, seat, args):
     """A tax that leaves the lot and reaches no market."""
-    after = byzanz_play._tax(state, seat, args)
-    return replace(after, market=minus(after.market, byzanz_play.cards_of(args)))
+    after = byzanz_state._tax(state, seat, args)
+    return replace(after, market=minus(after.market, byzanz_state.cards_of(args)))
 
 
 def kept_twice(state, seat, args):
     """A discard that is also kept as profit."""
-    after = byzanz_play._discard(state, seat, args)
-    return replace(after, kept=((*after.kept[0], byzanz_play.cards_of(args)[0]), *after.kept[1:]))
+    after = byzanz_state._discard(state, seat, args)
+    return replace(after, kept=((*after.kept[0], byzanz_state.cards_of(args)[0]), *after.kept[1:]))
 
 
 def bid_kept(state, seat, args):
     """A pass that takes the bid back and leaves it on the table."""
-    after = byzanz_play._pass(state, seat, args)
+    after = byzanz_state._pass(state, seat, args)
     return replace(after, bids=state.bids)
 
 
@@ -64,7 +64,7 @@ def bid_kept(state, seat, args):
     [(("tax", "tax"), lost_tax), (("limit", "discard"), kept_twice), (("bid", "pass"), bid_kept)],
 )
 def test_a_planted_fault_of_bookkeeping_is_found(answer, fault, monkeypatch):
-    monkeypatch.setitem(byzanz_play.ANSWERS, answer, fault)
+    monkeypatch.setitem(byzanz_state.ANSWERS, answer, fault)
     with pytest.raises(AssertionError):
         list(map(conserve, [4] * 5, range(5)))
 

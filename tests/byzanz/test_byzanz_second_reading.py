@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games import byzanz_play
-from byzanz.games.byzanz import State
-from byzanz.games.byzanz_cards import numbers
+from byzanz.games.byzanz import state as byzanz_state
+from byzanz.games.byzanz.cards import numbers
+from byzanz.games.byzanz.rules import State
 from byzanz.rules import IllegalMove
 from tests.byzanz.plain_byzanz import GROUPS, Plain, in_order
 from tests.byzanz.positions import BYZANZ, answers, choices, dealt, move, shuffled, strides, words
@@ -131,7 +131,7 @@ def test_what_the_second_reading_does_not_allow_is_refused(seats):
     ],
 )
 def test_a_refusal_left_out_is_found(name, fault, monkeypatch):
-    monkeypatch.setattr(byzanz_play, name, fault)
+    monkeypatch.setattr(byzanz_state, name, fault)
     with pytest.raises((AssertionError, KeyError)):
         list(map(refuse_the_rest, [4] * 8, range(8)))
 
@@ -146,7 +146,7 @@ def test_a_refusal_left_out_is_found(name, fault, monkeypatch):
     ],
 )
 def test_the_second_reading_finds_a_planted_fault(name, fault, monkeypatch):
-    monkeypatch.setattr(byzanz_play, name, fault)
+    monkeypatch.setattr(byzanz_state, name, fault)
     with pytest.raises((AssertionError, ValueError, IndexError, KeyError)):
         list(map(compare, [4] * 8, range(8)))
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from byzanz.games.byzanz_cards import TABLES
+from byzanz.games.byzanz.cards import TABLES
 from byzanz.rules import ALL, BadSetup, IllegalMove, Move
 from tests.byzanz.positions import BYZANZ, PACK, asked, astray, cards, dealt, shuffled, words
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games import byzanz as module
-from byzanz.games import byzanz_play
+from byzanz.games.byzanz import rules as module
+from byzanz.games.byzanz import state as byzanz_state
 from byzanz.rules import ALL, PUBLIC, Move
 from tests.byzanz.positions import (
     BYZANZ,
@@ -219,7 +219,7 @@ def test_planted_leaks_are_found(leak):
 
 def test_a_move_that_looks_at_a_hidden_hand_is_found(monkeypatch):
     """Bids listed for a seat that depend on what another holds."""
-    honest = byzanz_play.needed
+    honest = byzanz_state.needed
     monkeypatch.setattr(
         module, "needed", lambda state, seat: honest(state, seat) + state.hands[seat - 1].count(24)
     )

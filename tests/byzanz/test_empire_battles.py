@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from byzanz.games.empire_cards import force, legacy, melds_from
-from byzanz.games.empire_prospects import strongest
+from byzanz.games.empire.cards import force, legacy, melds_from
+from byzanz.games.empire.heuristics import strongest
 from byzanz.rules import IllegalMove, NotAwaited
 from byzanz.umpire import settle
 from tests.byzanz.empire_positions import (

@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byzanz.bots import decide
+from byzanz.bots.simulate import simulated
 from byzanz.chance import Stream, deal
-from byzanz.games import empire_play, empire_table, rules_of
-from byzanz.games.empire import State
+from byzanz.games import rules_of
+from byzanz.games.empire import moves
+from byzanz.games.empire import state as empire_state
+from byzanz.games.empire.rules import State
 from byzanz.record import opened, redacted, shown, verify, write
 from byzanz.rules import PUBLIC, Question
-from byzanz.simulation import simulated
 from byzanz.umpire import play, replay, settle
 from tests.byzanz.empire_positions import EMPIRE, astray, game, words
 from tests.byzanz.table import Table
@@ -41,7 +43,7 @@ def kept_twice(state, first, second):
     """Kept cards that are passed on and discarded, too."""
     after = honest_keep(state, first, second)
     return replace(
-        after, discards=empire_table.put(after.discards, 0, after.discards[0] + after.hands[1][:1])
+        after, discards=empire_state.put(after.discards, 0, after.discards[0] + after.hands[1][:1])
     )
 
 
@@ -54,7 +56,7 @@ def replaced_from_nowhere(state, words):
 def unique_and_discarded(state, deck, cards):
     """Melded unique cards that leave the game and lie among the discards."""
     after = honest_put_away(state, deck, cards)
-    return replace(after, discards=empire_table.put(after.discards, deck, state.discards[deck] + cards))
+    return replace(after, discards=empire_state.put(after.discards, deck, state.discards[deck] + cards))
 
 
 def expired_forgotten(state, deck):
@@ -62,17 +64,17 @@ def expired_forgotten(state, deck):
     return replace(honest_expired(state, deck), out=state.out)
 
 
-honest_keep, honest_replace = empire_play._all_keep, empire_play._replace
-honest_put_away, honest_expired = empire_play._put_away, empire_table._expired
+honest_keep, honest_replace = moves._all_keep, moves._replace
+honest_put_away, honest_expired = moves._put_away, empire_state._expired
 
 
 @pytest.mark.parametrize(
     ("place", "name", "fault"),
     [
-        (empire_play._OPENED, "keep", kept_twice),
-        (empire_play._RESPONSES, "replace", replaced_from_nowhere),
-        (empire_play, "_put_away", unique_and_discarded),
-        (empire_table, "_expired", expired_forgotten),
+        (moves._OPENED, "keep", kept_twice),
+        (moves._RESPONSES, "replace", replaced_from_nowhere),
+        (moves, "_put_away", unique_and_discarded),
+        (empire_state, "_expired", expired_forgotten),
     ],
 )
 def test_a_planted_fault_of_bookkeeping_is_found(place, name, fault, monkeypatch):

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byzanz.chance import deal
-from byzanz.games import empire_cards, empire_play, empire_table
-from byzanz.games.empire import State
-from byzanz.games.empire_table import deck_of
-from byzanz.games.empire_view import melded
+from byzanz.games.empire import cards, moves
+from byzanz.games.empire import state as empire_state
+from byzanz.games.empire.rules import State
+from byzanz.games.empire.state import deck_of
+from byzanz.games.empire.view import melded
 from byzanz.rules import IllegalMove, Move
 from byzanz.umpire import settle
 from tests.byzanz.empire_positions import EMPIRE, SHEET, at, choice, move, shuffled, words
@@ -102,8 +103,8 @@ def test_a_second_reading_of_the_rules_agrees_move_by_move(seed):
 def test_both_count_force_alike(deck, data):
     named = [row["card"] for row in SHEET if row["deck"] == deck]
     meld = data.draw(st.lists(st.sampled_from(named), max_size=10))
-    numbers = empire_cards.numbers(DECKS.index(deck), meld)
-    assert empire_cards.force(numbers) == force(deck, meld)
+    numbers = cards.numbers(DECKS.index(deck), meld)
+    assert cards.force(numbers) == force(deck, meld)
     counted = melded(numbers)
     assert counted.force == sum(each.force + each.bonus for each in counted.cards)
 
@@ -123,7 +124,7 @@ def guesses(state: State, rng: random.Random) -> list[tuple[int, str]]:
             else [rng.choice(NAMES)]
         )
         if rng.random() < 0.8:
-            chosen = list(empire_cards.in_order(tuple(chosen)))
+            chosen = list(cards.in_order(tuple(chosen)))
         if verb == "buy-off" and rng.random() < 0.8:
             chosen = [*chosen[:1], "with", rng.choice(words(state.melds[seat]).split() or NAMES)]
         tried.append((seat, " ".join((verb, *chosen))))
@@ -154,11 +155,11 @@ def test_what_the_second_reading_does_not_allow_is_refused():
 @pytest.mark.parametrize(
     ("module", "name", "fault"),
     [
-        (empire_play, "broken_limit", lambda meld: None),
-        (empire_play, "in_order", lambda words: words),
-        (empire_play, "MOST_REDRAWN", 5),
-        (empire_play, "minus", lambda cards, gone: tuple(card for card in cards if card not in gone)),
-        (empire_play, "choosers", lambda state: (0, 1)),
+        (moves, "broken_limit", lambda meld: None),
+        (moves, "in_order", lambda words: words),
+        (moves, "MOST_REDRAWN", 5),
+        (moves, "minus", lambda cards, gone: tuple(card for card in cards if card not in gone)),
+        (moves, "choosers", lambda state: (0, 1)),
     ],
 )
 def test_a_refusal_left_out_is_found(module, name, fault, monkeypatch):
@@ -170,16 +171,16 @@ def test_a_refusal_left_out_is_found(module, name, fault, monkeypatch):
 @pytest.mark.parametrize(
     ("module", "name", "fault"),
     [
-        (empire_play, "HIGHEST", 21),
-        (empire_play, "YEARS", 11),
-        (empire_play, "FALLEN", 2),
-        (empire_play, "force", lambda meld: sum(empire_cards.FORCE[card] for card in meld)),
-        (empire_play, "legacy", lambda meld: 0),
-        (empire_play, "RESPONSES", ("negotiate", "defend", "buy-off")),
-        (empire_table, "hand_size", lambda deck, year: 8),
-        (empire_table, "usable", lambda card, year: True),
-        (empire_table, "thrown", lambda state, deck: state.discards[deck]),
-        (empire_table, "emperor_of", lambda year: year % 2),
+        (moves, "HIGHEST", 21),
+        (moves, "YEARS", 11),
+        (moves, "FALLEN", 2),
+        (moves, "force", lambda meld: sum(cards.FORCE[card] for card in meld)),
+        (moves, "legacy", lambda meld: 0),
+        (moves, "RESPONSES", ("negotiate", "defend", "buy-off")),
+        (empire_state, "hand_size", lambda deck, year: 8),
+        (empire_state, "usable", lambda card, year: True),
+        (empire_state, "thrown", lambda state, deck: state.discards[deck]),
+        (empire_state, "emperor_of", lambda year: year % 2),
     ],
 )
 def test_the_second_reading_finds_a_planted_fault(module, name, fault, monkeypatch):

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from byzanz.games.empire_table import deck_of, known_of
+from byzanz.games.empire.state import deck_of, known_of
 from byzanz.rules import ALL, PUBLIC, Viewer
 from tests.byzanz.empire_positions import (
     BYZANTINES,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.empire_cards import CARDS, LEGACY, age_of, force
-from byzanz.games.empire_table import known_of
+from byzanz.games.empire.cards import CARDS, LEGACY, age_of, force
+from byzanz.games.empire.state import known_of
 from byzanz.rules import ALL, PUBLIC, Move
 from tests.byzanz.empire_positions import (
     BYZANTINES,

@@ -17,12 +17,12 @@ from hypothesis import strategies as some
 from byzanz import chance, orders, umpire
 from byzanz.chance import Stream
 from byzanz.games import latest
-from byzanz.games.byzantium_cross import NAME as CROSS_CARDS
-from byzanz.games.byzantium_cross import SLOTS
-from byzanz.games.byzanz_cards import GROUPS
-from byzanz.games.byzanz_cards import NAME as GOODS
-from byzanz.games.empire_cards import NAME as EMPIRE_CARDS
-from byzanz.games.empire_orders import EITHER
+from byzanz.games.byzantium.cards import NAME as CROSS_CARDS
+from byzanz.games.byzantium.cards import SLOTS
+from byzanz.games.byzanz.cards import GROUPS
+from byzanz.games.byzanz.cards import NAME as GOODS
+from byzanz.games.empire.cards import NAME as EMPIRE_CARDS
+from byzanz.games.empire.orders import EITHER
 from byzanz.orders import Answer, Left
 from byzanz.rules import ALL, IllegalMove, RulesError
 from tests.byzanz.contract import LONGEST_GAME, choice

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byzanz.bots.simulate import simulated
 from byzanz.games import rules_of
 from byzanz.record import (
     BadRecord,
@@ -22,7 +23,6 @@ from byzanz.record import (
     sealed_entry,
     write,
 )
-from byzanz.simulation import simulated
 
 HASH = "ab" * 32
 TEXT = st.text(max_size=12)

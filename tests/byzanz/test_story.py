@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from byzanz import record
-from byzanz.games import byzanz_story, latest, rules_of
-from byzanz.games.byzanz_cards import VALUE
+from byzanz.bots.simulate import simulated
+from byzanz.charts import Chart, Part
+from byzanz.games import latest, rules_of
+from byzanz.games.byzanz import charts as byzanz_charts
+from byzanz.games.byzanz.cards import VALUE
 from byzanz.record import Record
 from byzanz.rules import PUBLIC
-from byzanz.simulation import simulated
-from byzanz.story import Chart, Part
 from byzanz.umpire import read_made
 
 GAMES = [(rules.slug, seats) for rules in latest() for seats in rules.seats]
@@ -143,7 +144,7 @@ def test_the_prices_of_lots_are_the_bids_of_the_log(seats: int) -> None:
 
 
 def test_a_wrong_price_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byzanz_story, "VALUE", (2, *VALUE[1:]))
+    monkeypatch.setattr(byzanz_charts, "VALUE", (2, *VALUE[1:]))
     game = played("byzanz", 3)
     assert paid_in_the_chart(game) != paid_by_the_log(game)
 

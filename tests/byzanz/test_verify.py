@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byzanz.bots.simulate import simulated
 from byzanz.chance import commitment
 from byzanz.games import rules_of
 from byzanz.record import BadRecord, Entry, Record, Result, Wrong, read, shown, verify, write
 from byzanz.rules import ALL, PUBLIC, Rules
-from byzanz.simulation import simulated
 from tests.byzanz.sealed_game import Sealed
 from tests.byzanz.table import Table, falsified, find
 

@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 import time_machine
 from flask.testing import FlaskClient
 
-from server import db
-from server.mail import news, told
-from server.mail.compose import compose
-from server.schema import Game, Mail, Person
+from server.mail.outgoing import context, relevance
+from server.mail.outgoing.compose import compose
+from server.store import engine
+from server.store.models import Game, Mail, Person
 from tests.leaks.worlds import BASE, LATER, World, written
 
 NOBODY = "a" * 26
@@ -81,7 +81,7 @@ def everything(world: World) -> Iterator[Ask]:
     calls = _of_seat(world, world.seat) if world.seat is not None else _of_public(world)
     for call in calls:
         yield str(call), partial(asked, call)
-    with world.app.app_context(), db.reading() as session:
+    with world.app.app_context(), engine.reading() as session:
         count = len(world.mails(session))
     yield "how many mails", lambda world: str(_count_mails(world))
     for number in range(count):
@@ -110,7 +110,7 @@ def asked(call: Call, world: World) -> str:
 
 
 def _sign_in(world: World, browser: FlaskClient, name: str) -> None:
-    with world.app.app_context(), db.reading() as session:
+    with world.app.app_context(), engine.reading() as session:
         person = session.query(Person).filter_by(name=name).one()
     with time_machine.travel(LATER, tick=False), browser.session_transaction(base_url=BASE) as cookie:
         cookie["person"] = person.id
@@ -118,7 +118,7 @@ def _sign_in(world: World, browser: FlaskClient, name: str) -> None:
 
 
 def _count_mails(world: World) -> int:
-    with world.app.app_context(), db.reading() as session:
+    with world.app.app_context(), engine.reading() as session:
         return len(world.mails(session))
 
 
@@ -126,15 +126,15 @@ def mailed(number: int, world: World) -> str:
     """A mail to the viewer, composed anew; or why it is none."""
     world.dice.relabel(f"mail {number}")
     with world.app.app_context(), time_machine.travel(LATER, tick=False):
-        with db.reading() as session:
+        with engine.reading() as session:
             mail: Mail = world.mails(session)[number]
         try:
-            with db.transaction() as session:
-                doors = told.doors(session, news.facts(session, mail, LATER), LATER)
-            with db.reading() as session:
-                found = news.facts(session, mail, LATER)
+            with engine.transaction() as session:
+                doors = context.doors(session, relevance.facts(session, mail, LATER), LATER)
+            with engine.reading() as session:
+                found = relevance.facts(session, mail, LATER)
                 return f"{mail.kind}\n{_letter(compose(session, found, doors, LATER).message)}"
-        except news.OldNews as old:
+        except relevance.OldNews as old:
             return f"{mail.kind}: {old}"
 
 
@@ -146,7 +146,7 @@ def _letter(message: EmailMessage) -> str:
 
 
 def _of_seat(world: World, seat: int) -> Iterator[Call]:
-    with world.app.app_context(), db.reading() as session:
+    with world.app.app_context(), engine.reading() as session:
         token = world.token(session, "seat", seat)
         stop = world.token(session, "stop", seat)
         feed = world.token(session, "feed", seat)
@@ -219,7 +219,7 @@ def _refused(world: World, page: str, api: str, head: int) -> Iterator[Call]:
 def _of_public(world: World) -> Iterator[Call]:
     """What is open to passers-by, to somebody signed in who sits elsewhere, and to a moderator who has not looked."""
     game = f"/g/{world.game_id}"
-    with world.app.app_context(), db.reading() as session:
+    with world.app.app_context(), engine.reading() as session:
         head = session.get_one(Game, world.game_id).head
     record = f"/api/v1/games/{world.game_id}/record"
     for path in (

@@ -14,7 +14,7 @@ import flask
 import pytest
 
 from byzanz.rules import PUBLIC
-from server import db, log
+from server.store import engine, log
 from tests.leaks.pairs import Pair, pair
 from tests.leaks.worlds import Dice, World
 
@@ -91,7 +91,7 @@ def servers(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     yield Worlds(made[0], made[1], dice)
     for world in made:
         with world.app.app_context():
-            db.db.engine.dispose()
+            engine.db.engine.dispose()
 
 
 @pytest.fixture

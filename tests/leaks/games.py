@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from byzanz.games import rules_of
-from byzanz.games.byzanz_cards import NAME
+from byzanz.games.byzanz.cards import NAME
 from byzanz.rules import PUBLIC, Move, Rules, Viewer
 from tests.byzanz import empire_positions
 from tests.byzanz.positions import choices

@@ -15,15 +15,21 @@ import flask
 import pytest
 
 from byzanz import record
-from byzanz.games.byzanz import Byzanz, View
-from byzanz.games.byzanz_cards import VALUE, names
-from byzanz.record import redaction, text
+from byzanz.games.byzanz.cards import VALUE, names
+from byzanz.games.byzanz.rules import Byzanz, View
+from byzanz.record import jsonl, redaction
 from byzanz.rules import ALL, PUBLIC, IllegalMove, Rules
-from server import api, db, log, orders, people, play, positions, records
-from server.mail import compose, news, rounds, told
-from server.pages import feeds, history, lobby, moments, seated, story, turn
-from server.schema import Game, Link, Snapshot
-from server.table import NotYourTurn, Stale
+from server.errors import NotYourTurn, Stale
+from server.mail.outgoing import compose, context, relevance, rounds
+from server.play import history, moves, positions
+from server.store import engine, links, log, standing_orders
+from server.store.models import Game, Link, Snapshot
+from server.web.account import feeds
+from server.web.api import views
+from server.web.game import history as web_history
+from server.web.game import pages, timeline
+from server.web.lobby import lobby
+from server.web.seat import preselect, turn
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 PLANTS: dict[str, dict[str, Plant]] = {}
@@ -81,13 +87,13 @@ def in_header(patch: pytest.MonkeyPatch, name: str, value: Callable[[str], str])
 
 def whole_state() -> str:
     """The state of the game of this world, hidden cards and all."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return str(session.query(Snapshot).one().state)
 
 
 def position_now() -> positions.Position:
     """The position of the game of this world."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return positions.load(session, session.query(Game).one())
 
 
@@ -149,7 +155,7 @@ def own_hand_in_the_order_of_the_deck(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
-    told_by_api = api._told
+    told_by_api = views._told
 
     def told_in_order(session: Any, game: Game, seat: int) -> dict[str, Any]:
         made = told_by_api(session, game, seat)
@@ -157,7 +163,7 @@ def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
         made["view"]["lot"] = sorted(made["view"]["lot"], key=lambda name: (deal.index(name), name))
         return made
 
-    patch.setattr(api, "_told", told_in_order)
+    patch.setattr(views, "_told", told_in_order)
 
 
 # The log, the history and the record
@@ -182,8 +188,8 @@ def record_unredacted(patch: pytest.MonkeyPatch) -> None:
 def record_with_the_seed(patch: pytest.MonkeyPatch) -> None:
     shown = record.shown
 
-    def seeded(whole: text.Record, viewer: Any) -> text.Record:
-        with db.reading() as session:
+    def seeded(whole: jsonl.Record, viewer: Any) -> jsonl.Record:
+        with engine.reading() as session:
             seed = bytes.fromhex(session.query(Game).one().seed)
         part = shown(whole, viewer)
         return dataclasses.replace(part, header=dataclasses.replace(part.header, seed=seed))
@@ -225,23 +231,23 @@ def filter_by_the_true_cause(patch: pytest.MonkeyPatch) -> None:
         found = made(entries, told, chosen | {"cause": ""})
         return [entry for entry in found if chosen["cause"] in ("", true[entry.seq])]
 
-    made = story._kept
-    patch.setattr(story, "_kept", kept)
+    made = web_history._kept
+    patch.setattr(web_history, "_kept", kept)
 
 
 @plant("byzanz")
 def moments_with_all_eyes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(story, "eyes", lambda game, viewer: ALL)
+    patch.setattr(web_history, "eyes", lambda game, viewer: ALL)
 
 
 @plant("byzanz")
 def moderator_sees_all_without_a_look(patch: pytest.MonkeyPatch) -> None:
-    view = moments.Moments.view
+    view = timeline.Moments.view
 
     def seen(self: Any, seq: int, viewer: Any) -> Any:
         return view(self, seq, ALL if flask.request.path.startswith("/m/") else viewer)
 
-    patch.setattr(moments.Moments, "view", seen)
+    patch.setattr(timeline.Moments, "view", seen)
 
 
 @plant("byzanz")
@@ -259,9 +265,9 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
         return positions.load(session, game).state
 
     hidden: list[int] = []
-    made = moments.read
+    made = timeline.read
     patch.setattr(Byzanz, "part", shifted)
-    patch.setattr(moments, "read", read)
+    patch.setattr(timeline, "read", read)
 
 
 # What can be done
@@ -269,13 +275,13 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def moves_of_another_in_the_api(patch: pytest.MonkeyPatch) -> None:
-    legal = api.legal
+    legal = views.legal
 
     def longer(position: positions.Position, seat: int) -> list[str]:
         everybody = range(len(position.rules.scores(position.state)))
         return [move for one in everybody for move in legal(position, one)]
 
-    patch.setattr(api, "legal", longer)
+    patch.setattr(views, "legal", longer)
 
 
 @plant("byzanz")
@@ -330,7 +336,7 @@ def refusal_names_the_cards_of_another(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
-    check = play._check_turn
+    check = moves._check_turn
 
     def checked(session: Any, position: positions.Position, seat: int, move: Any, seen: int) -> None:
         try:
@@ -339,7 +345,7 @@ def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
             refusal.message += f" {[sum(hand) for hand in position.state.hands]}"
             raise
 
-    patch.setattr(play, "_check_turn", checked)
+    patch.setattr(moves, "_check_turn", checked)
 
 
 # Mails
@@ -347,7 +353,7 @@ def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
-    of_turn = told._of_turn
+    of_turn = context._of_turn
 
     def wrong(session: Any, game: Game, seat: int) -> dict[str, Any]:
         position = positions.load(session, game)
@@ -357,7 +363,7 @@ def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
         mine[seat] = hands[(seat + 1) % len(hands)]
         return right | {"view": dataclasses.replace(right["view"], hands=tuple(mine))}
 
-    patch.setattr(told, "_of_turn", wrong)
+    patch.setattr(context, "_of_turn", wrong)
 
 
 @plant("byzanz")
@@ -365,7 +371,7 @@ def mail_with_the_true_causes(patch: pytest.MonkeyPatch) -> None:
     def whole(session: Any, game: Game, seat: Any, after: int, upto: int | None = None) -> list[record.Entry]:
         return log.entries(session, game.id, after=after, upto=upto)
 
-    patch.setattr(told, "_entries", whole)
+    patch.setattr(context, "_entries", whole)
 
 
 @plant("byzanz")
@@ -378,15 +384,15 @@ def subject_with_a_sum_of_the_state(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def no_mail_when_nobody_can_answer(patch: pytest.MonkeyPatch) -> None:
-    facts = news.facts
+    facts = relevance.facts
 
     def silent(session: Any, mail: Any, now: Any) -> Any:
         hands = position_now().state.hands
         if sum(map(sum, hands)) % 2:
-            raise news.OldNews("nobody can answer")
+            raise relevance.OldNews("nobody can answer")
         return facts(session, mail, now)
 
-    patch.setattr(news, "facts", silent)
+    patch.setattr(relevance, "facts", silent)
 
 
 @plant("byzanz")
@@ -420,13 +426,13 @@ def calendar_says_who_holds_much(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def an_answer_that_a_link_names_is_refused_with_the_hands(patch: pytest.MonkeyPatch) -> None:
-    chosen = seated.chosen
+    chosen = preselect.chosen
 
     def telling(position: Any, seat: Any, text: str) -> Any:
         found = chosen(position, seat, text)
         return dataclasses.replace(found, why=f"{found.why} {position.state.hands}") if found.why else found
 
-    patch.setattr(seated, "chosen", telling)
+    patch.setattr(preselect, "chosen", telling)
 
 
 # Headers, cookies, links
@@ -459,20 +465,20 @@ def cookie_remembers_the_hands(patch: pytest.MonkeyPatch) -> None:
 @plant("byzanz")
 def link_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
     def linked(context: dict[str, Any]) -> None:
-        with db.reading() as session:
+        with engine.reading() as session:
             found = session.query(Link).filter(Link.purpose == "seat").order_by(Link.id).all()
-            tokens = {link.person_id: people.token(link) for link in found}
+            tokens = {link.person_id: links.token(link) for link in found}
         context["names"] = [
             f"{name} {token}" for name, token in zip(context["names"], tokens.values(), strict=True)
         ]
 
     in_context(patch, turn, linked)
-    in_context(patch, history, linked)
+    in_context(patch, pages, linked)
 
 
 @plant("byzanz")
 def addresses_at_the_table(patch: pytest.MonkeyPatch) -> None:
-    names_of = story.names_of
+    names_of = web_history.names_of
 
     def addressed(session: Any, game: Game) -> list[str]:
         return [
@@ -480,7 +486,7 @@ def addresses_at_the_table(patch: pytest.MonkeyPatch) -> None:
             for name, seat in zip(names_of(session, game), game.seats, strict=True)
         ]
 
-    patch.setattr(story, "names_of", addressed)
+    patch.setattr(web_history, "names_of", addressed)
 
 
 @plant("byzanz")
@@ -488,7 +494,7 @@ def seed_on_the_public_page(patch: pytest.MonkeyPatch) -> None:
     def seeded(context: dict[str, Any]) -> None:
         context["game"].name += context["game"].seed[:4]
 
-    in_context(patch, history, seeded)
+    in_context(patch, pages, seeded)
 
 
 @plant("byzanz")
@@ -503,18 +509,20 @@ def lobby_names_the_smallest_hand(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def deck_order_in_the_records_options(patch: pytest.MonkeyPatch) -> None:
-    record_of = records.record_of
+    record_of = history.record_of
 
     def optioned(session: Any, game: Game, viewer: Any) -> record.Record:
         made = record_of(session, game, viewer)
         top = json.loads(whole_state())["deck"][:3]
         return dataclasses.replace(made, header=dataclasses.replace(made.header, options={"top": top}))
 
-    patch.setattr(records, "record_of", optioned)
+    patch.setattr(history, "record_of", optioned)
 
 
 def _everybodys_orders(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(orders, "of_seat", lambda session, game_id, *_: orders.of_game(session, game_id))
+    patch.setattr(
+        standing_orders, "of_seat", lambda session, game_id, *_: standing_orders.of_game(session, game_id)
+    )
 
 
 @plant("byzanz")
@@ -526,7 +534,9 @@ def orders_of_others_on_the_page_and_in_the_api(patch: pytest.MonkeyPatch) -> No
 @plant("byzanz")
 def orders_that_stood_then_before_the_end(patch: pytest.MonkeyPatch) -> None:
     """The history of a running game opens the sealed orders of its moments."""
-    patch.setattr(story, "_orders_at", lambda session, game, _at: orders.of_game(session, game.id))
+    patch.setattr(
+        web_history, "_orders_at", lambda session, game, _at: standing_orders.of_game(session, game.id)
+    )
 
 
 @plant("empire")
@@ -540,8 +550,8 @@ def orders_before_the_end_on_the_public_page(patch: pytest.MonkeyPatch) -> None:
     """The public page opens the sealed orders while the game runs."""
 
     def early(context: dict[str, Any]) -> None:
-        with db.reading() as session:
-            told = [f"{row.seat} {row.text}" for row in orders.of_game(session, context["game"].id)]
+        with engine.reading() as session:
+            told = [f"{row.seat} {row.text}" for row in standing_orders.of_game(session, context["game"].id)]
         context["game"].name += str(told)
 
-    in_context(patch, history, early)
+    in_context(patch, pages, early)

@@ -9,17 +9,20 @@ from typing import Any
 import pytest
 
 from byzanz import record
-from byzanz.games.byzantium import Byzantium
-from byzanz.games.byzantium_cross import names as slot_cards
-from byzanz.games.empire import Empire
-from byzanz.games.empire_cards import names
+from byzanz.games.byzantium.cards import names as slot_cards
+from byzanz.games.byzantium.rules import Byzantium
+from byzanz.games.empire.cards import names
+from byzanz.games.empire.rules import Empire
 from byzanz.record import redaction
 from byzanz.rules import ALL, IllegalMove
-from server import api, log, play, turns
-from server.mail import news, told
-from server.pages import history, story, turn
-from server.schema import Game
-from server.table import NotYourTurn, Stale
+from server.errors import NotYourTurn, Stale
+from server.mail.outgoing import context, relevance
+from server.play import moves, turns
+from server.store import log
+from server.store.models import Game
+from server.web.api import views
+from server.web.game import history, pages
+from server.web.seat import turn
 from tests.leaks.plants import PLANTS, in_context, in_every_view, in_header, others, plant, position_now
 
 __all__ = ["PLANTS"]
@@ -160,8 +163,8 @@ def the_passed_card_in_the_public_view(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def choices_of_the_other_in_the_api(patch: pytest.MonkeyPatch) -> None:
-    legal = api.legal
-    patch.setattr(api, "legal", lambda position, seat: [*legal(position, seat), *legal(position, 1 - seat)])
+    legal = views.legal
+    patch.setattr(views, "legal", lambda position, seat: [*legal(position, seat), *legal(position, 1 - seat)])
 
 
 @plant("empire")
@@ -190,7 +193,7 @@ def the_public_page_grows_with_what_is_sealed(patch: pytest.MonkeyPatch) -> None
     def padded(context: dict[str, Any]) -> None:
         context["game"].name += " " * sum(sealed_now())
 
-    in_context(patch, history, padded)
+    in_context(patch, pages, padded)
 
 
 @plant("empire")
@@ -208,7 +211,7 @@ def a_refusal_tells_what_the_other_sealed(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def a_stale_answer_tells_how_much_is_sealed(patch: pytest.MonkeyPatch) -> None:
-    check = play._check_turn
+    check = moves._check_turn
 
     def checked(session: Any, position: Any, *rest: Any) -> None:
         try:
@@ -217,7 +220,7 @@ def a_stale_answer_tells_how_much_is_sealed(patch: pytest.MonkeyPatch) -> None:
             refusal.message += f" {position.state.chosen}"
             raise
 
-    patch.setattr(play, "_check_turn", checked)
+    patch.setattr(moves, "_check_turn", checked)
 
 
 @plant("empire")
@@ -233,7 +236,7 @@ def the_fallback_of_the_other_on_the_page(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def moments_of_both_hands(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(story, "eyes", lambda game, viewer: ALL)
+    patch.setattr(history, "eyes", lambda game, viewer: ALL)
 
 
 # Mails about a sealed decision
@@ -244,19 +247,19 @@ def the_mail_names_the_sealed_choice(patch: pytest.MonkeyPatch) -> None:
     def whole(session: Any, game: Game, seat: Any, after: int, upto: int | None = None) -> list[record.Entry]:
         return log.entries(session, game.id, after=after, upto=upto)
 
-    patch.setattr(told, "_entries", whole)
+    patch.setattr(context, "_entries", whole)
 
 
 @plant("empire")
 def the_mail_waits_for_a_large_choice(patch: pytest.MonkeyPatch) -> None:
-    facts = news.facts
+    facts = relevance.facts
 
     def late(session: Any, mail: Any, now: Any) -> Any:
         if sealed_now()[others(mail.seat)] % 2:
-            raise news.OldNews("the other has not sealed enough")
+            raise relevance.OldNews("the other has not sealed enough")
         return facts(session, mail, now)
 
-    patch.setattr(news, "facts", late)
+    patch.setattr(relevance, "facts", late)
 
 
 # Byzantium: what others hold
@@ -309,14 +312,14 @@ def the_deal_is_told(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzantium")
 def placements_of_another_in_the_api(patch: pytest.MonkeyPatch) -> None:
-    legal = api.legal
+    legal = views.legal
 
     def longer(position: Any, seat: int) -> list[str]:
         state = position.state
         theirs = dataclasses.replace(state, turn=others(seat)) if state.turn >= 0 else state
         return legal(position, seat) + legal(dataclasses.replace(position, state=theirs), others(seat))
 
-    patch.setattr(api, "legal", longer)
+    patch.setattr(views, "legal", longer)
 
 
 @plant("byzantium")
@@ -325,4 +328,4 @@ def the_kitty_counts_on_the_public_page(patch: pytest.MonkeyPatch) -> None:
         state = position_now().state
         context["game"].name += f" {[sum(cards) for cards in (*state.hands, state.kitty)]}"
 
-    in_context(patch, history, counted)
+    in_context(patch, pages, counted)

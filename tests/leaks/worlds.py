@@ -23,10 +23,12 @@ from sqlalchemy.orm import Session
 
 from byzanz import chance, record
 from byzanz.rules import PUBLIC
-from server import create_app, db, log, outbox, people, play, table
-from server.mail import deliver
-from server.positions import Position
-from server.schema import Entry, Game, Link, Mail, Person, Seat, Snapshot, StandingOrder, Turn
+from server import create_app, play
+from server.mail.outgoing import deliver
+from server.play import running
+from server.play.positions import Position
+from server.store import engine, links, log, outbox, people
+from server.store.models import Entry, Game, Link, Mail, Person, Seat, Snapshot, StandingOrder, Turn
 from tests.conftest import NAMES, NOW, settings
 from tests.leaks.games import Step
 from tests.leaks.pairs import Pair, Play
@@ -137,7 +139,7 @@ class World:
     def open(self, file: Path, pair: Pair) -> None:
         """Go on with the database of this file."""
         with self.app.app_context():
-            db.db.engine.dispose()
+            engine.db.engine.dispose()
         for path in self.file.parent.glob(f"{self.file.name}*"):
             path.unlink()
         shutil.copy(file, self.file)
@@ -147,7 +149,7 @@ class World:
 
     def keep(self, file: Path) -> None:
         """Copy the database as it is to a file."""
-        with self.app.app_context(), db.db.engine.connect() as connection:
+        with self.app.app_context(), engine.db.engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
         shutil.copy(self.file, file)
 
@@ -156,7 +158,7 @@ class World:
         self.open(self.empty, pair)
         laid, live = _split(self.steps)
         with self.app.app_context():
-            with db.transaction() as session:
+            with engine.transaction() as session:
                 self._seat_people(session)
                 self._lay_out(session, laid)
                 self._leave_orders(session)
@@ -191,7 +193,7 @@ class World:
         return HASH.sub(lambda found: self.masks.get(found[0], found[0]), text)
 
     def _masks(self) -> dict[str, str]:
-        with db.reading() as session:
+        with engine.reading() as session:
             games = {game.commitment: f"<commitment of {game.id}>" for game in session.scalars(select(Game))}
             return games | {row.hash: f"<hash {row.seq}>" for row in session.scalars(select(Entry))}
 
@@ -242,7 +244,7 @@ class World:
         link = Link(
             purpose=purpose, person_id=person_id, nonce=nonce, digest="", created_at=NOW, game_id=self.game_id
         )
-        link.digest = hashlib.sha256(people.token(link).encode()).hexdigest()
+        link.digest = hashlib.sha256(links.token(link).encode()).hexdigest()
         return link
 
     def _lay_out(self, session: Session, steps: Play) -> None:
@@ -256,7 +258,7 @@ class World:
             ).hash
             state = rules.apply(state, step.seat, step.made)
         position = Position(game.id, rules, state, game.head, paused=False, outcome=None)
-        table.carry_on(session, game, position, state, LATER)
+        running.advance(session, game, position, state, LATER)
 
     def _leave_orders(self, session: Session) -> None:
         """In the other world the others have left orders, which rest or have ended; the viewer's are the same."""
@@ -300,7 +302,7 @@ class World:
         assert step.seat is not None
         mine = step.seat == self.seat
         with time_machine.travel(now, tick=False):
-            with db.reading() as session:
+            with engine.reading() as session:
                 head = session.get_one(Game, self.game_id).head
                 token = self.token(session, "seat", step.seat)
             request_id = f"request {number} {'' if mine else self.tag}".replace(" ", ".")
@@ -319,7 +321,7 @@ class World:
         """The token of this seat's link."""
         theirs = (Link.purpose == purpose, Link.game_id == self.game_id)
         person = self.person(session, seat)
-        return people.token(session.scalars(select(Link).where(*theirs, Link.person_id == person.id)).one())
+        return links.token(session.scalars(select(Link).where(*theirs, Link.person_id == person.id)).one())
 
     def _send_mails(self) -> None:
         now = LATER + timedelta(minutes=10)
@@ -328,7 +330,7 @@ class World:
             while deliver.deliver(now, Desk(), steady=lambda: 0.0):
                 pass
             if self.seat is not None:
-                with db.transaction() as session:
+                with engine.transaction() as session:
                     self._queue_every_kind(session, self.seat, now)
 
     def _queue_every_kind(self, session: Session, seat: int, now: datetime) -> None:
@@ -364,7 +366,7 @@ class World:
         """A moderator acts; the same in both worlds."""
         now = LATER + timedelta(minutes=20)
         with self.app.app_context(), time_machine.travel(now, tick=False):
-            with db.reading() as session:
+            with engine.reading() as session:
                 mia = session.scalars(select(Person).where(Person.email == "mia@example.org")).one()
             self.dice.relabel(act)
             play.moderate(self.game_id, act, reason="because", person_id=mia.id, now=now)
@@ -373,7 +375,7 @@ class World:
     def told(self) -> list[tuple[int | None, str]]:
         """What happened, as the viewer may read it."""
         rules, viewer = self.pair.kind.rules, PUBLIC if self.seat is None else self.seat
-        with self.app.app_context(), db.reading() as session:
+        with self.app.app_context(), engine.reading() as session:
             entries = log.entries(session, self.game_id)
         open_seqs = record.opened(rules, self.pair.seats, {}, entries)
         seen = record.redacted(rules, entries, viewer, False, open_seqs)
@@ -407,6 +409,6 @@ def written(answer: Any) -> str:
 
 def hidden_state(game_id: str) -> str:
     """All of a game's state as text, hidden or not: what a planted leak draws from."""
-    with db.reading() as session:
+    with engine.reading() as session:
         row = session.scalars(select(Snapshot).where(Snapshot.game_id == game_id)).one()
         return row.state

@@ -11,9 +11,10 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import select
 
-from server import db
-from server.mail import deliver, receiving
-from server.schema import Entry, Mail, Received
+from server.mail.incoming import receive
+from server.mail.outgoing import deliver
+from server.store import engine
+from server.store.models import Entry, Mail, Received
 from tests.conftest import NOW
 from tests.server.postman import Pigeons
 
@@ -67,11 +68,11 @@ class Desk:
     def send(self, letter: Letter, now: datetime = NOW) -> str:
         """Let a mail of the corpus come in."""
         raw = letter.raw(self.reply, self.bounce)
-        return receiving.receive(raw, letter.sender, self.address(letter.to), now)
+        return receive.receive(raw, letter.sender, self.address(letter.to), now)
 
     def write(self, *lines: str, number: int = 1, sender: str = ALICE, now: datetime = NOW) -> str:
         """Let a plain reply come in."""
-        return receiving.receive(written(*lines, number=number, sender=sender), sender, self.reply, now)
+        return receive.receive(written(*lines, number=number, sender=sender), sender, self.reply, now)
 
 
 def written(*lines: str, number: int = 1, sender: str = ALICE) -> bytes:
@@ -101,18 +102,18 @@ def post(now: datetime = NOW) -> list[Any]:
 
 def moves_of(game_id: str, seat: int) -> list[str]:
     """What a seat's player has played."""
-    with db.reading() as session:
+    with engine.reading() as session:
         own = (Entry.game_id == game_id, Entry.seat == seat, Entry.by == "player")
         return list(session.scalars(select(Entry.move).where(*own).order_by(Entry.seq)))
 
 
 def remembered() -> list[Received]:
     """The mails that came in."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return list(session.scalars(select(Received).order_by(Received.id)))
 
 
 def answers(game_id: str) -> int:
     """How many answers were queued."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return len(session.scalars(select(Mail).where(Mail.kind == "answer", Mail.game_id == game_id)).all())

@@ -11,9 +11,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from server import db
-from server.mail import bounces, receiving, replies
-from server.schema import Alarm, Game, Person, Turn
+from server.mail.incoming import bounces, receive, reply
+from server.store import engine
+from server.store.models import Alarm, Game, Person, Turn
 from tests.conftest import NOW, Table
 from tests.mail_in.letters import (
     HERE,
@@ -47,12 +47,12 @@ def test_it_is_read_as_it_was_meant(letter: Letter) -> None:
     if letter.report is not None:
         assert bounces.read(raw, letter.sender).kind == letter.report
         return
-    reply = replies.read(raw, letter.sender)
-    assert (reply.ignored is not None) == (letter.kind == "auto" and letter.name != "ourselves")
+    letter_read = reply.read(raw, letter.sender)
+    assert (letter_read.ignored is not None) == (letter.kind == "auto" and letter.name != "ourselves")
     if letter.lines is not None:
-        assert list(reply.lines) == letter.lines
+        assert list(letter_read.lines) == letter.lines
     if letter.count is not None:
-        assert len(reply.lines) == letter.count
+        assert len(letter_read.lines) == letter.count
 
 
 @one_database
@@ -74,7 +74,7 @@ def test_it_does_what_it_may_and_once(share: int, app: Flask, table: Callable[..
 
 def kept(app: Flask) -> Path:
     """A copy of the database as it is."""
-    with db.db.engine.connect() as connection:
+    with engine.db.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     file = Path(app.config["SQLALCHEMY_DATABASE_URI"].removeprefix("sqlite:///"))
     return Path(shutil.copy(file, file.with_suffix(".fresh")))
@@ -82,7 +82,7 @@ def kept(app: Flask) -> Path:
 
 def restore(app: Flask, copy: Path) -> None:
     """Put the copy back."""
-    db.db.engine.dispose()
+    engine.db.engine.dispose()
     file = copy.with_suffix(".db")
     for old in file.parent.glob(f"{file.name}*"):
         old.unlink()
@@ -94,7 +94,7 @@ def check_game(letter: Letter, game: Table) -> None:
     assert moves_of(game.id, 0) == letter.moves, letter.name
     assert [row.kind for row in remembered()] == ([] if letter.nobody else [letter.kind]), letter.name
     assert answers(game.id) == (1 if letter.kind in ("reply", "refused") else 0), letter.name
-    with db.reading() as session:
+    with engine.reading() as session:
         alice = session.get_one(Person, game.people[0])
         turn = session.get(Turn, (game.id, 0))
         lost = letter.report in ("failed", "complaint") and not letter.nobody
@@ -138,7 +138,7 @@ def test_a_mail_to_nobody_here_is_refused_and_changes_nothing(
         "",
         "\r\nRCPT TO:<x@y>",
     ):
-        with pytest.raises(receiving.NoSuchAddress):
-            receiving.receive(raw, "alice@example.org", address, NOW)
+        with pytest.raises(receive.NoSuchAddress):
+            receive.receive(raw, "alice@example.org", address, NOW)
     assert client.get(f"/t/{local.removeprefix('play+')}").status_code == 404
     assert (moves_of(game.id, 0), remembered()) == ([], [])

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from server import db
-from server.mail import bounces, markup, receiving, replies
-from server.schema import Game
+from server.mail.incoming import bounces, html_text, receive, reply
+from server.store import engine
+from server.store.models import Game
 from tests.conftest import NOW, Table
 from tests.mail_in.letters import desk, letters, with_replies
 
@@ -46,31 +46,31 @@ def mutated(draw: st.DrawFn) -> bytes:
 @limits(max_examples=300, deadline=None)
 @given(raw=st.binary(max_size=600) | mutated(), sender=st.sampled_from(["", "alice@example.org", "\x00<@"]))
 def test_anything_can_be_read(raw: bytes, sender: str) -> None:
-    reply = replies.read(raw, sender)
-    assert len(reply.lines) <= replies.MOST_LINES + 1
-    for line in reply.lines:
+    letter = reply.read(raw, sender)
+    assert len(letter.lines) <= reply.MOST_LINES + 1
+    for line in letter.lines:
         assert line == line.strip()
         assert line.isprintable()
     report = bounces.read(raw, sender)
     assert report.said.isprintable()
-    assert len(replies.digest(raw, sender)) == 64
+    assert len(reply.digest(raw, sender)) == 64
 
 
 @limits(max_examples=200, deadline=None)
 @given(page=st.text(alphabet=st.sampled_from("<>/!-? ab\n&;\"'pdivbrqlocktespan=İ"), max_size=200))
 def test_any_page_becomes_text(page: str) -> None:
-    assert "<!--" not in markup.as_text(page)
+    assert "<!--" not in html_text.as_text(page)
 
 
 @limits(max_examples=200, deadline=None)
 @given(text=st.text(max_size=300))
 def test_unflowing_loses_no_word(text: str) -> None:
     plain = text.replace(">", "")
-    assert "".join(replies.unflowed(plain).split()) == "".join(plain.split())
+    assert "".join(reply.unflowed(plain).split()) == "".join(plain.split())
 
 
 def test_a_number_longer_than_numbers_are_spoils_no_page() -> None:
-    assert markup.as_text("<p>pass</p><p>&#" + "5" * 5000 + ";</p>").startswith("pass")
+    assert html_text.as_text("<p>pass</p><p>&#" + "5" * 5000 + ";</p>").startswith("pass")
 
 
 def test_no_mail_takes_long_to_read() -> None:
@@ -92,7 +92,7 @@ def test_no_mail_takes_long_to_read() -> None:
     }
     for name, raw in hostile.items():
         before = time.process_time()
-        replies.read(raw, "alice@example.org")
+        reply.read(raw, "alice@example.org")
         bounces.read(raw, "")
         assert time.process_time() - before < 20, name  # seconds of work; each takes a fraction of one
 
@@ -124,9 +124,9 @@ def test_what_no_player_wrote_changes_nothing(app: Flask, table: Callable[..., T
     )
     def comes_in(raw: bytes, to: str, sender: str) -> None:
         harmless = raw.replace(b"alice@example.org", b"mallory@evil.example").replace(b"failed", b"fine")
-        with suppress(receiving.NoSuchAddress):
-            receiving.receive(harmless, sender, to, NOW)
-        with db.reading() as session:
+        with suppress(receive.NoSuchAddress):
+            receive.receive(harmless, sender, to, NOW)
+        with engine.reading() as session:
             assert session.get_one(Game, game.id).head == 1
 
     comes_in()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from server.mail import bounces, parts
+from server.mail.incoming import bounces, mime
 from tests.mail_in.letters import with_replies
 
 LINES = st.sampled_from(
@@ -36,14 +36,14 @@ def line_by_line(body: bytes) -> list[bytes]:
 @given(lines=st.lists(LINES, max_size=12))
 def test_parts_are_what_stands_between_the_boundaries(lines: list[bytes]) -> None:
     body = b"\n".join(lines)
-    whole = parts.Part((("content-type", "multipart/mixed; boundary=b"),), body)
+    whole = mime.Part((("content-type", "multipart/mixed; boundary=b"),), body)
     assert whole.pieces() == line_by_line(body)
 
 
 def test_no_more_parts_are_looked_at_than_there_may_be() -> None:
     head = b"Content-Type: multipart/mixed; boundary=b\n\n"
-    whole = parts.parted(head + b"--b\n\nx\n" * 3 * parts.MOST_PARTS)
-    assert len(list(parts.walked(whole))) == parts.MOST_PARTS
+    whole = mime.parted(head + b"--b\n\nx\n" * 3 * mime.MOST_PARTS)
+    assert len(list(mime.walked(whole))) == mime.MOST_PARTS
 
 
 def nested(depth: int, rest: bytes) -> bytes:
@@ -53,26 +53,26 @@ def nested(depth: int, rest: bytes) -> bytes:
 
 
 def test_parts_in_parts_take_no_more_memory_than_a_copy_each() -> None:
-    raw = nested(parts.DEEPEST, b"\n" * 400_000)
+    raw = nested(mime.DEEPEST, b"\n" * 400_000)
     tracemalloc.start()
     try:
         bounces.read(raw, "")
         _now, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert most < 2 * (parts.DEEPEST + 1) * len(raw)
+    assert most < 2 * (mime.DEEPEST + 1) * len(raw)
 
 
 @pytest.mark.parametrize("line", [b" \n", b"a: b\n", b"x\n"])
 def test_a_head_has_an_end_however_its_lines_begin(line: bytes) -> None:
-    whole = parts.parted(b"Subject: x\n" + line * (parts.MOST_LINES + 1) + b"From: a@example.org\n\npass\n")
+    whole = mime.parted(b"Subject: x\n" + line * (mime.MOST_LINES + 1) + b"From: a@example.org\n\npass\n")
     assert whole.header("subject").strip() == "x"
     assert whole.header("from") == ""
     assert whole.body == b"pass\n"
 
 
 def test_long_lines_do_not_make_a_head_longer() -> None:
-    whole = parts.parted(b"Subject: x\nX: " + b"y" * parts.LARGEST_HEAD + b"\nFrom: a@example.org\n\npass\n")
+    whole = mime.parted(b"Subject: x\nX: " + b"y" * mime.LARGEST_HEAD + b"\nFrom: a@example.org\n\npass\n")
     assert (whole.header("subject"), whole.header("from"), whole.body) == ("x", "", b"pass\n")
 
 

@@ -12,10 +12,13 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from byzanz.games import rules_of
-from server import db, jobs, lifecycle, people, play, player
-from server.mail import acting, bounces, deliver, lmtp, receiving
-from server.mail.told import EXAMPLES, examples
-from server.schema import Alarm, Mail, Person, Seat, StandingOrder, Turn
+from server import accounts, play
+from server.mail.incoming import bounces, commands, lmtp, receive
+from server.mail.outgoing import deliver
+from server.mail.outgoing.context import EXAMPLES, examples
+from server.scheduler import jobs
+from server.store import engine, links, people
+from server.store.models import Alarm, Mail, Person, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.mail_in.letters import (
     ALICE,
@@ -85,7 +88,7 @@ def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
     assert places == sorted(places)
     assert message["Reply-To"] in text
     assert_same(text, words_of(html_of(message)))
-    with db.reading() as session:
+    with engine.reading() as session:
         mail = session.scalars(select(Mail)).one()
         assert bounces.mail_named(message["Return-Path"]) == mail.id
         assert str(mail.id) not in message["Return-Path"].partition("-")[0]
@@ -206,7 +209,7 @@ def test_what_stands_behind_a_plus_may_be_missing_in_an_answer(game: Table, box:
 @one_database
 def test_an_address_dies_with_the_seats_links(game: Table, box: Desk) -> None:
     play.moderate(game.id, "!link 0", reason="lost", person_id=game.people[3], now=NOW)
-    with pytest.raises(receiving.NoSuchAddress):
+    with pytest.raises(receive.NoSuchAddress):
         box.write("pass")
     assert remembered() == []
 
@@ -224,7 +227,7 @@ def test_orders_come_by_mail_are_sealed_and_taken_back(game: Table, box: Desk) -
 
 def orders() -> list[StandingOrder]:
     """All standing orders that were ever left."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return list(session.scalars(select(StandingOrder).order_by(StandingOrder.id)))
 
 
@@ -237,7 +240,7 @@ def test_a_server_that_dies_in_between_does_it_once_when_the_mail_comes_again(
     game: Table, box: Desk, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as doomed:
-        doomed.setattr(receiving, "_finish", lambda *_: (_ for _ in ()).throw(Dies))
+        doomed.setattr(receive, "_finish", lambda *_: (_ for _ in ()).throw(Dies))
         with pytest.raises(Dies):
             box.write(line)
     assert answers(game.id) == 0
@@ -259,17 +262,17 @@ def test_orders_are_left_once_however_often_the_server_dies(
     def dies(*_args: Any, **_more: Any) -> None:
         raise Dies
 
-    def leaves_one(*args: Any, **more: Any) -> player.Ordered:
-        monkeypatch.setattr(player, "leave_order", dies)
+    def leaves_one(*args: Any, **more: Any) -> play.Ordered:
+        monkeypatch.setattr(play, "leave_order", dies)
         return left(*args, **more)
 
-    left = player.leave_order
-    monkeypatch.setattr(player, "leave_order", leaves_one)
+    left = play.leave_order
+    monkeypatch.setattr(play, "leave_order", leaves_one)
     with pytest.raises(Dies):
         box.write(*said)
-    monkeypatch.setattr(player, "leave_order", left)
+    monkeypatch.setattr(play, "leave_order", left)
     with monkeypatch.context() as doomed:
-        doomed.setattr(receiving, "_finish", dies)
+        doomed.setattr(receive, "_finish", dies)
         with pytest.raises(Dies):
             box.write(*said, now=NOW + MINUTE)
     box.write(*said, now=NOW + 2 * MINUTE)
@@ -278,13 +281,13 @@ def test_orders_are_left_once_however_often_the_server_dies(
 
 @one_database
 def test_answers_have_an_end_on_a_day(game: Table, box: Desk) -> None:
-    for number in range(receiving.ANSWERS_A_DAY + 5):
+    for number in range(receive.ANSWERS_A_DAY + 5):
         box.write("sing", number=number)
-    assert answers(game.id) == receiving.ANSWERS_A_DAY
+    assert answers(game.id) == receive.ANSWERS_A_DAY
     box.write("pass", number=99)
     assert moves_of(game.id, 0) == ["pass"]
     box.write("sing", number=100, now=NOW + timedelta(days=1, minutes=1))
-    assert answers(game.id) == receiving.ANSWERS_A_DAY + 1
+    assert answers(game.id) == receive.ANSWERS_A_DAY + 1
 
 
 @one_database
@@ -308,8 +311,8 @@ def test_a_line_that_a_mail_reader_broke_is_mended() -> None:
     rules = rules_of("empire")
     whole = "meld light-cavalry light-cavalry light-infantry stronghold reforms unique-art greek-orthodoxy"
     broken = tuple(whole.rsplit(" ", 1))
-    assert [line.text for line in acting.read(rules, broken)] == [whole]
-    assert [line.fault is None for line in acting.read(rules, ("meld reforms", "greek-orthodoxy"))] == [
+    assert [line.text for line in commands.read(rules, broken)] == [whole]
+    assert [line.fault is None for line in commands.read(rules, ("meld reforms", "greek-orthodoxy"))] == [
         True,
         False,
     ]
@@ -317,7 +320,7 @@ def test_a_line_that_a_mail_reader_broke_is_mended() -> None:
 
 def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(game: Table, box: Desk) -> None:
     raw = written("pass").replace(b"Subject:", b"Auto-Submitted: a\0b " + ALICE.encode() + b"\nSubject:")
-    receiving.receive(raw, ALICE, box.reply, NOW)
+    receive.receive(raw, ALICE, box.reply, NOW)
     assert [row.outcome for row in remembered()] == ["ignored: it was sent automatically: a b …"]
 
 
@@ -325,7 +328,7 @@ def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(game: Table, b
 
 
 def test_a_bounce_stops_the_clock_and_tells_organiser_and_moderators(game: Table) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         people.person_at(session, "mod@example.org", "Mo", NOW).moderator = True
     post()
     submit(game.id, 0, "pass")
@@ -346,15 +349,15 @@ def test_nothing_but_mail_asked_for_goes_where_a_mail_bounced(game: Table, box: 
     box.send(BOUNCED)
     queue("act", game.people[0], game_id=game.id, seat=0, seq=1)
     assert to_alice() == []
-    lifecycle.mail_sign_in(ALICE, NOW)
+    accounts.mail_sign_in(ALICE, NOW)
     assert len(to_alice()) == 1
     assert row(Person, game.people[0]).suppressed is not None  # accepted is not arrived
 
 
 def by_signing_in(game: Table, _box: Desk, _client: FlaskClient) -> None:
-    with db.transaction() as session:
-        link = people.issue(session, "signin", game.people[0], NOW, expires_at=NOW + timedelta(hours=1))
-    assert lifecycle.redeem(people.token(link), NOW) is not None
+    with engine.transaction() as session:
+        link = links.issue(session, "signin", game.people[0], NOW, expires_at=NOW + timedelta(hours=1))
+    assert accounts.redeem(links.token(link), NOW) is not None
 
 
 def by_answering(_game: Table, box: Desk, _client: FlaskClient) -> None:
@@ -375,12 +378,12 @@ def test_an_address_is_mended_and_its_stopped_turns_are_mailed_again(
 ) -> None:
     box.send(BOUNCED)
     mend(game, box, client)
-    later = db.utc_now() + MINUTE  # the button knows no other time
+    later = engine.utc_now() + MINUTE  # the button knows no other time
     assert any(text.startswith("Bid for the lot, or pass.") for text in to_alice(later))
     assert row(Person, game.people[0]).suppressed is None
     assert row(Turn, (game.id, 0)).refused is None
     assert row(Turn, (game.id, 0)).due_at is not None
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.scalar(select(Alarm).where(Alarm.cleared_at.is_(None))) is None
 
 
@@ -413,7 +416,7 @@ def test_a_delay_is_only_remembered(game: Table, box: Desk) -> None:
 @one_database
 def test_a_complaint_about_no_mail_of_ours_leaves_no_trace(game: Table, box: Desk) -> None:
     for bounce in ("nobody@byzanz.test", "bounce+1-aaaaaaaaaa@byzanz.test"):
-        receiving.receive(COMPLAINT.raw(box.reply, bounce), "", "complaints@byzanz.test", NOW)
+        receive.receive(COMPLAINT.raw(box.reply, bounce), "", "complaints@byzanz.test", NOW)
     assert remembered() == []
 
 
@@ -421,7 +424,7 @@ def test_a_complaint_about_no_mail_of_ours_leaves_no_trace(game: Table, box: Des
 def test_what_came_in_is_forgotten_after_a_time_but_for_the_newest(game: Table, box: Desk) -> None:
     for number in range(3):
         box.write("sing", number=number, now=NOW + number * MINUTE)
-    later = NOW + receiving.REMEMBERED + MINUTE
+    later = NOW + receive.REMEMBERED + MINUTE
     jobs.tick_nudges(later)
     assert [row.at for row in remembered()] == [NOW + MINUTE, NOW + 2 * MINUTE]
     jobs.tick_nudges(later + timedelta(days=9))
@@ -433,8 +436,8 @@ def test_nobody_can_have_somebody_elses_mail_stopped(game: Table, box: Desk) -> 
     post()
     number, _dash, proof = box.bounce.removeprefix("bounce+").partition("@")[0].partition("-")
     for forged in (f"{number}a-{proof}", f"1-{proof}", f"{number}-{'a' * 10}", f"{number}-{proof[::-1]}"):
-        with pytest.raises(receiving.NoSuchAddress):
-            receiving.receive(BOUNCED.raw(box.reply, box.bounce), "", f"bounce+{forged}@byzanz.test", NOW)
+        with pytest.raises(receive.NoSuchAddress):
+            receive.receive(BOUNCED.raw(box.reply, box.bounce), "", f"bounce+{forged}@byzanz.test", NOW)
     assert row(Person, game.people[0]).suppressed is None
 
 
@@ -451,10 +454,10 @@ def test_two_mails_have_two_envelope_senders_and_each_leads_back(app: Flask) -> 
 @one_database
 def test_a_database_that_is_away_makes_the_mail_server_try_again(app: Flask, game: Table, box: Desk) -> None:
     raw = written("pass")
-    with db.db.engine.begin() as connection:
+    with engine.db.engine.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE received RENAME TO away")
     assert lmtp.taken(app, raw, ALICE, box.reply) == lmtp.LATER
-    with db.db.engine.begin() as connection:
+    with engine.db.engine.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE away RENAME TO received")
     assert moves_of(game.id, 0) == []
     assert lmtp.taken(app, raw, ALICE, box.reply) == lmtp.TAKEN

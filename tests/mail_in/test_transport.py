@@ -17,10 +17,11 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from server import people, serving
 from server.cli import main
 from server.cli.mail import NO_USER, TRY_LATER, UNREADABLE
-from server.mail import lmtp, receiving, replies
+from server.mail.incoming import lmtp, receive, reply
+from server.ops import serve
+from server.store import people
 from tests.conftest import SECRET, Table
 from tests.mail_in.letters import (
     ALICE,
@@ -45,7 +46,7 @@ def listening(app: Flask) -> Iterator[int]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    with serving.listening("127.0.0.1", 0) as listener, ThreadPoolExecutor(2) as pool:
+    with serve.listening("127.0.0.1", 0) as listener, ThreadPoolExecutor(2) as pool:
         listener.listen()
         task = asyncio.run_coroutine_threadsafe(lmtp.converse(app, listener, pool), loop)
         try:
@@ -110,7 +111,7 @@ def test_a_mail_that_is_too_big_is_refused(app: Flask, table: Begin, monkeypatch
     with_replies(app)
     game = table(4)
     box = desk()
-    monkeypatch.setattr(replies, "LARGEST", 2000)
+    monkeypatch.setattr(reply, "LARGEST", 2000)
     assert lmtp.taken(app, written("pass", "x" * 3000), ALICE, box.reply) == lmtp.TOO_BIG
     assert (moves_of(game.id, 0), remembered()) == ([], [])
 
@@ -126,7 +127,7 @@ def test_a_fault_of_ours_keeps_the_mail_with_who_brought_it(
     def broken(*_: object) -> None:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr(receiving, "receive", broken)
+    monkeypatch.setattr(receive, "receive", broken)
     assert lmtp.taken(app, written("pass"), ALICE, box.reply) == lmtp.LATER
     assert box.reply not in caplog.text
 
@@ -204,7 +205,7 @@ def test_the_statuses_are_those_that_mail_servers_know(
     box = desk()
     assert hand_over(written("pass"), "--recipient", f"play+{'a' * 26}@{DOMAIN}") == NO_USER
     assert hand_over(b"\x00\xff") == NO_USER
-    assert hand_over(b"x" * (replies.LARGEST + 1), "--recipient", box.reply) == UNREADABLE
+    assert hand_over(b"x" * (reply.LARGEST + 1), "--recipient", box.reply) == UNREADABLE
     monkeypatch.setenv("BYZANZ_DATABASE_URL", "sqlite:////no/such/folder/byzanz.db")
     assert hand_over(written("pass"), "--recipient", box.reply) == TRY_LATER
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "")

@@ -9,8 +9,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from server import db, lifecycle
-from server.schema import Mail, Person
+from server import accounts
+from server.store import engine
+from server.store.models import Mail, Person
 from tests.pages.browsing import Page, look
 from tests.server.wishing import sign_in_token
 
@@ -65,8 +66,8 @@ def send(
 
 def sign_in(client: FlaskClient, address: str) -> None:
     """Sign this browser in by the way of the mail."""
-    lifecycle.mail_sign_in(address, db.utc_now())
-    with db.reading() as session:
+    accounts.mail_sign_in(address, engine.utc_now())
+    with engine.reading() as session:
         query = select(Mail).join(Person, Person.id == Mail.person_id).where(Mail.kind == "signin")
         mail = session.scalars(query.where(Person.email == address).order_by(Mail.id.desc())).first()
     assert mail is not None

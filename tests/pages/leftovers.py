@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from functools import cache
 from xml.etree.ElementTree import Element
 
-from server import languages
+from server import i18n
 
 PLACE = re.compile(r"%\(\w+\)[a-z]")
 ATTRIBUTES = ("aria-label", "title", "alt", "placeholder")
 FEWEST = 12
 """Letters that a sentence with places has besides them, at the least, to be known again."""
-NAMES = frozenset(languages.NAMES.values())
+NAMES = frozenset(i18n.NAMES.values())
 
 
 @cache
 def english(language: str) -> tuple[frozenset[str], tuple[re.Pattern[str], ...]]:
     """The English texts that are said otherwise in a language: whole ones, and those with places as patterns."""
     told, said, patterns = set(), set(), []
-    for text in languages.catalogue(language):
+    for text in i18n.catalogue(language):
         if not text.id:
             continue
         sources = text.id if isinstance(text.id, tuple) else (text.id,)

@@ -7,21 +7,23 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import func, select
 
-from server import db, play, positions
-from server.positions import Position
-from server.schema import Entry, Game
+from server import play
+from server.play import positions
+from server.play.positions import Position
+from server.store import engine
+from server.store.models import Entry, Game
 from tests.conftest import NOW, Table
 
 
 def position(game_id: str) -> Position:
     """Where the game stands."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return positions.load(session, session.get_one(Game, game_id))
 
 
 def entries(game_id: str) -> int:
     """How many entries its log has."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.scalar(select(func.count()).where(Entry.game_id == game_id)) or 0
 
 

@@ -9,8 +9,9 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from server import create_app, db, lifecycle
-from server.schema import Absence, Game, Person, Turn
+from server import accounts, create_app, lobby
+from server.store import engine
+from server.store.models import Absence, Game, Person, Turn
 from tests.conftest import NOW, settings
 from tests.pages.browsing import Page, look, read
 from tests.pages.filling import form, send, sign_in
@@ -28,7 +29,7 @@ from tests.server.wishing import (
 
 
 def me(address: str = "alice@example.org") -> Person:
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.query(Person).filter_by(email=address).one()
 
 
@@ -62,7 +63,7 @@ def test_what_is_no_address_is_named_and_kept(client: FlaskClient) -> None:
 
 def test_looking_at_the_link_signs_nobody_in(client: FlaskClient) -> None:
     invited(NOW)
-    lifecycle.mail_sign_in(ALICE.address, db.utc_now())
+    accounts.mail_sign_in(ALICE.address, engine.utc_now())
     [mail] = mails("signin")
     path = f"/s/{sign_in_token(mail)}"
     before = everything()
@@ -76,7 +77,7 @@ def test_looking_at_the_link_signs_nobody_in(client: FlaskClient) -> None:
 
 def test_the_button_signs_in_once(client: FlaskClient) -> None:
     invited(NOW)
-    lifecycle.mail_sign_in(ALICE.address, db.utc_now())
+    accounts.mail_sign_in(ALICE.address, engine.utc_now())
     path = f"/s/{sign_in_token(mails('signin')[0])}"
     answer = send(client, path)
     assert answer.headers["Location"] == "/"
@@ -91,7 +92,7 @@ def test_the_button_signs_in_once(client: FlaskClient) -> None:
 
 def test_a_stranger_s_page_cannot_sign_somebody_in(client: FlaskClient) -> None:
     invited(NOW)
-    lifecycle.mail_sign_in(ALICE.address, db.utc_now())
+    accounts.mail_sign_in(ALICE.address, engine.utc_now())
     path = f"/s/{sign_in_token(mails('signin')[0])}"
     assert read(client.post(path)).status == 400
     assert client.get("/account").status_code == 303
@@ -100,7 +101,7 @@ def test_a_stranger_s_page_cannot_sign_somebody_in(client: FlaskClient) -> None:
 
 def test_an_expired_link_signs_nobody_in(client: FlaskClient) -> None:
     invited(NOW)
-    lifecycle.mail_sign_in(ALICE.address, db.utc_now() - timedelta(minutes=61))
+    accounts.mail_sign_in(ALICE.address, engine.utc_now() - timedelta(minutes=61))
     path = f"/s/{sign_in_token(mails('signin')[0])}"
     page = look(client, path)
     assert page.status == 404
@@ -163,7 +164,9 @@ def test_quiet_hours_are_kept_and_shown(alice: FlaskClient) -> None:
 
 
 def day(ahead: int) -> str:
-    return (db.utc_now() + timedelta(days=ahead)).astimezone(ZoneInfo("Asia/Kathmandu")).date().isoformat()
+    return (
+        (engine.utc_now() + timedelta(days=ahead)).astimezone(ZoneInfo("Asia/Kathmandu")).date().isoformat()
+    )
 
 
 def away(browser: FlaskClient, first: int, last: int) -> Page:
@@ -175,7 +178,7 @@ def test_absences_are_entered_listed_and_taken_back(alice: FlaskClient) -> None:
     send(alice, "/account", {"time_zone": "Asia/Kathmandu"}, do="save")
     assert away(alice, 10, 12).status == 303
     assert away(alice, 0, 0).status == 303
-    with db.reading() as session:
+    with engine.reading() as session:
         today, later = session.scalars(select(Absence).order_by(Absence.from_at))
     assert (later.from_at.hour, later.from_at.minute) == (18, 15)  # midnight in Kathmandu
     assert later.to_at - later.from_at == timedelta(days=3)
@@ -185,7 +188,7 @@ def test_absences_are_entered_listed_and_taken_back(alice: FlaskClient) -> None:
     csrf = form_token(alice)
     for number in (today.id, 0, 10**8):
         alice.post("/account", data={"do": "back", "absence": str(number), "csrf_token": csrf})
-    with db.reading() as session:
+    with engine.reading() as session:
         assert [row.id for row in session.scalars(select(Absence))] == [today.id]
 
 
@@ -214,11 +217,11 @@ def test_an_absence_that_cannot_be_says_why_and_changes_nothing(alice: FlaskClie
 
 
 def test_mails_of_one_game_and_all_are_switched_off_and_on(alice: FlaskClient) -> None:
-    with db.reading() as session:
+    with engine.reading() as session:
         game_id = session.query(Game.id).scalar()
     assert send(alice, "/account", do="mute", game=game_id).status_code == 303
     assert seats_of(game_id)[0].silent
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.get_one(Turn, (game_id, 0)).started_at is not None
     assert send(alice, "/account", do="unmute", game=game_id).status_code == 303
     assert not seats_of(game_id)[0].silent
@@ -299,7 +302,7 @@ def test_the_page_offers_to_stop_everything_and_to_undo_it(client: FlaskClient) 
 def test_who_has_no_seat_any_more_can_stop_everything(client: FlaskClient) -> None:
     game_id, host = invited(NOW)
     path = f"/u/{token('stop', BOB, game_id, NOW)}"
-    lifecycle.drop(host, 1, NOW)
+    lobby.drop(host, 1, NOW)
     assert read(send(client, path, do="all")).status == 200
     assert me("bob@example.org").silent
 
@@ -318,9 +321,9 @@ def test_looking_or_a_wrong_word_stops_nothing(client: FlaskClient) -> None:
 
 def test_a_person_without_address_cannot_be_signed_in_again(client: FlaskClient) -> None:
     number = person(ALICE, NOW)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Person, number).email = None
-    lifecycle.mail_sign_in("alice@example.org", db.utc_now())
+    accounts.mail_sign_in("alice@example.org", engine.utc_now())
     assert not mails("signin")
     assert client.post("/sign-in", data={"address": ""}).status_code == 422
 
@@ -332,6 +335,6 @@ def test_sign_in_is_limited_per_address_of_the_network(database_url: str) -> Non
         statuses = [
             browser.post("/sign-in", data={"address": "x@example.org"}).status_code for _ in range(11)
         ]
-        db.db.session.remove()
-        db.db.engine.dispose()
+        engine.db.session.remove()
+        engine.db.engine.dispose()
     assert statuses == [200] * 10 + [429]

@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 
 from byzanz import games
 from byzanz.rules import PUBLIC, Viewer
-from server.mail import deliver
+from server.mail.outgoing import deliver
 from tests.conftest import NAMES, NOW
 from tests.pages.browsing import Page, look, press, read
 from tests.pages.crossing import go_on, legal, moments

@@ -13,10 +13,11 @@ from flask.testing import FlaskClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.story import Chart, Kind, chart, seats
-from server import db, people, play
-from server.pages import charts
-from server.pages.charts import BELOW, LABEL, PLOT, ROW, ROW_GAP, TOP, WIDTH, Drawing, drawn, scale, spread
+from byzanz.charts import Chart, Kind, chart, seats
+from server import play
+from server.store import engine, people
+from server.web.game import charts
+from server.web.game.charts import BELOW, LABEL, PLOT, ROW, ROW_GAP, TOP, WIDTH, Drawing, drawn, scale, spread
 from tests.conftest import NOW, Table
 from tests.pages.browsing import Page, look
 from tests.pages.looks import assert_sound
@@ -259,7 +260,7 @@ def test_the_winner_of_each_lot_stands_in_the_table_with_its_price(client: Flask
 
 def test_a_game_that_was_ended_early_has_what_charts_there_are(client: FlaskClient, table: Begin) -> None:
     game = table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         person = people.person_at(session, "mod@example.org", "Mo", NOW).id
     advance(game, "take")
     play.moderate(game.id, "!abandon", reason="Enough", person_id=person, now=NOW)

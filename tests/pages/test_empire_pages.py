@@ -16,13 +16,13 @@ from flask import Flask, render_template
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from byzanz.games.empire_cards import CARDS, Card
-from server import db
-from server.mail.compose import compose
-from server.mail.news import facts
-from server.mail.told import doors
-from server.schema import Mail, Turn
-from server.where import TEMPLATES
+from byzanz.games.empire.cards import CARDS, Card
+from server.config import TEMPLATES
+from server.mail.outgoing.compose import compose
+from server.mail.outgoing.context import doors
+from server.mail.outgoing.relevance import facts
+from server.store import engine
+from server.store.models import Mail, Turn
 from tests.byzanz.empire_positions import EMPIRE, at, seat_of
 from tests.conftest import NOW, Table
 from tests.pages.browsing import Page, look, press, read
@@ -175,7 +175,7 @@ def sealed(client: FlaskClient, game: Table, seat: int, cards: str) -> None:
 
 def test_both_are_mailed_at_once(client: FlaskClient, table: Any):
     begun(table)
-    with db.reading() as session:
+    with engine.reading() as session:
         due = {
             mail.seat: mail.not_before for mail in session.scalars(select(Mail).where(Mail.kind == "turn"))
         }
@@ -208,7 +208,7 @@ def _ticked(page: Page) -> list[str]:
 
 
 def _turn(game: Table, seat: int) -> tuple[int, Any]:
-    with db.reading() as session:
+    with engine.reading() as session:
         turn = session.get_one(Turn, (game.id, seat))
         return turn.opened_seq, turn.opened_at
 
@@ -307,7 +307,7 @@ def _template(name: str) -> Path:
 
 def mail_to(game: Table, seat: int) -> tuple[str, str]:
     """Text and HTML of the newest turn mail of a seat, as it would leave now."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         query = select(Mail).where(Mail.kind == "turn", Mail.game_id == game.id, Mail.seat == seat)
         mail = session.scalars(query.order_by(Mail.id.desc())).first()
         assert mail is not None

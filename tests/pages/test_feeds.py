@@ -11,9 +11,10 @@ import icalendar
 import pytest
 from flask.testing import FlaskClient
 
-from server import db, lifecycle, people, play
-from server.mail import deliver
-from server.schema import Game, Link, Turn
+from server import accounts, play
+from server.mail.outgoing import deliver
+from server.store import engine, links
+from server.store.models import Game, Link, Turn
 from tests.conftest import NOW
 from tests.pages.playing import make
 from tests.server.postman import Pigeons
@@ -24,10 +25,10 @@ one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True
 
 def feed(person_id: int) -> str:
     """The address of a fresh feed, without its ending."""
-    lifecycle.renew_feed(person_id, NOW)
-    with db.reading() as session:
-        links = session.query(Link).filter_by(person_id=person_id, purpose="feed", revoked_at=None)
-        return people.url(links.one()).removeprefix("https://byzanz.test")
+    accounts.renew_feed(person_id, NOW)
+    with engine.reading() as session:
+        feeds = session.query(Link).filter_by(person_id=person_id, purpose="feed", revoked_at=None)
+        return links.url(feeds.one()).removeprefix("https://byzanz.test")
 
 
 def events(client: FlaskClient, path: str) -> list[Any]:
@@ -57,7 +58,7 @@ def test_the_calendar_has_the_deadline_of_each_turn_whose_clock_runs(client: Fla
     start_clocks()
     make(games[1], 0, "pass")
     (event,) = events(client, path)
-    with db.reading() as session:
+    with engine.reading() as session:
         due = session.get_one(Turn, ("g1", 0)).due_at
     assert event.decoded("dtstart") == due
     assert event["dtstart"].to_ical().endswith(b"Z")
@@ -74,7 +75,7 @@ def test_the_news_names_the_own_games_and_how_they_stand(client: FlaskClient, ta
         "The Golden Horn: it is your turn",
         "The Golden Horn: others are thinking",
     ]
-    play.moderate("g2", "!abandon", reason="enough", person_id=first.people[2], now=db.utc_now())
+    play.moderate("g2", "!abandon", reason="enough", person_id=first.people[2], now=engine.utc_now())
     assert "The Golden Horn: the game is over" in titles(client, path)
 
 
@@ -82,8 +83,8 @@ def test_no_seat_and_no_secret_is_in_a_feed(client: FlaskClient, table: Any):
     game = table(3)
     start_clocks()
     path = feed(game.people[0])
-    with db.reading() as session:
-        tokens = {people.token(link) for link in session.query(Link)}
+    with engine.reading() as session:
+        tokens = {links.token(link) for link in session.query(Link)}
         commitment = session.get_one(Game, game.id).commitment
     for ending in ("ics", "atom"):
         text = client.get(f"{path}.{ending}").text
@@ -102,7 +103,7 @@ def test_no_seat_and_no_secret_is_in_a_feed(client: FlaskClient, table: Any):
 def test_names_cannot_break_out(client: FlaskClient, table: Any, name: str):
     game = table(3)
     start_clocks()
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, game.id).name = name[:60]
     path = feed(game.people[0])
     (event,) = events(client, path)

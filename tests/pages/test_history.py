@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from byzanz.games.byzanz_cards import NAME
-from server import db, log, people, play, positions
-from server.pages import moments
-from server.pages.story import PAGE
-from server.schema import Game, Seat, StandingOrder
+from byzanz.games.byzanz.cards import NAME
+from server import play
+from server.play import positions
+from server.store import engine, log, people
+from server.store.models import Game, Seat, StandingOrder
+from server.web.game import timeline
+from server.web.game.history import PAGE
 from tests.conftest import NOW
 from tests.pages.browsing import Page, look
 from tests.pages.looks import assert_sound
@@ -24,7 +26,7 @@ LINE = re.compile(r'<li id="e(\d+)"')
 
 
 def moderator() -> int:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         return people.person_at(session, "mod@example.org", "Mo", NOW).id
 
 
@@ -61,7 +63,7 @@ def test_others_never_learn_whether_a_move_was_forced(client: FlaskClient, table
         now = position(game.id)
         mover = min(now.awaited)
         seq = make(game, mover, str(now.rules.moves(now.state, mover)[-1]))
-        with db.reading() as session:
+        with engine.reading() as session:
             made = log.entries(session, game.id, after=seq)
         forced = next((entry for entry in made if entry.by == "rules"), None)
     assert forced.seat is not None
@@ -142,7 +144,7 @@ def test_an_ended_game_is_open_to_all(client: FlaskClient, table: Any):
 
 def test_a_running_game_shows_commitment_and_cuts_to_everybody(client: FlaskClient, table: Any):
     game = table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Seat, (game.id, 1)).cut = "<img src=x>"
         session.get_one(Seat, (game.id, 2)).uncut = True
         commitment = session.get_one(Game, game.id).commitment
@@ -156,7 +158,7 @@ def test_a_running_game_shows_commitment_and_cuts_to_everybody(client: FlaskClie
 
 def test_before_the_start_only_names_are_shown(client: FlaskClient, table: Any):
     game = table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, game.id).status = "inviting"
         session.get_one(Seat, (game.id, 2)).status = "invited"
     page = look(client, f"/g/{game.id}")
@@ -169,7 +171,7 @@ def test_before_the_start_only_names_are_shown(client: FlaskClient, table: Any):
 @pytest.mark.parametrize("game_id", ["nobody", "x" * 100, "a b", "%00", "..", "asked"])
 def test_an_unknown_game_is_not_found(client: FlaskClient, table: Any, game_id: str):
     game = table(3, "asked")
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, game.id).status = "asked"
     for path in (f"/g/{game_id}", f"/g/{game_id}/history"):
         assert client.get(path).status_code == 404
@@ -177,7 +179,7 @@ def test_an_unknown_game_is_not_found(client: FlaskClient, table: Any, game_id: 
 
 def test_a_game_set_aside_says_so(client: FlaskClient, table: Any):
     game = table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, game.id).quarantine = "entry 2 is secret nonsense"
     for path in (url(game, 0), f"/g/{game.id}", *paths(game)):
         answer = client.get(path)
@@ -293,9 +295,9 @@ def test_the_table_at_any_moment_is_the_position_of_that_moment(app: Any, table:
     play.moderate(game.id, f"!void {seq}", reason="A slip", person_id=person, now=NOW)
     play.moderate(game.id, "!resume", reason="On", person_id=person, now=NOW)
     advance(game, "take", seed=4)
-    with db.reading() as session:
+    with engine.reading() as session:
         row = session.get_one(Game, game.id)
-        told = moments.read(session, row)
+        told = timeline.read(session, row)
         for at in range(1, row.head + 1):
             assert told.view(at, 1) == positions.load(session, row, upto=at).rules.view(
                 positions.load(session, row, upto=at).state, 1
@@ -305,7 +307,7 @@ def test_the_table_at_any_moment_is_the_position_of_that_moment(app: Any, table:
 
 
 def log_of(game_id: str) -> list[Any]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return log.entries(session, game_id)
 
 
@@ -313,7 +315,7 @@ def test_sealed_orders_are_shown_at_their_moments_once_the_game_is_over(client: 
     game = table(3)
     make(game, 0, "pass")
     person = moderator()
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.add(
             StandingOrder(
                 game_id=game.id,
@@ -357,10 +359,10 @@ def test_a_history_is_light_wherever_one_stands(client: FlaskClient, table: Any,
 def test_each_end_has_its_sentence(client: FlaskClient, table: Any):
     game = table(3)
     asked(game)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         row = session.get_one(Game, game.id)
         row.status, row.result = "over", '{"scores":[7,7,3],"winners":[0,1],"reason":"finished"}'
     assert "Alice and Bob share the win with 7 each." in look(client, f"/g/{game.id}").text
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, game.id).result = '{"scores":[7,6,3],"winners":[0],"reason":"finished"}'
     assert "Alice wins with 7." in look(client, f"/g/{game.id}").text

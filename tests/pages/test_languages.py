@@ -13,9 +13,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from byzanz.games import latest
-from server import db, languages, lifecycle, people, play
-from server.languages import NAMES
-from server.schema import Person
+from server import i18n, lobby, play
+from server.i18n import NAMES
+from server.store import engine, links, people
+from server.store.models import Person
 from tests.conftest import NOW, Table
 from tests.pages.browsing import Page, look
 from tests.pages.filling import send
@@ -33,26 +34,26 @@ def spoken(page: Page) -> str:
     """The language that a page says it is written in; its first words must be in it, too."""
     code = page.root.get("lang", "")
     first = "Skip to the page"
-    told = first if code == "en" else str(languages.catalogue(code)[first].string)
+    told = first if code == "en" else str(i18n.catalogue(code)[first].string)
     assert told in page.text
     return code
 
 
 def speaks(person_id: int, language: str | None) -> None:
     """Let somebody have chosen a language."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Person, person_id).language = language
 
 
 def chosen(person_id: int) -> str | None:
     """The language that somebody has."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.get_one(Person, person_id).language
 
 
 def person(address: str) -> int:
     """The id of the person with an address."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.query(Person).filter_by(email=address).one().id
 
 
@@ -101,8 +102,8 @@ def test_a_page_opened_by_a_link_speaks_with_its_person(
     assert spoken(look(client, "/")) == "nl"
     assert spoken(look(client, url(game, 2))) == "en"  # who has chosen none, whoever is signed in here
     assert spoken(look(flask.current_app.test_client(), url(game, 2), headers=dutch)) == "nl"
-    with db.transaction() as session:
-        people.revoke(session, game.people[0], game.id, NOW)
+    with engine.transaction() as session:
+        links.revoke(session, game.people[0], game.id, NOW)
     dead = look(flask.current_app.test_client(), url(game, 0), headers=dutch)
     assert (dead.status, spoken(dead)) == (404, "nl")  # a dead link does not tell whose it was
 
@@ -118,9 +119,7 @@ def test_refusals_are_in_the_language_of_the_page(client: FlaskClient, table: Ca
     fields = {"move": "pas pas", "seen": 0, "request_id": "x"}
     answer = client.post(url(game, asked(game)), data=fields)
     assert answer.status_code == 422
-    told = str(languages.catalogue("de")["%(verb)s stands alone, without any card."].string) % {
-        "verb": "pass"
-    }
+    told = str(i18n.catalogue("de")["%(verb)s stands alone, without any card."].string) % {"verb": "pass"}
     assert told in answer.text
     api = client.post(f"/api/v1/seats/{game.tokens[asked(game)]}/moves", json=fields)
     assert told in api.text
@@ -193,14 +192,14 @@ def test_who_has_a_link_chooses_for_himself(client: FlaskClient, table: Callable
 
 @pytest.mark.parametrize("purpose", ["feed", "stop", "invite", "signin"])
 def test_a_link_to_something_else_chooses_for_its_browser_alone(
-    client: FlaskClient, table: Callable[..., Table], purpose: people.Purpose
+    client: FlaskClient, table: Callable[..., Table], purpose: links.Purpose
 ) -> None:
     game = table(3)
     speaks(game.people[1], "de")
     own = purpose in ("feed", "signin")
-    with db.transaction() as session:
-        link = people.issue(session, purpose, game.people[1], NOW, None if own else game.id)
-        path = people.url(link).removeprefix("https://byzanz.test")
+    with engine.transaction() as session:
+        link = links.issue(session, purpose, game.people[1], NOW, None if own else game.id)
+        path = links.url(link).removeprefix("https://byzanz.test")
     back = f"{path}.atom" if purpose == "feed" else path
     assert client.post("/language", data={"language": "nl", "back": back}).headers["Location"] == back
     assert chosen(game.people[1]) == "de"
@@ -248,7 +247,7 @@ def test_the_account_has_a_language(client: FlaskClient, table: Callable[..., Ta
 def test_who_confirms_a_game_or_takes_a_seat_keeps_the_language_of_the_page(client: FlaskClient) -> None:
     _game, _host = invited(NOW, language="de")
     assert chosen(person("alice@example.org")) is None  # confirmed without a page
-    game_id = lifecycle.create(wish(name="Another"), NOW)
+    game_id = lobby.create_game(wish(name="Another"), NOW)
     host = token("organise", ALICE, game_id, NOW)
     for language, then in (("nl", "nl"), ("de", "nl")):
         client.post(f"/o/{host}", data={"do": "confirm"}, headers={"Accept-Language": language})
@@ -267,11 +266,11 @@ def test_who_signs_in_keeps_the_language_of_the_page(
     client: FlaskClient, table: Callable[..., Table]
 ) -> None:
     alice = table(3).people[0]
-    with db.transaction() as session:
-        link = people.issue(
-            session, "signin", alice, db.utc_now(), expires_at=db.utc_now() + timedelta(hours=1)
+    with engine.transaction() as session:
+        link = links.issue(
+            session, "signin", alice, engine.utc_now(), expires_at=engine.utc_now() + timedelta(hours=1)
         )
-        path = people.url(link).removeprefix("https://byzanz.test")
+        path = links.url(link).removeprefix("https://byzanz.test")
     client.environ_base["HTTP_ACCEPT_LANGUAGE"] = "nl"
     assert send(client, path).status_code == 303
     assert chosen(alice) == "nl"
@@ -286,7 +285,7 @@ def test_feeds_speak_with_their_person(client: FlaskClient, table: Callable[...,
     for language in NAMES:
         speaks(game.people[0], language)
         name = "Byzanz: your deadlines"
-        told = name if language == "en" else str(languages.catalogue(language)[name].string)
+        told = name if language == "en" else str(i18n.catalogue(language)[name].string)
         assert f"X-WR-CALNAME:{told}" in client.get(f"{path}.ics", headers={"Accept-Language": "fr"}).text
         atom = client.get(f"{path}.atom").text
         assert f'xml:lang="{language}"' in atom
@@ -301,7 +300,7 @@ def test_notes_of_ours_are_told_in_the_language_of_the_page_and_those_of_people_
     game = table(3)
     said = "Nobody at this table answers any more, says Mia."
     play.submit(game.id, 0, "pass", seen=position(game.id).head, request_id="p", now=NOW)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         moderator = people.person_at(session, "mia@example.org", "Mia", NOW).id
     play.moderate(game.id, "!note", reason=said, person_id=moderator, now=NOW)
     speaks(game.people[1], "nl")
@@ -313,19 +312,19 @@ def test_notes_of_ours_are_told_in_the_language_of_the_page_and_those_of_people_
 def test_sentences_that_are_kept_in_english_are_known_again(app: Flask, language: str) -> None:
     limit = "Passed for you: the price hit %(price)s, your limit was %(limit)s."
     sold = "Sold a set for you at the end: “%(move)s”."
-    catalogue = languages.catalogue(language)
+    catalogue = i18n.catalogue(language)
     with app.test_request_context(), flask_babel.force_locale(language):
-        told = languages.retold(limit % {"price": 10, "limit": 9})
+        told = i18n.retold(limit % {"price": 10, "limit": 9})
         assert told == str(catalogue[limit].string) % {"price": 10, "limit": 9}
         move = {"move": "sell ”. (.*) %(x)s\nwine2"}
-        assert languages.retold(sold % move) == str(catalogue[sold].string) % move
-        assert languages.retold("Nobody at this table answers any more.") != (
+        assert i18n.retold(sold % move) == str(catalogue[sold].string) % move
+        assert i18n.retold("Nobody at this table answers any more.") != (
             "Nobody at this table answers any more."
         )
         for text in ("", "Bob says: Nobody at this table answers any more.", "100 %", "%(price)s", "A fault"):
-            assert languages.retold(text) == text
+            assert i18n.retold(text) == text
     with app.test_request_context(), flask_babel.force_locale("en"):
-        assert languages.retold(limit % {"price": 10, "limit": 9}) == limit % {"price": 10, "limit": 9}
+        assert i18n.retold(limit % {"price": 10, "limit": 9}) == limit % {"price": 10, "limit": 9}
 
 
 # ---- nothing is left in English ----

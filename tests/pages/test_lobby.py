@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from server import db, lifecycle, people, play
-from server.lifecycle import Guest
-from server.schema import Game
+from server import accounts, lobby, play
+from server.store import engine, links
+from server.store.models import Game
+from server.validation import Guest
 from tests.conftest import NOW, Table
 from tests.pages.browsing import look, read
 from tests.pages.filling import form, send, sign_in
@@ -35,7 +36,7 @@ WISH = {"title": "The Amber Gate", "name": "Alice", "address": "alice@example.or
 
 
 def only_game() -> Game:
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.scalars(select(Game)).one()
 
 
@@ -118,7 +119,7 @@ def test_a_pace_has_a_name_and_is_told_in_words(
     }[pace]
     host = token("organise", ALICE, game.id, NOW)
     assert words in look(client, f"/o/{host}").text
-    lifecycle.confirm(host, NOW, "cut")
+    lobby.confirm_game(host, NOW, "cut")
     assert words in look(client, f"/i/{token('invite', BOB, game.id, NOW)}").text
     assert words in look(client, f"/g/{game.id}").text
 
@@ -192,11 +193,11 @@ def test_nobody_learns_how_many_games_or_invitations_an_address_asked_for(client
     assert {(answer.status_code, answer.data, str(answer.headers)) for answer in answers} == {
         (303, answers[0].data, str(answers[0].headers))
     }
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.query(Game).filter_by(status="asked").count() == 5
     sign_in(client, ALICE.address)
     assert client.post("/new", data=sent).status_code == 303
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.query(Game).filter_by(status="asked").count() == 6
 
 
@@ -219,7 +220,7 @@ def test_no_text_breaks_the_form(client: FlaskClient, title: str, name: str, pla
 def test_scripts_in_names_stand_as_text(client: FlaskClient) -> None:
     evil = "<script>alert(1)</script>"
     game_id, host = invited(NOW, name="<img src=x>", organiser=ALICE, listed=True)
-    lifecycle.accept(token("invite", BOB, game_id, NOW), evil, evil, NOW)
+    lobby.accept(token("invite", BOB, game_id, NOW), evil, evil, NOW)
     for path in (f"/o/{host}", f"/i/{token('invite', BOB, game_id, NOW)}", f"/join/{game_id}", "/"):
         page = look(client, path)
         assert page.status == 200
@@ -266,7 +267,7 @@ def test_an_organiser_finds_his_page(client: FlaskClient) -> None:
 
 def test_it_lists_open_tables_without_those_who_only_were_invited(client: FlaskClient) -> None:
     shown, _host = invited(NOW, players=(BOB,), listed=True, free=1)
-    hidden = lifecycle.create(wish(name="Secret"), NOW)
+    hidden = lobby.create_game(wish(name="Secret"), NOW)
     page = look(client, "/")
     assert f"/join/{shown}" in page.html
     assert "Alice" in page.text
@@ -285,7 +286,7 @@ def test_a_listed_game_that_runs_can_be_looked_at(client: FlaskClient) -> None:
 def test_the_answer_to_a_dead_link_is_always_the_same(client: FlaskClient) -> None:
     game_id, host = invited(NOW)
     bob = token("invite", BOB, game_id, NOW)
-    lifecycle.drop(host, 1, NOW)
+    lobby.drop(host, 1, NOW)
     texts = [host, bob, "a" * 26, "", "x" * 5000, "\0", "é"]
     answers = [client.post("/link", data={"token": text}) for text in texts]
     assert {(answer.status_code, answer.data, str(answer.headers)) for answer in answers} == {
@@ -298,8 +299,8 @@ def test_the_page_of_a_dead_link_offers_a_fresh_one(client: FlaskClient) -> None
     game_id, _host = invited(NOW, players=(), bots=("greedy", "greedy"))
     dead = token("seat", ALICE, game_id, NOW)
     alice = person(ALICE, NOW)
-    with db.transaction() as session:
-        people.revoke(session, alice, game_id, NOW)
+    with engine.transaction() as session:
+        links.revoke(session, alice, game_id, NOW)
     answer = client.get(f"/t/{dead}")
     assert answer.status_code == 404
     action, filled = form(read(answer), token=dead)
@@ -312,7 +313,7 @@ def test_looking_changes_nothing(client: FlaskClient, table: Callable[..., Table
     game = table(3)
     other, host = invited(NOW, listed=True, organiser=BOB, players=(ALICE,), free=1)
     dead = "a" * 26
-    lifecycle.mail_sign_in("alice@example.org", db.utc_now())
+    accounts.mail_sign_in("alice@example.org", engine.utc_now())
     [signin] = mails("signin")
     paths = [
         "/", "/new", "/asked", "/sign-in", "/account", "/m/", f"/m/{game.id}", f"/join/{other}",
@@ -337,6 +338,6 @@ def test_looking_changes_nothing(client: FlaskClient, table: Callable[..., Table
 
 def test_a_game_set_aside_is_not_shown_to_strangers(client: FlaskClient) -> None:
     game_id, _host = invited(NOW, players=(), bots=("greedy", "greedy"), listed=True)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, game_id).quarantine = "a fault"
     assert game_id not in look(client, "/").html

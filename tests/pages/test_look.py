@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from server import db, people, play
-from server.schema import Game
+from server import play
+from server.store import engine, people
+from server.store.models import Game
 from tests.conftest import NOW
 from tests.pages.browsing import Page, look, press, read
 from tests.pages.looks import assert_sound, forgotten, outside_brackets
@@ -45,7 +46,7 @@ def pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
     play.moderate(game.id, "!abandon", reason="Enough", person_id=moderator, now=NOW)
     yield "over", look(client, url(game, 0))
     yield "over in public", look(client, f"/g/{game.id}")
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, game.id).status = "inviting"
     yield "before", look(client, url(game, 0))
     yield "before in public", look(client, f"/g/{game.id}")
@@ -56,7 +57,7 @@ def pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
 
 
 def _moderator() -> int:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         return people.person_at(session, "mod@example.org", "Mo", NOW).id
 
 

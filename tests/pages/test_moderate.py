@@ -9,10 +9,11 @@ from datetime import timedelta
 import pytest
 from flask.testing import FlaskClient
 
-from server import alarms, db, log, outbox, people, play
-from server.pages import desk
-from server.schema import Deed, Game, Mail, Person, Seat, Turn
-from server.table import Paused
+from server import play
+from server.errors import Paused
+from server.store import alerts, engine, links, log, outbox, people
+from server.store.models import Deed, Game, Mail, Person, Seat, Turn
+from server.web.moderation import desk
 from tests.conftest import NOW, Table
 from tests.pages.browsing import Page, look, read
 from tests.pages.filling import form, send, sign_in
@@ -26,7 +27,7 @@ MIA = "mia@example.org"
 @pytest.fixture
 def mia(client: FlaskClient) -> FlaskClient:
     """The browser of a moderator who sits at no table, signed in."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         people.person_at(session, MIA, "Mia", NOW).moderator = True
     sign_in(client, MIA)
     return client
@@ -34,7 +35,7 @@ def mia(client: FlaskClient) -> FlaskClient:
 
 def moves(game_id: str) -> list[str]:
     """The texts of all entries."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return [entry.move for entry in log.entries(session, game_id)]
 
 
@@ -82,8 +83,8 @@ def test_everybody_else_finds_nothing(client: FlaskClient, table: Begin) -> None
 
 def test_no_act_goes_without_the_page_s_own_form(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
-    with db.transaction() as session:
-        alarms.raise_alarm(session, "x", "Something.", NOW)
+    with engine.transaction() as session:
+        alerts.raise_alarm(session, "x", "Something.", NOW)
     before = everything()
     sent = {"act": "pause", "reason": "x", "seen": "1", "viewer": "all"}
     for path in (f"/m/{game.id}/preview", f"/m/{game.id}/act", f"/m/{game.id}/look", "/m/alarms/1"):
@@ -93,7 +94,7 @@ def test_no_act_goes_without_the_page_s_own_form(mia: FlaskClient, table: Begin)
 
 def test_rights_taken_away_end_at_once(mia: FlaskClient) -> None:
     assert look(mia, "/m/").status == 200
-    with db.transaction() as session:
+    with engine.transaction() as session:
         people.person_at(session, MIA, "Mia", NOW).moderator = False
     assert look(mia, "/m/").status == 404
 
@@ -139,7 +140,7 @@ def test_the_list_tells_who_is_awaited_and_what_is_wrong(mia: FlaskClient, table
     game = table(3)
     page = look(mia, "/m/games")
     assert "Alice: mail not out yet" in page.text
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Turn, (game.id, 0)).refused = "550 no such user"
         session.get_one(Game, game.id).quarantine = "a poison entry"
     page = look(mia, "/m/games?status=trouble")
@@ -149,8 +150,8 @@ def test_the_list_tells_who_is_awaited_and_what_is_wrong(mia: FlaskClient, table
 
 def test_alarms_stand_until_somebody_has_seen_to_them(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
-    with db.transaction() as session:
-        alarms.raise_alarm(session, "clock", "The clock jumped by three days.", NOW, game.id)
+    with engine.transaction() as session:
+        alerts.raise_alarm(session, "clock", "The clock jumped by three days.", NOW, game.id)
     assert "The clock jumped" in look(mia, "/m/").text
     _action, filled = form(look(mia, "/m/"))
     assert send(mia, "/m/").status_code == 303
@@ -165,7 +166,7 @@ def test_alarms_stand_until_somebody_has_seen_to_them(mia: FlaskClient, table: B
 def test_one_game_shows_seats_clocks_mails_and_history(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     make(game, 0, "pass")
-    with db.transaction() as session:
+    with engine.transaction() as session:
         mail = session.query(Mail).filter_by(kind="turn").order_by(Mail.id).first()
         assert mail is not None
         mail.status, mail.error = "failed", "550 5.1.1 no such user"
@@ -176,7 +177,7 @@ def test_one_game_shows_seats_clocks_mails_and_history(mia: FlaskClient, table: 
     assert look(mia, "/m/nothing").status == 404
     assert mia.get("/m/a%00b").status_code == 404
     assert not any(mine in page.html for mine in game.tokens)
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.get_one(Game, game.id).seed not in page.html
 
 
@@ -190,7 +191,7 @@ def test_a_game_not_begun_has_a_page_too(mia: FlaskClient) -> None:
 
 def test_a_game_set_aside_can_still_be_seen(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         locked = log.lock_game(session, game.id)
         assert locked is not None
         log.append(session, locked, seat=0, by="player", move="tax cloth1", now=NOW)
@@ -235,7 +236,7 @@ def test_a_void_shows_what_is_lost_takes_back_and_resumes(mia: FlaskClient, tabl
     assert set(position(game.id).awaited) == set()
     do(mia, game.id, "resume")
     assert set(position(game.id).awaited) == {1}
-    with db.reading() as session:
+    with engine.reading() as session:
         mine = session.query(Person).filter_by(email=MIA).one()
         assert {deed.person_id for deed in session.query(Deed).all()} == {mine.id}
 
@@ -244,7 +245,7 @@ def test_more_time_is_given_in_hours(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     do(mia, game.id, "extend", {"seat": "0", "hours": "48"})
     assert moves(game.id)[-1] == "!extend 0 172800"
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.get_one(Turn, (game.id, 0)).extra == 172800
 
 
@@ -266,11 +267,11 @@ def test_a_seat_is_given_to_somebody_else(mia: FlaskClient, table: Begin) -> Non
     preview = ask(mia, game.id, "replace", {"seat": "1", "who": "Eve <EVE@example.org>"})
     assert "eve@example.org" in preview.text
     assert agree(mia, preview, "replace") == 303
-    with db.reading() as session:
+    with engine.reading() as session:
         seat = session.get_one(Seat, (game.id, 1))
         assert seat.person is not None
         assert (seat.name, seat.person.email, seat.cut) == ("Eve", "eve@example.org", "Bob")
-        assert people.seat_of(session, game.tokens[1], NOW) is None
+        assert links.seat_of(session, game.tokens[1], NOW) is None
     assert mia.get(f"/t/{game.tokens[1]}").status_code == 404
     assert len(mails("replaced")) == 1
 
@@ -349,7 +350,7 @@ def test_a_second_press_and_a_game_that_moved_on_bring_the_preview_again(
 
 def test_a_moderator_who_plays_may_act_but_not_look(client: FlaskClient, table: Begin) -> None:
     game = table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Person, game.people[0]).moderator = True
     sign_in(client, "alice@example.org")
     page = look(client, f"/m/{game.id}")
@@ -401,7 +402,7 @@ def test_a_look_opens_those_eyes_and_no_others(mia: FlaskClient, table: Begin) -
     send(mia, f"/m/{game.id}", {"viewer": "all", "reason": "a complaint"}, viewer="0")
     everybody = look(mia, f"/m/{game.id}/look/3").html
     assert everybody.count('class="card') > one.count('class="card')
-    with db.reading() as session:
+    with engine.reading() as session:
         [dealt] = log.entries(session, game.id, upto=1)
     assert dealt.move not in one
     assert "deal" in moves(game.id)[0]
@@ -410,7 +411,7 @@ def test_a_look_opens_those_eyes_and_no_others(mia: FlaskClient, table: Begin) -
 def test_a_look_is_its_moderator_s_own(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     send(mia, f"/m/{game.id}", {"viewer": "all", "reason": "a complaint"}, viewer="0")
-    with db.transaction() as session:
+    with engine.transaction() as session:
         people.person_at(session, "max@example.org", "Max", NOW).moderator = True
     other = mia.application.test_client()
     sign_in(other, "max@example.org")

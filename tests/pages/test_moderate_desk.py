@@ -12,9 +12,10 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import event, select
 
-from server import db, outbox, people, play
-from server.pages import desk, troubles
-from server.schema import Game, Person
+from server import play
+from server.store import engine, outbox, people
+from server.store.models import Game, Person
+from server.web.moderation import desk, issues
 from tests.conftest import NOW, Table
 from tests.pages.browsing import Page, look, read
 from tests.pages.filling import form, send, sign_in
@@ -138,7 +139,7 @@ def test_an_empty_desk_says_that_all_is_well(mia: FlaskClient) -> None:
 def test_what_the_desk_tells_the_search_finds(mia: FlaskClient, town: Town) -> None:
     cases = parts(look(mia, "/m/"))
     everywhere = set()
-    for kind in troubles.KINDS:
+    for kind in issues.KINDS:
         told = {re.split("[/?]", link.get("href", ""))[2] for case in cases[kind] for link in case.iter("a")}
         assert ids(look(mia, f"/m/games?status={kind}")) == told, kind
         everywhere |= told
@@ -155,7 +156,7 @@ def test_troubles_end_with_their_games(mia: FlaskClient, town: Town) -> None:
 
 def test_an_invitation_that_came_back_is_told_too(mia: FlaskClient) -> None:
     invited(NOW)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         people.person_at(session, "bob@example.org", "Bob", NOW).unreachable = "550 no"
     (case,) = parts(look(mia, "/m/"))["mail"]
     assert "No mail reaches Bob: 550 no" in said(case)
@@ -168,13 +169,13 @@ def test_who_wants_one_mail_a_day_waits_for_no_mail(mia: FlaskClient, town: Town
 
 
 def test_more_than_the_desk_holds_is_counted_and_one_press_away(mia: FlaskClient, table: Begin) -> None:
-    for number in range(troubles.SHOWN + 3):
+    for number in range(issues.SHOWN + 3):
         game = table(3, f"g{number}")
         play.moderate(game.id, "!pause", reason="x", person_id=game.people[0], now=NOW)
     page = look(mia, "/m/")
-    assert len(parts(page)["stuck"]) == troubles.SHOWN
-    assert f"Standing still {troubles.SHOWN + 3}" in page.text
-    assert len(ids(look(mia, "/m/games?status=stuck"))) == troubles.SHOWN + 3
+    assert len(parts(page)["stuck"]) == issues.SHOWN
+    assert f"Standing still {issues.SHOWN + 3}" in page.text
+    assert len(ids(look(mia, "/m/games?status=stuck"))) == issues.SHOWN + 3
     assert 'href="/m/games?status=stuck"' in page.html
 
 
@@ -204,11 +205,11 @@ def counted() -> Iterator[list[str]]:
     def note(_conn: object, _cursor: object, statement: str, *_more: object) -> None:
         seen.append(statement)
 
-    event.listen(db.db.engine, "before_cursor_execute", note)
+    event.listen(engine.db.engine, "before_cursor_execute", note)
     try:
         yield seen
     finally:
-        event.remove(db.db.engine, "before_cursor_execute", note)
+        event.remove(engine.db.engine, "before_cursor_execute", note)
 
 
 def asked_for(mia: FlaskClient, path: str) -> int:

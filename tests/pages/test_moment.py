@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from flask import Flask
 
-from server.pages import moment
+from server.web.http import moment
 
 AUTUMN = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 

@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 import pytest
 from flask.testing import FlaskClient
 
-from server import db
-from server.mail import deliver
-from server.schema import Game, Mail, Person, Seat
+from server.mail.outgoing import deliver
+from server.store import engine
+from server.store.models import Game, Mail, Person, Seat
 from tests.conftest import NOW, Table
 from tests.pages.browsing import look, read
 from tests.pages.playing import advance, asked, entries, make, position, url
@@ -106,10 +106,10 @@ def test_an_answer_that_is_not_possible_any_more_says_so(client: FlaskClient, ta
 @one_database
 def test_nor_in_a_game_that_is_paused_over_or_not_begun(client: FlaskClient, table: Any):
     game = table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, game.id).status = "inviting"
     assert look(client, chosen(game, 0, "pass")).status == 200
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, game.id).status = "running"
         session.get_one(Game, game.id).paused = True
     assert "Nobody moves in this game now." in look(client, chosen(game, 0, "pass")).text
@@ -146,11 +146,11 @@ def test_a_bare_link_mails_the_links_instead(client: FlaskClient, table: Any):
     seq = make(first, 0, "pass")
     receipt = look(client, f"{url(first, 0)}/receipt/{seq}")
     assert "Mail me the links of my other games" in receipt.text
-    mails(db.utc_now())
+    mails(engine.utc_now())
     answer = read(client.post(f"{url(first, 0)}/games"))
     assert answer.status == 200
     assert second.tokens[0] not in answer.html
-    (message,) = mails(db.utc_now())
+    (message,) = mails(engine.utc_now())
     text = message.get_body(("plain",)).get_content()
     assert str(message["To"]) == "Alice <alice@example.org>"
     assert f"\nhttps://byzanz.test/t/{second.tokens[0]}\n" in text
@@ -162,12 +162,12 @@ def test_the_answer_is_the_same_whether_any_game_waits(client: FlaskClient, tabl
     for seat in (0, 1, 1, 1, 1, 1):
         page = client.post(f"{url(first, seat)}/games").text.replace(first.tokens[seat], "TOKEN")
         assert page == client.post(f"{url(first, 0)}/games").text.replace(first.tokens[0], "TOKEN")
-    with db.reading() as session:
+    with engine.reading() as session:
         asked_for = [mail.person_id for mail in session.query(Mail).filter_by(kind="games")]
     assert [asked_for.count(person) for person in first.people] == [3, 3, 0]
     texts = [
         message.get_body(("plain",)).get_content()
-        for message in mails(db.utc_now())
+        for message in mails(engine.utc_now())
         if "your games" in message["Subject"]
     ]
     assert sum("Bob, no game awaits you at the moment." in text for text in texts) == 3
@@ -175,10 +175,10 @@ def test_the_answer_is_the_same_whether_any_game_waits(client: FlaskClient, tabl
 
 def test_silence_does_not_stop_the_mail_that_was_asked_for(client: FlaskClient, table: Any):
     first = table(3)
-    mails(db.utc_now())
-    with db.transaction() as session:
+    mails(engine.utc_now())
+    with engine.transaction() as session:
         session.get_one(Person, first.people[0]).silent = True
         session.get_one(Seat, (first.id, 0)).silent = True
     client.post(f"{url(first, 0)}/games")
-    (message,) = mails(db.utc_now())
+    (message,) = mails(engine.utc_now())
     assert first.tokens[0] in message.get_body(("plain",)).get_content()

@@ -10,9 +10,11 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from byzanz import record
-from server import acts, db, log, orders, people, play
-from server.mail.deliver import deliver
-from server.schema import Seat
+from server import play
+from server.mail.outgoing.deliver import deliver
+from server.play.moderation import acts
+from server.store import engine, links, log, people, standing_orders
+from server.store.models import Seat
 from tests.byzanz.test_orders_page import PAGE, rows
 from tests.conftest import NOW
 from tests.pages.browsing import Page, look, read
@@ -26,13 +28,13 @@ def post(client: FlaskClient, game: Any, seat: int, **fields: Any) -> TestRespon
 
 
 def entries(game_id: str) -> list[record.Entry]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return log.entries(session, game_id)
 
 
 def kept(game: Any) -> list[tuple[int, str, str]]:
-    with db.reading() as session:
-        return [(row.seat, row.text, row.status) for row in orders.of_game(session, game.id)]
+    with engine.reading() as session:
+        return [(row.seat, row.text, row.status) for row in standing_orders.of_game(session, game.id)]
 
 
 def follow(client: FlaskClient, answer: TestResponse) -> Page:
@@ -118,9 +120,9 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     zoe = acts.Newcomer("Zoe", "zoe@example.org")
     act = f"!replace {other}"
     play.moderate(game.id, act, reason="gone", person_id=game.people[3], now=NOW, newcomer=zoe)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         person = people.person_at(session, zoe.email, zoe.name, NOW)
-        game.tokens[other] = people.token(people.link_for(session, "seat", person.id, game.id, NOW))
+        game.tokens[other] = links.token(links.link_for(session, "seat", person.id, game.id, NOW))
     page = look(client, url(game, other))
     assert "raise upto 1" not in page.text
     assert "has stopped" not in page.text
@@ -150,8 +152,8 @@ def test_orders_that_rest_are_confirmed_with_a_button(client: FlaskClient, table
 def test_an_order_is_withdrawn_with_a_button(client: FlaskClient, table: Any) -> None:
     game = table(4)
     post(client, game, 2, do="leave", order="finish")
-    with db.reading() as session:
-        (row,) = orders.of_game(session, game.id)
+    with engine.reading() as session:
+        (row,) = standing_orders.of_game(session, game.id)
     assert read(post(client, game, 1, do="withdraw", id=str(row.number))).status == 404
     follow(client, post(client, game, 2, do="withdraw", id=str(row.number)))
     assert kept(game) == [(2, "finish", "withdrawn")]
@@ -159,7 +161,7 @@ def test_an_order_is_withdrawn_with_a_button(client: FlaskClient, table: Any) ->
 
 def test_a_seat_on_autopilot_is_taken_back_with_a_button(client: FlaskClient, table: Any) -> None:
     game = table(4)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Seat, (game.id, 2)).autopilot = True
     assert "Your seat is on autopilot" in look(client, url(game, 2)).text
     page = follow(client, post(client, game, 2, do="reclaim"))

@@ -8,10 +8,12 @@ from datetime import timedelta
 import pytest
 from flask.testing import FlaskClient
 
-from server import acts, db, log, outbox, people, play, player
-from server.mail import deliver
-from server.mail.transport import Refused as MailRefused
-from server.schema import Received, Seat
+from server import play
+from server.mail.outgoing import deliver
+from server.mail.outgoing.smtp import Refused as MailRefused
+from server.play.moderation import acts
+from server.store import engine, links, log, outbox, people
+from server.store.models import Received, Seat
 from tests.conftest import NOW, Table
 from tests.pages.browsing import look, read
 from tests.pages.filling import form, send, sign_in
@@ -26,14 +28,14 @@ MIA = "mia@example.org"
 @pytest.fixture
 def mia(client: FlaskClient) -> FlaskClient:
     """The browser of a moderator who sits at no table, signed in."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         people.person_at(session, MIA, "Mia", NOW).moderator = True
     sign_in(client, MIA)
     return client
 
 
 def moves(game_id: str) -> list[str]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return [entry.move for entry in log.entries(session, game_id)]
 
 
@@ -97,7 +99,7 @@ def test_a_game_that_rests_says_so_and_a_button_wakes_it(client: FlaskClient, ta
 def test_what_was_played_meanwhile_is_shown_to_who_is_back(client: FlaskClient, table: Begin) -> None:
     game = table(4)
     switch(game, 0)
-    player.reclaim(game.id, 0, now=NOW)
+    play.reclaim(game.id, 0, now=NOW)
     page = look(client, url(game, 0))
     assert "Alice passes." in page.text
     assert "autopilot" in page.text
@@ -109,7 +111,7 @@ def test_what_was_played_meanwhile_is_shown_to_who_is_back(client: FlaskClient, 
 def test_moderators_see_who_is_away_and_a_form_for_a_substitute(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     switch(game, 1)
-    player.leave_game(game.id, 2, now=NOW)
+    play.leave_game(game.id, 2, now=NOW)
     page = look(mia, f"/m/{game.id}")
     assert "on autopilot" in page.text
     assert "has left" in page.text
@@ -134,7 +136,7 @@ def test_a_moderator_switches_and_fills_after_a_preview(mia: FlaskClient, table:
         action, fields = form(page, act=act)
         assert mia.post(action or "", data=fields).status_code == 303
         assert moves(game.id)[-1] == entry
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.get_one(Seat, (game.id, 2)).bank == 18000
 
 
@@ -193,10 +195,10 @@ def test_a_newcomer_sees_nothing_of_the_mails_to_who_sat_there(client: FlaskClie
         now=NOW,
         newcomer=acts.Newcomer("Zoe", "zoe@example.org"),
     )
-    with db.transaction() as session:
+    with engine.transaction() as session:
         zoe = session.get_one(Seat, (game.id, 0)).person_id
         assert zoe is not None
-        token = people.token(people.link_for(session, "seat", zoe, game.id, NOW))
+        token = links.token(links.link_for(session, "seat", zoe, game.id, NOW))
         outbox.enqueue(
             session, key="x", kind="timeout", person_id=game.people[0], now=NOW, game_id=game.id, seat=0
         )
@@ -206,7 +208,7 @@ def test_a_newcomer_sees_nothing_of_the_mails_to_who_sat_there(client: FlaskClie
 def test_a_moderator_sees_everybodys_and_what_came_in(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     make(game, asked(game), "pass")
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.add(
             Received(
                 digest="d",

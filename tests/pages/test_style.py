@@ -9,8 +9,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from byzanz import games
-from server import where
-from server.pages import style
+from server import config
+from server.web import stylesheet
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 HEAVY = 40_000
@@ -36,8 +36,8 @@ def test_the_sheet_has_the_base_and_every_game_and_is_light(client: FlaskClient)
     assert len(sheet.encode()) < HEAVY
     assert "/*" not in sheet
     for path in (
-        style.BASE,
-        *(where.TEMPLATES / "games" / each.slug / "style.css" for each in games.latest()),
+        stylesheet.BASE,
+        *(config.TEMPLATES / "games" / each.slug / "style.css" for each in games.latest()),
     ):
         names = re.findall(r"^([.][^{}/,]+) \{", path.read_text(), re.MULTILINE)
         assert names
@@ -57,9 +57,9 @@ def test_the_sheet_is_kept_for_ever_and_an_old_address_brings_the_new_one(client
 def test_another_sheet_has_another_address(tmp_path: Path):
     path = tmp_path / "style.css"
     path.write_text("a { color: red; } /* said */\n")
-    before = style._join(path)
-    style._join.cache_clear()
+    before = stylesheet._join(path)
+    stylesheet._join.cache_clear()
     path.write_text("a { color: blue }\n")
-    after = style._join(path)
+    after = stylesheet._join(path)
     assert before[0] == "a{color:red}"
     assert before[1] != after[1]

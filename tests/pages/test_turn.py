@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from server import db, people, play, turns
-from server.schema import Game, Person, Seat, Turn
+from server import play
+from server.play import turns
+from server.store import engine, links, people
+from server.store.models import Game, Person, Seat, Turn
 from tests.conftest import NOW
 from tests.pages.browsing import Page, look, press, read
 from tests.pages.playing import advance, asked, entries, make, position, url
@@ -233,8 +235,8 @@ def test_a_flood_of_fields_is_refused(client: FlaskClient, table: Any):
 
 def test_an_unknown_link_offers_a_fresh_one(client: FlaskClient, table: Any):
     game = table(3)
-    with db.transaction() as session:
-        people.revoke(session, game.people[0], game.id, NOW)
+    with engine.transaction() as session:
+        links.revoke(session, game.people[0], game.id, NOW)
     revoked = game.tokens[0]
     unknown = "a" * 26
     for method in (client.get, client.post):
@@ -269,19 +271,19 @@ def test_an_ended_game_shows_the_result(client: FlaskClient, table: Any):
 
 
 def _moderator() -> int:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         return people.person_at(session, "mod@example.org", "Mo", NOW).id
 
 
 def test_it_names_the_time_zone(client: FlaskClient, table: Any):
     game = table(3)
     seat = asked(game)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         row = session.get_one(Game, game.id)
         turns.start(session, row, session.get_one(Turn, (game.id, seat)), NOW)
     assert "Tue 3 Mar, 10:00 (UTC)" in look(client, url(game, seat)).text
     assert "Alice has time until Tue 3 Mar, 10:00 (UTC)" in look(client, url(game, seat + 1)).text
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Person, game.people[seat]).time_zone = "America/New_York"
     assert "Tue 3 Mar, 05:00 (America/New York)" in look(client, url(game, seat)).text
 
@@ -320,7 +322,7 @@ def test_a_signed_in_player_is_led_to_the_next_game(client: FlaskClient, table: 
 
 def test_names_are_escaped(client: FlaskClient, table: Any):
     game = table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Seat, (game.id, 0)).name = "<script>x</script>&"
     make(game, 0, "pass")
     for path in (url(game, 1), f"{url(game, 1)}/history?at=2", f"/g/{game.id}", f"{url(game, 0)}/receipt/2"):
@@ -331,7 +333,7 @@ def test_names_are_escaped(client: FlaskClient, table: Any):
 
 def test_a_game_that_has_not_begun_waits_kindly(client: FlaskClient, table: Any):
     game = table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, game.id).status = "inviting"
     assert "The game has not begun yet" in look(client, url(game, 0)).text
 

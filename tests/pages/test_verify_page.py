@@ -21,13 +21,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
+from byzanz.bots.simulate import simulated
 from byzanz.games import latest, rules_of
 from byzanz.record import Record, examine, read, shown, write
 from byzanz.rules import PUBLIC
-from byzanz.simulation import simulated
-from server import create_app, db, people, play, records
-from server.pages.verify import MOST_GAMES
-from server.schema import Game
+from server import create_app, play
+from server.play import history
+from server.store import engine, people
+from server.store.models import Game
+from server.web.game.verify import MOST_GAMES
 from tests import conftest
 from tests.byzanz import table as tables
 from tests.byzanz.test_findings import FAULTS, swapped
@@ -372,7 +374,7 @@ def give_up(game: Any) -> None:
 
 
 def moderator() -> int:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         return people.person_at(session, "mod@example.org", "Mo", NOW).id
 
 
@@ -393,21 +395,21 @@ def test_a_finished_game_is_checked_from_its_log(client: FlaskClient, over: Any)
     assert f"{entries(over.id)} of {entries(over.id)} entries fit." in page.text
     door = next(item for item in page.root.iter("a") if item.get("download"))
     (kept,) = read(client.get(door.get("href", "")).text)
-    with db.reading() as session:
-        assert kept == records.record_of(session, session.get_one(Game, over.id), PUBLIC)
+    with engine.reading() as session:
+        assert kept == history.record_of(session, session.get_one(Game, over.id), PUBLIC)
 
 
 def test_a_changed_log_is_shown_and_leads_to_its_entry(
     client: FlaskClient, over: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true = records.record_of
+    true = history.record_of
 
     def false(*args: Any) -> Record:
         record = true(*args)
         changed = (*record.entries[:4], replace(record.entries[4], note="x"), *record.entries[5:])
         return replace(record, entries=changed)
 
-    monkeypatch.setattr(records, "record_of", false)
+    monkeypatch.setattr(history, "record_of", false)
     page = look(client, f"/g/{over.id}/verify")
     assert signs(page)["chain"] == "✗ wrong"
     leads = [item.get("href") for item in page.root.iter("a") if "".join(item.itertext()) == "entry 5"]
@@ -432,10 +434,10 @@ def test_of_a_running_game_nothing_is_shown(client: FlaskClient, table: Any) -> 
 def test_a_game_that_never_began_or_is_set_aside_is_not_checked(client: FlaskClient, over: Any) -> None:
     for path in ("/g/nothing/verify", "/g/%00/verify", "/g/" + "x" * 60 + "/verify"):
         assert look(client, path).status == 404
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, over.id).quarantine = "a fault"
     assert look(client, f"/g/{over.id}/verify").status == 409
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, over.id).status = "cancelled"
     assert look(client, f"/g/{over.id}/verify").status == 404
 
@@ -451,7 +453,7 @@ def test_the_form_offers_finished_games_that_may_be_known(client: FlaskClient, o
     with client.session_transaction() as cookie:
         del cookie["person"]
     assert path not in look(client, "/verify").html
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, over.id).listed = True
     assert path in look(client, "/verify").html
 
@@ -483,8 +485,8 @@ def limited(database_url: str) -> Iterator[FlaskClient]:
     app.config["WTF_CSRF_ENABLED"] = False
     with app.app_context():
         yield app.test_client()
-        db.db.session.remove()
-        db.db.engine.dispose()
+        engine.db.session.remove()
+        engine.db.engine.dispose()
 
 
 def test_nobody_keeps_the_server_busy_with_checking(limited: FlaskClient) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from server import alarms, db, log, people, play, player
-from server.schema import Game, Mail, Received, Turn
+from server import play
+from server.store import alerts, engine, log, people
+from server.store.models import Game, Mail, Received, Turn
 from tests.conftest import Table
 
 Begin = Callable[..., Table]
@@ -16,7 +17,7 @@ MIA = "mia@example.org"
 
 def moderator(address: str, now: datetime) -> int:
     """The id of a moderator with this address, who sits nowhere."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         person = people.person_at(session, address, address.partition("@")[0].title(), now)
         person.moderator = True
         return person.id
@@ -24,7 +25,7 @@ def moderator(address: str, now: datetime) -> int:
 
 def change(row: type[Any], key: object, **values: Any) -> None:
     """Change a row, as time or another part of the server would have."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         found = session.get_one(row, key)
         for name, value in values.items():
             setattr(found, name, value)
@@ -54,24 +55,24 @@ def troubled(table: Begin, now: datetime) -> dict[str, Table]:
         due = timedelta(hours={"soon": 5, "overdue": -1}.get(name, 20))
         if name != "unsent":
             change(Turn, (name, 0), started_at=began, due_at=now + due)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         felix = people.person_at(session, "felix@example.org", "Felix", now)
         felix.unreachable = felix.suppressed = "550 5.1.1 no such user"
         _mails(session, felix.id, games["bounced"].people[1], now)
-        alarms.raise_alarm(
+        alerts.raise_alarm(
             session,
             "refused:x",
             "A player gets no mail, for his address did not take it before: 550",
             now,
             "bounced",
         )
-        alarms.raise_alarm(session, "mail-settings", "The mail server objects to our settings: 530 no", now)
+        alerts.raise_alarm(session, "mail-settings", "The mail server objects to our settings: 530 no", now)
         session.get_one(Game, "aside").quarantine = "entry 2 is illegal"
     play.moderate("paused", "!pause", reason="A wedding", person_id=mia, now=now)
     for seat in (0, 1, 2):
         play.moderate("rests", f"!autopilot {seat} on", reason="Nobody answers", person_id=mia, now=now)
     play.moderate("away", "!autopilot 1 on", reason="Bob asked for it", person_id=mia, now=now)
-    player.leave_game("left", 2, now=now)
+    play.leave_game("left", 2, now=now)
     return games
 
 
@@ -100,11 +101,11 @@ def _mails(session: Any, felix: int, bob: int, now: datetime) -> None:
 
 def head(game_id: str) -> int:
     """The newest entry of a game."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.get_one(Game, game_id).head
 
 
 def entries(game_id: str) -> list[str]:
     """The texts of all entries."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return [entry.move for entry in log.entries(session, game_id)]

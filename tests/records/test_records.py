@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from byzanz.bots.simulate import simulated
 from byzanz.games import latest, rules_of
-from byzanz.games.byzantium import Byzantium, State
+from byzanz.games.byzantium.rules import Byzantium, State
 from byzanz.record import Record, read, write
 from byzanz.rules import BadSetup, IllegalMove, Move, Rules
-from byzanz.simulation import simulated
 from tests.byzanz.sealed_game import Sealed
 from tests.records import shelf
 from tests.records.__main__ import FEWEST, add, check_all, main, played_over, rehash

@@ -15,8 +15,8 @@ from typing import Any
 
 from aiosmtpd.controller import Controller
 
-from server.mail.inbox import LOOPBACK, free_port
-from server.mail.transport import Server, Transport
+from server.demo.smtp_sink import LOOPBACK, free_port
+from server.mail.outgoing.smtp import Server, Transport
 
 
 class FaultyServer:

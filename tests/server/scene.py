@@ -14,11 +14,13 @@ from sqlalchemy.orm import Session
 from werkzeug.test import TestResponse
 
 from byzanz import chance
-from server import acts, alarms, db, log, people, play
-from server.schema import Alarm, Game, Link, Person, Seat
+from server import play
+from server.play.moderation import acts
+from server.store import alerts, engine, links, log, people
+from server.store.models import Alarm, Game, Link, Person, Seat
 
 BASE = "https://byzanz.test"
-PURPOSES: tuple[people.Purpose, ...] = ("seat", "invite", "organise", "stop", "signin", "feed")
+PURPOSES: tuple[links.Purpose, ...] = ("seat", "invite", "organise", "stop", "signin", "feed")
 UNKNOWN = "a" * 26
 """A token that nobody was ever given."""
 CSRF = "c" * 40
@@ -74,7 +76,7 @@ class Scene:
 
     def person(self, name: str) -> int:
         """The id of a person."""
-        with self.app.app_context(), db.reading() as session:
+        with self.app.app_context(), engine.reading() as session:
             return session.query(Person).filter_by(email=f"{name.lower()}@example.org").one().id
 
     def csrf(self) -> str:
@@ -102,7 +104,7 @@ def scene(app: Flask, now: datetime) -> Scene:
     """
     made = Scene(app, now)
     with app.app_context():
-        with db.transaction() as session:
+        with engine.transaction() as session:
             for game_id, names in (
                 ("here", ("Alice", "Bob", "Charlie", "Daphne")),
                 ("there", ("Eve", "Frank", "Gina")),
@@ -172,11 +174,11 @@ def _links(session: Session, game_id: str, name: str, now: datetime) -> dict[str
     for purpose in PURPOSES:
         if purpose == "signin":
             expires = now + timedelta(hours=1)
-            made[purpose] = people.issue(session, purpose, person.id, now, expires_at=expires)
+            made[purpose] = links.issue(session, purpose, person.id, now, expires_at=expires)
         else:
             game = None if purpose == "feed" else game_id
-            made[purpose] = people.issue(session, purpose, person.id, now, game)
-    return {purpose: people.token(link) for purpose, link in made.items()}
+            made[purpose] = links.issue(session, purpose, person.id, now, game)
+    return {purpose: links.token(link) for purpose, link in made.items()}
 
 
 def _moderated(made: Scene, now: datetime) -> None:
@@ -190,16 +192,16 @@ def _moderated(made: Scene, now: datetime) -> None:
     play.moderate("here", "!replace 1", reason="Bob is ill", person_id=mia, now=now, newcomer=zoe)
     play.moderate("here", "!link 2", reason="lost", person_id=mia, now=now)
     made.look = play.moderate("here", "!look 0", reason="a question", person_id=mia, now=now)
-    with db.transaction() as session:
-        alarms.raise_alarm(session, "x", "Something is wrong.", now)
+    with engine.transaction() as session:
+        alerts.raise_alarm(session, "x", "Something is wrong.", now)
         made.tokens["here", "Zoe"] = _links(session, "here", "Zoe", now)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         made.alarm = session.query(Alarm).one().id
         bob = made.tokens["here", "Bob"]
-        used = people.find_any(session, "signin", bob["signin"])
+        used = links.find_any(session, "signin", bob["signin"])
         assert used is not None
         used.used_at = now
         for purpose in ("signin", "feed"):
-            charlie = people.find_any(session, purpose, made.tokens["here", "Charlie"][purpose])
+            charlie = links.find_any(session, purpose, made.tokens["here", "Charlie"][purpose])
             assert charlie is not None
             charlie.revoked_at = now

@@ -9,9 +9,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from server import acts, db, log, people, play, positions, schema, turns
-from server import table as ground
-from server.table import Refused
+from server import play
+from server.errors import Refused
+from server.play import positions, turns
+from server.play import running as ground
+from server.play.moderation import acts
+from server.store import engine, links, log, models, people
 from tests.conftest import NOW, Table
 from tests.server.test_play import entries, mails, play_on, position, submit, turn_of
 
@@ -21,7 +24,7 @@ Begin = Callable[..., Table]
 @pytest.fixture
 def moderator(app: Flask) -> int:
     """The id of a moderator who sits at no table."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         person = people.person_at(session, "mia@example.org", "Mia", NOW)
         person.moderator = True
         return person.id
@@ -85,8 +88,8 @@ def test_a_void_of_the_last_deal_never_rolls_again(table: Begin, moderator: int)
 
 
 def _replayed(game_id: str) -> object:
-    with db.reading() as session:
-        game = session.get_one(schema.Game, game_id)
+    with engine.reading() as session:
+        game = session.get_one(models.Game, game_id)
         return positions.replayed(session, game, position(game_id).rules, entries(game_id))
 
 
@@ -127,9 +130,9 @@ def test_a_pause_stops_everything_and_a_resume_opens_turns_anew(table: Begin, mo
 
 def test_an_extension_moves_one_deadline(table: Begin, moderator: int) -> None:
     game = table(3)
-    with db.transaction() as session:
-        turn = session.get_one(schema.Turn, (game.id, 0))
-        turns.start(session, session.get_one(schema.Game, game.id), turn, NOW)
+    with engine.transaction() as session:
+        turn = session.get_one(models.Turn, (game.id, 0))
+        turns.start(session, session.get_one(models.Game, game.id), turn, NOW)
     act(game, moderator, "!extend 0 3600")
     turn_after = turn_of(game.id, 0)
     assert turn_after is not None
@@ -152,12 +155,12 @@ def test_a_credit_moves_every_deadline(table: Begin, moderator: int) -> None:
 def test_a_new_player_takes_the_seat_and_the_old_link_opens_it_no_more(table: Begin, moderator: int) -> None:
     game = table(3)
     seq = act(game, moderator, "!replace 0", newcomer=acts.Newcomer("Zoe", "zoe@example.org"))
-    with db.reading() as session:
-        assert people.seat_of(session, game.tokens[0], NOW) is None
-        seat = session.get_one(schema.Seat, (game.id, 0))
+    with engine.reading() as session:
+        assert links.seat_of(session, game.tokens[0], NOW) is None
+        seat = session.get_one(models.Seat, (game.id, 0))
         assert (seat.name, seat.cut) == ("Zoe", "Alice")
         zoe = seat.person_id
-        assert session.get_one(schema.Entry, (game.id, seq)).move == "!replace 0"
+        assert session.get_one(models.Entry, (game.id, seq)).move == "!replace 0"
     turn = turn_of(game.id, 0)
     assert turn is not None
     assert turn.opened_seq == seq
@@ -170,7 +173,7 @@ def test_a_new_player_takes_the_seat_and_the_old_link_opens_it_no_more(table: Be
 def test_a_bot_can_take_over(table: Begin, moderator: int) -> None:
     game = table(3)
     act(game, moderator, "!replace 0", newcomer=acts.Newcomer("Basil", bot="greedy"))
-    with db.reading() as session:
+    with engine.reading() as session:
         assert [turn.seat for turn in turns.bots_awaited(session, 9)] == [0]
 
 
@@ -191,9 +194,9 @@ def test_who_sits_here_may_act_but_not_look(table: Begin, moderator: int) -> Non
 def test_a_fresh_link_ends_the_old_one(table: Begin, moderator: int) -> None:
     game = table(3)
     act(game, moderator, "!link 1")
-    with db.reading() as session:
-        assert people.seat_of(session, game.tokens[1], NOW) is None
-        assert people.seat_of(session, game.tokens[0], NOW) is not None
+    with engine.reading() as session:
+        assert links.seat_of(session, game.tokens[1], NOW) is None
+        assert links.seat_of(session, game.tokens[0], NOW) is not None
     assert [mail.seat for mail in mails("fresh")] == [1]
 
 
@@ -230,8 +233,8 @@ def test_every_act_is_told_to_the_table_and_kept_with_its_moderator(table: Begin
     game = table(3)
     seq = act(game, moderator, "!note", reason="Welcome")
     assert [mail.person_id for mail in mails("act")] == game.people
-    with db.reading() as session:
-        deed = session.scalars(select(schema.Deed)).one()
+    with engine.reading() as session:
+        deed = session.scalars(select(models.Deed)).one()
         assert (deed.game_id, deed.seq, deed.person_id) == (game.id, seq, moderator)
 
 
@@ -239,9 +242,9 @@ def test_more_time_does_not_start_the_clock_of_somebody_who_cannot_be_reached(
     table: Begin, moderator: int
 ) -> None:
     game = table(3)
-    with db.transaction() as session:
-        turn = session.get_one(schema.Turn, (game.id, 0))
-        turns.start(session, session.get_one(schema.Game, game.id), turn, NOW)
+    with engine.transaction() as session:
+        turn = session.get_one(models.Turn, (game.id, 0))
+        turns.start(session, session.get_one(models.Game, game.id), turn, NOW)
         turn.refused, turn.due_at, turn.remind_at = "550 unknown", None, None
     act(game, moderator, "!extend 0 3600")
     after = turn_of(game.id, 0)
@@ -251,8 +254,8 @@ def test_more_time_does_not_start_the_clock_of_somebody_who_cannot_be_reached(
 
 def poison(game_id: str) -> int:
     """Write a move into the log that no rules allow; its seq."""
-    with db.transaction() as session:
-        game = session.get_one(schema.Game, game_id)
+    with engine.transaction() as session:
+        game = session.get_one(models.Game, game_id)
         return log.append(session, game, seat=2, by="player", move="bid wood4 wood4 wood4", now=NOW).seq
 
 
@@ -274,16 +277,16 @@ def test_a_game_set_aside_is_mended_by_taking_back_what_is_at_fault(table: Begin
     act(game, moderator, "!note")
     act(game, moderator, f"!void {seq}")
     act(game, moderator, "!resume")
-    with db.reading() as session:
-        assert session.get_one(schema.Game, game.id).quarantine is None
-        assert session.scalars(select(schema.Alarm.cleared_at)).one() is not None
+    with engine.reading() as session:
+        assert session.get_one(models.Game, game.id).quarantine is None
+        assert session.scalars(select(models.Alarm.cleared_at)).one() is not None
     submit(game.id, 0, "pass", "after")
 
 
 def test_a_game_set_aside_that_replays_is_taken_up_again(table: Begin, moderator: int) -> None:
     game = table(3)
-    with db.transaction() as session:
-        ground.set_aside(session, session.get_one(schema.Game, game.id), "a fault that is mended", NOW)
+    with engine.transaction() as session:
+        ground.quarantine(session, session.get_one(models.Game, game.id), "a fault that is mended", NOW)
     seq = act(game, moderator, "!resume")
     turn = turn_of(game.id, 0)
     assert turn is not None
@@ -293,11 +296,11 @@ def test_a_game_set_aside_that_replays_is_taken_up_again(table: Begin, moderator
 
 def test_a_game_set_aside_is_met_by_no_tick(table: Begin) -> None:
     game = table(3)
-    with db.transaction() as session:
-        turn = session.get_one(schema.Turn, (game.id, 0))
-        turns.start(session, session.get_one(schema.Game, game.id), turn, NOW)
-        ground.set_aside(session, session.get_one(schema.Game, game.id), "a fault", NOW)
-    with db.reading() as session:
+    with engine.transaction() as session:
+        turn = session.get_one(models.Turn, (game.id, 0))
+        turns.start(session, session.get_one(models.Game, game.id), turn, NOW)
+        ground.quarantine(session, session.get_one(models.Game, game.id), "a fault", NOW)
+    with engine.reading() as session:
         assert turns.due_games(session, NOW + timedelta(days=9), 9) == []
 
 
@@ -322,17 +325,17 @@ def test_a_replaced_player_is_told_and_the_newcomer_only_once(table: Begin, mode
 
 def test_a_revoked_link_still_stops_mails(table: Begin, moderator: int) -> None:
     game = table(3)
-    with db.transaction() as session:
-        stop = people.token(people.link_for(session, "stop", game.people[1], game.id, NOW))
+    with engine.transaction() as session:
+        stop = links.token(links.link_for(session, "stop", game.people[1], game.id, NOW))
     act(game, moderator, "!link 1")
-    with db.reading() as session:
-        assert people.find(session, "stop", stop, NOW) is not None
+    with engine.reading() as session:
+        assert links.find(session, "stop", stop, NOW) is not None
 
 
 def test_a_link_revoked_in_mid_request_plays_nothing(table: Begin, moderator: int) -> None:
     game = table(3)
-    with db.reading() as session:
-        place = people.seat_of(session, game.tokens[0], NOW)
+    with engine.reading() as session:
+        place = links.seat_of(session, game.tokens[0], NOW)
         assert place is not None
     act(game, moderator, "!link 0")
     with pytest.raises(Refused) as refused:
@@ -353,6 +356,6 @@ def test_a_request_whose_move_was_taken_back_gets_no_receipt(table: Begin, moder
 def test_a_link_can_be_mailed_again_without_ending_it(table: Begin, moderator: int) -> None:
     game = table(3)
     play.moderate(game.id, "!link 1", reason="lost it", person_id=moderator, now=NOW, keep_link=True)
-    with db.reading() as session:
-        assert people.seat_of(session, game.tokens[1], NOW) is not None
+    with engine.reading() as session:
+        assert links.seat_of(session, game.tokens[1], NOW) is not None
     assert [mail.seat for mail in mails("fresh")] == [1]

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from byzanz import record
-from server import create_app, db, log, people, play
-from server.schema import Game, Person
+from server import create_app, play
+from server.store import engine, links, log, people
+from server.store.models import Game, Person
 from tests.conftest import NOW, Table
 from tests.conftest import settings as configured
 
@@ -63,7 +64,7 @@ def refused(answer: Any, status: int, code: str) -> dict[str, Any]:
 
 def moderated(game_id: str, act: str) -> None:
     """A moderator acts on the game."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         person = people.person_at(session, "mod@example.org", "Mod", NOW)
         person.moderator = True
     play.moderate(game_id, act, reason="because", person_id=person.id, now=NOW)
@@ -86,7 +87,7 @@ def test_a_seat_sees_its_own_hand_and_its_moves(client: FlaskClient, table: Seat
 
 def test_the_deadline_is_that_of_the_seats_turn(client: FlaskClient, table: Seating) -> None:
     table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         person = session.query(Person).filter_by(email="alice@example.org").one()
         person.silent = True  # wants no mail: the clock starts when the turn opens
     seats = table(3, "g2")
@@ -165,8 +166,8 @@ def test_the_record_of_a_running_game_tells_only_what_its_reader_may_know(
 
 def test_a_dead_link_opens_nothing(client: FlaskClient, table: Seating) -> None:
     seats = table(3)
-    with db.transaction() as session:
-        people.revoke(session, seats.people[0], "g1", NOW)
+    with engine.transaction() as session:
+        links.revoke(session, seats.people[0], "g1", NOW)
     for token in (seats.tokens[0], "a" * 26, "x", "ü", "%00", "a" * 5000):
         refused(client.get(f"/api/v1/seats/{token}"), 404, "no_such_seat")
         refused(client.get(f"/api/v1/seats/{token}/record"), 404, "no_such_seat")
@@ -180,12 +181,12 @@ def test_an_unknown_game_has_no_record(client: FlaskClient, game_id: str) -> Non
 
 def test_a_game_that_has_not_begun_or_is_set_aside_says_so(client: FlaskClient, table: Seating) -> None:
     token, told = awaited(client, table(3))
-    with db.transaction() as session:
+    with engine.transaction() as session:
         game = session.get_one(Game, "g1")
         log.append(session, game, seat=0, by="player", move="dance", now=NOW)  # the rules refuse it
     refused(post(client, token, "pass", told["seq"]), 409, "not_running")
     refused(client.get(f"/api/v1/seats/{token}"), 409, "not_running")
-    with db.transaction() as session:
+    with engine.transaction() as session:
         game = session.get_one(Game, "g1")
         game.status, game.started_at = "inviting", None
     refused(client.get(RECORD), 409, "not_running")
@@ -247,7 +248,7 @@ def test_too_many_calls_are_told_in_json(database_url: str) -> None:
     client = app.test_client()
     answers = [client.post(f"/api/v1/seats/{'a' * 26}/moves", json={}) for _ in range(130)]
     with app.app_context():
-        db.db.engine.dispose()
+        engine.db.engine.dispose()
     assert {answer.status_code for answer in answers} == {404, 429}
     refused(answers[-1], 429, "too_many_requests")
 
@@ -284,7 +285,7 @@ odd = st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.lists(s
     )
 )
 def test_no_body_is_a_fault(client: FlaskClient, table: Seating, body: dict[str, Any]) -> None:
-    with db.reading() as session:
+    with engine.reading() as session:
         begun = session.get(Game, "g1") is not None
     if not begun:
         TOKENS[:] = table(3).tokens

@@ -9,8 +9,9 @@ from threading import Barrier
 from flask import Flask
 from sqlalchemy import delete
 
-from server import beats, db
-from server.schema import Beat
+from server.scheduler import heartbeat
+from server.store import engine
+from server.store.models import Beat
 
 TOGETHER = 4
 ROUNDS = 5
@@ -22,11 +23,11 @@ def test_the_first_beats_of_several_processes_do_not_collide(app: Flask, now: da
     def beat(_process: int) -> bool:
         with app.app_context():
             ready.wait()
-            return beats.Pulse("web", 5).beat(now, 1.0)
+            return heartbeat.Pulse("web", 5).beat(now, 1.0)
 
     for _ in range(ROUNDS):
         with ThreadPoolExecutor(TOGETHER) as processes:
             assert list(processes.map(beat, range(TOGETHER))) == [False] * TOGETHER
-        with db.transaction() as session:
+        with engine.transaction() as session:
             assert session.get_one(Beat, "web").at == now
             session.execute(delete(Beat))

@@ -20,8 +20,8 @@ from flask.testing import FlaskClient
 
 from byzanz import record
 from byzanz.bots import BOTS
-from server import serving
 from server.cli import main
+from server.ops import serve
 from tests.conftest import Table
 
 Run = Callable[..., tuple[int, str, str]]
@@ -35,8 +35,8 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     for name in [name for name in os.environ if name.startswith("BYZANZ_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(serving, "log_to_stderr", lambda: None)  # this process belongs to pytest
-    monkeypatch.setattr(serving, "stop_when_told", lambda: None)
+    monkeypatch.setattr(serve, "log_to_stderr", lambda: None)  # this process belongs to pytest
+    monkeypatch.setattr(serve, "stop_when_told", lambda: None)
 
     def ran(*words: str) -> tuple[int, str, str]:
         status = main(words)
@@ -67,7 +67,7 @@ COMMANDS = [
         ["export"],
         ["doctor"],
     ),
-    *(["bench"], ["moderator"], ["moderator", "add"], ["moderator", "remove"], ["moderator", "list"], []),
+    *(["moderator"], ["moderator", "add"], ["moderator", "remove"], ["moderator", "list"], []),
 ]
 
 
@@ -122,7 +122,6 @@ BAD_WISHES = [
     (["export", "nosuchgame"], "up to date"),
     (["moderator", "add", "nobody"], "nobody"),
     (["moderator", "remove", "ann@example.org"], "no moderator"),
-    (["bench", "nothing"], "moves"),
     (["serve"], "BYZANZ_MAIL_URL"),
     (["web"], "BYZANZ_MAIL_URL"),
     (["scheduler"], "BYZANZ_MAIL_URL"),

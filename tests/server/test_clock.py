@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from server import clock
-from server.clock import Hours, Span
+from server.play import clock
+from server.play.clock import Hours, Span
 
 START = datetime(2026, 3, 28, 12, 0, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
-from server import beats, db, jobs, lifecycle, log, play
-from server.mail import compose, deliver, digests, reach
-from server.mail.transport import Refused
-from server.schema import Alarm, Game, Mail, Person, Seat, Turn
+from server import accounts, play
+from server.mail import deliverability
+from server.mail.outgoing import compose, deliver, digest
+from server.mail.outgoing.smtp import Refused
+from server.scheduler import clockwork, heartbeat, jobs
+from server.store import engine, log
+from server.store.models import Alarm, Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import Pigeons
 from tests.server.test_mail import (
@@ -40,7 +43,7 @@ SEVEN = NOW.replace(hour=7) + timedelta(days=1)
 """The first digest hour after the games began, which is at ten."""
 
 
-def digest(game: Table, person: int = 0, **more: object) -> int:
+def wants_digest(game: Table, person: int = 0, **more: object) -> int:
     """Let a player have one mail a day; his id."""
     change(Person, game.people[person], cadence="digest", **more)
     return game.people[person]
@@ -49,7 +52,7 @@ def digest(game: Table, person: int = 0, **more: object) -> int:
 def late_joiner(table: Begin, **more: object) -> Table:
     """A game in which Bob wants a digest and is awaited since NOW."""
     game = table(4)
-    digest(game, 1, **more)
+    wants_digest(game, 1, **more)
     submit(game.id, 0, "pass")
     return game
 
@@ -88,7 +91,7 @@ def test_a_digest_names_all_games_the_least_time_first(table: Begin) -> None:
     for game, name, allowance in zip(games, ("First", "Second", "Third"), (9, 3, 5), strict=True):
         change(Game, game.id, name=name, allowance=allowance * 86400)
         change(Mail, _turn_mail(game.id), status="dropped")
-    alice = digest(games[0])
+    alice = wants_digest(games[0])
     change(Seat, ("three", 0), silent=True)
     jobs.tick_digests(SEVEN, TICK)
     (message,) = post(SEVEN)
@@ -104,17 +107,17 @@ def test_a_digest_names_all_games_the_least_time_first(table: Begin) -> None:
 
 
 def _turn_mail(game_id: str) -> int:
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.scalars(select(Mail.id).where(Mail.game_id == game_id)).one()
 
 
 def test_the_clock_starts_a_day_after_the_turn_opened_if_no_digest_came(table: Begin) -> None:
     game = late_joiner(table)
-    assert digests.start_late(NOW + 24 * HOUR - timedelta(seconds=1)) == 0
+    assert digest.start_late(NOW + 24 * HOUR - timedelta(seconds=1)) == 0
     jobs.tick_digests(NOW + 24 * HOUR, TICK)
     assert row(Turn, (game.id, 1)).started_at is None  # nothing here has beaten yet: the server rests
-    for part in beats.PARTS:
-        jobs.heartbeat(beats.Pulse(part, TICK), NOW + 24 * HOUR, 0.0)
+    for part in heartbeat.PARTS:
+        clockwork.beat(heartbeat.Pulse(part, TICK), NOW + 24 * HOUR, 0.0)
     jobs.tick_digests(NOW + 24 * HOUR + timedelta(minutes=3), TICK)
     turn = row(Turn, (game.id, 1))
     assert (turn.started_at, turn.due_at) == (NOW + 24 * HOUR, NOW + 48 * HOUR)
@@ -139,7 +142,7 @@ def test_of_two_digests_that_wait_the_newer_goes(table: Begin) -> None:
 
 def test_a_refused_digest_stops_the_clocks_of_all_that_it_named(table: Begin) -> None:
     games = [table(3, game_id=name) for name in ("one", "two")]
-    bob = digest(games[0], 1)
+    bob = wants_digest(games[0], 1)
     for game in games:
         submit(game.id, 0, "pass")
     jobs.tick_digests(SEVEN, TICK)
@@ -148,7 +151,7 @@ def test_a_refused_digest_stops_the_clocks_of_all_that_it_named(table: Begin) ->
     assert [(turn.refused, turn.refused_at, turn.due_at) for turn in turns] == [
         ("550 no such user", SEVEN, None)
     ] * 2
-    with db.reading() as session:
+    with engine.reading() as session:
         assert {alarm.game_id for alarm in session.scalars(select(Alarm))} == {"one", "two"}
     told = post(SEVEN)
     assert [str(message["To"]) for message in told] == ["Alice <alice@example.org>"] * 2
@@ -161,7 +164,7 @@ def test_a_refused_digest_stops_the_clocks_of_all_that_it_named(table: Begin) ->
 
 def sent_digest() -> int:
     """The id of the digest that went out."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.scalars(select(Mail.id).where(Mail.kind == "digest", Mail.status == "sent")).one()
 
 
@@ -169,13 +172,13 @@ def bounced_digest(table: Begin) -> tuple[list[Table], Table]:
     """Games that a digest named and started, and one in which a turn opened after it; then the digest comes back."""
     games = [table(3, game_id=name) for name in ("one", "two")]
     later = table(3, game_id="later")
-    digest(games[0], 1)
+    wants_digest(games[0], 1)
     for game in games:
         submit(game.id, 0, "pass")
     jobs.tick_digests(SEVEN, TICK)
     post(SEVEN)
     submit(later.id, 0, "pass", SEVEN + HOUR)
-    reach.bounced(sent_digest(), "550 gone", SEVEN + 2 * HOUR)
+    deliverability.bounced(sent_digest(), "550 gone", SEVEN + 2 * HOUR)
     return games, later
 
 
@@ -187,7 +190,7 @@ def assert_stopped(games: list[Table], later: Table) -> None:
     ] * 2
     assert row(Turn, (later.id, 1)).refused is None
     assert row(Person, games[0].people[1]).suppressed == "550 gone"
-    with db.reading() as session:
+    with engine.reading() as session:
         assert {alarm.game_id for alarm in session.scalars(select(Alarm))} == {"one", "two"}
 
 
@@ -199,14 +202,14 @@ def test_a_bounced_digest_stops_the_clocks_that_it_started(table: Begin) -> None
     jobs.tick_digests(SEVEN + 24 * HOUR, TICK)
     assert [str(mail["To"]) for mail in post(SEVEN + 24 * HOUR) if "Bob" in str(mail["To"])] == []
     assert row(Turn, (later.id, 1)).refused == "550 gone"  # the digest that was to name it is withheld
-    assert reach.again(games[0].people[1], SEVEN + 25 * HOUR)
+    assert deliverability.again(games[0].people[1], SEVEN + 25 * HOUR)
     assert [row(Turn, (game.id, 1)).refused for game in (*games, later)] == [None] * 3
 
 
 def test_clocks_that_run_on_after_a_bounced_digest_are_noticed(
     table: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach, "_stop_named", lambda *_mail: None)
+    monkeypatch.setattr(deliverability, "_stop_named", lambda *_mail: None)
     with pytest.raises(AssertionError):
         assert_stopped(*bounced_digest(table))
 
@@ -217,7 +220,7 @@ def test_a_bounced_digest_stops_no_turn_that_opened_after_it(table: Begin) -> No
     post(SEVEN)
     play.moderate(game.id, "!pause", reason="a break", person_id=game.people[3], now=SEVEN)
     play.moderate(game.id, "!resume", reason="over", person_id=game.people[3], now=SEVEN + HOUR)
-    reach.bounced(sent_digest(), "550 gone", SEVEN + 2 * HOUR)
+    deliverability.bounced(sent_digest(), "550 gone", SEVEN + 2 * HOUR)
     assert row(Turn, (game.id, 1)).refused is None
 
 
@@ -226,7 +229,7 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
     table: Begin, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     games = [table(3, game_id=name) for name in ("two", "one")]
-    digest(games[0], 1)
+    wants_digest(games[0], 1)
     for game in games:
         submit(game.id, 0, "pass")
     jobs.tick_digests(SEVEN, TICK)
@@ -252,10 +255,10 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
 
     lock = log.lock_game
     monkeypatch.setattr(log, "lock_game", lock_game)
-    event.listen(db.db.engine, "begin", begin)
-    event.listen(db.db.engine, "before_cursor_execute", execute)
+    event.listen(engine.db.engine, "begin", begin)
+    event.listen(engine.db.engine, "before_cursor_execute", execute)
     if how == "bounced":
-        reach.bounced(sent_digest(), "550 gone", SEVEN)
+        deliverability.bounced(sent_digest(), "550 gone", SEVEN)
     else:
         change(Person, games[0].people[1], suppressed="gone" if how == "withheld" else None)
         deliver.deliver(SEVEN, Pigeons(Refused("550 gone")))
@@ -276,12 +279,12 @@ def test_only_who_wants_it_is_reminded(table: Begin) -> None:
 
 def test_who_gives_up_the_digest_is_mailed_the_turns_that_none_has_named(table: Begin) -> None:
     game = late_joiner(table)
-    lifecycle.set_cadence(game.people[1], "once", NOW + HOUR)
+    accounts.set_cadence(game.people[1], "once", NOW + HOUR)
     (message,) = post(NOW + HOUR)
     assert str(message["To"]) == "Bob <bob@example.org>"
     assert row(Turn, (game.id, 1)).started_at == NOW + HOUR
-    lifecycle.set_cadence(game.people[1], "digest", NOW + HOUR)
-    lifecycle.set_cadence(game.people[1], "each", NOW + HOUR)
+    accounts.set_cadence(game.people[1], "digest", NOW + HOUR)
+    accounts.set_cadence(game.people[1], "each", NOW + HOUR)
     assert post(NOW + 2 * HOUR) == []
 
 
@@ -298,7 +301,7 @@ def test_the_link_in_a_digest_stops_all_mail_with_one_click_and_offers_less(tabl
     assert client.post(address, data={"do": "game"}).status_code == 400
     assert client.post(address, data={"List-Unsubscribe": "One-Click"}).status_code == 200
     assert (row(Person, bob).silent, row(Person, bob).cadence) == (True, "once")
-    lifecycle.mail_sign_in("bob@example.org", SEVEN)
+    accounts.mail_sign_in("bob@example.org", SEVEN)
     assert [message["Subject"] for message in post(SEVEN)] == ["Your way in to Byzanz"]
 
 
@@ -313,7 +316,7 @@ def test_a_paused_game_is_named_in_no_digest_and_its_clocks_do_not_start(table: 
     game = late_joiner(table)
     play.moderate(game.id, "!pause", reason="a break", person_id=game.people[3], now=NOW)
     assert jobs.tick_digests(SEVEN, TICK) == 0
-    assert digests.start_late(SEVEN + 24 * HOUR) == 0
+    assert digest.start_late(SEVEN + 24 * HOUR) == 0
 
 
 @limits(max_examples=60, deadline=None)
@@ -329,16 +332,16 @@ def test_a_paused_game_is_named_in_no_digest_and_its_clocks_do_not_start(table: 
 def test_the_last_hour_is_within_a_day_and_its_days_follow_each_other(
     zone: str, minute: int, now: datetime
 ) -> None:
-    day, at = digests.last_hour(zone, minute, now)
+    day, at = digest.last_hour(zone, minute, now)
     assert now - timedelta(hours=25, minutes=30) < at <= now
-    before, earlier = digests.last_hour(zone, minute, at - timedelta(microseconds=1))
+    before, earlier = digest.last_hour(zone, minute, at - timedelta(microseconds=1))
     assert (day - before, earlier < at) == (timedelta(days=1), True)
     assert isinstance(day, date)
 
 
 def test_a_digest_that_cannot_read_one_game_names_the_others(table: Begin) -> None:
     games = [table(3, game_id=name) for name in ("one", "two")]
-    digest(games[0], 1)
+    wants_digest(games[0], 1)
     for game in games:
         submit(game.id, 0, "pass")
     change(Game, "one", rules=99)

@@ -10,11 +10,14 @@ import pytest
 from flask import Flask
 from sqlalchemy import text
 
-from server import alarms, create_app, db, doctor, jobs, outbox, play
-from server.beats import STEP_ALARM, Pulse
-from server.doctor import Finding
-from server.mail.inbox import Inbox
-from server.schema import Game, Mail, Person, Received
+from server import create_app, play
+from server.demo.smtp_sink import Inbox
+from server.ops import doctor
+from server.ops.doctor import Finding
+from server.scheduler import clockwork, jobs
+from server.scheduler.heartbeat import STEP_ALARM, Pulse
+from server.store import alerts, engine, outbox
+from server.store.models import Game, Mail, Person, Received
 from tests.conftest import NOW, SECRET, Table
 
 Seating = Callable[..., Table]
@@ -41,7 +44,7 @@ def environment(database_url: str, mail_server: Inbox, monkeypatch: pytest.Monke
 def alive(app: Flask) -> Flask:
     """An application whose parts beat."""
     for part in ("web", "scheduler"):
-        jobs.heartbeat(Pulse(part, 5.0), db.utc_now(), jobs.steady())
+        clockwork.beat(Pulse(part, 5.0), engine.utc_now(), jobs.steady())
     return app
 
 
@@ -88,7 +91,7 @@ def test_an_edit_of_history_is_noticed(alive: Flask, table: Seating, change: str
     table(3)
     table(3, "g2")
     for number in (0, 1):
-        with db.reading() as session:
+        with engine.reading() as session:
             turn = session.execute(text("SELECT seat FROM turn WHERE game_id = 'g1'")).scalar_one()
         play.submit("g1", turn, "pass", seen=number + 1, request_id=f"r{number}", now=NOW)
     assert wrong() == []
@@ -101,7 +104,7 @@ def edit(statement: str) -> None:
     """Change rows of g1 with the database's own tools, past the triggers, and put those back."""
     joiner = " AND" if "WHERE" in statement else " WHERE"
     column = "id" if statement.startswith("UPDATE game") else "game_id"
-    with db.db.engine.connect().execution_options(writes=True) as connection, connection.begin():
+    with engine.db.engine.connect().execution_options(writes=True) as connection, connection.begin():
         if connection.dialect.name == "sqlite":
             kept = connection.execute(
                 text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
@@ -134,7 +137,7 @@ def test_many_damaged_logs_are_summed_up(
 ) -> None:
     table(3)
     table(3, "g2")
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.execute(text("UPDATE game SET head = 7"))
     monkeypatch.setattr(doctor, "SHOWN", 1)
     assert [finding.what for finding in wrong()] == [
@@ -144,7 +147,7 @@ def test_many_damaged_logs_are_summed_up(
 
 
 def test_a_missing_trigger_is_named(alive: Flask) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         sqlite = session.get_bind().dialect.name == "sqlite"
         session.execute(
             text("DROP TRIGGER entry_no_update" if sqlite else "DROP TRIGGER entry_no_truncate ON entry")
@@ -153,7 +156,7 @@ def test_a_missing_trigger_is_named(alive: Flask) -> None:
 
 
 def test_a_trigger_that_does_nothing_is_missing(alive: Flask) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         if session.get_bind().dialect.name == "sqlite":
             session.execute(text("DROP TRIGGER entry_no_delete"))
             session.execute(text("CREATE TRIGGER entry_no_delete BEFORE DELETE ON entry BEGIN SELECT 1; END"))
@@ -176,25 +179,25 @@ def test_a_part_that_is_silent_is_named(app: Flask) -> None:
 
 
 def test_a_frozen_clock_is_told_with_its_remedy(alive: Flask) -> None:
-    with db.transaction() as session:
-        alarms.raise_alarm(session, STEP_ALARM, "The clock jumped.", db.utc_now())
+    with engine.transaction() as session:
+        alerts.raise_alarm(session, STEP_ALARM, "The clock jumped.", engine.utc_now())
     assert "--clock-is-right" in only_wrong()
 
 
 def test_a_game_set_aside_is_named(alive: Flask, table: Seating) -> None:
     table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, "g1").quarantine = "a fault"
     assert "game g1 is set aside (a fault)" in only_wrong()
 
 
 def test_mail_that_nobody_takes_is_told(alive: Flask) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         person = Person(email="ann@example.org", name="Ann", created_at=NOW)
         session.add(person)
         session.flush()
         outbox.enqueue(
-            session, key="k", kind="over", person_id=person.id, now=db.utc_now() - timedelta(days=2)
+            session, key="k", kind="over", person_id=person.id, now=engine.utc_now() - timedelta(days=2)
         )
         session.flush()
         mail = session.query(Mail).one()
@@ -204,7 +207,7 @@ def test_mail_that_nobody_takes_is_told(alive: Flask) -> None:
 
 def test_a_refused_turn_is_told(alive: Flask, table: Seating) -> None:
     table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.execute(text("UPDATE turn SET refused = '550 nobody'"))
     assert "1 turns stand still" in only_wrong()
 
@@ -235,7 +238,7 @@ def test_without_mail_the_rest_is_looked_at(alive: Flask, monkeypatch: pytest.Mo
 
 
 def test_old_tables_are_told(alive: Flask) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     assert "revision 0000" in only_wrong()
 
@@ -262,18 +265,18 @@ def received(**values: object) -> None:
     """A mail has come in."""
     row: dict[str, Any] = {
         "digest": "d",
-        "at": db.utc_now(),
+        "at": engine.utc_now(),
         "kind": "reply",
         "outcome": "1 of 1 lines carried out",
     }
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.add(Received(**(row | values)))
 
 
 def sent_once(ago: timedelta) -> None:
     """A mail went out."""
-    at = db.utc_now() - ago
-    with db.transaction() as session:
+    at = engine.utc_now() - ago
+    with engine.transaction() as session:
         person = Person(email="x@example.org", name="X", created_at=at)
         session.add(person)
         session.flush()
@@ -306,7 +309,7 @@ def test_a_way_in_by_which_nothing_ever_came_is_wrong_after_a_while(
     assert found.sound == sound
     assert "1 went out" in found.what
     assert ("byzanz mail-in" in found.remedy) != sound
-    received(at=db.utc_now())
+    received(at=engine.utc_now())
     (found,) = way_in()
     assert found.sound
     assert "the last one came" in found.what
@@ -316,7 +319,7 @@ def test_mails_that_nobody_finished_are_told(alive: Flask, monkeypatch: pytest.M
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
     received(outcome="in hand")
     assert all(found.sound for found in way_in())
-    received(digest="e", outcome="in hand", at=db.utc_now() - timedelta(hours=1))
+    received(digest="e", outcome="in hand", at=engine.utc_now() - timedelta(hours=1))
     half, last = way_in()
     assert not half.sound
     assert "1 mails came in and were not finished" in half.what

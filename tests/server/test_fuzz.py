@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from server import create_app, db
+from server import create_app
+from server.store import engine
 from tests.conftest import settings as configured
 from tests.server.scene import UNKNOWN, Scene, scene
 from tests.server.test_routes import DOORS, routes
@@ -123,10 +124,10 @@ def there(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     shutil.copy(migrated_file, path)
     app = create_app(configured(f"sqlite:///{path}"))
     with app.app_context():
-        made = scene(app, db.utc_now())
+        made = scene(app, engine.utc_now())
     yield made
     with app.app_context():
-        db.db.engine.dispose()
+        engine.db.engine.dispose()
 
 
 def filled(there: Scene, pattern: str, data: st.DataObject) -> str:

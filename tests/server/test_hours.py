@@ -9,11 +9,17 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from server import acts, db, jobs, lifecycle, log, people, play, positions, turns
-from server.lifecycle import BadWish, absences, pace
-from server.lifecycle.pace import Pace
-from server.mail import deliver
-from server.schema import Absence, Game, Outage, Person, Seat, Turn
+from server import accounts, play
+from server.accounts import absences
+from server.errors import BadWish
+from server.lobby import time_control
+from server.lobby.time_control import Pace
+from server.mail.outgoing import deliver
+from server.play import positions, turns
+from server.play.moderation import acts
+from server.scheduler import jobs
+from server.store import engine, log, people
+from server.store.models import Absence, Game, Outage, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.pages.browsing import look
 from tests.server.postman import Pigeons
@@ -34,14 +40,14 @@ def post(now: datetime) -> Pigeons:
 
 
 def change(kind: type[Any], key: Any, **values: object) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         row = session.get_one(kind, key)
         for name, value in values.items():
             setattr(row, name, value)
 
 
 def row(kind: type[Any], key: Any) -> Any:
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.get_one(kind, key)
 
 
@@ -53,23 +59,23 @@ def at_night(person: int) -> None:
 @pytest.fixture
 def alice(app: Any) -> int:
     """Alice, who sleeps from 23:00 to 7:00 and is away on Monday 30 March."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         person = people.person_at(session, "alice@example.org", "Alice", NOW).id
     at_night(person)
-    lifecycle.add_absence(person, "2026-03-30", "2026-03-30", NOW)
+    accounts.add_absence(person, "2026-03-30", "2026-03-30", NOW)
     return person
 
 
 @pytest.fixture
 def moderator(app: Any) -> int:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         person = people.person_at(session, "mo@example.org", "Mo", NOW)
         person.moderator = True
         return person.id
 
 
 def times(game: Table, seat: int = 0) -> turns.Times:
-    with db.reading() as session:
+    with engine.reading() as session:
         found = turns.times(session, session.get_one(Game, game.id), session.get_one(Turn, (game.id, seat)))
     assert found is not None
     return found
@@ -85,7 +91,7 @@ def test_a_deadline_is_right_to_the_second_over_a_change_of_clocks(
     assert row(Turn, (game.id, 0)).due_at == datetime(
         2026, 4, 2, 7, 0, tzinfo=UTC
     )  # ten hours, two on Thursday
-    with db.transaction() as session:
+    with engine.transaction() as session:
         tuesday = datetime(2026, 3, 31, tzinfo=UTC)
         session.add(Outage(part="web", from_at=tuesday + 8 * HOUR, to_at=tuesday + 9.5 * HOUR))
         session.add(Outage(part="web", from_at=tuesday + 22 * HOUR, to_at=tuesday + 23 * HOUR))  # at night
@@ -128,7 +134,7 @@ def test_the_next_turn_has_what_is_left_of_the_bank(table: Begin) -> None:
 
 
 def position(game: Table) -> positions.Position:
-    with db.reading() as session:
+    with engine.reading() as session:
         return positions.load(session, session.get_one(Game, game.id))
 
 
@@ -153,7 +159,7 @@ def test_hours_set_later_are_for_later_turns(table: Begin) -> None:
     post(FRIDAY)
     for person in game.people:
         at_night(person)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.add(
             Absence(person_id=game.people[1], from_at=FRIDAY, to_at=FRIDAY + 9 * DAY, created_at=FRIDAY)
         )
@@ -167,7 +173,7 @@ def test_hours_set_later_are_for_later_turns(table: Begin) -> None:
 
 def test_a_bot_s_turn_leaves_nothing_out(table: Begin) -> None:
     game = table(3, **AMSTERDAM)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         seat = session.get_one(Seat, (game.id, 0))
         seat.person_id, seat.bot = None, "greedy"
         session.flush()
@@ -197,14 +203,14 @@ def test_after_an_outage_an_hour_is_left_that_counts(table: Begin) -> None:
     change(Turn, (game.id, 0), hours='{"zone": "Europe/Amsterdam", "quiet": [1380, 420]}')
     post(FRIDAY - DAY)
     assert times(game).due == FRIDAY - DAY + 115 * MINUTE
-    with db.transaction() as session:
+    with engine.transaction() as session:
         away = FRIDAY - DAY + 110 * MINUTE, FRIDAY - DAY + 119 * MINUTE
         session.add(Outage(part="web", from_at=away[0], to_at=away[1]))
     assert times(game).due == datetime(
         2026, 3, 27, 6, 59, tzinfo=UTC
     )  # a minute before the night, 59 after it
     assert play.time_out(game.id, 0, "bid 1", FRIDAY - DAY + 120 * MINUTE) is None
-    with db.reading() as session:
+    with engine.reading() as session:
         credit = log.entries(session, game.id)[-1]
     assert credit.move == f"!credit {5 * 60 + 59 * 60}"  # nights are no gain
 
@@ -273,23 +279,23 @@ def test_pages_say_who_draws_on_a_bank_and_the_api_when_it_is_over(
 
 def test_an_absence_that_an_open_turn_counts_on_stays(table: Begin, alice: int) -> None:
     game = table(3, now=NOW, **AMSTERDAM)
-    with db.reading() as session:
+    with engine.reading() as session:
         [absence] = absences.absences_of(session, alice, NOW)
     with pytest.raises(BadWish, match="counts on this absence"):
-        lifecycle.remove_absence(alice, absence.id, NOW)
+        accounts.remove_absence(alice, absence.id, NOW)
     play.submit(game.id, 0, "pass", seen=1, request_id="r", now=NOW)
     with pytest.raises(BadWish, match="has begun"):
-        lifecycle.remove_absence(alice, absence.id, absence.from_at)
-    lifecycle.remove_absence(game.people[1], absence.id, NOW)  # not hers: nothing happens
-    lifecycle.remove_absence(alice, absence.id, NOW)
-    with db.reading() as session:
+        accounts.remove_absence(alice, absence.id, absence.from_at)
+    accounts.remove_absence(game.people[1], absence.id, NOW)  # not hers: nothing happens
+    accounts.remove_absence(alice, absence.id, NOW)
+    with engine.reading() as session:
         assert absences.absences_of(session, alice, NOW) == []
 
 
 @one_database
 def test_thirty_five_days_in_any_year_and_not_one_more(alice: int) -> None:
     def enter(first: str, last: str) -> None:
-        lifecycle.add_absence(alice, first, last, NOW)  # one day of March is taken
+        accounts.add_absence(alice, first, last, NOW)  # one day of March is taken
 
     enter("2026-10-12", "2026-11-14")  # 34 days, over the day of 25 hours
     for day in ("2026-03-10", "2027-03-29"):
@@ -303,10 +309,15 @@ def test_thirty_five_days_in_any_year_and_not_one_more(alice: int) -> None:
 
 @one_database
 def test_days_off_and_banks_by_name(app: Any) -> None:
-    assert pace.read_days(["sun", "sat", "sun"]) == "67"
-    assert pace.usual_bank(2 * 3600) == 4 * 3600
+    assert time_control.read_days(["sun", "sat", "sun"]) == "67"
+    assert time_control.usual_bank(2 * 3600) == 4 * 3600
     assert (
-        pace.clean_pace(Pace(pace.LONGEST_BANK, pace.usual_bank(pace.LONGEST_BANK))).bank == pace.LONGEST_BANK
+        time_control.clean_pace(
+            Pace(time_control.LONGEST_BANK, time_control.usual_bank(time_control.LONGEST_BANK))
+        ).bank
+        == time_control.LONGEST_BANK
     )
-    assert [pace.clean_pace(preset) for preset in pace.PRESETS.values()] == list(pace.PRESETS.values())
-    assert pace.clean_pace(Pace(3600, 0, "7667")).days_off == "67"
+    assert [time_control.clean_pace(preset) for preset in time_control.PRESETS.values()] == list(
+        time_control.PRESETS.values()
+    )
+    assert time_control.clean_pace(Pace(3600, 0, "7667")).days_off == "67"

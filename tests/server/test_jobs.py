@@ -20,12 +20,15 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
 from byzanz import bots
-from server import alarms, beats, db, jobs, log, play, turns
-from server.mail import deliver
-from server.mail.inbox import Inbox
-from server.mail.transport import Server, Transport
-from server.pages import inbox as inbox_pages
-from server.schema import Alarm, Beat, Entry, Game, Mail, Outage, Person, Seat, Turn
+from server import play
+from server.demo import inbox as inbox_pages
+from server.demo.smtp_sink import Inbox
+from server.mail.outgoing import deliver
+from server.mail.outgoing.smtp import Server, Transport
+from server.play import turns
+from server.scheduler import clockwork, heartbeat, jobs
+from server.store import alerts, engine, log
+from server.store.models import Alarm, Beat, Entry, Game, Mail, Outage, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import Pigeons
 
@@ -44,11 +47,11 @@ class Machine:
         self.start()
 
     def start(self) -> None:
-        self.pulses = [beats.Pulse(part, TICK) for part in beats.PARTS]
+        self.pulses = [heartbeat.Pulse(part, TICK) for part in heartbeat.PARTS]
 
     def beat(self) -> None:
         for pulse in self.pulses:
-            jobs.heartbeat(pulse, self.now, self.steady)
+            clockwork.beat(pulse, self.now, self.steady)
 
     def wait(self, span: timedelta) -> None:
         self.now += span
@@ -79,29 +82,29 @@ def post(now: datetime = NOW) -> Pigeons:
 
 
 def rows(kind: type[Any]) -> list[Any]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return list(session.scalars(select(kind)))
 
 
 def turn_of(game_id: str, seat: int) -> Turn | None:
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.get(Turn, (game_id, seat))
 
 
 def entries(game_id: str) -> list[tuple[int | None, str, str]]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return [(entry.seat, entry.by, entry.move) for entry in log.entries(session, game_id, after=1)]
 
 
 def change(kind: type[Any], key: Any, **values: object) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         row = session.get_one(kind, key)
         for name, value in values.items():
             setattr(row, name, value)
 
 
 def standing() -> set[str]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return set(session.scalars(select(Alarm.key).where(Alarm.cleared_at.is_(None))))
 
 
@@ -151,7 +154,7 @@ def test_a_game_that_cannot_be_played_on_is_set_aside_and_the_others_go_on(
     monkeypatch.setattr(play, "time_out", poisoned)
     machine.run(HOUR)
     assert entries(good.id) == [(0, "clock", "pass")]
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.get_one(Game, bad.id).quarantine
         assert turns.due_games(session, machine.now, 5) == []
     assert any(key.startswith("quarantine:bad") for key in standing())
@@ -209,7 +212,7 @@ def test_nobody_loses_time_to_an_outage(app: Flask, table: Begin, before: int, a
 
 
 def turns_due(game_id: str) -> datetime:
-    with db.reading() as session:
+    with engine.reading() as session:
         game = session.get_one(Game, game_id)
         due = turns.reckoned(session, game, session.get_one(Turn, (game_id, 0)))
     assert due is not None
@@ -218,7 +221,7 @@ def turns_due(game_id: str) -> datetime:
 
 def forget(app: Flask) -> None:
     """Empty every table but the log's, whose rows refuse to go; games get new ids instead."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         for kind in (Turn, Mail, Outage, Beat, Alarm):
             session.execute(delete(kind))
 
@@ -245,27 +248,27 @@ def test_a_gap_in_either_part_is_one_outage_and_nobody_is_played_for_meanwhile(
     web, scheduler = machine.pulses
     for _ in range(10):  # the web is away, the scheduler goes on
         machine.wait(9 * MINUTE)
-        jobs.heartbeat(scheduler, machine.now, machine.steady)
+        clockwork.beat(scheduler, machine.now, machine.steady)
         assert jobs.tick_turns(machine.now, TICK) == 0
-    jobs.heartbeat(web, machine.now, machine.steady)
-    jobs.heartbeat(web, machine.now + MINUTE, machine.steady + 60)
+    clockwork.beat(web, machine.now, machine.steady)
+    clockwork.beat(web, machine.now + MINUTE, machine.steady + 60)
     (outage,) = rows(Outage)
     assert (outage.part, outage.from_at, outage.to_at) == ("web", NOW, NOW + 90 * MINUTE)
     assert jobs.tick_turns(machine.now, TICK) == 0
 
 
 def test_two_processes_of_a_part_beat_for_each_other(machine: Machine) -> None:
-    other = beats.Pulse("web", TICK)
+    other = heartbeat.Pulse("web", TICK)
     for _ in range(10):
         machine.wait(9 * MINUTE)
-        jobs.heartbeat(other, machine.now, machine.steady)
+        clockwork.beat(other, machine.now, machine.steady)
     machine.beat()
     assert [outage.part for outage in rows(Outage)] == ["scheduler"]
 
 
 @pytest.mark.parametrize(("tick", "longest"), [(0.5, 60), (5, 60), (10, 60), (100, 600)])
 def test_a_gap_is_an_outage_after_a_minute_or_six_ticks(app: Flask, tick: float, longest: int) -> None:
-    pulse = beats.Pulse("web", tick)
+    pulse = heartbeat.Pulse("web", tick)
     pulse.beat(NOW, 0)
     then = NOW + timedelta(seconds=longest)
     pulse.beat(then, longest)
@@ -333,8 +336,8 @@ def test_a_moderator_may_say_that_the_new_time_is_right(table: Begin, machine: M
     machine.run(10 * MINUTE)
     machine.now += 3 * DAY
     assert machine.run(30 * MINUTE) == 0
-    assert jobs.thaw(machine.now)
-    assert not jobs.thaw(machine.now)
+    assert clockwork.thaw(machine.now)
+    assert not clockwork.thaw(machine.now)
     assert machine.run(59 * MINUTE) == 0  # the three days count for nobody
     assert standing() == set()
     assert machine.run(2 * HOUR) == 1
@@ -351,8 +354,8 @@ def test_a_clock_set_back_while_nothing_ran_freezes_until_it_is_right_again(mach
     machine.beat()
     assert standing() == set()
     assert {outage.part for outage in rows(Outage)} == {"clock"}
-    with db.reading() as session:
-        assert beats.resting(session, machine.now, TICK) is None
+    with engine.reading() as session:
+        assert heartbeat.resting(session, machine.now, TICK) is None
 
 
 def test_small_corrections_add_up_to_no_jump(machine: Machine) -> None:
@@ -381,15 +384,15 @@ def test_mails_of_a_wrong_future_go_out_when_the_clock_is_right(table: Begin, ma
 
 def test_an_alarm_is_one_row_however_often_it_is_raised(app: Flask) -> None:
     for at in (NOW, NOW + HOUR):
-        with db.transaction() as session:
-            alarms.raise_alarm(session, "k", f"at {at:%H}", at)
+        with engine.transaction() as session:
+            alerts.raise_alarm(session, "k", f"at {at:%H}", at)
     (alarm,) = rows(Alarm)
     assert (alarm.text, alarm.at) == ("at 10", NOW)
-    with db.transaction() as session:
-        alarms.clear(session, "k", NOW + HOUR)
-        alarms.clear(session, "other", NOW + HOUR)
-    with db.transaction() as session:
-        alarms.raise_alarm(session, "k", "again", NOW + DAY)
+    with engine.transaction() as session:
+        alerts.clear(session, "k", NOW + HOUR)
+        alerts.clear(session, "other", NOW + HOUR)
+    with engine.transaction() as session:
+        alerts.raise_alarm(session, "k", "again", NOW + DAY)
     (alarm,) = rows(Alarm)
     assert (alarm.text, alarm.at, alarm.cleared_at) == ("again", NOW + DAY, None)
 
@@ -400,7 +403,7 @@ def test_an_alarm_is_one_row_however_often_it_is_raised(app: Flask) -> None:
 def give_to_bots(game: Table, seats: range, bot: str = "greedy") -> None:
     for seat in seats:
         change(Seat, (game.id, seat), bot=bot, person_id=None)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         for turn in turns.open_turns(session, game.id):
             turn.bot = turn.seat in seats
 
@@ -420,7 +423,7 @@ def test_bots_play_a_whole_game_by_themselves(
     game = table(3)
     give_to_bots(game, range(3), bot)
     let_bots_play()
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.get_one(Game, game.id).status == "over"
         made = set(session.scalars(select(Entry.by).where(Entry.seat.is_not(None))))
     assert made <= {"bot", "rules"}
@@ -433,7 +436,7 @@ def test_bots_wait_for_people(table: Begin) -> None:
     assert jobs.tick_bots(NOW) == 0
     play.submit(game.id, 0, "pass", seen=1, request_id="r", now=NOW)
     let_bots_play()
-    with db.reading() as session:
+    with engine.reading() as session:
         assert [turn.seat for turn in turns.open_turns(session, game.id)] == [0]
 
 
@@ -443,7 +446,7 @@ def test_a_bot_that_is_of_no_known_kind_sets_its_game_aside_alone(table: Begin) 
     give_to_bots(good, range(3))
     jobs.tick_bots(NOW)
     assert len(entries(good.id)) == 1
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.get_one(Game, bad.id).quarantine
         assert session.get_one(Game, good.id).quarantine is None
 
@@ -510,17 +513,17 @@ def test_the_clockwork_mails_moves_bots_and_stops(table: Begin, app: Flask) -> N
     inbox = Inbox()
     inbox.start()
     settings = app.config["BYZANZ"].model_copy(update={"mail_url": inbox.url, "tick": 0.2})
-    game = table(4, now=db.utc_now())
+    game = table(4, now=engine.utc_now())
     give_to_bots(game, range(1, 4))
-    clockwork = jobs.Scheduler(app, settings)
-    clockwork.start()
+    scheduler = clockwork.Scheduler(app, settings)
+    scheduler.start()
     try:
         wait_for(inbox.mails)
         assert {beat.part for beat in rows(Beat)} == {"web", "scheduler"}
-        play.submit(game.id, 0, "pass", seen=1, request_id="r", now=db.utc_now())
+        play.submit(game.id, 0, "pass", seen=1, request_id="r", now=engine.utc_now())
         wait_for(lambda: len(entries(game.id)) > 3)
     finally:
-        clockwork.stop()
+        scheduler.stop()
         inbox.stop()
     threads = {thread.name for thread in threading.enumerate()}
     assert not any("APScheduler" in name or "byzanz" in name for name in threads)
@@ -532,44 +535,44 @@ def test_the_clockwork_mails_moves_bots_and_stops(table: Begin, app: Flask) -> N
 def test_a_job_that_fails_is_logged_and_called_again(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
     settings = app.config["BYZANZ"].model_copy(update={"tick": 0.05})
-    clockwork = jobs.Scheduler(app, settings, parts=("web",))
+    scheduler = clockwork.Scheduler(app, settings, parts=("web",))
     calls = []
 
     def fail() -> None:
         calls.append(1)
         raise ZeroDivisionError
 
-    clockwork._every(0.05, "failing", fail)
-    clockwork.start()
+    scheduler._every(0.05, "failing", fail)
+    scheduler.start()
     try:
         wait_for(lambda: len(calls) > 2)
     finally:
-        clockwork.stop()
+        scheduler.stop()
     assert "the job failing failed" in caplog.text
 
 
 def test_a_web_process_beats_and_does_nothing_else(table: Begin, app: Flask) -> None:
-    table(4, now=db.utc_now())
-    clockwork = jobs.Scheduler(app, app.config["BYZANZ"], parts=("web",))
-    clockwork.start()
-    clockwork.stop()
+    table(4, now=engine.utc_now())
+    scheduler = clockwork.Scheduler(app, app.config["BYZANZ"], parts=("web",))
+    scheduler.start()
+    scheduler.stop()
     assert [beat.part for beat in rows(Beat)] == ["web"]
     assert [mail.status for mail in rows(Mail)] == ["waiting"]
 
 
 def test_a_commit_wakes_the_mailer(app: Flask) -> None:
-    db.committed.clear()
-    with db.transaction() as session:
-        assert not db.committed.is_set()
+    engine.committed.clear()
+    with engine.transaction() as session:
+        assert not engine.committed.is_set()
         session.execute(select(1))
-    assert db.committed.is_set()
+    assert engine.committed.is_set()
 
 
 def test_an_idle_mailer_and_idle_bots_commit_nothing(app: Flask) -> None:
-    db.committed.clear()
+    engine.committed.clear()
     assert jobs.tick_outbox(NOW, Pigeons()) == 0
     assert jobs.tick_bots(NOW) == 0
-    assert not db.committed.is_set()
+    assert not engine.committed.is_set()
 
 
 # The inbox of a demo
@@ -609,7 +612,7 @@ def test_there_is_no_inbox_on_a_real_server(client: FlaskClient) -> None:
 
 
 def test_the_inbox_keeps_the_newest_mails_only(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.mail.inbox.KEPT", 3)
+    monkeypatch.setattr("server.demo.smtp_sink.KEPT", 3)
     inbox = Inbox()
     inbox.start()
     with Transport(Server("127.0.0.1", inbox.port, "none"), "byzanz.test") as transport:

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from byzanz import record
-from server import db, log, schema
+from server.store import engine, log, models
 from tests.conftest import NOW, Table
 
 WAYS = (
@@ -25,33 +25,33 @@ WAYS = (
 @pytest.mark.parametrize("statement", WAYS)
 def test_the_database_refuses_to_change_the_log(table: Callable[..., Table], statement: str) -> None:
     table(3)
-    with pytest.raises(DatabaseError, match="append-only"), db.transaction() as session:
+    with pytest.raises(DatabaseError, match="append-only"), engine.transaction() as session:
         session.execute(text(statement))
 
 
 def test_it_refuses_to_replace_or_empty_the_log(app: Flask, table: Callable[..., Table]) -> None:
     table(3)
-    sqlite = db.db.engine.dialect.name == "sqlite"
+    sqlite = engine.db.engine.dialect.name == "sqlite"
     statement = (
         "INSERT OR REPLACE INTO entry "
         "SELECT game_id, seq, at, seat, by, 'pass', note, salt, hash, request_id FROM entry"
         if sqlite
         else "TRUNCATE entry"
     )
-    with pytest.raises(DatabaseError, match="append-only"), db.transaction() as session:
+    with pytest.raises(DatabaseError, match="append-only"), engine.transaction() as session:
         session.execute(text(statement))
 
 
 def test_two_entries_never_share_a_number_or_a_request(table: Callable[..., Table]) -> None:
     table(3)
-    with pytest.raises(DatabaseError), db.transaction() as session:
+    with pytest.raises(DatabaseError), engine.transaction() as session:
         session.add(bare(1, None))
-    with pytest.raises(DatabaseError), db.transaction() as session:
+    with pytest.raises(DatabaseError), engine.transaction() as session:
         session.add_all([bare(8, "r"), bare(9, "r")])
 
 
-def bare(seq: int, request_id: str | None) -> schema.Entry:
-    return schema.Entry(
+def bare(seq: int, request_id: str | None) -> models.Entry:
+    return models.Entry(
         game_id="g1",
         seq=seq,
         at="",
@@ -67,8 +67,8 @@ def bare(seq: int, request_id: str | None) -> schema.Entry:
 
 def test_time_in_the_log_never_falls(table: Callable[..., Table]) -> None:
     table(3)
-    with db.transaction() as session:
-        game = session.get_one(schema.Game, "g1")
+    with engine.transaction() as session:
+        game = session.get_one(models.Game, "g1")
         log.append(
             session, game, seat=None, by="moderator", move="!note", now=NOW - timedelta(days=3), note="x"
         )
@@ -77,13 +77,13 @@ def test_time_in_the_log_never_falls(table: Callable[..., Table]) -> None:
 
 def test_the_chain_holds(table: Callable[..., Table]) -> None:
     table(3)
-    with db.transaction() as session:
-        game = session.get_one(schema.Game, "g1")
+    with engine.transaction() as session:
+        game = session.get_one(models.Game, "g1")
         for number in range(3):
             log.append(session, game, seat=None, by="moderator", move="!note", now=NOW, note=f"note {number}")
-    with db.reading() as session:
+    with engine.reading() as session:
         found = log.entries(session, "g1")
-        assert log.head_hash(session, session.get_one(schema.Game, "g1")) == found[-1].hash
+        assert log.head_hash(session, session.get_one(models.Game, "g1")) == found[-1].hash
         assert log.entries(session, "g1", after=1, upto=2) == found[1:2]
     previous = record.GENESIS
     for entry in found:

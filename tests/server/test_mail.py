@@ -25,12 +25,15 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from server import db, lifecycle, log, outbox, people, play, positions, schema, turns
-from server.mail import compose, deliver, reach
-from server.mail.news import CHECKS
-from server.mail.told import one_line
-from server.mail.transport import Refused, TryLater
-from server.schema import Alarm, Beat, Game, Mail, Person, Seat, Turn
+from server import accounts, play
+from server.mail import deliverability
+from server.mail.outgoing import compose, deliver
+from server.mail.outgoing.context import one_line
+from server.mail.outgoing.relevance import CHECKS
+from server.mail.outgoing.smtp import Refused, TryLater
+from server.play import positions, turns
+from server.store import engine, links, log, models, outbox, people
+from server.store.models import Alarm, Beat, Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import FaultyServer, Pigeons
 
@@ -71,14 +74,14 @@ def post(now: datetime = NOW) -> list[EmailMessage]:
 
 
 def submit(game_id: str, seat: int, text: str, now: datetime = NOW) -> None:
-    with db.reading() as session:
+    with engine.reading() as session:
         head = session.get_one(Game, game_id).head
     play.submit(game_id, seat, text, seen=head, request_id=f"{seat}-{head}", now=now)
 
 
 def bold_move(game_id: str, seat: int) -> str:
     """The least bid there is, else what is played for who does not answer."""
-    with db.reading() as session:
+    with engine.reading() as session:
         position = positions.load(session, session.get_one(Game, game_id))
     moves = position.rules.moves(position.state, seat)
     bids = [move for move in moves if move.verb == "bid"]
@@ -86,29 +89,29 @@ def bold_move(game_id: str, seat: int) -> str:
 
 
 def awaited(game_id: str) -> int:
-    with db.reading() as session:
+    with engine.reading() as session:
         return min(turn.seat for turn in turns.open_turns(session, game_id))
 
 
 def change(kind: type[Any], key: Any, **values: object) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         row = session.get_one(kind, key)
         for name, value in values.items():
             setattr(row, name, value)
 
 
 def row(kind: type[Any], key: Any) -> Any:
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.get(kind, key)
 
 
 def queue(kind: str, person: int, key: str = "", **more: Any) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         outbox.enqueue(session, key=key or f"{kind}:test", kind=kind, person_id=person, now=NOW, **more)
 
 
 def statuses() -> dict[str, str]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return {mail.key: mail.status for mail in session.scalars(select(Mail))}
 
 
@@ -133,7 +136,7 @@ def test_a_turn_mail_says_everything_in_its_order(table: Begin) -> None:
     ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
-    with db.reading() as session:
+    with engine.reading() as session:
         head = log.head_hash(session, session.get_one(Game, game.id))
     assert head in text
     assert "repl" not in text.lower()  # moves by reply are not offered before there are any
@@ -239,7 +242,7 @@ def assert_same(text: str, shown: str) -> None:
 def test_the_hand_in_html_is_the_hand(table: Begin) -> None:
     table(4)
     (message,) = post()
-    with db.reading() as session:
+    with engine.reading() as session:
         position = positions.load(session, session.get_one(Game, "g1"))
     hand = position.rules.view(position.state, 0).hand
     (shown,) = [paragraph for paragraph in body_of(html_of(message)).iter("p") if paragraph.findall("span")]
@@ -252,7 +255,7 @@ def test_the_hand_in_html_is_the_hand(table: Begin) -> None:
 def test_nobody_elses_hand_is_in_a_mail(table: Begin) -> None:
     table(3)
     (message,) = post()
-    with db.reading() as session:
+    with engine.reading() as session:
         position = positions.load(session, session.get_one(Game, "g1"))
     view = position.rules.view(position.state, 0)
     known = {card.rstrip("1234") for card in (*view.hand, *view.lot)}
@@ -367,7 +370,7 @@ def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kin
     play.moderate(game.id, "!pause", reason="a look into it", person_id=game.people[3], now=NOW)
     if kind == "over":
         play.moderate(game.id, "!abandon", reason="enough", person_id=game.people[3], now=NOW)
-    with db.transaction() as session:  # only the mail under test is to go out
+    with engine.transaction() as session:  # only the mail under test is to go out
         for mail in session.scalars(select(Mail)):
             mail.status = "dropped"
     seq = 3 if kind == "act" else 2
@@ -420,12 +423,12 @@ def test_mails_before_the_beginning(
 
 
 def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe(app: Flask) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         people.person_at(session, "ann@example.org", "Ann", NOW).moderator = True
-    lifecycle.mail_sign_in("Ann@Example.org", NOW)
+    accounts.mail_sign_in("Ann@Example.org", NOW)
     (message,) = post()
     (address,) = re.findall(r"https://byzanz\.test/s/[a-z2-7]{26}", text_of(message))
-    assert lifecycle.redeem(address[-26:], NOW) is not None
+    assert accounts.redeem(address[-26:], NOW) is not None
     assert "List-Unsubscribe" not in message
     assert "References" not in message
     assert_same(text_of(message), words_of(html_of(message)))
@@ -477,7 +480,7 @@ def test_silence_does_not_stop_what_was_asked_for(table: Begin) -> None:
     game = table(4)
     change(Person, game.people[0], silent=True)
     queue("fresh", game.people[0], game_id=game.id, details={"purpose": "seat"})
-    lifecycle.mail_sign_in("alice@example.org", NOW)
+    accounts.mail_sign_in("alice@example.org", NOW)
     assert len(post()) == 2
 
 
@@ -509,9 +512,9 @@ def test_a_reminder_after_the_time_is_dropped(table: Begin) -> None:
 
 
 def test_a_used_sign_in_link_is_not_mailed(app: Flask) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         people.person_at(session, "ann@example.org", "Ann", NOW).moderator = True
-    lifecycle.mail_sign_in("ann@example.org", NOW)
+    accounts.mail_sign_in("ann@example.org", NOW)
     assert post(NOW + timedelta(hours=1)) == []
 
 
@@ -592,7 +595,7 @@ def test_one_recipients_4xx_does_not_hold_up_the_others(table: Begin) -> None:
 def test_a_refusal_stops_the_clock_and_tells_organiser_and_moderators(table: Begin) -> None:
     game = table(4)
     submit(game.id, 0, "pass")
-    with db.transaction() as session:
+    with engine.transaction() as session:
         people.person_at(session, "mod@example.org", "Mo", NOW).moderator = True
     pigeons = Pigeons(Refused("550 5.1.1 no such user"))
     deliver.deliver(NOW, pigeons)
@@ -603,7 +606,7 @@ def test_a_refusal_stops_the_clock_and_tells_organiser_and_moderators(table: Beg
     told = {str(message["To"]) for message in post(NOW + MINUTE)}
     assert told == {"Alice <alice@example.org>", "Mo <mod@example.org>"}
     assert statuses()[f"turn:{game.id}:1:2"] == "failed"
-    with db.reading() as session:
+    with engine.reading() as session:
         assert len(turns.due_games(session, NOW + timedelta(days=99), 5)) == 0
         assert [alarm.game_id for alarm in session.scalars(select(Alarm))] == [game.id]
 
@@ -618,13 +621,13 @@ def test_a_refused_reminder_stops_a_clock_that_runs(table: Begin) -> None:
 
 def test_a_mail_that_comes_back_before_it_is_marked_as_sent_starts_no_clock(table: Begin) -> None:
     game = table(4)
-    with db.reading() as session:
+    with engine.reading() as session:
         mail = session.scalars(select(Mail)).one()
     pigeons = Pigeons()
 
     def send_and_return(message: EmailMessage) -> None:
         pigeons.sent.append(message)
-        assert reach.bounced(mail.id, "550 gone", NOW) is not None
+        assert deliverability.bounced(mail.id, "550 gone", NOW) is not None
 
     pigeons.send = send_and_return  # type: ignore[method-assign]
     deliver.deliver(NOW, pigeons)
@@ -659,7 +662,7 @@ def test_a_mail_that_gets_through_ends_the_alarm(table: Begin) -> None:
     queue("act", game.people[1], game_id=game.id, seat=1, seq=2)
     post(NOW + MINUTE)
     assert row(Person, game.people[1]).unreachable is None
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.scalar(select(Alarm).where(Alarm.cleared_at.is_(None))) is None
 
 
@@ -667,7 +670,7 @@ def test_our_own_bad_settings_blame_nobody(table: Begin) -> None:
     game = table(4)
     deliver.deliver(NOW, Pigeons(TryLater("535 bad password", lost=True, ours=True)))
     assert row(Person, game.people[0]).unreachable is None
-    with db.reading() as session:
+    with engine.reading() as session:
         (alarm,) = session.scalars(select(Alarm))
     assert (alarm.key, alarm.cleared_at) == ("mail-settings", None)
     post(NOW + MINUTE)
@@ -677,10 +680,10 @@ def test_our_own_bad_settings_blame_nobody(table: Begin) -> None:
 def test_a_mail_that_waits_for_a_day_raises_an_alarm_and_goes_on_trying(table: Begin) -> None:
     table(4)
     deliver.deliver(NOW, Pigeons(TryLater("451 busy")))
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.scalar(select(Alarm)) is None
     deliver.deliver(NOW + timedelta(hours=25), Pigeons(TryLater("451 busy")))
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.scalars(select(Alarm)).one().key == "mail-late:1"
     assert len(post(NOW + timedelta(hours=26))) == 1
 
@@ -712,10 +715,10 @@ def test_a_mailer_that_dies_after_the_server_accepted_sends_one_more_copy_with_t
 def test_a_game_that_does_not_replay_holds_up_no_other(table: Begin) -> None:
     broken = table(4)
     good = table(4, game_id="g2")
-    change(schema.Game, broken.id, rules=99)
+    change(models.Game, broken.id, rules=99)
     assert [message["References"] for message in post()] == [f"<{good.id}.table@byzanz.test>"]
     assert statuses()[f"turn:{broken.id}:0:1"] == "waiting"
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.scalars(select(Alarm)).one().game_id == broken.id
 
 
@@ -746,7 +749,7 @@ def test_no_token_gets_into_a_log_or_the_database(table: Begin, caplog: pytest.L
     deliver.deliver(NOW + MINUTE, Pigeons(Refused(f"554 spam: https://byzanz.test/t/{token}")))
     post(NOW + 2 * MINUTE)
     assert token not in caplog.text
-    with db.reading() as session:
+    with engine.reading() as session:
         rows = [json.dumps([mail.error, mail.details]) for mail in session.scalars(select(Mail))]
         rows += [alarm.text for alarm in session.scalars(select(Alarm))]
     assert token not in "".join(rows)
@@ -777,13 +780,13 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
 
     def mend(at: datetime) -> None:
         if mended == "asked":
-            reach.again(game.people[0], at)
+            deliverability.again(game.people[0], at)
         else:
             queue("cancelled", game.people[0], key=f"at {at}", game_id=game.id, details={"why": "cancelled"})
             post(at)
 
     with monkeypatch.context() as doomed:
-        doomed.setattr("server.table.mail_turn", lambda *_, **_more: (_ for _ in ()).throw(Dies))
+        doomed.setattr("server.play.mailing.mail_turn", lambda *_, **_more: (_ for _ in ()).throw(Dies))
         with pytest.raises(Dies):
             mend(NOW + MINUTE)
     assert row(Person, game.people[0]).unreachable is not None  # the page goes on to offer another try
@@ -792,27 +795,27 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
     turn = row(Turn, (game.id, 0))
     assert (turn.refused, turn.started_at) == (None, NOW + 2 * MINUTE)
     assert row(Person, game.people[0]).unreachable is None
-    with db.reading() as session:
+    with engine.reading() as session:
         assert session.scalar(select(Alarm).where(Alarm.cleared_at.is_(None))) is None
 
 
 def test_a_turn_that_stands_though_its_players_address_is_good_is_mailed_again(table: Begin) -> None:
     game = table(4)
     post()
-    assert not reach.again(game.people[0], NOW)
+    assert not deliverability.again(game.people[0], NOW)
     change(Turn, (game.id, 0), refused="550 gone", refused_at=NOW)
-    assert reach.again(game.people[0], NOW + MINUTE)
+    assert deliverability.again(game.people[0], NOW + MINUTE)
     assert row(Turn, (game.id, 0)).refused is None
 
 
 def come_back(at: datetime) -> None:
     """The newest turn mail that was sent comes back, and its reader asks for his mails again."""
-    with db.reading() as session:
+    with engine.reading() as session:
         sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent").order_by(Mail.id.desc())
         mail = session.scalars(sent).first()
     assert mail is not None
-    assert reach.bounced(mail.id, "550 gone", at) is not None
-    assert reach.again(mail.person_id, at)
+    assert deliverability.bounced(mail.id, "550 gone", at) is not None
+    assert deliverability.again(mail.person_id, at)
 
 
 def test_a_clock_begins_anew_once_when_its_mail_came_back(table: Begin) -> None:
@@ -857,7 +860,7 @@ def test_a_part_that_is_silent_takes_no_time_from_a_turn_whose_mail_comes_back(t
     game = table(4)
     change(Turn, (game.id, 0), anew=True)
     post()
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.add(Beat(part="scheduler", at=NOW + timedelta(hours=2)))
     come_back(NOW + timedelta(hours=20))
     post(NOW + timedelta(hours=30))
@@ -872,20 +875,20 @@ def test_a_report_about_an_old_copy_or_an_old_mail_stops_nothing(table: Begin) -
     post(NOW + timedelta(hours=2))
     first, second = statuses()
     assert (first, second.startswith(f"{first}:again")) == (f"turn:{game.id}:0:1", True)
-    with db.reading() as session:
+    with engine.reading() as session:
         ids = {mail.key: mail.id for mail in session.scalars(select(Mail))}
     change(Mail, ids[first], status="sent")
-    reach.bounced(ids[first], "550 gone", NOW + timedelta(hours=3))
-    late = NOW + reach.HEEDED + timedelta(hours=3)
-    reach.bounced(ids[second], "550 gone", late)
-    reach.complained(ids[second], "abuse", late)
+    deliverability.bounced(ids[first], "550 gone", NOW + timedelta(hours=3))
+    late = NOW + deliverability.HEEDED + timedelta(hours=3)
+    deliverability.bounced(ids[second], "550 gone", late)
+    deliverability.complained(ids[second], "abuse", late)
     assert row(Person, game.people[0]).suppressed is None
     assert row(Turn, (game.id, 0)).refused is None
-    reach.bounced(ids[second], "550 gone", late - timedelta(hours=2))
+    deliverability.bounced(ids[second], "550 gone", late - timedelta(hours=2))
     assert row(Turn, (game.id, 0)).refused == "550 gone"
 
 
 def _sign_in(person_id: int) -> dict[str, int]:
-    with db.transaction() as session:
-        link = people.issue(session, "signin", person_id, NOW, expires_at=NOW + timedelta(hours=1))
+    with engine.transaction() as session:
+        link = links.issue(session, "signin", person_id, NOW, expires_at=NOW + timedelta(hours=1))
         return {"link": link.id}

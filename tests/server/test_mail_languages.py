@@ -12,11 +12,12 @@ import html5lib
 import pytest
 from flask import Flask
 
-from server import db, languages, lifecycle, outbox, play, player
-from server.languages import NAMES
-from server.mail.deliver import deliver
-from server.mail.quotes import MARKER, own_lines
-from server.schema import Mail, Person
+from server import accounts, i18n, lobby, play
+from server.i18n import NAMES
+from server.mail.incoming.quoting import MARKER, own_lines
+from server.mail.outgoing.deliver import deliver
+from server.store import engine, outbox
+from server.store.models import Mail, Person
 from tests.conftest import NOW, Table, copied
 from tests.pages.leftovers import leftovers, texts_of
 from tests.pages.playing import make, position
@@ -37,7 +38,7 @@ def database_url(migrated_file: Path) -> Iterator[str]:
 
 def speak(people: dict[int, str | None]) -> None:
     """Let these persons have chosen a language."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         for person_id, language in people.items():
             session.get_one(Person, person_id).language = language
 
@@ -45,7 +46,7 @@ def speak(people: dict[int, str | None]) -> None:
 def delivered() -> list[EmailMessage]:
     """All mails that wait, delivered."""
     birds = Pigeons()
-    while deliver(db.utc_now(), birds, steady=lambda: 0.0):
+    while deliver(engine.utc_now(), birds, steady=lambda: 0.0):
         pass
     return birds.sent
 
@@ -82,7 +83,7 @@ def check(mail: EmailMessage, language: str) -> None:
 
 def said(language: str, text: str) -> str:
     """A text in a language."""
-    return text if language == "en" else str(languages.catalogue(language)[text].string)
+    return text if language == "en" else str(i18n.catalogue(language)[text].string)
 
 
 @pytest.mark.parametrize("slug", ["byzanz", "byzantium"])
@@ -138,18 +139,18 @@ def test_an_answer_above_our_words_is_read_in_each_language(app: Flask, language
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_kind_of_mail_is_in_its_readers_language(app: Flask, language: str) -> None:
-    there = scene(app, db.utc_now())
-    with db.transaction() as session:
+    there = scene(app, engine.utc_now())
+    with engine.transaction() as session:
         for person in session.query(Person):
             person.language = language
         session.get_one(Person, there.person("Frank")).cadence = "digest"
         queue(session, there)
         for kind in ("games", "digest"):
             outbox.enqueue(session, key=kind, kind=kind, person_id=there.person("Frank"), now=there.now)
-    lifecycle.mail_sign_in("alice@example.org", db.utc_now())
-    play.moderate("there", "!abandon", reason="genug", person_id=there.person("Mia"), now=db.utc_now())
+    accounts.mail_sign_in("alice@example.org", engine.utc_now())
+    play.moderate("there", "!abandon", reason="genug", person_id=there.person("Mia"), now=engine.utc_now())
     sent = delivered()
-    with db.reading() as session:
+    with engine.reading() as session:
         kinds = {mail.kind for mail in session.query(Mail) if mail.status == "sent"}
     assert kinds >= {
         "turn",
@@ -170,7 +171,7 @@ def test_every_kind_of_mail_is_in_its_readers_language(app: Flask, language: str
 def test_what_an_order_did_is_told_in_the_language_of_its_owner(table: Callable[..., Table]) -> None:
     game = table(3)
     speak({game.people[1]: "nl", game.people[2]: "de"})
-    player.leave_order(game.id, 1, "pass every lot", now=NOW)
+    play.leave_order(game.id, 1, "pass every lot", now=NOW)
     make(game, 0, str(position(game.id).rules.moves(position(game.id).state, 0)[0]))
     assert position(game.id).awaited.keys() == {2}
     kept = "Passed for you, as you ordered."
@@ -186,7 +187,7 @@ def test_what_an_order_did_is_told_in_the_language_of_its_owner(table: Callable[
 
 def test_an_invitation_is_in_the_guests_language_else_in_the_organisers(app: Flask) -> None:
     invited(NOW)  # all are known by now
-    with db.reading() as session:
+    with engine.reading() as session:
         people = {person.email: person.id for person in session.query(Person)}
     speak({people["alice@example.org"]: "nl", people["charlie@example.org"]: "de"})
     delivered()
@@ -198,15 +199,15 @@ def test_an_invitation_is_in_the_guests_language_else_in_the_organisers(app: Fla
 
 
 def test_what_a_guest_asks_for_is_mailed_in_the_language_of_the_page(app: Flask) -> None:
-    game_id = lifecycle.create(wish(language="de"), NOW)
+    game_id = lobby.create_game(wish(language="de"), NOW)
     (mail,) = delivered()
     check(mail, "de")
     assert mails("confirm", ALICE)
-    lifecycle.confirm(token("organise", ALICE, game_id, NOW), NOW, "cut", language="de")
+    lobby.confirm_game(token("organise", ALICE, game_id, NOW), NOW, "cut", language="de")
     assert {re.search(r'<html lang="(\w+)">', page(mail))[1] for mail in delivered()} == {"de"}  # type: ignore[index]
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.query(Person).filter_by(email="alice@example.org").one().language = None
-    lifecycle.mail_sign_in("alice@example.org", db.utc_now(), "nl")
+    accounts.mail_sign_in("alice@example.org", engine.utc_now(), "nl")
     (mail,) = delivered()
     check(mail, "nl")
 

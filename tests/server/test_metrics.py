@@ -11,9 +11,11 @@ from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import text
 
-from server import alarms, create_app, db, jobs
-from server.beats import Pulse
-from server.schema import Mail
+from server import create_app
+from server.scheduler import clockwork, jobs
+from server.scheduler.heartbeat import Pulse
+from server.store import alerts, engine
+from server.store.models import Mail
 from tests.conftest import NOW, Table, settings
 
 Seating = Callable[..., Table]
@@ -32,8 +34,8 @@ def test_the_figures_are_those_of_the_database(client: FlaskClient, table: Seati
     assert before["byzanz_games running"] == before["byzanz_entries_total"] == 0
     table(3)
     table(3, "g2")
-    with db.transaction() as session:
-        alarms.raise_alarm(session, "something", "Something is wrong.", NOW)
+    with engine.transaction() as session:
+        alerts.raise_alarm(session, "something", "Something is wrong.", NOW)
         first = session.query(Mail).order_by(Mail.id).first()
         assert first is not None
         first.status, first.attempts = "sent", 2
@@ -47,7 +49,7 @@ def test_the_figures_are_those_of_the_database(client: FlaskClient, table: Seati
 
 def test_a_game_set_aside_is_counted(client: FlaskClient, table: Seating) -> None:
     table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.execute(text("UPDATE game SET quarantine = 'a fault'"))
     assert figures(client)["byzanz_games_set_aside"] == 1
 
@@ -73,7 +75,7 @@ def test_nobody_elsewhere_gets_the_figures(
     app = create_app(settings(database_url, proxy_hops=hops))
     assert app.test_client().get("/metrics", **request_).status_code == 404
     with app.app_context():
-        db.db.engine.dispose()
+        engine.db.engine.dispose()
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8000", "[::1]:8000"])
@@ -85,7 +87,7 @@ def test_every_app_has_figures_of_its_own(app: Flask, database_url: str) -> None
     other = create_app(settings(database_url))
     assert other.extensions["byzanz_metrics"] is not app.extensions["byzanz_metrics"]
     with other.app_context():
-        db.db.engine.dispose()
+        engine.db.engine.dispose()
 
 
 def test_the_process_is_alive(client: FlaskClient) -> None:
@@ -103,13 +105,13 @@ def reasons(client: FlaskClient) -> list[str]:
 
 def test_ready_means_that_the_scheduler_beats(client: FlaskClient) -> None:
     assert reasons(client) == ["the scheduler gives no sign of life"]
-    jobs.heartbeat(Pulse("scheduler", 5.0), db.utc_now(), jobs.steady())
+    clockwork.beat(Pulse("scheduler", 5.0), engine.utc_now(), jobs.steady())
     assert reasons(client) == []
 
 
 def test_ready_means_that_the_tables_are_the_newest(client: FlaskClient) -> None:
-    jobs.heartbeat(Pulse("scheduler", 5.0), db.utc_now(), jobs.steady())
-    with db.transaction() as session:
+    clockwork.beat(Pulse("scheduler", 5.0), engine.utc_now(), jobs.steady())
+    with engine.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     assert reasons(client) == ["the database is not at the newest revision"]
 

@@ -12,10 +12,11 @@ from alembic.script import ScriptDirectory
 from flask import Flask
 from flask_migrate import upgrade
 
-from server import create_app, db, where
+from server import config, create_app
+from server.store import engine
 from tests.conftest import settings
 
-REVISIONS = [revision.revision for revision in ScriptDirectory(str(where.MIGRATIONS)).walk_revisions()]
+REVISIONS = [revision.revision for revision in ScriptDirectory(str(config.MIGRATIONS)).walk_revisions()]
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: object) -> Iterator[Flask]:
     app = create_app(settings(url))
     with app.app_context():
         yield app
-        db.db.engine.dispose()
+        engine.db.engine.dispose()
 
 
 def triggers(connection: sa.Connection) -> set[str]:
@@ -41,7 +42,7 @@ def triggers(connection: sa.Connection) -> set[str]:
 @pytest.mark.parametrize("revision", REVISIONS[::-1])
 def test_the_log_keeps_its_triggers_at_every_revision(empty: Flask, revision: str) -> None:
     upgrade(revision=revision)
-    with db.db.engine.connect() as connection:
+    with engine.db.engine.connect() as connection:
         sqlite = connection.dialect.name == "sqlite"
         wanted = (
             {"entry_no_update", "entry_no_delete"} if sqlite else {"entry_no_change", "entry_no_truncate"}
@@ -50,15 +51,15 @@ def test_the_log_keeps_its_triggers_at_every_revision(empty: Flask, revision: st
 
 
 def test_the_migrated_tables_are_those_of_the_models(app: Flask) -> None:
-    with db.db.engine.connect() as connection:
+    with engine.db.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, db.Base.metadata) == []
+        assert compare_metadata(context, engine.Base.metadata) == []
 
 
 def test_sqlite_is_set_up_to_last(app: Flask) -> None:
-    if db.db.engine.dialect.name != "sqlite":
+    if engine.db.engine.dialect.name != "sqlite":
         return
-    with db.db.engine.connect() as connection:
+    with engine.db.engine.connect() as connection:
         found = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "foreign_keys", "recursive_triggers", "secure_delete")

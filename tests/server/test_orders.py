@@ -10,23 +10,26 @@ from sqlalchemy import select
 
 from byzanz import record
 from byzanz.games import rules_of
-from byzanz.games.byzanz import Byzanz
+from byzanz.games.byzanz.rules import Byzanz
 from byzanz.rules import IllegalMove, UnreadableOrder
-from server import acts, db, log, orders, play, player, positions, schema, turns
-from server.schema import Mail, Seat, StandingOrder
-from server.table import NoSuchOrder, TooMany
+from server import play
+from server.errors import NoSuchOrder, TooMany
+from server.play import positions, turns
+from server.play.moderation import acts
+from server.store import engine, log, models, standing_orders
+from server.store.models import Mail, Seat, StandingOrder
 from tests.conftest import NOW, Table
 
 Begin = Callable[..., Table]
 
 
 def position(game_id: str) -> positions.Position:
-    with db.reading() as session:
-        return positions.load(session, session.get_one(schema.Game, game_id))
+    with engine.reading() as session:
+        return positions.load(session, session.get_one(models.Game, game_id))
 
 
 def entries(game_id: str, after: int = 0) -> list[record.Entry]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return log.entries(session, game_id, after=after)
 
 
@@ -35,13 +38,13 @@ def submit(game_id: str, seat: int, text: str) -> play.Receipt:
     return play.submit(game_id, seat, text, seen=seen, request_id=f"r{seen}", now=NOW)
 
 
-def leave(game_id: str, seat: int, text: str) -> player.Ordered:
-    return player.leave_order(game_id, seat, text, now=NOW)
+def leave(game_id: str, seat: int, text: str) -> play.Ordered:
+    return play.leave_order(game_id, seat, text, now=NOW)
 
 
 def rows(game_id: str) -> list[StandingOrder]:
-    with db.reading() as session:
-        return orders.of_game(session, game_id)
+    with engine.reading() as session:
+        return standing_orders.of_game(session, game_id)
 
 
 def moderator(person_id: int, game_id: str, act: str) -> int:
@@ -64,7 +67,7 @@ def test_an_order_answers_in_the_transaction_that_makes_it_due_and_nobody_is_mai
         (2, "order", "pass"),
         (3, "order", "pass"),
     ]
-    with db.reading() as session:
+    with engine.reading() as session:
         mailed = session.scalars(select(Mail.seat).where(Mail.kind == "turn")).all()
         assert set(mailed) <= {0}
         assert {turn.seat for turn in turns.open_turns(session, game.id)} == set(position(game.id).awaited)
@@ -162,11 +165,11 @@ def test_an_order_is_withdrawn_by_its_owner_alone(table: Begin) -> None:
     game = table(4)
     left = leave(game.id, 1, "pass this lot")
     with pytest.raises(NoSuchOrder):
-        player.withdraw_order(game.id, 2, left.number, now=NOW)
-    assert player.withdraw_order(game.id, 1, left.number, now=NOW) == 1
+        play.withdraw_order(game.id, 2, left.number, now=NOW)
+    assert play.withdraw_order(game.id, 1, left.number, now=NOW) == 1
     with pytest.raises(NoSuchOrder):
-        player.withdraw_order(game.id, 1, left.number, now=NOW)
-    assert player.withdraw_order(game.id, 1, None, now=NOW) == 0
+        play.withdraw_order(game.id, 1, left.number, now=NOW)
+    assert play.withdraw_order(game.id, 1, None, now=NOW) == 0
 
 
 def test_after_a_void_orders_rest_until_their_owner_confirms_them(table: Begin) -> None:
@@ -178,7 +181,7 @@ def test_after_a_void_orders_rest_until_their_owner_confirms_them(table: Begin) 
     moderator(game.people[3], game.id, "!resume")
     submit(game.id, 0, "pass")
     assert set(position(game.id).awaited) == {1}
-    assert player.confirm_orders(game.id, 1, now=NOW) == 1
+    assert play.confirm_orders(game.id, 1, now=NOW) == 1
     assert set(position(game.id).awaited) == {2}
 
 
@@ -201,14 +204,14 @@ def test_orders_go_with_their_player_and_with_the_game(table: Begin) -> None:
 
 def test_an_autopilot_plays_the_fallback_at_once_until_its_player_is_back(table: Begin) -> None:
     game = table(4)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Seat, (game.id, 1)).autopilot = True
     submit(game.id, 0, "pass")
     made = [(entry.seat, entry.by, entry.move) for entry in entries(game.id, 2)]
     assert made[0] == (1, "autopilot", "pass")
     assert set(position(game.id).awaited) == {2}
-    assert player.reclaim(game.id, 1, now=NOW)
-    assert not player.reclaim(game.id, 1, now=NOW)
+    assert play.reclaim(game.id, 1, now=NOW)
+    assert not play.reclaim(game.id, 1, now=NOW)
     last = entries(game.id)[-1]
     assert (last.seat, last.by, last.move) == (1, "player", "!autopilot 1 off")
 
@@ -242,15 +245,15 @@ def test_a_seat_leaves_no_more_orders_than_a_game_keeps(
     table: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = table(4)
-    monkeypatch.setattr(player, "MOST_ORDERS", 3)
+    monkeypatch.setattr(play, "MOST_ORDERS", 3)
     for price in (2, 3, 4):
         leave(game.id, 1, f"raise upto {price}")
     for again in range(2):
         with pytest.raises(TooMany, match="has left 3 orders"):
             leave(game.id, 1, f"raise upto {again + 5}")
-    with db.reading() as session, pytest.raises(TooMany):
-        player.preview_order(session, session.get_one(schema.Game, game.id), 1, "take wine")
+    with engine.reading() as session, pytest.raises(TooMany):
+        play.preview_order(session, session.get_one(models.Game, game.id), 1, "take wine")
     assert [row.status for row in rows(game.id)] == ["withdrawn", "withdrawn", "standing"]
-    assert player.withdraw_order(game.id, 1, None, now=NOW) == 1
+    assert play.withdraw_order(game.id, 1, None, now=NOW) == 1
     leave(game.id, 2, "raise upto 2")
     assert len(rows(game.id)) == 4

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from server import db, outbox, people
-from server.schema import Mail
+from server.store import engine, outbox, people
+from server.store.models import Mail
 from tests.conftest import NOW
 
 MINUTE = timedelta(minutes=1)
@@ -20,18 +20,18 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture
 def person(app: Flask) -> int:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         return people.person_at(session, "ann@example.org", "Ann", NOW).id
 
 
 def queue(person: int, *keys: str, at: datetime = NOW, delay: float = 0) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         for key in keys:
             outbox.enqueue(session, key=key, kind="signin", person_id=person, now=at, delay=delay)
 
 
 def all_mails() -> list[Mail]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return list(session.scalars(select(Mail).order_by(Mail.id)))
 
 
@@ -44,7 +44,7 @@ def test_the_same_news_is_queued_once(person: int) -> None:
 def test_it_is_queued_once_even_after_it_was_sent(person: int) -> None:
     queue(person, "turn:g1:0:5")
     (mail,) = outbox.lease(NOW, 5)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         assert outbox.mark_sent(session, mail, NOW)
     queue(person, "turn:g1:0:5")
     assert outbox.lease(NOW + MINUTE, 5) == []
@@ -52,7 +52,7 @@ def test_it_is_queued_once_even_after_it_was_sent(person: int) -> None:
 
 def test_nothing_is_queued_by_a_transaction_that_fails(person: int) -> None:
     def fail() -> None:
-        with db.transaction() as session:
+        with engine.transaction() as session:
             outbox.enqueue(session, key="k", kind="signin", person_id=person, now=NOW)
             raise ZeroDivisionError
 
@@ -62,7 +62,7 @@ def test_nothing_is_queued_by_a_transaction_that_fails(person: int) -> None:
 
 
 def test_details_come_back_as_they_went_in(person: int) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         outbox.enqueue(
             session, key="k", kind="refused", person_id=person, now=NOW, details={"name": "Änne", "n": 3}
         )
@@ -101,7 +101,7 @@ def test_a_mailer_whose_lease_ran_out_cannot_put_off_or_drop_but_says_truly_that
     (slow,) = outbox.lease(NOW, 1)
     later = NOW + outbox.LEASE
     (quick,) = outbox.lease(later, 1)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         assert not outbox.put_off(session, slow, later, "451", 0.5)
         assert not outbox.mark_dropped(session, slow, later, "old")
         assert not outbox.mark_failed(session, slow, later, "550")
@@ -114,7 +114,7 @@ def test_a_mailer_whose_lease_ran_out_cannot_put_off_or_drop_but_says_truly_that
 def test_a_mail_that_is_done_with_is_not_leased_again(person: int, mark) -> None:
     queue(person, "a")
     (mail,) = outbox.lease(NOW, 1)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         assert mark(session, mail, NOW, "why")
     assert outbox.lease(NOW + timedelta(days=9), 1) == []
     assert all_mails()[0].error == "why"
@@ -123,7 +123,7 @@ def test_a_mail_that_is_done_with_is_not_leased_again(person: int, mark) -> None
 def test_a_mail_put_off_comes_back_after_its_wait_with_one_try_more(person: int) -> None:
     queue(person, "a")
     (mail,) = outbox.lease(NOW, 1)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         assert outbox.put_off(session, mail, NOW, "451 busy", 0.5)
     wait = timedelta(seconds=outbox.backoff(0, 0.5))
     assert outbox.lease(NOW + wait - timedelta(milliseconds=1), 1) == []
@@ -163,6 +163,6 @@ def test_no_mail_waits_for_a_moment_of_a_clock_that_was_wrong(person: int) -> No
     queue(person, "leased", at=wrong)
     assert len(outbox.lease(wrong, 1)) == 1
     queue(person, "waiting", at=wrong)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         outbox.mend(session, NOW)
     assert {mail.key for mail in outbox.lease(NOW, 5)} == {"leased", "waiting"}

@@ -17,10 +17,11 @@ from flask import Flask
 from sqlalchemy import delete, update
 from werkzeug.test import TestResponse
 
-from server import db, outbox, play
-from server.mail import waits
-from server.mail.deliver import deliver
-from server.schema import Alarm, Game, Mail, Person, Seat, Turn
+from server import play
+from server.mail.outgoing import batching
+from server.mail.outgoing.deliver import deliver
+from server.store import engine, outbox
+from server.store.models import Alarm, Game, Mail, Person, Seat, Turn
 from tests.server.postman import Pigeons
 from tests.server.scene import BASE, Scene, scene
 from tests.server.test_routes import ANSWERS, address, routes, visitors
@@ -102,12 +103,12 @@ def payloads() -> Payloads:
 @pytest.fixture
 def there(app: Flask, payloads: Payloads) -> Scene:
     """Tables whose every text is a payload."""
-    made = scene(app, db.utc_now())
+    made = scene(app, engine.utc_now())
     mia = made.person("Mia")
     for game_id in ("here", "there"):
-        play.moderate(game_id, "!note", reason=payloads(), person_id=mia, now=db.utc_now())
-    play.moderate("there", "!abandon", reason=payloads(), person_id=mia, now=db.utc_now())
-    with db.transaction() as session:
+        play.moderate(game_id, "!note", reason=payloads(), person_id=mia, now=engine.utc_now())
+    play.moderate("there", "!abandon", reason=payloads(), person_id=mia, now=engine.utc_now())
+    with engine.transaction() as session:
         queue(session, made)
     return made
 
@@ -133,7 +134,7 @@ def queue(session: Any, made: Scene) -> None:
 
 def fill(payloads: Payloads, columns: Iterable[tuple[Any, str]]) -> None:
     """Put a payload into each row of these columns."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         for table, column in columns:
             keys = table.__mapper__.primary_key
             for row in session.query(*keys):
@@ -185,7 +186,7 @@ def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
             sent["act"] = "replace"
         filled = sent | {field: payloads() for field in fields}
         yield _shown(f"POST {path}", there.ask(browser_, "POST", path, filled))
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Game, "here").quarantine = payloads()
     for browser_, path in ((alice, "/g/here"), (mia, "/m/here"), (mia, "/m/")):
         yield _shown(f"{path} set aside", there.ask(browser_, "GET", path))
@@ -195,13 +196,13 @@ def drawn(there: Scene, payloads: Payloads) -> Iterator[Shown]:
     """Every mail and every page, when every text that this server does not write itself is a payload."""
     fill(payloads, WORDS)
     details = {"name": payloads(), "error": payloads(), "answer": "accepted", "why": "withdrawn", "last": 9}
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.execute(update(Mail).where(Mail.key.like("every:%")).values(details=json.dumps(details)))
     yield from mails(there)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.execute(delete(Mail).where(Mail.game_id.is_distinct_from("here")))  # no page shows them
     fill(payloads, FAULTS)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.execute(
             update(Mail).values(status="failed")
         )  # of one that left no page says what went wrong before
@@ -216,10 +217,10 @@ def mails(there: Scene) -> Iterator[Shown]:
     """The HTML of every mail that goes out."""
     birds = Pigeons()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(waits, "TOLD_BY", {})  # each by itself, told along with no other
-        while deliver(db.utc_now(), birds):
+        patch.setattr(batching, "TOLD_BY", {})  # each by itself, told along with no other
+        while deliver(engine.utc_now(), birds):
             pass
-    with db.reading() as session:
+    with engine.reading() as session:
         sent = {mail.kind for mail in session.query(Mail).where(Mail.status == "sent")}
     assert sent >= set(KINDS), set(KINDS) - sent
     for number, message in enumerate(birds.sent):

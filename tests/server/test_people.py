@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from server import db, people, schema
+from server.store import engine, links, models, people
 from tests.conftest import NOW, Table
 
 Begin = Callable[..., Table]
@@ -20,62 +20,62 @@ def test_a_token_is_26_small_letters_and_stored_nowhere(app: Flask, table: Begin
     game = table(3)
     assert all(re.fullmatch(r"[a-z2-7]{26}", token) for token in game.tokens)
     assert len(set(game.tokens)) == 3
-    with db.reading() as session:
-        for link in session.scalars(select(schema.Link)):
+    with engine.reading() as session:
+        for link in session.scalars(select(models.Link)):
             kept = f"{link.nonce.hex()} {link.digest} {link.nonce!r}"
             assert not any(token in kept for token in game.tokens)
 
 
 def test_a_link_begins_with_the_address_of_the_settings(app: Flask, table: Begin) -> None:
     game = table(3)
-    with app.test_request_context(headers={"Host": "evil.example"}), db.reading() as session:
-        link = people.find(session, "seat", game.tokens[0], NOW)
+    with app.test_request_context(headers={"Host": "evil.example"}), engine.reading() as session:
+        link = links.find(session, "seat", game.tokens[0], NOW)
         assert link is not None
-        assert people.url(link) == f"https://byzanz.test/t/{game.tokens[0]}"
+        assert links.url(link) == f"https://byzanz.test/t/{game.tokens[0]}"
 
 
 def test_a_token_opens_its_own_seat_and_purpose_only(table: Begin) -> None:
     game = table(3)
-    with db.reading() as session:
-        place = people.seat_of(session, game.tokens[1], NOW)
+    with engine.reading() as session:
+        place = links.seat_of(session, game.tokens[1], NOW)
         assert place is not None
         assert (place.game.id, place.seat.seat) == (game.id, 1)
         for purpose in ("stop", "invite", "organise", "signin"):
-            assert people.find(session, purpose, game.tokens[1], NOW) is None
+            assert links.find(session, purpose, game.tokens[1], NOW) is None
 
 
 @pytest.mark.parametrize("text", ["", "x", "a" * 26, "A" * 26, "a" * 27, "é" * 26, "a" * 25 + "\n", "../etc"])
 def test_a_made_up_token_opens_nothing(table: Begin, text: str) -> None:
     table(3)
-    with db.reading() as session:
-        assert people.seat_of(session, text, NOW) is None
+    with engine.reading() as session:
+        assert links.seat_of(session, text, NOW) is None
 
 
 def test_revoked_and_expired_links_open_nothing_but_are_known(table: Begin) -> None:
     game = table(3)
-    with db.transaction() as session:
-        people.revoke(session, game.people[0], game.id, NOW)
-        short = people.issue(session, "signin", game.people[1], NOW, expires_at=NOW + timedelta(hours=1))
-        token = people.token(short)
-    with db.reading() as session:
-        assert people.seat_of(session, game.tokens[0], NOW) is None
-        assert people.find_any(session, "seat", game.tokens[0]) is not None
-        assert people.find(session, "signin", token, NOW) is not None
-        assert people.find(session, "signin", token, NOW + timedelta(hours=1)) is None
+    with engine.transaction() as session:
+        links.revoke(session, game.people[0], game.id, NOW)
+        short = links.issue(session, "signin", game.people[1], NOW, expires_at=NOW + timedelta(hours=1))
+        token = links.token(short)
+    with engine.reading() as session:
+        assert links.seat_of(session, game.tokens[0], NOW) is None
+        assert links.find_any(session, "seat", game.tokens[0]) is not None
+        assert links.find(session, "signin", token, NOW) is not None
+        assert links.find(session, "signin", token, NOW + timedelta(hours=1)) is None
 
 
 def test_another_secret_makes_other_tokens(app: Flask, table: Begin) -> None:
     game = table(3)
-    with db.reading() as session:
-        link = people.find(session, "seat", game.tokens[0], NOW)
+    with engine.reading() as session:
+        link = links.find(session, "seat", game.tokens[0], NOW)
         assert link is not None
         chosen = app.config["BYZANZ"]
         app.config["BYZANZ"] = chosen.model_copy(update={"secret_key": type(chosen.secret_key)("z" * 32)})
-        assert people.token(link) != game.tokens[0]
+        assert links.token(link) != game.tokens[0]
 
 
 def test_an_address_is_one_person_however_it_is_written(app: Flask) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         first = people.person_at(session, "Ann@Example.org ", "Ann", NOW)
         again = people.person_at(session, " ann@example.ORG", "Anna", NOW)
         assert first.id == again.id

@@ -13,30 +13,32 @@ from sqlalchemy import select
 from byzanz import chance, record, umpire
 from byzanz.games import rules_of
 from byzanz.rules import PUBLIC, IllegalMove, UnreadableMove
-from server import db, log, play, positions, schema, table, turns
-from server.schema import Mail, Turn
+from server import play
+from server.play import positions, running, turns
+from server.store import engine, log, models
+from server.store.models import Mail, Turn
 from tests.conftest import NOW, Table
 
 Begin = Callable[..., Table]
 
 
 def position(game_id: str) -> positions.Position:
-    with db.reading() as session:
-        return positions.load(session, session.get_one(schema.Game, game_id))
+    with engine.reading() as session:
+        return positions.load(session, session.get_one(models.Game, game_id))
 
 
 def entries(game_id: str) -> list[record.Entry]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return log.entries(session, game_id)
 
 
 def turn_of(game_id: str, seat: int) -> Turn | None:
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.get(Turn, (game_id, seat))
 
 
 def mails(kind: str) -> list[Mail]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return list(session.scalars(select(Mail).where(Mail.kind == kind).order_by(Mail.id)))
 
 
@@ -85,7 +87,7 @@ def test_the_same_request_plays_once(table: Begin) -> None:
 
 
 def table_error(name: str) -> type[Exception]:
-    found: type[Exception] = getattr(table, name)
+    found: type[Exception] = getattr(running, name)
     return found
 
 
@@ -215,8 +217,8 @@ def test_a_turn_that_the_own_move_opens_is_mailed_two_minutes_later(table: Begin
 
 def test_the_clock_starts_at_once_for_a_seat_that_wants_no_mail(table: Begin) -> None:
     game = table(3)
-    with db.transaction() as session:
-        session.get_one(schema.Seat, (game.id, 1)).silent = True
+    with engine.transaction() as session:
+        session.get_one(models.Seat, (game.id, 1)).silent = True
     submit(game.id, 0, "pass")
     turn = turn_of(game.id, 1)
     assert turn is not None
@@ -226,8 +228,8 @@ def test_the_clock_starts_at_once_for_a_seat_that_wants_no_mail(table: Begin) ->
 
 
 def start_clock(game_id: str, seat: int) -> Turn:
-    with db.transaction() as session:
-        game = session.get_one(schema.Game, game_id)
+    with engine.transaction() as session:
+        game = session.get_one(models.Game, game_id)
         turn = session.get_one(Turn, (game_id, seat))
         turns.start(session, game, turn, NOW)
         return turn
@@ -251,9 +253,9 @@ def test_an_outage_moves_the_deadline_and_is_told_in_the_log(table: Begin) -> No
     game = table(4)
     due = start_clock(game.id, 0).due_at
     assert due is not None
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.add(
-            schema.Outage(part="web", from_at=due - timedelta(hours=2), to_at=due + timedelta(hours=10))
+            models.Outage(part="web", from_at=due - timedelta(hours=2), to_at=due + timedelta(hours=10))
         )
     assert play.time_out(game.id, 0, "bid 1", due + timedelta(hours=10)) is None
     credit = entries(game.id)[-1]
@@ -265,8 +267,8 @@ def test_an_outage_moves_the_deadline_and_is_told_in_the_log(table: Begin) -> No
 
 
 def replayed(game_id: str) -> object:
-    with db.reading() as session:
-        game = session.get_one(schema.Game, game_id)
+    with engine.reading() as session:
+        game = session.get_one(models.Game, game_id)
         return positions.replayed(session, game, rules_of(game.slug), log.entries(session, game_id))
 
 
@@ -274,11 +276,11 @@ def test_at_least_an_hour_is_left_after_an_outage(table: Begin) -> None:
     game = table(4)
     due = start_clock(game.id, 0).due_at
     assert due is not None
-    with db.transaction() as session:
+    with engine.transaction() as session:
         back = due + timedelta(hours=5)
-        session.add(schema.Outage(part="web", from_at=due - timedelta(minutes=1), to_at=back))
+        session.add(models.Outage(part="web", from_at=due - timedelta(minutes=1), to_at=back))
         turn = session.get_one(Turn, (game.id, 0))
-        assert turns.reckoned(session, session.get_one(schema.Game, game.id), turn) == back + timedelta(
+        assert turns.reckoned(session, session.get_one(models.Game, game.id), turn) == back + timedelta(
             hours=1
         )
 
@@ -313,8 +315,8 @@ def test_a_time_out_at_the_end_sells_by_the_clock_and_is_done_by_the_rules(table
 def test_a_whole_game_ends_with_a_record_that_verifies(table: Begin, n: int) -> None:
     game = table(n)
     play_on(game.id, 1000)
-    with db.reading() as session:
-        row = session.get_one(schema.Game, game.id)
+    with engine.reading() as session:
+        row = session.get_one(models.Game, game.id)
         assert row.status == "over"
         assert row.result is not None
         result = json.loads(row.result)
@@ -335,24 +337,24 @@ def test_a_snapshot_that_cannot_be_read_is_computed_again(table: Begin) -> None:
     play_on(game.id, 9)
     before = position(game.id)
     for nonsense in ('{"nonsense": 1}', "[]", "7", "not JSON"):
-        with db.transaction() as session:
-            session.scalars(select(schema.Snapshot)).one().state = nonsense
+        with engine.transaction() as session:
+            session.scalars(select(models.Snapshot)).one().state = nonsense
         assert position(game.id) == before
-    with db.transaction() as session:
-        session.scalars(select(schema.Snapshot)).one().format = "byzanz/0/0"
+    with engine.transaction() as session:
+        session.scalars(select(models.Snapshot)).one().format = "byzanz/0/0"
     assert position(game.id) == before
 
 
 def test_a_poisoned_log_sets_one_game_aside_and_harms_no_other(table: Begin) -> None:
     poisoned, healthy = table(3, game_id="sick"), table(3, game_id="well")
-    with db.transaction() as session:
-        game = session.get_one(schema.Game, "sick")
+    with engine.transaction() as session:
+        game = session.get_one(models.Game, "sick")
         log.append(session, game, seat=2, by="player", move="bid wood4 wood4 wood4", now=NOW)
     with pytest.raises(table_error("NotRunning"), match="set aside"):
         submit(poisoned.id, 0, "pass", seen=1)
-    with db.reading() as session:
-        assert session.get_one(schema.Game, "sick").quarantine
-        assert session.scalars(select(schema.Alarm)).one().game_id == "sick"
+    with engine.reading() as session:
+        assert session.get_one(models.Game, "sick").quarantine
+        assert session.scalars(select(models.Alarm)).one().game_id == "sick"
     submit(healthy.id, 0, "pass")
 
 

@@ -14,8 +14,9 @@ import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy import text
 
-from server import create_app, db, revisions
+from server import create_app
 from server.config import ConfigError
+from server.store import engine, migrate
 from tests.conftest import settings
 
 
@@ -52,13 +53,13 @@ def test_of_several_processes_one_makes_the_tables(empty_database: str) -> None:
         assert (process.returncode, said) == (0, "")
     app = create_app(settings(empty_database))
     with app.app_context():
-        revisions.check()
-        db.db.engine.dispose()
+        migrate.check()
+        engine.db.engine.dispose()
 
 
 def test_tables_of_another_version_are_left_alone(app: Flask) -> None:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = 'ffff'"))
-    for refuse in (revisions.check, revisions.bring_up_to_date):
+    for refuse in (migrate.check, migrate.bring_up_to_date):
         with pytest.raises(ConfigError, match="ffff"):
             refuse()

@@ -13,9 +13,10 @@ from flask import Flask
 from sqlalchemy import select
 from werkzeug.routing import Rule
 
-from server import db, lifecycle, log, outbox, play
-from server.mail.deliver import deliver
-from server.schema import Game, Mail, Person
+from server import accounts, lobby, play
+from server.mail.outgoing.deliver import deliver
+from server.store import engine, log, outbox
+from server.store.models import Game, Mail, Person
 from tests.server.postman import Pigeons
 from tests.server.scene import BASE, PURPOSES, UNKNOWN, Scene, Visitor, scene
 from tests.server.wishing import ALICE, everything, wish
@@ -136,7 +137,7 @@ FETCHES = 100
 @pytest.fixture
 def there(app: Flask, now: datetime) -> Scene:
     """Tables with everybody around them; links to sign in still work."""
-    return scene(app, db.utc_now())
+    return scene(app, engine.utc_now())
 
 
 def visitors(there: Scene) -> tuple[Visitor, ...]:
@@ -227,12 +228,12 @@ def test_a_link_shows_its_own_seat(there: Scene) -> None:
 
 def test_a_link_moves_its_own_seat(there: Scene) -> None:
     for game_id, name, seat in LIVE:
-        with db.reading() as session:
+        with engine.reading() as session:
             heads = {game.id: game.head for game in session.scalars(select(Game))}
         fields = {"move": "pass", "seen": heads[game_id], "request_id": f"{name}.passes"}
         path = f"/t/{there.tokens[game_id, name]['seat']}"
         status = there.ask(there.browser(), "POST", path, fields).status_code
-        with db.reading() as session:
+        with engine.reading() as session:
             made = [
                 (row.id, entry.seat, entry.by)
                 for row in session.scalars(select(Game))
@@ -282,10 +283,10 @@ def test_a_dead_link_is_like_one_that_never_was(there: Scene) -> None:
 
 def mailed(there: Scene) -> set[str]:
     """Every address in the mails of all kinds of links."""
-    now = db.utc_now()
-    made = lifecycle.create(wish(), now)
-    lifecycle.mail_sign_in(ALICE.address, now)
-    with db.transaction() as session:
+    now = engine.utc_now()
+    made = lobby.create_game(wish(), now)
+    accounts.mail_sign_in(ALICE.address, now)
+    with engine.transaction() as session:
         ida, hugo = there.person("Ida"), there.person("Hugo")
         outbox.enqueue(session, key="i", kind="invite", person_id=ida, now=now, game_id="open", seat=1)
         outbox.enqueue(session, key="n", kind="nudge", person_id=ida, now=now, game_id="open", seat=1)
@@ -310,7 +311,7 @@ def mailed(there: Scene) -> set[str]:
 
 def everyone_mailed() -> list[Mail]:
     """The mails that have left."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return list(session.scalars(select(Mail).where(Mail.status == "sent")))
 
 
@@ -319,7 +320,7 @@ def test_fetching_links_and_pages_does_nothing(there: Scene, request: pytest.Fix
     of_each_kind = {path.split("/")[1] + path.partition("?")[1]: path for path in links}
     shown = [rule for _, rule in routes(there.app) if "GET" in (rule.methods or ())]
     pages = {address(there, rule, visitor) for rule in shown for visitor in visitors(there)}
-    patience = FETCHES if db.db.engine.dialect.name == "sqlite" else FETCHES // 10
+    patience = FETCHES if engine.db.engine.dialect.name == "sqlite" else FETCHES // 10
     before = everything()
     browser = there.browser("Alice")
     for path in (*sorted(pages | links), *[*of_each_kind.values()] * patience):
@@ -335,8 +336,8 @@ def test_fetching_links_and_pages_does_nothing(there: Scene, request: pytest.Fix
 def test_no_older_link_leads_to_the_seat_after_a_moderator_revoked_it(there: Scene, purpose: str) -> None:
     """Whoever reads somebody's old mails could else press a button again and be led to the new link."""
     mia = there.person("Mia")
-    play.moderate("here", "!link 0", reason="her mails were read", person_id=mia, now=db.utc_now())
-    while deliver(db.utc_now(), Pigeons()):
+    play.moderate("here", "!link 0", reason="her mails were read", person_id=mia, now=engine.utc_now())
+    while deliver(engine.utc_now(), Pigeons()):
         pass  # and with the mails, there is a new link
     path = f"/{purpose[0]}/{there.tokens['here', 'Alice'][purpose]}"
     for body in ({"answer": "accept", "name": "Alice", "cut": ""}, {"do": "confirm"}, {"do": "start"}):

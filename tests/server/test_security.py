@@ -24,10 +24,14 @@ from waitress import wasyncore
 from waitress.server import create_server
 from werkzeug.test import create_environ, run_wsgi_app
 
-from server import create_app, db, lifecycle, pages, people, positions, serving
-from server.mail.deliver import deliver
-from server.mail.transport import Refused, TryLater
-from server.schema import Game, Link, Mail
+from server import create_app, lobby
+from server.mail.outgoing.deliver import deliver
+from server.mail.outgoing.smtp import Refused, TryLater
+from server.ops import serve
+from server.play import positions
+from server.store import engine, links, people
+from server.store.models import Game, Link, Mail
+from server.web import http
 from tests.conftest import settings
 from tests.server.postman import Pigeons
 from tests.server.scene import BASE, UNKNOWN, Scene, scene
@@ -45,7 +49,7 @@ def database_url(migrated_file: Path, tmp_path: Path) -> str:
 @pytest.fixture
 def there(app: Flask) -> Scene:
     """Tables with everybody around them; links to sign in still work."""
-    return scene(app, db.utc_now())
+    return scene(app, engine.utc_now())
 
 
 def limited(database_url: str, **more: object) -> Iterator[FlaskClient]:
@@ -53,8 +57,8 @@ def limited(database_url: str, **more: object) -> Iterator[FlaskClient]:
     app = create_app(settings(database_url, rate_limits=True, **more))
     with app.app_context():
         yield app.test_client()
-        db.db.session.remove()
-        db.db.engine.dispose()
+        engine.db.session.remove()
+        engine.db.engine.dispose()
 
 
 # ---- links begin with BYZANZ_BASE_URL, whatever a request claims ----
@@ -96,7 +100,7 @@ def claims() -> list[dict[str, str]]:
 def test_links_do_not_follow_the_host_that_a_request_claims(database_url: str, hops: int) -> None:
     app = create_app(settings(database_url, proxy_hops=hops))
     with app.app_context():
-        there = scene(app, db.utc_now())
+        there = scene(app, engine.utc_now())
         alice, mia = _cookie(there, "Alice"), _cookie(there, "Mia")
         bare = app.test_client(use_cookies=False)  # a browser would keep the cookie from the forged host
         token = there.tokens["here", "Alice"]["seat"]
@@ -129,15 +133,15 @@ def test_links_do_not_follow_the_host_that_a_request_claims(database_url: str, h
         fields = {"move": "pass", "seen": "5", "request_id": "r"}
         _not_fooled(there.ask(bare, "POST", daphne, fields, headers={"Host": "mallory.test"}))
         birds = Pigeons()
-        while deliver(db.utc_now(), birds):
+        while deliver(engine.utc_now(), birds):
             pass
         assert len(birds.sent) > 10
         for message in birds.sent:
             raw = message.as_bytes().decode()
             assert "mallory" not in raw
             assert set(re.findall(r"https?://[^/\s\"<>]+", raw.replace("=\r\n", ""))) <= {BASE}
-        db.db.session.remove()
-        db.db.engine.dispose()
+        engine.db.session.remove()
+        engine.db.engine.dispose()
 
 
 @pytest.mark.parametrize("host", ["a" * 64 + ".test", "a..b", ".", "xn--mallory-9na.test", "[", "a b", "é"])
@@ -249,7 +253,7 @@ def test_cookies_stay_with_this_server(database_url: str, base: str, secure: boo
         assert made is not None
         assert (made.secure, made.http_only, made.same_site, made.path) == (secure, True, "Lax", "/")
         assert made.expires is not None
-        db.db.engine.dispose()
+        engine.db.engine.dispose()
 
 
 # ---- who is known here ----
@@ -333,8 +337,8 @@ def test_limits_can_be_switched_off_for_benches(app: Flask, client: FlaskClient)
 
 def tokens_of_all(there: Scene) -> set[str]:
     """Every token that any link of the database has, live or dead."""
-    with db.reading() as session:
-        return {people.token(link) for link in session.query(Link)}
+    with engine.reading() as session:
+        return {links.token(link) for link in session.query(Link)}
 
 
 def test_no_token_reaches_a_log(
@@ -350,7 +354,7 @@ def test_no_token_reaches_a_log(
         (positions, "load"),
         (people, "seat_of"),
         (people, "find"),
-        (lifecycle, "mail_sign_in"),
+        (lobby, "mail_sign_in"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(room, name, faulty)
@@ -370,7 +374,7 @@ def test_while_the_database_is_down_each_page_says_so_and_no_log_names_a_token(
     def down(_connection: object) -> None:
         raise gone
 
-    event.listen(db.db.engine, "begin", down)
+    event.listen(engine.db.engine, "begin", down)
     try:
         for path in (
             "/",
@@ -384,7 +388,7 @@ def test_while_the_database_is_down_each_page_says_so_and_no_log_names_a_token(
             assert answer.status_code == 500, path
             assert "bij ons" in answer.text, path
     finally:
-        event.remove(db.db.engine, "begin", down)
+        event.remove(engine.db.engine, "begin", down)
     assert "fault at turn.show" in caplog.text
     _no_token(there, caplog.text)
 
@@ -395,8 +399,8 @@ def test_a_fault_in_the_error_page_itself_is_logged_without_its_address(
     def faulty(*_args: object, **_more: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(people, "seat_of", faulty)
-    monkeypatch.setattr(pages, "error_page", faulty)
+    monkeypatch.setattr(links, "seat_of", faulty)
+    monkeypatch.setattr(http, "error_page", faulty)
     token = there.tokens["here", "Alice"]["seat"]
     with pytest.raises(RuntimeError, match="boom"):
         there.ask(there.browser(), "GET", f"/t/{token}")
@@ -425,7 +429,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     handlers, level = root.handlers, root.level
     root.handlers = []
     monkeypatch.setattr(sys, "stderr", written)
-    serving.log_to_stderr()
+    serve.log_to_stderr()
     root.setLevel(logging.DEBUG)
     yield written
     root.handlers = handlers
@@ -436,8 +440,8 @@ def test_no_token_reaches_a_log_through_the_mail(there: Scene, log: io.StringIO)
     link = f"{BASE}/t/{there.tokens['here', 'Daphne']['seat']}"
     later = TryLater(f"451 come back to {link}", lost=False, ours=False)
     faults = (Refused(f"550 we do not like {link}"), later, RuntimeError(f"boom {link}"), *[later] * 99)
-    deliver(db.utc_now(), Pigeons(*faults))
-    with db.reading() as session:
+    deliver(engine.utc_now(), Pigeons(*faults))
+    with engine.reading() as session:
         kept = " ".join(mail.error or "" for mail in session.query(Mail))
     assert "550" in kept
     assert "451" in log.getvalue()
@@ -473,7 +477,7 @@ def test_no_token_reaches_the_log_of_the_web_server(there: Scene, log: io.String
 
 def test_no_token_reaches_the_log_of_gunicorn(there: Scene, capfd: pytest.CaptureFixture[str]) -> None:
     token = there.tokens["here", "Alice"]["seat"]
-    web = serving._Web(lambda: there.app, serving._options("127.0.0.1", 1, 1))
+    web = serve._Web(lambda: there.app, serve._options("127.0.0.1", 1, 1))
     log = web.cfg.logger_class(web.cfg)
     assert web.cfg.accesslog is None
     try:
@@ -496,7 +500,7 @@ def test_a_look_is_seen_by_the_players_and_ends_at_its_entry(there: Scene, now: 
     assert "A moderator looks at the hand of Alice." in story
     assert "a question" in story
     daphne = there.tokens["here", "Daphne"]["seat"]
-    with db.reading() as session:
+    with engine.reading() as session:
         head = session.get_one(Game, "here").head
     there.ask(there.browser(), "POST", f"/t/{daphne}", {"move": "pass", "seen": head, "request_id": "late"})
     looked = there.ask(there.browser("Mia"), "GET", f"/m/here/look/{there.look}?at={head + 1}").text

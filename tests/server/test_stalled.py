@@ -11,11 +11,17 @@ from flask import Flask
 from sqlalchemy import select
 
 from byzanz import record
-from server import acts, beats, db, jobs, log, orders, people, play, player, positions, records, turns
-from server.mail import acting, deliver, reach
-from server.mail.transport import Refused as MailRefused
-from server.schema import Alarm, Game, Mail, Outage, Received, Seat, Turn
-from server.table import NotRunning, Paused, TooMany
+from server import play
+from server.errors import NotRunning, Paused, TooMany
+from server.mail import deliverability
+from server.mail.incoming import commands
+from server.mail.outgoing import deliver
+from server.mail.outgoing.smtp import Refused as MailRefused
+from server.play import history, positions, turns
+from server.play.moderation import acts
+from server.scheduler import clockwork, heartbeat, jobs
+from server.store import engine, links, log, people, standing_orders
+from server.store.models import Alarm, Game, Mail, Outage, Received, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import Pigeons
 
@@ -27,40 +33,40 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 @pytest.fixture
 def mia(app: Flask) -> int:
     """The id of a moderator who sits at no table."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         person = people.person_at(session, "mia@example.org", "Mia", NOW)
         person.moderator = True
         return person.id
 
 
 def position(game_id: str) -> positions.Position:
-    with db.reading() as session:
+    with engine.reading() as session:
         return positions.load(session, session.get_one(Game, game_id))
 
 
 def entries(game_id: str, after: int = 1) -> list[tuple[int | None, str, str]]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return [(entry.seat, entry.by, entry.move) for entry in log.entries(session, game_id, after=after)]
 
 
 def seat_of(game_id: str, seat: int) -> Seat:
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.get_one(Seat, (game_id, seat))
 
 
 def turn_of(game_id: str, seat: int) -> Turn | None:
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.get(Turn, (game_id, seat))
 
 
 def mails(*kinds: str) -> list[tuple[str, int]]:
-    with db.reading() as session:
+    with engine.reading() as session:
         found = session.scalars(select(Mail).where(Mail.kind.in_(kinds)).order_by(Mail.id))
         return [(mail.kind, mail.person_id) for mail in found]
 
 
 def standing() -> set[str]:
-    with db.reading() as session:
+    with engine.reading() as session:
         return set(session.scalars(select(Alarm.key).where(Alarm.cleared_at.is_(None))))
 
 
@@ -77,7 +83,7 @@ def run_out(game_id: str, seat: int | None = None) -> int:
     """Let the time of an awaited seat run out; which it was."""
     at = position(game_id)
     late = min(at.awaited) if seat is None else seat
-    with db.transaction() as session:
+    with engine.transaction() as session:
         game = session.get_one(Game, game_id)
         turn = session.get_one(Turn, (game_id, late))
         turns.start(session, game, turn, NOW)
@@ -104,9 +110,9 @@ def run_out_until(game_id: str, seat: int, missed: int) -> None:
 
 def verified(game_id: str) -> None:
     """The log replays, and the record of it is in order."""
-    with db.reading() as session:
+    with engine.reading() as session:
         game = session.get_one(Game, game_id)
-        whole = records.record_of(session, game, "all")
+        whole = history.record_of(session, game, "all")
         record.verify(whole)
         assert record.paused(whole.entries) == game.paused
 
@@ -161,11 +167,11 @@ def test_a_sign_of_the_player_begins_the_count_anew(table: Begin, sign: str) -> 
             if seat == 0:
                 break
     elif sign == "order":
-        player.leave_order(game.id, 0, "take wine", now=NOW)
+        play.leave_order(game.id, 0, "take wine", now=NOW)
     elif sign == "withdraw":
-        player.withdraw_order(game.id, 0, None, now=NOW)
+        play.withdraw_order(game.id, 0, None, now=NOW)
     else:
-        assert not player.reclaim(game.id, 0, now=NOW)
+        assert not play.reclaim(game.id, 0, now=NOW)
     assert seat_of(game.id, 0).missed == 0
     run_out_until(game.id, 0, 1)
     assert not seat_of(game.id, 0).autopilot
@@ -173,8 +179,8 @@ def test_a_sign_of_the_player_begins_the_count_anew(table: Begin, sign: str) -> 
 
 def test_an_order_that_is_carried_out_is_no_sign_that_its_owner_is_there(table: Begin) -> None:
     game = table(4)
-    player.leave_order(game.id, 1, "pass every lot", now=NOW)
-    with db.transaction() as session:
+    play.leave_order(game.id, 1, "pass every lot", now=NOW)
+    with engine.transaction() as session:
         session.get_one(Seat, (game.id, 1)).missed = 1
     submit(game.id, 0)
     assert entries(game.id)[:2] == [(0, "player", "pass"), (1, "order", "pass")]
@@ -196,17 +202,17 @@ def test_a_seat_is_reclaimed_at_once(table: Begin, sign: str) -> None:
     game = table(4)
     run_out_until(game.id, 0, 2)
     if sign == "button":
-        assert player.reclaim(game.id, 0, now=NOW)
+        assert play.reclaim(game.id, 0, now=NOW)
     elif sign == "order":
-        player.leave_order(game.id, 0, "take wine", now=NOW)
+        play.leave_order(game.id, 0, "take wine", now=NOW)
     elif sign == "confirm":
-        player.confirm_orders(game.id, 0, now=NOW)
+        play.confirm_orders(game.id, 0, now=NOW)
     else:
-        player.withdraw_order(game.id, 0, None, now=NOW)
+        play.withdraw_order(game.id, 0, None, now=NOW)
     seat = seat_of(game.id, 0)
     assert (seat.autopilot, seat.missed) == (False, 0)
     assert entries(game.id)[-1] == (0, "player", "!autopilot 0 off")
-    with db.reading() as session:
+    with engine.reading() as session:
         assert positions.load(session, session.get_one(Game, game.id)).head == len(entries(game.id)) + 1
     verified(game.id)
 
@@ -216,7 +222,7 @@ def test_a_sale_out_of_turn_takes_the_seat_back(table: Begin) -> None:
 
     game = table(4, game_id=_deal_with_a_set_to_sell())
     seat, sale = _sale(game.id)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Seat, (game.id, seat)).autopilot = True
     submit(game.id, seat, sale)
     assert not seat_of(game.id, seat).autopilot
@@ -234,7 +240,7 @@ def test_a_move_and_the_end_of_its_time_at_once_one_wins(table: Begin) -> None:
         submit(game.id, seat, str(at.rules.fallback(at.view(seat), at.rules.moves(at.state, seat))))
     turn = turn_of(game.id, 0)
     assert turn is not None
-    with db.transaction() as session:
+    with engine.transaction() as session:
         row = session.get_one(Turn, (game.id, 0))
         turns.start(session, session.get_one(Game, game.id), row, NOW)
         due = row.due_at
@@ -248,14 +254,14 @@ def test_a_move_and_the_end_of_its_time_at_once_one_wins(table: Begin) -> None:
 @pytest.mark.parametrize("on", [True, False])
 def test_an_answer_by_mail_is_a_sign_even_if_nothing_in_it_can_be_played(table: Begin, on: bool) -> None:
     game = table(4)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         seat = session.get_one(Seat, (game.id, 2))
         seat.autopilot, seat.missed = on, 1
-    with db.reading() as session:
-        place = people.seat_of(session, game.tokens[2], NOW)
+    with engine.reading() as session:
+        place = links.seat_of(session, game.tokens[2], NOW)
     assert place is not None
     row = Received(digest="d" * 64, at=NOW, kind="reply", outcome="")
-    lines, _fault = acting.carried_out(place, ("dance",), row, NOW)
+    lines, _fault = commands.carried_out(place, ("dance",), row, NOW)
     assert lines[0].fault
     assert (seat_of(game.id, 2).autopilot, seat_of(game.id, 2).missed) == (False, 0)
 
@@ -278,7 +284,7 @@ def test_a_game_that_nobody_plays_rests_instead_of_playing_itself(table: Begin, 
     all_away(game)
     assert entries(game.id)[-1] == (None, "clock", "!pause")
     assert standing() == {f"rests:{game.id}"}
-    with db.reading() as session:
+    with engine.reading() as session:
         assert turns.open_turns(session, game.id) == []
         last = session.get_one(Game, game.id).head
         told = session.scalars(select(Mail).where(Mail.key.like(f"rest:{game.id}:%"))).all()
@@ -294,7 +300,7 @@ def test_a_game_that_nobody_plays_rests_instead_of_playing_itself(table: Begin, 
 def test_the_first_who_is_back_wakes_the_game(table: Begin) -> None:
     game = table(3)
     all_away(game)
-    assert player.reclaim(game.id, 1, now=NOW)
+    assert play.reclaim(game.id, 1, now=NOW)
     assert [step for step in entries(game.id) if step[2] == "!resume"] == [(None, "clock", "!resume")]
     assert standing() == set()
     assert set(position(game.id).awaited) == {1}
@@ -328,7 +334,7 @@ def test_a_pause_by_a_moderator_is_not_ended_by_who_comes_back(table: Begin, mia
     game = table(3)
     act(mia, game.id, "!autopilot 0 on")
     act(mia, game.id, "!pause")
-    assert player.reclaim(game.id, 0, now=NOW)
+    assert play.reclaim(game.id, 0, now=NOW)
     assert position(game.id).paused
     act(mia, game.id, "!resume")
     assert not position(game.id).paused
@@ -338,7 +344,7 @@ def test_a_void_at_a_table_that_rests_leaves_it_to_the_moderator_to_go_on(table:
     game = table(3)
     all_away(game)
     act(mia, game.id, "!void 2")
-    assert player.reclaim(game.id, 0, now=NOW)
+    assert play.reclaim(game.id, 0, now=NOW)
     assert position(game.id).paused
     act(mia, game.id, "!resume")
     assert set(position(game.id).awaited) == {0}
@@ -347,7 +353,7 @@ def test_a_void_at_a_table_that_rests_leaves_it_to_the_moderator_to_go_on(table:
 
 def test_the_last_who_plays_ends_the_game_with_all_others_on_autopilot(table: Begin) -> None:
     game = table(3)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         for seat in (1, 2):
             session.get_one(Seat, (game.id, seat)).autopilot = True
     for _ in range(300):
@@ -425,12 +431,12 @@ def test_a_bot_has_no_bank_and_no_autopilot(table: Begin, mia: int) -> None:
 
 def test_who_leaves_is_played_for_until_somebody_else_sits_there(table: Begin, mia: int) -> None:
     game = table(4)
-    player.leave_order(game.id, 0, "take wine", now=NOW)
-    assert player.leave_game(game.id, 0, now=NOW)
+    play.leave_order(game.id, 0, "take wine", now=NOW)
+    assert play.leave_game(game.id, 0, now=NOW)
     assert entries(game.id)[:2] == [(0, "player", "!leave 0"), (0, "autopilot", "pass")]
-    assert not player.leave_game(game.id, 0, now=NOW)
-    with db.reading() as session:
-        assert [row.status for row in orders.of_game(session, game.id)] == ["withdrawn"]
+    assert not play.leave_game(game.id, 0, now=NOW)
+    with engine.reading() as session:
+        assert [row.status for row in standing_orders.of_game(session, game.id)] == ["withdrawn"]
     assert standing() == {f"left:{game.id}:0"}
     assert mails("left", "vacant") == [("vacant", mia), ("left", game.people[0])]
     act(mia, game.id, "!replace 0", acts.Newcomer("Zoe", "zoe@example.org"))
@@ -440,7 +446,7 @@ def test_who_leaves_is_played_for_until_somebody_else_sits_there(table: Begin, m
 
 def test_who_has_left_gets_no_more_mails_about_the_game_until_he_is_back(table: Begin) -> None:
     game = table(4)
-    player.leave_game(game.id, 0, now=NOW)
+    play.leave_game(game.id, 0, now=NOW)
     play.moderate(game.id, "!note", reason="hello", person_id=game.people[1], now=NOW)
     pigeons = Pigeons()
     while deliver.deliver(NOW + HOUR, pigeons, steady=lambda: 0.0):
@@ -449,7 +455,7 @@ def test_who_has_left_gets_no_more_mails_about_the_game_until_he_is_back(table: 
     assert len(texts) == 1
     assert "you have left" in texts[0]
     assert game.tokens[0] in texts[0]
-    player.reclaim(game.id, 0, now=NOW)
+    play.reclaim(game.id, 0, now=NOW)
     assert standing() == set()
     play.moderate(game.id, "!note", reason="again", person_id=game.people[1], now=NOW)
     while deliver.deliver(NOW + 2 * HOUR, pigeons, steady=lambda: 0.0):
@@ -459,19 +465,19 @@ def test_who_has_left_gets_no_more_mails_about_the_game_until_he_is_back(table: 
 
 def test_who_leaves_and_comes_back_again_and_again_floods_nobody(table: Begin, mia: int) -> None:
     game = table(4)
-    for number in range(player.LEAVES):
-        assert player.leave_game(game.id, 0, now=NOW + number * timedelta(minutes=9))
-        player.reclaim(game.id, 0, now=NOW + number * timedelta(minutes=9))
+    for number in range(play.LEAVES):
+        assert play.leave_game(game.id, 0, now=NOW + number * timedelta(minutes=9))
+        play.reclaim(game.id, 0, now=NOW + number * timedelta(minutes=9))
     assert mails("left", "vacant") == [("vacant", mia), ("left", game.people[0])]
     head = position(game.id).head
     with pytest.raises(TooMany, match="You have left this game 6 times within an hour"):
-        player.leave_game(game.id, 0, now=NOW + timedelta(minutes=59))
+        play.leave_game(game.id, 0, now=NOW + timedelta(minutes=59))
     assert position(game.id).head == head
-    assert player.leave_game(game.id, 1, now=NOW + timedelta(minutes=59))
-    assert player.leave_game(game.id, 0, now=NOW + timedelta(minutes=61))
+    assert play.leave_game(game.id, 1, now=NOW + timedelta(minutes=59))
+    assert play.leave_game(game.id, 0, now=NOW + timedelta(minutes=61))
     assert len(mails("left", "vacant")) == 2 + 3  # Alice, who organises, is told of Bob, too
-    player.reclaim(game.id, 0, now=NOW + 2 * HOUR)
-    assert player.leave_game(game.id, 0, now=NOW + DAY)
+    play.reclaim(game.id, 0, now=NOW + 2 * HOUR)
+    assert play.leave_game(game.id, 0, now=NOW + DAY)
     assert len(mails("left", "vacant")) == 5 + 2
 
 
@@ -479,12 +485,12 @@ def test_nobody_leaves_a_game_that_has_ended(table: Begin, mia: int) -> None:
     game = table(3)
     act(mia, game.id, "!abandon")
     with pytest.raises(NotRunning):
-        player.leave_game(game.id, 0, now=NOW)
+        play.leave_game(game.id, 0, now=NOW)
 
 
 def test_the_organiser_is_told_where_his_page_is_when_somebody_leaves(table: Begin, mia: int) -> None:
     game = table(4)
-    player.leave_game(game.id, 2, now=NOW)
+    play.leave_game(game.id, 2, now=NOW)
     pigeons = Pigeons()
     while deliver.deliver(NOW + HOUR, pigeons, steady=lambda: 0.0):
         pass
@@ -513,25 +519,25 @@ def refuse(at: datetime = NOW) -> None:
 
 def awake(now: datetime) -> None:
     """Both parts of the server have beaten just now."""
-    for part in beats.PARTS:
-        pulse = beats.Pulse(part, TICK)
-        jobs.heartbeat(pulse, now, 0.0)
+    for part in heartbeat.PARTS:
+        pulse = heartbeat.Pulse(part, TICK)
+        clockwork.beat(pulse, now, 0.0)
 
 
 def test_a_seat_that_no_mail_reaches_for_72_hours_goes_on_autopilot_once(table: Begin, mia: int) -> None:
     game = table(4)
     refuse()
     awake(NOW + 71 * HOUR)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.query(Outage).delete()
     assert jobs.tick_unreached(NOW + 71 * HOUR, TICK) == 0
     awake(NOW + 72 * HOUR)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.query(Outage).delete()
     assert jobs.tick_unreached(NOW + 72 * HOUR, TICK) == 1
     assert jobs.tick_unreached(NOW + 72 * HOUR, TICK) == 0
     assert entries(game.id)[:2] == [(0, "clock", "!autopilot 0 on"), (0, "autopilot", "pass")]
-    with db.reading() as session:
+    with engine.reading() as session:
         noted = log.entries(session, game.id, after=1)[0].note
     assert noted == "No mail has reached this player for 72 hours."
     assert f"lost:{game.id}:0" in standing()
@@ -545,10 +551,10 @@ def test_it_happens_once_a_game_to_a_player(table: Begin) -> None:
     refuse()
     turn = turn_of(game.id, 0)
     assert turn is not None
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.get_one(Seat, (game.id, 0)).lost = True
     assert play.give_up(game.id, 0, turn.question, NOW + 80 * HOUR) is None
-    with db.reading() as session:
+    with engine.reading() as session:
         assert turns.unreached(session, NOW + 80 * HOUR, 5) == []
 
 
@@ -569,8 +575,8 @@ def test_what_changed_before_the_lock_is_seen_under_it(table: Begin, mia: int) -
 def test_an_address_that_mends_begins_the_72_hours_anew(table: Begin) -> None:
     game = table(4)
     refuse()
-    assert reach.again(game.people[0], NOW + 70 * HOUR)
-    with db.reading() as session:
+    assert deliverability.again(game.people[0], NOW + 70 * HOUR)
+    with engine.reading() as session:
         assert turns.unreached(session, NOW + 80 * HOUR, 5) == []
     refuse(NOW + 75 * HOUR)
     turn = turn_of(game.id, 0)
@@ -583,7 +589,7 @@ def test_an_address_that_mends_begins_the_72_hours_anew(table: Begin) -> None:
 def test_the_72_hours_do_not_count_our_outages(table: Begin) -> None:
     game = table(4)
     refuse()
-    with db.transaction() as session:
+    with engine.transaction() as session:
         session.add(Outage(part="web", from_at=NOW + HOUR, to_at=NOW + 11 * HOUR))
     turn = turn_of(game.id, 0)
     assert turn is not None
@@ -603,7 +609,7 @@ def test_a_player_whom_no_mail_reaches_comes_back_with_his_link(table: Begin) ->
     turn = turn_of(game.id, 0)
     assert turn is not None
     assert play.give_up(game.id, 0, turn.question, NOW + 80 * HOUR) is not None
-    assert player.reclaim(game.id, 0, now=NOW + 81 * HOUR)
+    assert play.reclaim(game.id, 0, now=NOW + 81 * HOUR)
     assert f"lost:{game.id}:0" not in standing()
     assert not seat_of(game.id, 0).autopilot
 
@@ -636,7 +642,7 @@ def test_a_moderators_reason_is_in_the_mail(table: Begin, mia: int) -> None:
 
 def test_alarms_end_with_the_game(table: Begin, mia: int) -> None:
     game = table(3)
-    player.leave_game(game.id, 0, now=NOW)
+    play.leave_game(game.id, 0, now=NOW)
     assert standing()
     act(mia, game.id, "!abandon")
     assert standing() == set()

@@ -15,12 +15,15 @@ from typing import Any
 
 import pytest
 
-from server import create_app, db, lifecycle, people, play, player, positions, turns
-from server.lifecycle import making, wishes
-from server.lifecycle.pace import Pace
-from server.lifecycle.wishes import Guest
-from server.mail import deliver, receiving
-from server.schema import Game, Seat, Turn
+from server import create_app, lobby, play
+from server.lobby import create, names
+from server.lobby.time_control import Pace
+from server.mail.incoming import receive
+from server.mail.outgoing import deliver
+from server.play import positions, turns
+from server.store import engine, links
+from server.store.models import Game, Seat, Turn
+from server.validation import Guest
 from tests.conftest import NOW, settings
 from tests.torture import checker, clock_rules, edits, evidence
 from tests.torture.correspondence import Correspondence
@@ -100,7 +103,7 @@ def _play(url: str) -> list[Row]:
             if number == BACK:
                 assert gone is not None
                 journal.write("back", game=game_id, seat=gone)
-                assert player.reclaim(game_id, gone, now=now)
+                assert play.reclaim(game_id, gone, now=now)
                 gone = None
             if number == ORDERED:
                 _order(game_id, min(_position(game_id).awaited), "tax lowest", now, journal)
@@ -113,24 +116,23 @@ def _play(url: str) -> list[Row]:
             else:
                 _move(game_id, number, now, lines)
         _deliver(NOW + timedelta(days=9), lines, letters)
-        db.db.engine.dispose()
+        engine.db.engine.dispose()
     return lines
 
 
 def _begin() -> str:
     """The same deal every time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(making, "secrets", SimpleNamespace(token_bytes=bytes))
-        patch.setattr(wishes, "offered_cut", lambda: "the same cut")
-        return lifecycle.quick(slug="byzanz", players=PEOPLE, pace=PACE, start=True, now=NOW)
+        patch.setattr(create, "secrets", SimpleNamespace(token_bytes=bytes))
+        patch.setattr(names, "offered_cut", lambda: "the same cut")
+        return lobby.quick_game(slug="byzanz", players=PEOPLE, pace=PACE, start=True, now=NOW)
 
 
 def _tokens(game_id: str) -> dict[int, str]:
-    with db.transaction() as session:
+    with engine.transaction() as session:
         seats = [(seat.seat, seat.person_id or 0) for seat in positions.seats_of(session, game_id)]
         return {
-            seat: people.token(people.link_for(session, "seat", person, game_id, NOW))
-            for seat, person in seats
+            seat: links.token(links.link_for(session, "seat", person, game_id, NOW)) for seat, person in seats
         }
 
 
@@ -145,11 +147,11 @@ def _order(
     """Leave an order, and take it back if that is wished for."""
     name = {"game": game_id, "seat": seat}
     journal.write("order", **name, text=text)
-    left = player.leave_order(game_id, seat, text, now=now)
+    left = play.leave_order(game_id, seat, text, now=now)
     journal.write("ordered", **name, status=201, id=left.number, order=left.text)
     if back:
         journal.write("withdraw", **name, id=left.number)
-        player.withdraw_order(game_id, seat, left.number, now=now)
+        play.withdraw_order(game_id, seat, left.number, now=now)
         journal.write("withdrawn", **name, id=left.number, status=204)
 
 
@@ -159,12 +161,12 @@ def _write(game_id: str, now: datetime, letters: Correspondence, journal: Journa
     assert asked is not None
     assert asked.seat in at.awaited
     letter = letters.write(asked, str(at.rules.moves(at.state, asked.seat)[0]))
-    assert receiving.receive(letter.raw, asked.reader, asked.reply, now) == "1 of 1 lines carried out"
+    assert receive.receive(letter.raw, asked.reader, asked.reply, now) == "1 of 1 lines carried out"
     journal.write("taken", digest=letter.digest, status=250, text="")
 
 
 def _position(game_id: str) -> positions.Position:
-    with db.reading() as session:
+    with engine.reading() as session:
         return positions.load(session, session.get_one(Game, game_id))
 
 
@@ -181,7 +183,7 @@ def _move(game_id: str, number: int, now: datetime, lines: list[Row]) -> None:
 
 def _time_out(game_id: str, seat: int, now: datetime) -> datetime:
     """Let the time of a seat run out; the moment at which it has."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         game = session.get_one(Game, game_id)
         turn = session.get_one(Turn, (game_id, seat))
         turns.start(session, game, turn, now)

@@ -8,9 +8,9 @@ from email.message import EmailMessage
 import pytest
 
 from server.config import ConfigError
-from server.mail import compose
-from server.mail.inbox import LOOPBACK, free_port
-from server.mail.transport import Refused, Server, Transport, TryLater, ascii_domain, server_at
+from server.demo.smtp_sink import LOOPBACK, free_port
+from server.mail.outgoing import compose
+from server.mail.outgoing.smtp import Refused, Server, Transport, TryLater, ascii_domain, server_at
 from tests.server.postman import FaultyServer, speaking
 
 
@@ -135,7 +135,7 @@ def test_a_certificate_that_fits_nothing_is_our_fault(monkeypatch: pytest.Monkey
     def refuse(*_args: object, **_words: object) -> None:
         raise ssl.SSLCertVerificationError("self-signed certificate")
 
-    monkeypatch.setattr("server.mail.transport.smtplib.SMTP_SSL.connect", refuse)
+    monkeypatch.setattr("server.mail.outgoing.smtp.smtplib.SMTP_SSL.connect", refuse)
     transport = Transport(Server(LOOPBACK, 465, "smtps"), "byzanz.test", timeout=1)
     with transport, pytest.raises(TryLater, match="self-signed") as caught:
         transport.send(message())

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from flask import Flask
 from sqlalchemy import select
 
-from server import db
-from server.pages import desk, troubles
-from server.schema import Game
+from server.store import engine
+from server.store.models import Game
+from server.web.moderation import desk, issues
 from tests.conftest import NOW, Table
 from tests.pages.troubled import troubled
 
@@ -24,32 +24,32 @@ FOUND = {
 
 def test_each_trouble_is_found_in_each_database(app: Flask, table: Callable[..., Table]) -> None:
     troubled(table, NOW)
-    with db.reading() as session:
-        for kind in troubles.KINDS:
-            assert set(session.scalars(select(Game.id).where(troubles.games(kind, NOW)))) == FOUND[kind], kind
+    with engine.reading() as session:
+        for kind in issues.KINDS:
+            assert set(session.scalars(select(Game.id).where(issues.games(kind, NOW)))) == FOUND[kind], kind
         everywhere = set().union(*FOUND.values())
-        assert set(session.scalars(select(Game.id).where(troubles.games("trouble", NOW)))) == everywhere
+        assert set(session.scalars(select(Game.id).where(issues.games("trouble", NOW)))) == everywhere
         listed = {
-            "late": troubles.late(session, NOW),
-            "stuck": troubles.stuck(session, NOW),
-            "aside": troubles.aside(session),
-            "away": troubles.away(session),
+            "late": issues.late(session, NOW),
+            "stuck": issues.stuck(session, NOW),
+            "aside": issues.aside(session),
+            "away": issues.away(session),
         }
         for kind, some in listed.items():
             assert {row[0].id for row in some.rows} == FOUND[kind], kind
             assert some.count == len(some.rows)
-        mail = (troubles.unreached(session), troubles.unsent(session, NOW), troubles.refused(session, NOW))
+        mail = (issues.unreached(session), issues.unsent(session, NOW), issues.refused(session, NOW))
         assert [some.count for some in mail] == [1, 1, 1]
-        assert troubles.resting(session, ["paused", "rests"]) == {"rests"}
-        assert troubles.left(session, [("away", 1), ("left", 2), ("left", 1)]) == {("left", 2)}
-        assert troubles.alarms(session).count == 4
+        assert issues.resting(session, ["paused", "rests"]) == {"rests"}
+        assert issues.left(session, [("away", 1), ("left", 2), ("left", 1)]) == {("left", 2)}
+        assert issues.alarms(session).count == 4
 
 
 def test_the_search_and_the_deeds_are_the_same_in_each_database(
     app: Flask, table: Callable[..., Table]
 ) -> None:
     troubled(table, NOW)
-    with db.reading() as session:
+    with engine.reading() as session:
         found = session.scalars(desk._search(q="FELIX@", status="mail", kind="byzanz")).all()
         assert [game.id for game in found] == ["bounced"]
         deeds = session.execute(desk._deeds(by="", game="rests", what="act")).all()

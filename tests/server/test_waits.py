@@ -8,11 +8,12 @@ from email.message import EmailMessage
 
 import pytest
 
-from server import db, play
-from server.lifecycle import news
-from server.mail import compose, deliver
-from server.mail.transport import TryLater
-from server.schema import Game, Mail, Person, Seat, Turn
+from server import play
+from server.lobby import notify
+from server.mail.outgoing import compose, deliver
+from server.mail.outgoing.smtp import TryLater
+from server.store import engine
+from server.store.models import Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import Pigeons
 from tests.server.test_mail import (
@@ -218,10 +219,10 @@ def test_answers_of_friends_that_came_at_night_are_one_mail_in_the_morning(table
     game = table(4)
     post(NOW)
     change(Person, game.people[0], **NIGHT)
-    with db.transaction() as session:
+    with engine.transaction() as session:
         found = session.get_one(Game, game.id)
         for seat, answer in ((1, "accepted"), (2, "declined")):
-            news.tell_organiser(session, found, session.get_one(Seat, (game.id, seat)), answer, EVENING)
+            notify.tell_organiser(session, found, session.get_one(Seat, (game.id, seat)), answer, EVENING)
     change(Game, game.id, organiser_id=game.people[0])
     assert post(EVENING) == []
     (text,) = to(post(MORNING), "Alice")

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server import people
-from server.lifecycle import BadWish, Guest, wishes
+from server import validation
+from server.errors import BadWish
+from server.lobby import names
+from server.store import people
+from server.validation import Guest
 
 HARMLESS = st.text(st.characters(codec="utf-8"), max_size=60)
 
@@ -17,7 +20,7 @@ HARMLESS = st.text(st.characters(codec="utf-8"), max_size=60)
 @given(HARMLESS)
 def test_a_name_that_passes_can_stand_anywhere(text: str) -> None:
     try:
-        name = wishes.clean_name(text)
+        name = validation.clean_name(text)
     except BadWish:
         return
     assert 1 <= len(name) <= 40
@@ -25,7 +28,7 @@ def test_a_name_that_passes_can_stand_anywhere(text: str) -> None:
     assert not any(unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Zl", "Zp"} for sign in name)
     assert "://" not in name
     assert "@" not in name
-    assert wishes.clean_name(name) == name
+    assert validation.clean_name(name) == name
 
 
 @pytest.mark.parametrize(
@@ -38,20 +41,20 @@ def test_a_name_that_passes_can_stand_anywhere(text: str) -> None:
 )  # fmt: skip
 def test_these_are_no_names(text: str) -> None:
     with pytest.raises(BadWish):
-        wishes.clean_name(text)
+        validation.clean_name(text)
 
 
 @pytest.mark.parametrize(
     "text", ["Ann", "J. R. R. Tolkien", "Zoë", "李雷", "O'Neill", "Ann & Bob", "<b>", "Dr. No", "Σ 7"]
 )
 def test_these_are_names(text: str) -> None:
-    assert wishes.clean_name(f"  {text} ") == text
+    assert validation.clean_name(f"  {text} ") == text
 
 
 @given(HARMLESS)
 def test_an_address_that_passes_can_stand_in_a_header(text: str) -> None:
     try:
-        address = wishes.clean_address(text)
+        address = validation.clean_address(text)
     except BadWish:
         return
     assert address.isascii()
@@ -59,7 +62,7 @@ def test_an_address_that_passes_can_stand_in_a_header(text: str) -> None:
     assert " " not in address
     assert address.count("@") == 1
     assert len(address) <= 254
-    assert wishes.clean_address(address) == address == people.address(address)
+    assert validation.clean_address(address) == address == people.address(address)
 
 
 @pytest.mark.parametrize(
@@ -74,17 +77,17 @@ def test_an_address_that_passes_can_stand_in_a_header(text: str) -> None:
 )  # fmt: skip
 def test_these_are_no_addresses(text: str) -> None:
     with pytest.raises(BadWish):
-        wishes.clean_address(text)
+        validation.clean_address(text)
 
 
 def test_a_domain_in_letters_becomes_ascii() -> None:
-    assert wishes.clean_address("Ann.Lee+byz@Bücher.Example") == "ann.lee+byz@xn--bcher-kva.example"
+    assert validation.clean_address("Ann.Lee+byz@Bücher.Example") == "ann.lee+byz@xn--bcher-kva.example"
 
 
 def test_guests_are_read_from_lines() -> None:
     text = 'Ann <ann@example.org>\n\n  "Bob, the" <bob@example.org>\ncharlie.brown+x@example.org\n'
     text += "d@x.org, e@x.org; f@x.org\r\n"
-    assert wishes.read_guests(text) == (
+    assert validation.read_guests(text) == (
         Guest("Ann", "ann@example.org"),
         Guest("Bob, the", "bob@example.org"),
         Guest("Charlie Brown", "charlie.brown+x@example.org"),
@@ -99,24 +102,24 @@ def test_guests_are_read_from_lines() -> None:
 )
 def test_a_line_that_names_nobody_is_quoted(text: str) -> None:
     if text == "a@x.org,":
-        assert wishes.read_guests(text) == (Guest("A", "a@x.org"),)
+        assert validation.read_guests(text) == (Guest("A", "a@x.org"),)
         return
     with pytest.raises(BadWish):
-        wishes.read_guests(text)
+        validation.read_guests(text)
 
 
 @given(HARMLESS)
 def test_any_text_of_guests_is_read_or_refused(text: str) -> None:
     try:
-        guests = wishes.read_guests(text)
+        guests = validation.read_guests(text)
     except BadWish:
         return
     for guest in guests:
-        assert wishes.clean_name(guest.name) == guest.name
-        assert wishes.clean_address(guest.address) == guest.address
+        assert validation.clean_name(guest.name) == guest.name
+        assert validation.clean_address(guest.address) == guest.address
 
 
 def test_offered_names_and_cuts_pass_their_own_checks() -> None:
     for _ in range(200):
-        assert wishes.clean_cut(wishes.offered_cut())
-        assert wishes.clean_name(wishes.offered_name())
+        assert validation.clean_cut(names.offered_cut())
+        assert validation.clean_name(names.offered_name())

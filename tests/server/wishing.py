@@ -7,11 +7,13 @@ from typing import Any
 
 from sqlalchemy import select
 
-from server import db, lifecycle, outbox, people
-from server.db import Base
-from server.lifecycle import Guest, making
-from server.lifecycle.pace import Pace
-from server.schema import Game, Link, Mail, Person, Seat
+from server import lobby
+from server.lobby import create
+from server.lobby.time_control import Pace
+from server.store import engine, links, outbox, people
+from server.store.engine import Base
+from server.store.models import Game, Link, Mail, Person, Seat
+from server.validation import Guest
 
 ALICE = Guest("Alice", "alice@example.org")
 BOB = Guest("Bob", "bob@example.org")
@@ -19,7 +21,7 @@ CHARLIE = Guest("Charlie", "charlie@example.org")
 DAPHNE = Guest("Daphne", "daphne@example.org")
 
 
-def wish(**more: Any) -> making.Wish:
+def wish(**more: Any) -> create.Wish:
     """What Alice asks for, with changes."""
     values: dict[str, Any] = {
         "organiser": ALICE,
@@ -28,19 +30,19 @@ def wish(**more: Any) -> making.Wish:
         "pace": Pace(86400),
         "players": (BOB, CHARLIE),
     }
-    return making.Wish(**(values | more))
+    return create.Wish(**(values | more))
 
 
-def token(purpose: people.Purpose, guest: Guest, game_id: str, now: datetime) -> str:
+def token(purpose: links.Purpose, guest: Guest, game_id: str, now: datetime) -> str:
     """The token that a mail of this purpose would carry."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         person = people.person_at(session, guest.address, guest.name, now)
-        return people.token(people.link_for(session, purpose, person.id, game_id, now))
+        return links.token(links.link_for(session, purpose, person.id, game_id, now))
 
 
 def mails(kind: str, guest: Guest | None = None) -> list[Mail]:
     """The queued mails of a kind, oldest first."""
-    with db.reading() as session:
+    with engine.reading() as session:
         query = select(Mail).where(Mail.kind == kind).order_by(Mail.id)
         if guest:
             query = query.join(Person, Person.id == Mail.person_id).where(Person.email == guest.address)
@@ -49,19 +51,19 @@ def mails(kind: str, guest: Guest | None = None) -> list[Mail]:
 
 def game_of(game_id: str) -> Game:
     """The row of a game."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return session.get_one(Game, game_id)
 
 
 def seats_of(game_id: str) -> list[Seat]:
     """Its seats, in order."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return list(session.scalars(select(Seat).where(Seat.game_id == game_id).order_by(Seat.seat)))
 
 
 def everything() -> dict[str, list[Any]]:
     """Every row of the database: what a refusal, or a page looked at, may not change."""
-    with db.reading() as session:
+    with engine.reading() as session:
         return {
             name: sorted(map(repr, session.execute(select(table)).all()))
             for name, table in Base.metadata.tables.items()
@@ -70,21 +72,21 @@ def everything() -> dict[str, list[Any]]:
 
 def invited(now: datetime, **more: Any) -> tuple[str, str]:
     """A confirmed game: its id and its organiser's token."""
-    game_id = lifecycle.create(wish(**more), now)
+    game_id = lobby.create_game(wish(**more), now)
     host = token("organise", more.get("organiser", ALICE), game_id, now)
-    lifecycle.confirm(host, now, "alice cuts")
+    lobby.confirm_game(host, now, "alice cuts")
     return game_id, host
 
 
 def person(guest: Guest, now: datetime) -> int:
     """The id of a person, made if need be."""
-    with db.transaction() as session:
+    with engine.transaction() as session:
         return people.person_at(session, guest.address, guest.name, now).id
 
 
 def known(guest: Guest, now: datetime) -> int:
     """The id of somebody who plays at a table of his own, and so may sign in."""
-    lifecycle.quick(
+    lobby.quick_game(
         slug="byzanz", players=[guest], bots=["greedy"] * 2, name="Elsewhere", start=True, now=now
     )
     return person(guest, now)
@@ -92,5 +94,5 @@ def known(guest: Guest, now: datetime) -> int:
 
 def sign_in_token(mail: Mail) -> str:
     """The token of the link that a queued sign-in mail carries."""
-    with db.reading() as session:
-        return people.token(session.get_one(Link, outbox.details(mail)["link"]))
+    with engine.reading() as session:
+        return links.token(session.get_one(Link, outbox.details(mail)["link"]))

@@ -16,8 +16,9 @@ def hasty() -> None:
     """Acknowledge each move before it is committed (promise 1)."""
     from flask import current_app
 
-    from server import db, play
-    from server.schema import Game
+    from server import play
+    from server.store import engine
+    from server.store.models import Game
 
     truly = play.submit
 
@@ -29,7 +30,7 @@ def hasty() -> None:
             with app.app_context():
                 truly(game_id, seat, text, **more)
 
-        with db.reading() as session:
+        with engine.reading() as session:
             head = session.get_one(Game, game_id).head
         threading.Thread(target=later, daemon=True).start()
         return play.Receipt(game_id, seat, head + 1, repeated=False)
@@ -39,13 +40,13 @@ def hasty() -> None:
 
 def boastful() -> None:
     """Mark each mail as sent before it is (promise 1 and 6)."""
-    from server import db, outbox
-    from server.mail import deliver
+    from server.mail.outgoing import deliver
+    from server.store import engine, outbox
 
     truly = deliver._deliver_one
 
     def deliver_one(mail: Any, now: datetime, sender: Any) -> bool:
-        with db.transaction() as session:
+        with engine.transaction() as session:
             outbox.mark_sent(session, mail, now)
         time.sleep(5 * WAIT)
         return truly(mail, now, sender)
@@ -55,14 +56,14 @@ def boastful() -> None:
 
 def forgetful() -> None:
     """Know no request again (promise 3); on tables whose log takes the same request id twice, see `damage.unguard`."""
-    from server import log
+    from server.store import log
 
     log.by_request = lambda *_request: None
 
 
 def eager() -> None:
     """Let time run out at half of it (promise 4)."""
-    from server import turns
+    from server.play import turns
 
     def reckoned(_session: Any, game: Any, turn: Any) -> datetime | None:
         began: datetime | None = turn.started_at
@@ -73,23 +74,23 @@ def eager() -> None:
 
 def oblivious() -> None:
     """Count our own downtime (promise 5)."""
-    from server import turns
+    from server.play import turns
 
     turns.outages = lambda session, since: []
 
 
 def credulous() -> None:
     """Believe the machine's clock whatever it shows (promise 5)."""
-    from server import beats
+    from server.scheduler import heartbeat
 
-    beats.Pulse._jumped = lambda *_beat: False  # type: ignore[method-assign]
+    heartbeat.Pulse._jumped = lambda *_beat: False  # type: ignore[method-assign]
 
 
 def deaf() -> None:
     """Let the clock run on when a turn mail has come back (promise 5)."""
-    from server.mail import reach
+    from server.mail import deliverability
 
-    reach._stop_clock = lambda *_mail: False
+    deliverability._stop_clock = lambda *_mail: False
 
 
 BREAKS: dict[str, Callable[[], None]] = {

@@ -105,10 +105,11 @@ def _kill_on(
 
 
 def _app(breaks: str | None) -> Any:
-    from server import config, create_app, serving
+    from server import config, create_app
+    from server.ops import serve
     from tests.torture import broken
 
-    serving.log_to_stderr()
+    serve.log_to_stderr()
     if breaks is not None:
         broken.BREAKS[breaks]()
     return create_app(config.load("mailing")).app_context()
@@ -116,14 +117,14 @@ def _app(breaks: str | None) -> Any:
 
 def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
     """What a scheduler does, again and again; the beats of the web are its work, too."""
-    from server import beats, jobs
+    from server.scheduler import clockwork, heartbeat, jobs
 
     with _app(breaks):
         jobs.DUE_AT_ONCE = AT_ONCE
-        pulses = [beats.Pulse(part, BEAT) for part in beats.PARTS]
+        pulses = [heartbeat.Pulse(part, BEAT) for part in heartbeat.PARTS]
         while True:
             for pulse in pulses:
-                jobs.heartbeat(pulse, clock.now(), clock.steady())
+                clockwork.beat(pulse, clock.now(), clock.steady())
             jobs.tick_turns(clock.now(), BEAT)
             jobs.tick_reminders(clock.now())
             time.sleep(0.02)
@@ -131,14 +132,14 @@ def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
 
 def _drain(clock: Time, path: Path, breaks: str | None) -> int:
     """Tick at one moment until nothing is played any more, and note the moment; 1 if there is no end to it."""
-    from server import beats, jobs
+    from server.scheduler import clockwork, heartbeat, jobs
 
     with _app(breaks):
-        pulses = [beats.Pulse(part, BEAT) for part in beats.PARTS]
+        pulses = [heartbeat.Pulse(part, BEAT) for part in heartbeat.PARTS]
         now, steady = clock.now(), clock.steady()
         for _ in range(MANY_TICKS):
             for pulse in pulses:
-                jobs.heartbeat(pulse, now, steady)
+                clockwork.beat(pulse, now, steady)
             if jobs.tick_turns(now, BEAT) == 0:
                 Journal(path).write("end", at=now.isoformat(), slack=SLOW * RATE)
                 return 0
@@ -149,13 +150,13 @@ def _race(clock: Time, path: Path, breaks: str | None) -> None:
     """Move for seats whose time is about to run out, before, at or after the end; take seats back from autopilots."""
     from sqlalchemy import select
 
-    from server import db
-    from server.schema import Turn
+    from server.store import engine
+    from server.store.models import Turn
 
     noted, draw = Journal(path), random.Random()
     with _app(breaks):
         while True:
-            with db.reading() as session:
+            with engine.reading() as session:
                 soon = select(Turn).where(Turn.due_at <= clock.now() + CLOSE)
                 turns = list(session.scalars(soon))
             if turns:
@@ -168,27 +169,30 @@ def _come_back(clock: Time, noted: Journal, draw: random.Random) -> None:
     """Take a seat back from the autopilot; a game that rests goes on by that."""
     from sqlalchemy import select
 
-    from server import db, player
-    from server.schema import Game, Seat
-    from server.table import Refused
+    from server import play
+    from server.errors import Refused
+    from server.store import engine
+    from server.store.models import Game, Seat
 
-    with db.reading() as session:
+    with engine.reading() as session:
         away = select(Seat.game_id, Seat.seat).join(Game, Game.id == Seat.game_id)
         seats = session.execute(away.where(Seat.autopilot, Game.status == "running")).all()
     if seats:
         game_id, seat = draw.choice(seats)
         noted.write("back", game=game_id, seat=seat)
         with suppress(Refused):
-            player.reclaim(game_id, seat, now=clock.now())
+            play.reclaim(game_id, seat, now=clock.now())
 
 
 def _try(turn: Any, clock: Time, noted: Journal, draw: random.Random) -> None:
     from byzanz.rules import RulesError
-    from server import db, play, positions
-    from server.schema import Game
-    from server.table import Refused
+    from server import play
+    from server.errors import Refused
+    from server.play import positions
+    from server.store import engine
+    from server.store.models import Game
 
-    with db.reading() as session:
+    with engine.reading() as session:
         position = positions.load(session, session.get_one(Game, turn.game_id))
     if turn.seat not in position.awaited:
         return

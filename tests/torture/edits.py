@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from byzanz.bots.simulate import simulated
 from byzanz.games import rules_of
 from byzanz.record import Entry, Record
-from byzanz.simulation import simulated
 from tests.torture import databases
 from tests.torture.damage import unguard
 from tests.torture.evidence import connect
@@ -77,13 +77,14 @@ def _in_process(
 
 def _fill(games: int) -> None:
     """Put games of bots into an empty database, every second one cut off in its middle."""
-    from server import create_app, db, revisions
+    from server import create_app
+    from server.store import engine, migrate
 
     with create_app().app_context():
-        revisions.bring_up_to_date()
+        migrate.bring_up_to_date()
         for number in range(games):
             record = simulated(rules_of("byzanz"), 3 + number % 4, SEED, number, ["random"])
-            with db.transaction() as session:
+            with engine.transaction() as session:
                 game, rows = _rows(record if number % 2 else _half(record))
                 session.add(game)
                 session.flush()
@@ -101,11 +102,11 @@ def _rows(record: Record) -> tuple[Any, list[Any]]:
     from dataclasses import asdict
     from json import dumps
 
-    from server import db
-    from server.schema import Entry as EntryRow
-    from server.schema import Game, Seat
+    from server.store import engine
+    from server.store.models import Entry as EntryRow
+    from server.store.models import Game, Seat
 
-    header, now = record.header, db.utc_now()
+    header, now = record.header, engine.utc_now()
     assert header.seed is not None
     game = Game(
         id=header.id,

@@ -116,26 +116,27 @@ def _trouble(server: Faulty, mailer: Mailer, mails: int, seconds: float) -> int:
 
 def _prepare() -> None:
     """Make the tables."""
-    from server import create_app, revisions
+    from server import create_app
+    from server.store import migrate
 
     with create_app().app_context():
-        revisions.bring_up_to_date()
+        migrate.bring_up_to_date()
 
 
 def _queue(noted: Journal, mails: int, now: datetime) -> None:
     """Queue mails to as many people, if few wait."""
     from sqlalchemy import func, select
 
-    from server import db, outbox, people
-    from server.schema import Mail
+    from server.store import engine, links, outbox, people
+    from server.store.models import Mail
 
-    with db.transaction() as session:
+    with engine.transaction() as session:
         first = session.scalar(select(func.count()).select_from(Mail)) or 0
         waiting = session.scalar(select(func.count()).where(Mail.status == "waiting")) or 0
         numbers = range(first, min(mails, first + AT_ONCE) if waiting < AT_ONCE else first)
         for number in numbers:
             reader = people.person_at(session, f"reader{number}@torture.example", "A reader", now).id
-            link = people.issue(session, "signin", reader, now, expires_at=now + timedelta(days=999))
+            link = links.issue(session, "signin", reader, now, expires_at=now + timedelta(days=999))
             key, details = f"signin:{number}", {"link": link.id}
             outbox.enqueue(session, key=key, kind="signin", person_id=reader, now=now, details=details)
     for number in numbers:
@@ -145,8 +146,8 @@ def _queue(noted: Journal, mails: int, now: datetime) -> None:
 def _deliver(clock: Time, path: Path, mails: int, breaks: str | None) -> None:
     """What a mailer does, again and again; it queues more when few mails are left."""
     from server import config, create_app
-    from server.mail import deliver
-    from server.mail.transport import Transport, server_at
+    from server.mail.outgoing import deliver
+    from server.mail.outgoing.smtp import Transport, server_at
     from tests.torture import broken
 
     if breaks is not None:
@@ -167,16 +168,17 @@ def _drain(clock: Time, path: Path) -> int:
     """Deliver until nothing waits; 1 if that never comes."""
     from sqlalchemy import func, select
 
-    from server import config, create_app, db
-    from server.mail import deliver
-    from server.mail.transport import Transport, server_at
-    from server.schema import Mail
+    from server import config, create_app
+    from server.mail.outgoing import deliver
+    from server.mail.outgoing.smtp import Transport, server_at
+    from server.store import engine
+    from server.store.models import Mail
 
     settings = config.load("mailing")
     now, last = clock.now(), time.monotonic() + LAST
     with create_app(settings).app_context():
         while time.monotonic() < last:
-            with db.reading() as session:
+            with engine.reading() as session:
                 if not session.scalar(select(func.count()).where(Mail.status == "waiting")):
                     Journal(path).write("end", at=now.isoformat(), slack=0)
                     return 0

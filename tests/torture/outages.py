@@ -91,7 +91,7 @@ class Postman:
 
     def send(self, message: EmailMessage) -> None:
         """Take a mail, or refuse it for good."""
-        from server.mail.transport import Refused
+        from server.mail.outgoing.smtp import Refused
 
         if message["To"].addresses[0].addr_spec in self.full:
             raise Refused("552 5.2.2 full")
@@ -155,7 +155,7 @@ class World:
 
     def _fall(self) -> None:
         """Parts fall; when all have, time flies."""
-        from server import beats
+        from server.scheduler import heartbeat
 
         if not self.away and self.draw.random() < self._odds("away", AWAY):
             which = self.draw.choice((["web"], ["scheduler"], ["web", "scheduler"], ["web", "scheduler"]))
@@ -165,25 +165,26 @@ class World:
                 self.true = max(self.away.values())
         for part in [part for part, until in self.away.items() if until <= self.true]:
             del self.away[part]
-        for part in beats.PARTS:
+        for part in heartbeat.PARTS:
             if part not in self.pulses or (part not in self.away and self.draw.random() < RESTART):
-                self.pulses[part] = beats.Pulse(part, BEAT)
+                self.pulses[part] = heartbeat.Pulse(part, BEAT)
 
     def _beat(self) -> None:
-        from server import beats, jobs
+        from server.scheduler import clockwork, heartbeat
 
         for part in [part for part in self.pulses if part not in self.away]:
             last = self.last.get(part, self.true)
             if self.true - last > STEP:
                 self.noted.write("down", part=part, since=last.isoformat(), to=self.true.isoformat())
                 if self.draw.random() < 0.5:  # it was started anew; else the machine has slept
-                    self.pulses[part] = beats.Pulse(part, BEAT)
-            jobs.heartbeat(self.pulses[part], self.now, self.steady)
+                    self.pulses[part] = heartbeat.Pulse(part, BEAT)
+            clockwork.beat(self.pulses[part], self.now, self.steady)
             self.last[part] = self.true
 
     def _jump(self) -> None:
         """The clock jumps; some time later it is set right, or a moderator says that it is right."""
-        from server import alarms, beats, db, jobs
+        from server.scheduler import clockwork, heartbeat
+        from server.store import alerts, engine
 
         if self.doubt is None and not self.away and self.draw.random() < self._odds("jump", JUMP):
             self.doubt = self.true, self.true + self._hours(ALONE)
@@ -193,15 +194,15 @@ class World:
             if self.draw.random() < 0.5:
                 self.off = timedelta(0)
                 self._beat()
-            with db.reading() as session:
-                stands = alarms.standing(session, beats.STEP_ALARM)
+            with engine.reading() as session:
+                stands = alerts.standing(session, heartbeat.STEP_ALARM)
             if stands:
-                jobs.thaw(self.now)
+                clockwork.thaw(self.now)
             self.noted.write("doubt", since=since.isoformat(), to=self.true.isoformat())
 
     def _work(self) -> None:
-        from server import jobs
-        from server.mail import deliver
+        from server.mail.outgoing import deliver
+        from server.scheduler import jobs
 
         while deliver.deliver(self.now, self.postman, steady=lambda: 0.0):
             pass
@@ -212,13 +213,15 @@ class World:
         """Somebody moves, somebody on autopilot comes back."""
         from sqlalchemy import select
 
-        from server import db, play, player, positions
-        from server.schema import Game, Seat
-        from server.table import Refused
+        from server import play
+        from server.errors import Refused
+        from server.play import positions
+        from server.store import engine
+        from server.store.models import Game, Seat
 
         if self.draw.random() < MOVE:
             game_id = self.draw.choice(self.games)
-            with db.reading() as session:
+            with engine.reading() as session:
                 position = positions.load(session, session.get_one(Game, game_id))
             for seat in list(position.awaited)[:1]:
                 move = str(self.draw.choice(position.rules.moves(position.state, seat)))
@@ -227,23 +230,23 @@ class World:
                 with suppress(Refused):
                     play.submit(game_id, seat, move, seen=position.head, request_id=request, now=self.now)
         if self.draw.random() < BACK:
-            with db.reading() as session:
+            with engine.reading() as session:
                 running = Seat.game_id.in_(select(Game.id).where(Game.status == "running"))
                 places = session.execute(select(Seat.game_id, Seat.seat).where(Seat.autopilot, running)).all()
             for game_id, seat in places:
                 self.noted.write("back", game=game_id, seat=seat)
                 with suppress(Refused):
-                    player.reclaim(game_id, seat, now=self.now)
+                    play.reclaim(game_id, seat, now=self.now)
 
     def _post(self) -> None:
         """Addresses are full and have room again; a mail that was taken comes back."""
         from sqlalchemy import func, select
 
-        from server import db
-        from server.mail import reach
-        from server.schema import Mail, Person
+        from server.mail import deliverability
+        from server.store import engine
+        from server.store.models import Mail, Person
 
-        with db.reading() as session:
+        with engine.reading() as session:
             people = {person.email: person.id for person in session.scalars(select(Person))}
         if self.draw.random() < self._odds("full", FULL):
             self.postman.full[self.draw.choice(sorted(filter(None, people)))] = self.true + self._hours(
@@ -251,16 +254,16 @@ class World:
             )
         for mended in [each for each, until in self.postman.full.items() if until <= self.true]:
             del self.postman.full[mended]
-            reach.again(people[mended], self.now)
+            deliverability.again(people[mended], self.now)
         if self.draw.random() < self._odds("bounce", BOUNCE):
-            with db.reading() as session:
-                heeded = Mail.finished_at > self.now - reach.HEEDED
+            with engine.reading() as session:
+                heeded = Mail.finished_at > self.now - deliverability.HEEDED
                 sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent", heeded)
                 mail = session.scalar(sent.order_by(func.random()).limit(1))
                 address = None if mail is None else session.get_one(Person, mail.person_id).email
             if mail is not None and address is not None:
                 self.noted.write("stopped", **self._turn(mail))
-                reach.bounced(mail.id, "5.1.1 nobody here", self.now)
+                deliverability.bounced(mail.id, "5.1.1 nobody here", self.now)
                 self.postman.full.setdefault(address, self.true + self._hours(ALONE))
 
     def _turn(self, mail: Any) -> dict[str, Any]:
@@ -270,11 +273,11 @@ class World:
         """Note what was written and mailed in this step."""
         from sqlalchemy import select, text
 
-        from server import db
-        from server.mail.compose import message_id
-        from server.schema import Mail
+        from server.mail.outgoing.compose import message_id
+        from server.store import engine
+        from server.store.models import Mail
 
-        with db.reading() as session:
+        with engine.reading() as session:
             query = text("SELECT rowid, game_id, seq, by, move FROM entry WHERE rowid > :seen ORDER BY rowid")
             fresh = session.execute(query, {"seen": self.seen}).all()
             tried = select(Mail).where(Mail.kind == "turn", Mail.finished_at == self.now)
@@ -294,24 +297,26 @@ class World:
 
 def _plain(session: Any, found: Any, _doors: Any, now: datetime) -> Any:
     """A mail without its words: what it looks like has nothing to do with time, and takes most of it."""
-    from server.mail import told
-    from server.mail.compose import Letter, message_id
+    from server.mail.outgoing import context
+    from server.mail.outgoing.compose import Letter, message_id
 
     message = EmailMessage()
     message["To"] = found.person.email
     message["Message-ID"] = message_id(found.mail.key)
-    times = told.times(session, found, now)
+    times = context.times(session, found, now)
     return Letter(message, times.due if times else None)
 
 
 def _live(
     path: Path, games: list[str], turns: int, seconds: float, seed: int, breaks: str | None, often: str
 ) -> None:
-    from server import config, create_app, jobs, serving
-    from server.mail import deliver
+    from server import config, create_app
+    from server.mail.outgoing import deliver
+    from server.ops import serve
+    from server.scheduler import jobs
     from tests.torture import broken
 
-    serving.log_to_stderr()
+    serve.log_to_stderr()
     last = time.monotonic() + seconds
     if breaks is not None:
         broken.BREAKS[breaks]()

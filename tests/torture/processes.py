@@ -106,9 +106,9 @@ LEASE = timedelta(seconds=5)
 
 
 def _byzanz(words: tuple[str, ...], breaks: str | None) -> int:
-    from server import outbox
     from server.cli import main
-    from server.mail import deliver
+    from server.mail.outgoing import deliver
+    from server.store import outbox
     from tests.torture import broken
 
     outbox.LEASE, deliver.LONGEST_BATCH = LEASE, LEASE / 2

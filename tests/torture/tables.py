@@ -77,25 +77,28 @@ def _is_left(wish: Wish, number: int) -> bool:
 
 
 def _lay(wish: Wish, answer: Connection) -> None:
-    from server import config, create_app, revisions
+    from server import config, create_app
+    from server.store import migrate
 
     with create_app(config.load("mailing")).app_context():
-        revisions.bring_up_to_date()
+        migrate.bring_up_to_date()
         answer.send([_begin(wish, number) for number in range(wish.games)])
 
 
 def _begin(wish: Wish, number: int) -> Table:
-    from server import db, lifecycle, people, player, positions
-    from server.lifecycle.pace import Pace
-    from server.lifecycle.wishes import Guest
+    from server import lobby, play
+    from server.lobby.time_control import Pace
+    from server.play import positions
+    from server.store import engine, links, people
+    from server.validation import Guest
 
-    now = (wish.at or db.utc_now()) - timedelta(seconds=wish.apart * number)
+    now = (wish.at or engine.utc_now()) - timedelta(seconds=wish.apart * number)
     guests = [Guest(name, f"{name.lower()}{number % 7}@torture.example") for name in NAMES[: wish.players]]
     if wish.silent:
-        with db.transaction() as session:
+        with engine.transaction() as session:
             for guest in guests:
                 people.person_at(session, guest.address, guest.name, now).silent = True
-    game_id = lifecycle.quick(
+    game_id = lobby.quick_game(
         slug="byzanz",
         players=guests,
         bots=["random"] * (wish.bots if number % 2 else 0),
@@ -103,12 +106,12 @@ def _begin(wish: Wish, number: int) -> Table:
         start=True,
         now=now,
     )
-    with db.transaction() as session:
+    with engine.transaction() as session:
         seats = [seat for seat in positions.seats_of(session, game_id) if seat.person_id is not None]
-        links = {
-            seat.seat: people.link_for(session, "seat", seat.person_id or 0, game_id, now) for seat in seats
+        doors = {
+            seat.seat: links.link_for(session, "seat", seat.person_id or 0, game_id, now) for seat in seats
         }
-        tokens = {seat: people.token(link) for seat, link in links.items()}
+        tokens = {seat: links.token(link) for seat, link in doors.items()}
     if _is_left(wish, number):
-        player.leave_game(game_id, max(tokens), now=now)
+        play.leave_game(game_id, max(tokens), now=now)
     return Table(game_id, tokens)

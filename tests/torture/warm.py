@@ -1,7 +1,5 @@
 """Everything a server imports, so that what is forked from a process that holds this starts at once."""
 
-import importlib
-
 import gunicorn.app.base
 import gunicorn.workers.gthread
 import psycopg
@@ -10,11 +8,8 @@ import sqlalchemy.dialects.sqlite
 import waitress.server
 
 import server.cli
-import server.jobs
-import server.pages
-import server.serving
-
-for room in server.pages.ROOMS:
-    importlib.import_module(f"server.pages.{room}")
+import server.ops.serve
+import server.scheduler.clockwork
+import server.web.setup
 
 __all__ = ["gunicorn", "psycopg", "server", "sqlalchemy", "waitress"]

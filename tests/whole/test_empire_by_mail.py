@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import select
 
-from server import db, log, schema
+from server.store import engine, log, models
 from tests.whole.test_whole_games import assert_a_true_record, kind_of, organise, play_to_the_end
 from tests.whole.world import Button, Form, PlainHand, Player, World, link, world
 
@@ -71,8 +71,8 @@ class Schemer(Player):
 
 def made(server: World) -> list[tuple[int | None, str]]:
     """All entries so far, as the log has them."""
-    with server.app.app_context(), db.reading() as session:
-        game = session.scalars(select(schema.Game)).one()
+    with server.app.app_context(), engine.reading() as session:
+        game = session.scalars(select(models.Game)).one()
         return [(entry.seat, entry.move) for entry in log.entries(session, game.id)]
 
 

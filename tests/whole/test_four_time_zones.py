@@ -22,10 +22,14 @@ from flask import Flask
 from sqlalchemy import select
 
 from byzanz import record
-from server import beats, clock, create_app, db, jobs, log, player, positions, turns
-from server.mail import deliver, receiving
-from server.pages import moment
-from server.schema import Absence, Beat, Game, Mail, Outage, Person, Seat, Turn
+from server import create_app, play
+from server.mail.incoming import receive
+from server.mail.outgoing import deliver
+from server.play import clock, positions, turns
+from server.scheduler import heartbeat, jobs
+from server.store import engine, log
+from server.store.models import Absence, Beat, Game, Mail, Outage, Person, Seat, Turn
+from server.web.http import moment
 from tests.conftest import Table, settings
 from tests.server.postman import Pigeons
 
@@ -103,17 +107,17 @@ class Watch:
     """Seconds that had counted of a turn when its mail came back."""
 
     def turns(self) -> list[Turn]:
-        with db.reading() as session:
+        with engine.reading() as session:
             return turns.open_turns(session, self.game.id)
 
     def position(self) -> positions.Position:
-        with db.reading() as session:
+        with engine.reading() as session:
             return positions.load(session, session.get_one(Game, self.game.id))
 
     def ticks(self) -> None:
         """All that the server does at a moment."""
-        with db.transaction() as session:
-            for part in beats.PARTS:
+        with engine.transaction() as session:
+            for part in heartbeat.PARTS:
                 row = session.get(Beat, part)
                 if row is None:
                     session.add(Beat(part=part, at=self.now))
@@ -126,7 +130,7 @@ class Watch:
 
     def next_moment(self) -> datetime:
         """When something is to happen next."""
-        with db.reading() as session:
+        with engine.reading() as session:
             mails = select(Mail.not_before).where(Mail.status == "waiting")
             moments = list(session.scalars(mails))
         for turn in self.turns():
@@ -142,15 +146,15 @@ def app(database_url: str) -> Iterator[Flask]:
     made = create_app(settings(database_url, mail_domain=DOMAIN))
     with made.app_context():
         yield made
-        db.db.session.remove()
-        db.db.engine.dispose()
+        engine.db.session.remove()
+        engine.db.engine.dispose()
 
 
 @pytest.fixture
 def watch(app: Flask, table: Any) -> Watch:
     with time_machine.travel(BEGIN, tick=False):
         game = table(4, now=BEGIN, allowance=ALLOWANCE)
-        with db.transaction() as session:
+        with engine.transaction() as session:
             row = session.get_one(Game, game.id)
             row.time_zone, row.days_off, row.bank = "Europe/Amsterdam", OFF, BANK
             for seat, (start, end) in enumerate(QUIET):
@@ -191,7 +195,7 @@ def check_moved(watch: Watch, turn: Turn) -> None:
     due = full_minute(end_of(turn.started_at, seconds, turn.seat, away, outage=True))
     if due > printed:
         due = max(due, full_minute(end_of(OUTAGE[1], 3600, turn.seat, away)))
-    with db.reading() as session:
+    with engine.reading() as session:
         game = session.get_one(Game, watch.game.id)
         assert turns.reckoned(session, game, turn) == due
     watch.checked += 1
@@ -219,7 +223,7 @@ def answer(watch: Watch, turn: Turn) -> None:
     if turn.seat == 1:
         reply(watch, move)
     elif turn.seat == 2 and turn.question.startswith("bid"):
-        player.leave_order(watch.game.id, 2, "raise upto 3 then pass", now=watch.now)
+        play.leave_order(watch.game.id, 2, "raise upto 3 then pass", now=watch.now)
         watch.kinds.add("order")
     elif turn.seat == 3:
         body = {"move": move, "seen": position.head, "request_id": f"r{position.head}"}
@@ -240,7 +244,7 @@ def reply(watch: Watch, move: str) -> None:
         f"From: Bob <bob@example.org>\nTo: {address[0]}\nSubject: Re: {newest['Subject']}\n"
         f"Message-ID: <{watch.now.timestamp()}@example.org>\n\n{move}\n\nOn a day, Byzanz wrote:\n{quoted}\n"
     )
-    receiving.receive(raw.encode(), "bob@example.org", address[0], watch.now)
+    receive.receive(raw.encode(), "bob@example.org", address[0], watch.now)
     watch.kinds.add("reply")
 
 
@@ -258,7 +262,7 @@ def bounce(watch: Watch, message: Any) -> None:
     )
     watch.now = (watch.now + timedelta(hours=9)).replace(second=0)
     with time_machine.travel(watch.now, tick=False):
-        receiving.receive(raw.encode(), "", sender, watch.now)
+        receive.receive(raw.encode(), "", sender, watch.now)
     stopped = next(turn for turn in watch.turns() if turn.seat == 3)
     assert (stopped.due_at, stopped.remind_at) == (None, None)
     assert stopped.started_at is not None
@@ -303,7 +307,7 @@ def post(watch: Watch) -> None:
 def be_away(watch: Watch) -> None:
     """No part of the server runs for a night; what it finds when it is back."""
     watch.out, watch.now = True, OUTAGE[1]
-    with time_machine.travel(watch.now, tick=False), db.transaction() as session:
+    with time_machine.travel(watch.now, tick=False), engine.transaction() as session:
         session.add(Outage(part="web", from_at=OUTAGE[0], to_at=OUTAGE[1]))
     for key, at in watch.plans.items():
         watch.plans[key] = max(at, OUTAGE[1] + timedelta(minutes=5))
@@ -365,7 +369,7 @@ def play_on(watch: Watch) -> int:
 
 def check_fallbacks(watch: Watch, due: list[tuple[int, str]], early: list[Turn]) -> int:
     """What was due has been played by the clock, at the very moment; nothing else has."""
-    with db.reading() as session:
+    with engine.reading() as session:
         entries: list[record.Entry] = log.entries(session, watch.game.id)
     now = log.stamp(watch.now)
     by_clock = {entry.seat for entry in entries if entry.at == now and entry.by == "clock"}

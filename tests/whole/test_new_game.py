@@ -19,10 +19,11 @@ import html5lib
 import pytest
 
 from byzanz import games, record
+from byzanz.bots.simulate import simulated
 from byzanz.rules import BadSetup, Move, Rules
-from byzanz.simulation import simulated
-from server import db, people, where
-from server.schema import Game, Link
+from server import config
+from server.store import engine, links
+from server.store.models import Game, Link
 from tests.byzanz import contract
 from tests.byzanz import test_conformance as conformance
 from tests.pages.browsing import Page, look
@@ -62,13 +63,13 @@ def added(files: Files, folder: Path) -> Iterator[Rules[Any, Any]]:
         files: what to add, by path.
         folder: where the new files are put, with a copy of all templates.
     """
-    shutil.copytree(where.TEMPLATES, folder / "templates")
+    shutil.copytree(config.TEMPLATES, folder / "templates")
     for path, text in files.items():
         if path not in (LIST, CENSUS):
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(where, "TEMPLATES", folder / "templates")
+        patch.setattr(config, "TEMPLATES", folder / "templates")
         patch.setattr(games, "__path__", [*games.__path__, str(folder / "byzanz" / "games")])
         try:
             patch.setattr(games, "_GAMES", changed(games, files[LIST])["_GAMES"])
@@ -127,10 +128,10 @@ class Charioteer(Player):
 
 def pages(server: World) -> Iterator[tuple[str, Page]]:
     """Every page that draws something of the game, as it stands."""
-    with server.app.app_context(), db.reading() as session:
+    with server.app.app_context(), engine.reading() as session:
         played = session.query(Game).one()
-        links = session.query(Link).filter_by(purpose="seat").all()
-        seats = [f"/t/{people.token(link)}" for link in links]
+        doors = session.query(Link).filter_by(purpose="seat").all()
+        seats = [f"/t/{links.token(link)}" for link in doors]
         table = f"/g/{played.id}"
         moments = [f"{door}/history?at={at}" for door in (*seats, table) for at in (1, played.head)]
     client = server.app.test_client()
@@ -166,7 +167,7 @@ def race(database_url: str) -> record.Record:
         assert play_to_the_end(server, dict(friends))["turn"] >= 5
         look_around(server)
         assert all(friend.moves == 4 for friend in friends.values()), "the last team is driven by itself"
-        with server.app.app_context(), db.reading() as session:
+        with server.app.app_context(), engine.reading() as session:
             game_id = session.query(Game.id).scalar()
         check_story(look(server.app.test_client(), f"/g/{game_id}/history"), f"/g/{game_id}", server)
         exported = server.app.test_client().get(f"/api/v1/games/{game_id}/record").text

@@ -13,7 +13,8 @@ import pytest
 from sqlalchemy import select
 
 from byzanz import record
-from server import db, log, records, schema
+from server.play import history
+from server.store import engine, log, models
 from tests.whole.world import PlainHand, Player, World, link, world
 
 NAMES = ("alice", "bob", "charlie", "daphne", "eirene", "felix")
@@ -91,8 +92,8 @@ def kind_of(message: object) -> str:
 
 
 def assert_a_true_record(server: World, n: int) -> record.Record:
-    with server.app.app_context(), db.reading() as session:
-        game = session.scalars(select(schema.Game)).one()
+    with server.app.app_context(), engine.reading() as session:
+        game = session.scalars(select(models.Game)).one()
         assert game.status == "over"
         entries = log.entries(session, game.id)
         if game.slug == "byzantium":  # as many rounds as players, each with a deal; short ones hold few moves
@@ -101,7 +102,7 @@ def assert_a_true_record(server: World, n: int) -> record.Record:
             assert {"redraw", "meld"} <= {entry.move.partition(" ")[0] for entry in entries}
         else:
             assert len(entries) > 20 * n
-        kept = records.record_of(session, game, "all")
+        kept = history.record_of(session, game, "all")
     again = next(iter(record.read(record.write(kept).splitlines())))
     report = record.verify(again)
     assert report.replayed

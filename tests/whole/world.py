@@ -19,9 +19,11 @@ import time_machine
 from flask import Flask
 from waitress.server import create_server
 
-from server import beats, create_app, db, jobs
-from server.mail.inbox import Inbox, free_port
-from server.mail.transport import Transport, server_at
+from server import create_app
+from server.demo.smtp_sink import Inbox, free_port
+from server.mail.outgoing.smtp import Transport, server_at
+from server.scheduler import clockwork, heartbeat, jobs
+from server.store import engine
 from tests.conftest import NOW, settings
 
 TICK = 86400.0
@@ -51,10 +53,10 @@ class World:
 
     def tick(self) -> None:
         """What the scheduler does with every tick, mails through real SMTP."""
-        now = db.utc_now()
+        now = engine.utc_now()
         with self.app.app_context():
-            for part in beats.PARTS:
-                jobs.heartbeat(beats.Pulse(part, TICK), now, now.timestamp())
+            for part in heartbeat.PARTS:
+                clockwork.beat(heartbeat.Pulse(part, TICK), now, now.timestamp())
             jobs.tick_turns(now, TICK)
             jobs.tick_reminders(now)
             with Transport(server_at(self.inbox.url), "byzanz.test") as transport:
@@ -89,7 +91,7 @@ def world(database_url: str) -> Iterator[World]:
         thread.join(timeout=10)
         inbox.stop()
         with app.app_context():
-            db.db.engine.dispose()
+            engine.db.engine.dispose()
 
 
 def link(message: EmailMessage, kind: str) -> str:

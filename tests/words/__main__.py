@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from server import languages
+from server import i18n
 from tests.words.catalogues import faults, missing, read, update
 from tests.words.found import texts
 
@@ -23,15 +23,13 @@ def main(words: Sequence[str] | None = None) -> int:
     check = parser.parse_args(words).check
     found = texts()
     wrong = 0
-    for language in languages.NAMES:
-        if language == languages.DEFAULT:
+    for language in i18n.NAMES:
+        if language == i18n.DEFAULT:
             continue
-        path = languages.path(language)
+        path = i18n.path(language)
         catalogue = read(path, language) if check else update(path, language, found)
         lacking, others = missing(catalogue, found), faults(catalogue, found)
-        print(
-            f"{languages.NAMES[language]}: {len(found)} texts, {len(lacking)} missing, {len(others)} faults"
-        )
+        print(f"{i18n.NAMES[language]}: {len(found)} texts, {len(lacking)} missing, {len(others)} faults")
         print(
             "".join(f"    {fault}\n" for fault in [*(f"missing: {text}" for text in lacking), *others][:20]),
             end="",

@@ -11,7 +11,7 @@ from typing import Any
 from babel.messages import Catalog, Message
 from babel.messages.pofile import read_po, write_po
 
-from server.languages import NAMES
+from server.i18n import NAMES
 
 PLACE = re.compile(r"%\(\w+\)[a-z]|%%")
 """What is filled in when a text is told, and the sign for a per cent."""

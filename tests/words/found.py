@@ -14,8 +14,8 @@ from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_file
 import byzanz
 import server
 from byzanz.rules import RulesError
-from server.languages import KEPT
-from server.table import Refused
+from server.errors import Refused
+from server.i18n import KEPT
 
 ROOT = Path(__file__).parents[2]
 KEEPING = {"kept": (1,), "Obeyed": (2,)}

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from babel.messages import Catalog
 
-from server import languages
-from server.languages import DEFAULT, KEPT, NAMES
+from server import i18n
+from server.i18n import DEFAULT, KEPT, NAMES
 from tests.words import __main__ as words
 from tests.words import found
 from tests.words.catalogues import faults, missing, read, update
@@ -35,7 +35,7 @@ def texts() -> Catalog:
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_text_is_translated_and_none_is_left_over(texts: Catalog, language: str) -> None:
-    catalogue = read(languages.path(language), language)
+    catalogue = read(i18n.path(language), language)
     assert missing(catalogue, texts) == [], (
         "run `python3 dev.py words` and translate them (docs/languages.md)"
     )
@@ -44,9 +44,7 @@ def test_every_text_is_translated_and_none_is_left_over(texts: Catalog, language
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_letters_on_cards_differ(language: str) -> None:
-    letters = [
-        str(text.string) for text in languages.catalogue(language) if text.context == "letter on a card"
-    ]
+    letters = [str(text.string) for text in i18n.catalogue(language) if text.context == "letter on a card"]
     assert len(letters) >= 6
     assert len(set(letters)) == len(letters)
     assert all(len(letter) <= 2 for letter in letters)
@@ -90,7 +88,7 @@ def test_what_is_kept_in_english_is_known(texts: Catalog) -> None:
     assert "Nobody at this table answers any more." in kept
     assert "Passed for you: the price hit %(price)s, your limit was %(limit)s." in kept
     for language in OTHERS:
-        assert {str(text.id) for text in languages.catalogue(language) if KEPT in text.auto_comments} == kept
+        assert {str(text.id) for text in i18n.catalogue(language) if KEPT in text.auto_comments} == kept
 
 
 # ---- the check itself ----
@@ -98,7 +96,7 @@ def test_what_is_kept_in_english_is_known(texts: Catalog) -> None:
 HOUSE = {
     "byzanz/rules.py": 'raise IllegalMove("It is not your turn.")\nObeyed(move, "Bid %(price)s for you.")\n',
     "server/pages/door.py": '_("Come in, %(name)s.", name=name)\nkept("Nobody answers.")\n',
-    "templates/pages/door.html": '{{ ngettext("%(num)s card", "%(num)s cards", n) }}{{ pgettext("a list", " and ") }}',
+    "templates/door.html": '{{ ngettext("%(num)s card", "%(num)s cards", n) }}{{ pgettext("a list", " and ") }}',
     "templates/pages/style.css": '.door { content: _("no text") }',
 }
 """A house with a text of each kind."""
@@ -221,7 +219,7 @@ def test_what_is_brought_up_to_date_keeps_its_words_and_stays(house: Catalog, tm
 def test_the_command_says_what_is_missing(
     house: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(languages, "FOLDER", tmp_path / "translations")
+    monkeypatch.setattr(i18n, "FOLDER", tmp_path / "translations")
     monkeypatch.setattr(words, "texts", lambda: house)
     assert words.main(["--check"]) == 1
     assert list((tmp_path / "translations").rglob("*.po")) == []

@@ -1,0 +1,1 @@
+"""Benchmarks: `python3 dev.py bench [NAME]`."""

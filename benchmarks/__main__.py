@@ -1,0 +1,54 @@
+"""`python3 dev.py bench`: each benchmark is a module with `measure() -> Figures`, figures by name with their units."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from benchmarks import bots, moves, page, standing_orders, submit, tick
+
+Figures: TypeAlias = Mapping[str, float | None]
+"""None: not measured, because what it measures is not installed."""
+BENCHES: dict[str, Callable[[], Figures]] = {
+    "moves": moves.measure,
+    "submit": submit.measure,
+    "page": page.measure,
+    "tick": tick.measure,
+    "waits": standing_orders.measure,
+    "bots": bots.measure,
+}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one benchmark, or all, and print what was measured.
+
+    Args:
+        words: of the command line, those of this process if None.
+    """
+    parser = argparse.ArgumentParser(prog="dev.py bench", description="Run one benchmark, or all.")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", choices=BENCHES, help=f"{', '.join(BENCHES)}; all if absent"
+    )
+    parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object")
+    asked = parser.parse_args(words)
+    measured = {}
+    for each in [asked.name] if asked.name else BENCHES:
+        measured[each] = BENCHES[each]()
+        if not asked.as_json:
+            _print(each, measured[each])
+    if asked.as_json:
+        print(json.dumps(measured, indent=2))
+    return 0
+
+
+def _print(name: str, figures: Figures) -> None:
+    for what, figure in figures.items():
+        shown = "not installed" if figure is None else f"{figure:,.4g}"
+        print(f"{name:8}{what.replace('_', ' '):44}{shown:>14}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

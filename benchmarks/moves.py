@@ -1,0 +1,117 @@
+"""Moves a second: whole games at random, every move listed, checked and settled, beside rivals in one run.
+
+Seconds are those that this process works. The players take turns in short rounds, so that a machine that is slower
+for a while, because others work on it too, is slower for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from itertools import count
+from random import Random
+from time import process_time
+from typing import Any
+
+from benchmarks import baselines
+from byzanz import chance, umpire
+from byzanz.games import rules_of
+
+ROUNDS = 20
+SEATS = 4
+
+
+def measure(seconds: float = 5.0) -> dict[str, float | None]:
+    """Play Byzanz with four seats, and each rival that is installed.
+
+    Args:
+        seconds: for how long each; a game that has begun is played to its end.
+
+    Returns:
+        moves made by seats (forced ones among them, chance not) each second; None for a rival that is not
+        installed; how long a copy of a position takes, measured in the time of one `apply`.
+    """
+    random = Random(2026).random  # noqa: S311 - chooses moves, keeps nothing secret
+
+    def pick(items: Sequence[Any]) -> Any:
+        return items[int(random() * len(items))]
+
+    speeds = _race({"byzanz": byzanz(pick), **baselines.installed(pick)}, seconds)
+    ours = speeds.pop("byzanz")
+    figures: dict[str, float | None] = {"moves_per_second": ours}
+    for name in baselines.RIVALS:
+        figures[f"{name}_moves_per_second"] = speed = speeds.get(name)
+        figures[f"ratio_to_{name}"] = speed and ours / speed
+    return figures | _copies(pick, seconds / 10)
+
+
+def byzanz(pick: baselines.Pick) -> baselines.Game:
+    """Byzanz through the umpire, asides among the moves to choose from; of the bids only the chosen one is written."""
+    rules, numbers = rules_of("byzanz"), count()
+
+    def game() -> int:
+        deal = chance.deal(chance.key(f"bench{next(numbers)}", bytes(32), "abcd"))
+        state, steps = umpire.settle(rules, rules.setup(SEATS, {}), deal)
+        made = len(steps) - 1  # the shuffle is nobody's move
+        while awaited := rules.awaited(state):
+            seat = min(awaited)
+            answers, asides = rules.moves(state, seat), rules.asides(state, seat)
+            at = pick(range(-len(answers), len(asides)))  # answers are counted from their end
+            move = answers[at] if at < 0 else asides[at]
+            state, steps = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
+            made += 1 + len(steps)
+        return made
+
+    return game
+
+
+def _race(games: Mapping[str, baselines.Game], seconds: float) -> dict[str, float]:
+    made, spent = dict.fromkeys(games, 0), dict.fromkeys(games, 0.0)
+    for _ in range(ROUNDS):
+        for name, game in games.items():
+            start = process_time()
+            while (passed := process_time() - start) < seconds / ROUNDS:
+                made[name] += game()
+            spent[name] += passed
+    return {name: made[name] / spent[name] for name in games}
+
+
+def _copies(pick: baselines.Pick, seconds: float) -> dict[str, float | None]:
+    """What copies of positions cost, in the time of one `apply` at the same positions.
+
+    A state is frozen all through, so nobody needs a copy to keep it: to share it costs nothing. A clone here is
+    another state of the same fields; written and read is one that shares nothing with the first.
+    """
+    rules, positions = rules_of("byzanz"), _positions(pick)
+    costs: dict[str, Callable[[Any, int, Any], Any]] = {
+        "apply": rules.apply,
+        "clone": lambda state, *_: copy(state),
+        "written_and_read": lambda state, *_: rules.decode(rules.encode(state)),
+    }
+
+    def once(cost: Callable[[Any, int, Any], Any]) -> baselines.Game:
+        def game() -> int:
+            for position in positions:
+                cost(*position)
+            return len(positions)
+
+        return game
+
+    speeds = _race({name: once(cost) for name, cost in costs.items()}, seconds)
+    return {
+        "microseconds_per_apply": 1e6 / speeds["apply"],
+        "clone_to_apply": speeds["apply"] / speeds["clone"],
+        "written_and_read_to_apply": speeds["apply"] / speeds["written_and_read"],
+    }
+
+
+def _positions(pick: baselines.Pick) -> list[tuple[Any, int, Any]]:
+    """All positions of a game in which somebody chose: the state, the seat and the move."""
+    rules, deal = rules_of("byzanz"), chance.deal(bytes(32))
+    state, _ = umpire.settle(rules, rules.setup(SEATS, {}), deal)
+    positions = []
+    while rules.outcome(state) is None:
+        seat = min(rules.awaited(state))
+        positions.append((state, seat, pick(rules.moves(state, seat))))
+        state, _ = umpire.settle(rules, umpire.play(rules, *positions[-1]), deal)
+    return positions

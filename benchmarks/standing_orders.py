@@ -1,0 +1,194 @@
+"""How often a table waits for somebody: the same deals played by people without and with standing orders.
+
+Nothing here knows a database: the umpire plays, `byzanz.orders` answers, and the people are those of `people`, who
+decide as in `habits`. No clock is played: somebody who comes late is reminded, and comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import mean, median
+from typing import Any
+
+from benchmarks.arrivals import Person
+from benchmarks.policies import HABITS, by_hand
+from byzanz import chance, orders, umpire
+from byzanz.games import rules_of
+from byzanz.orders import Left
+from byzanz.rules import IllegalMove, Move, Rules
+from server.play.clock import REMINDER_SHARE
+
+TABLES = (("byzanz", 3), ("byzanz", 4), ("byzanz", 5), ("empire", 2), ("byzantium", 3))
+REMINDED = REMINDER_SHARE * 24
+"""Hours after which somebody who has not come is reminded, at a table with the default allowance."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one game cost.
+
+    Args:
+        waits: turns on which a person had to act.
+        visits: those of them for which he had to be called: he was not at the page already, after a move of his own.
+        reminders: to people who did not come within most of a day.
+        days: from the deal to the end.
+        winners: the seats that share the win.
+    """
+
+    waits: int = 0
+    visits: int = 0
+    reminders: int = 0
+    days: float = 0.0
+    winners: tuple[int, ...] = ()
+
+
+class Table:
+    """One game among people.
+
+    Args:
+        rules: the game.
+        seats: how many play.
+        number: of the deal; people and their luck come from it, too.
+        ordering: the seats whose people leave standing orders.
+    """
+
+    def __init__(self, rules: Rules[Any, Any], seats: int, number: int, ordering: frozenset[int]) -> None:
+        name = f"{rules.slug} {seats} {number}"
+        self.rules, self.ordering, self.tally = rules, ordering, Tally()
+        self.deal = chance.deal(chance.key(name, bytes(32), [""] * seats))
+        self.people = [Person.drawn(f"{name} {seat}") for seat in range(seats)]
+        self.luck = [chance.Stream(name.encode(), f"seat {seat}").below for seat in range(seats)]
+        self.left: list[list[Left]] = [[] for _ in range(seats)]
+        self.state: Any = umpire.settle(rules, rules.setup(seats, {}), self.deal)[0]
+
+    def play(self) -> Tally:
+        """Play to the end: whoever is asked is called, and comes when he comes."""
+        coming: dict[int, tuple[str, float]] = {}
+        now = 0.0
+        while (outcome := self.rules.outcome(self.state)) is None:
+            asked = {seat: str(question) for seat, question in self.rules.awaited(self.state).items()}
+            coming = {seat: call for seat, call in coming.items() if asked.get(seat) == call[0]}
+            for seat, question in asked.items():
+                if seat not in coming:
+                    coming[seat] = (question, self._called(seat, now))
+            seat = min(coming, key=lambda seat: coming[seat][1])
+            now = coming.pop(seat)[1]
+            self._sit(seat)
+        self.tally.days, self.tally.winners = now / 24, outcome.winners
+        return self.tally
+
+    def _called(self, seat: int, now: float) -> float:
+        self.tally.visits += 1
+        comes = self.people[seat].comes(now, self.tally.visits)
+        self.tally.reminders += comes - now > REMINDED
+        return comes
+
+    def _sit(self, seat: int) -> None:
+        """A person is at the page and answers until somebody else is awaited."""
+        while seat in self.rules.awaited(self.state):
+            question = self.rules.awaited(self.state)[seat]
+            self.tally.waits += 1
+            if seat in self.ordering:
+                self._leave(seat)
+            while self.rules.awaited(self.state).get(seat) == question:
+                self._decide(seat)
+
+    def _decide(self, seat: int) -> None:
+        view, moves = self.rules.view(self.state, seat), self.rules.moves(self.state, seat)
+        self._make(seat, by_hand(self.rules, view, moves, self.luck[seat]))
+        self._obey()
+
+    def _leave(self, seat: int) -> None:
+        """Leave the orders that one who sits here would leave now; the newer of two about the same counts."""
+        view, moves = self.rules.view(self.state, seat), self.rules.moves(self.state, seat)
+        for text in HABITS[self.rules.slug](self.rules, view, moves, self.luck[seat]):
+            order = self.rules.parse_order(text)
+            try:
+                occasion = self.rules.occasion(order, view)
+            except IllegalMove:
+                continue
+            others = [left for left in self.left[seat] if left.order.about != order.about]
+            self.left[seat] = [*others, Left(0, order, occasion)]
+        self._obey()
+
+    def _make(self, seat: int, move: Move) -> None:
+        state = umpire.play(self.rules, self.state, seat, move)
+        self.state, _ = umpire.settle(self.rules, state, self.deal)
+
+    def _obey(self) -> None:
+        """Orders answer as long as they can, the lowest seat first."""
+        while any(self._obeyed(seat) for seat in sorted(self.rules.awaited(self.state))):
+            pass
+
+    def _obeyed(self, seat: int) -> bool:
+        """Whether an order of an awaited seat has answered; one that does not fit any more stops."""
+        left = self.left[seat]
+        for past in orders.over(self.rules, self.state, seat, left):
+            left.remove(past)
+        while answer := orders.answer(self.rules, self.state, seat, left):
+            left.remove(answer.left)
+            if answer.obeyed.rest is not None:
+                left.append(Left(0, answer.obeyed.rest, answer.left.occasion))
+            if answer.obeyed.move is not None:
+                self._make(seat, answer.obeyed.move)
+                return True
+        return False
+
+
+def measure(games: int = 20, mixed: int = 60) -> dict[str, float]:
+    """Play the same deals without and with orders, then with some of the seats ordering.
+
+    A mail is one to whoever is called, one reminder, and one to each at the end.
+
+    Args:
+        games: deals at each table without and with orders.
+        mixed: deals at each table where some leave orders; each is played twice.
+    """
+    figures: dict[str, float] = {}
+    for slug, seats in TABLES:
+        rules = rules_of(slug)
+        found = _compared(rules, seats, games) | {
+            "wins_by_orders_in_percent": _share_of_wins(rules, seats, mixed)
+        }
+        figures |= {f"{slug}_{seats}_{what}": figure for what, figure in found.items()}
+    return figures
+
+
+def _compared(rules: Rules[Any, Any], seats: int, games: int) -> dict[str, float]:
+    everybody = frozenset(range(seats))
+    without = [Table(rules, seats, number, frozenset()).play() for number in range(games)]
+    ordered = [Table(rules, seats, number, everybody).play() for number in range(games)]
+    figures: dict[str, float] = {}
+    for what, figure_of in FIGURES.items():
+        before, after = figure_of(without, seats), figure_of(ordered, seats)
+        figures |= {f"{what}_without_orders": before, f"{what}_with_orders": after}
+        figures[f"{what}_change_in_percent"] = 100 * (after / before - 1)
+    return figures
+
+
+def _per_game(cost: Callable[[Tally], float]) -> Callable[[Sequence[Tally], int], float]:
+    return lambda tallies, seats: mean(map(cost, tallies))
+
+
+FIGURES: dict[str, Callable[[Sequence[Tally], int], float]] = {
+    "waits": _per_game(lambda tally: tally.waits),
+    "visits": _per_game(lambda tally: tally.visits),
+    "mails": lambda tallies, seats: mean(tally.visits + tally.reminders + seats for tally in tallies),
+    "median_days": lambda tallies, seats: median(tally.days for tally in tallies),
+}
+
+
+def _share_of_wins(rules: Rules[Any, Any], seats: int, games: int) -> float:
+    """The percentage of the wins that go to those who leave orders, at tables where every other seat does.
+
+    Each deal is played twice, the second time with the orders left by the other seats: 50 says that orders neither
+    gain nor cost anything, but for chance: of 60 deals about 5 points up or down.
+    """
+    wins = 0.0
+    for number in range(games):
+        for side in (0, 1):
+            ordering = frozenset(range(side, seats, 2))
+            winners = Table(rules, seats, number, ordering).play().winners
+            wins += len(ordering.intersection(winners)) / len(winners)
+    return 100 * wins / (2 * games)

@@ -1,0 +1,137 @@
+"""The standing orders of Byzantium: how a line is read, how long it stands, and what it answers (docs/orders.md).
+
+An order sees what its owner sees: the view. A seat has one order at the most: a list of placements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from byzanz.games.byzantium.cards import CARD, DEAD, LONGEST, NAME, SLOT, SUIT, completed
+from byzanz.rules import IllegalMove, Move, Obeyed, Order, UnreadableOrder
+
+if TYPE_CHECKING:
+    from byzanz.games.byzantium.rules import View
+
+VERB = "put"
+ANY = "any"
+THEN = (ANY, "ask")
+
+
+def read_order(text: str) -> Order:
+    """Read a line in any letter case and spacing, words shortened as in moves.
+
+    Args:
+        text: such as `put 7r on e, 8r on ef then any` or `order put any always`.
+
+    Raises:
+        UnreadableOrder, AmbiguousMove, UnreadableMove: it is not one order; the sentence says what would be.
+    """
+    if len(text) > LONGEST or not text.isascii() or not text.isprintable():
+        raise UnreadableOrder(
+            "An order is one line of plain letters and digits, at most %(most)s.", most=LONGEST
+        )
+    words = text.lower().replace(",", " ").split()
+    words = words[1:] if words[:1] == ["order"] else words
+    if not words or not VERB.startswith(words[0]):
+        raise UnreadableOrder("Write put, then placements in their order: put 7r on e, 8r on ef then any.")
+    return Order(" ".join((VERB, *_read_list(words[1:]))), VERB)
+
+
+def _read_list(words: Sequence[str]) -> list[str]:
+    if words[:1] == [ANY]:
+        if words[1:] not in ([], ["always"]):
+            raise UnreadableOrder("After put any stands always or nothing.")
+        return list(words)
+    at = words.index("then") if "then" in words else len(words)
+    then = completed(" ".join(words[at + 1 :]) or "ask", THEN)
+    if not at or not then or len(words) == at + 1:
+        raise UnreadableOrder("Name placements first; after them stands then any or then ask, or nothing.")
+    placements = [_read_placement(words[start : min(start + 3, at)]) for start in range(0, at, 3)]
+    if len(set(placements)) < len(placements):
+        raise UnreadableOrder("Name each placement once.")
+    return [", ".join(placements), "then", then]
+
+
+def _read_placement(words: Sequence[str]) -> str:
+    if len(words) != 3 or words[1] != "on":
+        raise UnreadableOrder("A placement is a card, on and a slot, such as 7r on el.")
+    card, slot = completed(words[0], NAME), words[2]
+    if not card or slot not in SLOT or slot in DEAD or CARD[card] not in SUIT[slot[0]]:
+        raise UnreadableOrder(
+            "%(card)s can never lie on %(slot)s.", card=card or words[0][:20], slot=slot[:20]
+        )
+    return f"{card} on {slot}"
+
+
+def occasion(order: Order, view: View) -> str:
+    """The deal that an order is for, unless it is for always."""
+    if order.text.endswith(" always") or not isinstance(view.viewer, int):
+        return ""
+    placements = _placements(order)
+    out = view.out[view.viewer]
+    if placements and out:
+        raise IllegalMove("You are out for this deal, and do not hold the cards of the next one yet.")
+    if view.round + out > view.rounds:
+        raise IllegalMove("You will not be asked to place a card any more.")
+    missing = [card for card, _, _ in placements if card not in (view.hand or ())]
+    if missing:
+        raise IllegalMove("You do not hold %(cards)s.", cards=" ".join(dict.fromkeys(missing)))
+    closed = {place.slot for place in view.places if place.state in ("taken", "closed")}
+    if late := next((slot for _, _, slot in placements if slot in closed), None):
+        raise IllegalMove("On %(slot)s no card can be placed any more.", slot=late)
+    return f"deal {view.round + out}"
+
+
+def lapsed(left_for: str, view: View) -> bool:
+    """Whether the deal is over, or the seat is out of it."""
+    deal = int(left_for.removeprefix("deal "))
+    return deal < view.round or (
+        deal == view.round and isinstance(view.viewer, int) and view.out[view.viewer]
+    )
+
+
+def obey(
+    order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
+) -> Obeyed | None:
+    """What an order answers now; see `Rules.obey`.
+
+    Args:
+        fallback: what `any` stands for, see `Rules.fallback`.
+    """
+    if (view.question or "").partition(" ")[0] != order.about:
+        return None
+    placements, ask = _placements(order), order.text.endswith(" then ask")
+    found = next((words for words in placements if Move(VERB, words) in moves), None)
+    move = Move(VERB, found) if found else fallback(view, moves)
+    if not found and ask:
+        return Obeyed(None, "None of the placements on your list is possible now.")
+    rest = _left_of(order, [words for words in placements if words[0] != move.args[0]])
+    places = {"move": str(move)}
+    if not found:
+        return Obeyed(
+            move, "“%(move)s” for you: it leaves your hand the most cards that can be placed.", places, rest
+        )
+    return Obeyed(
+        move, "“%(move)s” for you: of your list it was the first that is possible now.", places, rest
+    )
+
+
+def _placements(order: Order) -> list[tuple[str, str, str]]:
+    """The placements listed, each as the words of its move."""
+    listed = order.text.removeprefix(f"{VERB} ").partition(" then ")[0]
+    if listed in (ANY, f"{ANY} always"):
+        return []
+    return [(card, "on", slot) for card, _, slot in (each.split() for each in listed.split(", "))]
+
+
+def _left_of(order: Order, placements: Sequence[tuple[str, str, str]]) -> Order | None:
+    """The order with these placements; without any it is used up, or goes on as `put any`."""
+    then = order.text.rpartition(" ")[2]
+    if not placements:
+        return (
+            None if then == "ask" else Order(order.text if then == "always" else f"{VERB} {ANY}", order.about)
+        )
+    listed = ", ".join(" ".join(words) for words in placements)
+    return Order(f"{VERB} {listed} then {then}", order.about)

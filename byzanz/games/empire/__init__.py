@@ -1,0 +1,7 @@
+"""The game Empire."""
+
+from __future__ import annotations
+
+from byzanz.games.empire.rules import Empire
+
+__all__ = ["Empire"]

@@ -1,0 +1,39 @@
+"""What a game of Empire tells about itself: its years, territory, and the legacy of both players."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from byzanz.charts import Chart, Part, chart, seats
+
+if TYPE_CHECKING:
+    from byzanz.games.empire.view import View
+
+
+def part(view: View) -> Part:
+    """The year."""
+    return (f"year {view.year}",)
+
+
+def charts(views: Sequence[View]) -> tuple[Chart, ...]:
+    """Territory and legacy after the battle of each year.
+
+    Args:
+        views: of the public, after each move that counts, from the first shuffle on.
+    """
+    fought = list(_battles(views))
+    territory = ((where, place, [max(0, views[place].territory)]) for where, place in fought)
+    legacy = ((where, place, views[place].legacy) for where, place in fought)
+    return (
+        chart("territory", "lines", ("territory",), territory),
+        chart("legacy", "lines", seats(2), legacy),
+    )
+
+
+def _battles(views: Sequence[View]) -> Iterator[tuple[Part, int]]:
+    """The year of each battle, with the place of the view that shows what came of it."""
+    for place, (before, after) in enumerate(pairwise(views), start=1):
+        if after.battle and after.battle != before.battle:
+            yield (f"year {after.battle.year}",), place

@@ -1,0 +1,242 @@
+"""The standing orders of Empire: how a line is read, how long it stands, and what it answers (docs/orders.md).
+
+An order sees what its owner sees: the view. About each question of a year a seat has one order at the most, and
+the verb of the order is the question.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from byzanz.games.empire.cards import (
+    BYZANTINES,
+    CARDS,
+    FOES,
+    KIND,
+    LONGEST,
+    MOST_REDRAWN,
+    NAME,
+    NUMBER,
+    YEARS,
+    Names,
+    broken_limit,
+    completed,
+    in_order,
+    kept_worth,
+    named,
+    numbers,
+)
+from byzanz.games.empire.moves import DECLINE
+from byzanz.games.empire.state import deck_of
+from byzanz.rules import IllegalMove, Move, Obeyed, Order, UnreadableOrder
+
+if TYPE_CHECKING:
+    from byzanz.games.empire.rules import View
+
+VERBS = ("redraw", "meld", "defend", "negotiate", "replace", "buy-off", "keep")
+"""The questions of a year, in their order."""
+ROLE = {"defend": FOES, "replace": FOES, "negotiate": BYZANTINES, "buy-off": BYZANTINES}
+"""The deck of who is asked, where it is not both."""
+_PEOPLES = tuple(NAME[card] for card in NUMBER[FOES].values() if KIND[card] in ("northern", "southern"))
+_OF_TRAIT = {
+    trait: tuple(NAME[card] for card in NUMBER[FOES].values() if CARDS[card].trait == trait)
+    for trait in ("defence", "bought-off")
+}
+EITHER = {"defend": _OF_TRAIT["defence"], "negotiate": _PEOPLES, "replace": _PEOPLES}
+"""The cards that a response can name."""
+THEN = ("decline", "ask")
+
+
+def read_order(text: str) -> Order:
+    """Read a line in any letter case and spacing, words shortened as in moves.
+
+    Args:
+        text: such as `meld basil trade`, `defend vandals then ask` or `order keep least always`.
+
+    Raises:
+        UnreadableOrder, AmbiguousMove, UnreadableMove: it is not one order; the sentence says what would be.
+    """
+    if len(text) > LONGEST or not text.isascii() or not text.isprintable():
+        raise UnreadableOrder(
+            "An order is one line of plain letters and digits, at most %(most)s.", most=LONGEST
+        )
+    words = text.lower().replace(",", " ").split()
+    words = words[1:] if words[:1] == ["order"] else words
+    verb = completed(words[0], VERBS) if words else ""
+    if not verb:
+        raise UnreadableOrder("An order begins with one of: %(known)s.", known=", ".join(VERBS))
+    always = words[-1:] == ["always"]
+    listed = words[1:-1] if always else words[1:]
+    if not listed:
+        raise UnreadableOrder("Name cards, or most, or none: %(verb)s and then which.", verb=verb)
+    meant = READERS[verb](verb, listed)
+    if always and verb in ("redraw", "meld") and meant[0] not in ("none", "most"):
+        raise UnreadableOrder("Cards are for one year: leave always away, or write none or most.")
+    return Order(" ".join((verb, *meant, *["always"][:always])), verb)
+
+
+def occasion(order: Order, view: View) -> str:
+    """The year whose question an order is for, unless it is for always."""
+    verb, *words = order.text.split()
+    if words[-1] == "always" or not isinstance(view.viewer, int):
+        return ""
+    year = _next_year(verb, view, view.viewer)
+    if year > YEARS - (verb == "keep"):
+        raise IllegalMove("You will not be asked to %(verb)s any more.", verb=verb)
+    if verb in ("redraw", "meld") and words[0] not in ("none", "most"):
+        if year != view.year:
+            raise IllegalMove("You do not hold the cards of the year %(year)s yet.", year=year)
+        missing = Counter(words) - Counter(view.hand)
+        if missing:
+            raise IllegalMove("You do not hold %(cards)s.", cards=" ".join(sorted(missing.elements())))
+    return f"year {year}"
+
+
+def lapsed(left_for: str, view: View) -> bool:
+    """Whether the year is over."""
+    return int(left_for.removeprefix("year ")) < view.year
+
+
+def obey(
+    order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
+) -> Obeyed | None:
+    """What an order answers now; see `Rules.obey`.
+
+    Args:
+        fallback: what `most` stands for, see `Rules.fallback`.
+    """
+    if (view.question or "").partition(" ")[0] != order.about or not isinstance(view.viewer, int):
+        return None
+    line = order.text.removeprefix(f"{order.about} ").removesuffix(" always")
+    lasting = order if order.text.endswith(" always") else None
+    most = fallback(view, moves)
+    if order.about in ROLE:
+        return _respond(line, moves, most, lasting)
+    if order.about == "keep":
+        return _keep(line.split(), deck_of(view.viewer, view.year), moves, most, lasting)
+    return _choose(order.about, line, moves, most, lasting)
+
+
+def _next_year(verb: str, view: View, seat: int) -> int:
+    """The first year, this one included, in which a seat may still be asked this."""
+    step = VERBS.index(view.step) if view.step in VERBS else 0
+    past = VERBS.index(verb) < step or (view.step == verb and view.sealed[seat])
+    year = view.year + past
+    wrong_role = verb in ROLE and deck_of(seat, year) != ROLE[verb]
+    return year + wrong_role
+
+
+def _read_cards(verb: str, words: Sequence[str]) -> list[str]:
+    """`none`, `most`, or cards that are chosen together."""
+    if len(words) == 1 and (words[0] == "none" or (words[0] == "most" and verb == "meld")):
+        return [words[0]]
+    cards = in_order(tuple(map(named, words)))
+    if verb == "redraw" and len(cards) > MOST_REDRAWN:
+        raise UnreadableOrder("Redraw at most %(most)s cards.", most=MOST_REDRAWN)
+    if verb == "meld" and not any(_could_be_melded(deck, cards) for deck in (FOES, BYZANTINES)):
+        raise UnreadableOrder("These cards can never be one meld.")
+    return list(cards)
+
+
+def _could_be_melded(deck: int, cards: Names) -> bool:
+    known = all(name in NUMBER[deck] for name in cards)
+    return known and broken_limit(numbers(deck, cards)) is None
+
+
+def _read_keep(verb: str, words: Sequence[str]) -> list[str]:
+    """Cards, the dearest first, and perhaps `most` or `least`."""
+    return _once([word if word in ("most", "least") else named(word) for word in words])
+
+
+def _read_response(verb: str, words: Sequence[str]) -> list[str]:
+    """`none`, or cards, the dearest first, perhaps `most`, and what to do when there is none of them."""
+    if list(words) == ["none"]:
+        return ["none"]
+    at = words.index("then") if "then" in words else len(words)
+    then = completed(" ".join(words[at + 1 :]) or "decline", THEN)
+    if not at or not then or len(words) == at + 1:
+        raise UnreadableOrder("Name cards first; after them stands then decline or then ask, or nothing.")
+    if verb == "buy-off":
+        return [", ".join(_once(_bargains(words[:at]))), "then", then]
+    return [*_once([_wish(word, EITHER[verb]) for word in words[:at]]), "then", then]
+
+
+def _bargains(words: Sequence[str]) -> list[str]:
+    """Pairs of a card and its price, `CARD with CARD`."""
+    found, rest = list[str](), list(words)
+    while rest:
+        if rest[0] == "most":
+            found.append(rest.pop(0))
+            continue
+        if len(rest) < 3 or rest[1] != "with":
+            raise UnreadableOrder("Write pairs such as huns with taxes, avars with trade; or most.")
+        card, price = _wish(rest[0], _OF_TRAIT["bought-off"]), _wish(rest[2], tuple(NUMBER[BYZANTINES]))
+        found.append(f"{card} with {price}")
+        del rest[:3]
+    return found
+
+
+def _wish(word: str, among: Sequence[str]) -> str:
+    found = completed(word, (*among, "most"))
+    if not found:
+        known = ", ".join((*among, "most"))
+        raise UnreadableOrder("%(word)s is none of: %(known)s.", word=word[:20], known=known)
+    return found
+
+
+def _once(wishes: list[str]) -> list[str]:
+    if len(set(wishes)) < len(wishes):
+        raise UnreadableOrder("Name each wish once.")
+    return wishes
+
+
+READERS: dict[str, Callable[[str, Sequence[str]], list[str]]] = {
+    "redraw": _read_cards,
+    "meld": _read_cards,
+    "defend": _read_response,
+    "negotiate": _read_response,
+    "replace": _read_response,
+    "buy-off": _read_response,
+    "keep": _read_keep,
+}
+
+
+def _choose(verb: str, line: str, moves: Sequence[Move], most: Move, lasting: Order | None) -> Obeyed:
+    """A redraw or a meld."""
+    cards = () if line == "none" else tuple(line.split())
+    move = most if line == "most" else Move(verb, cards)
+    if move not in moves:
+        return Obeyed(None, "“%(move)s” is not possible any more.", {"move": str(move)})
+    return Obeyed(move, "“%(move)s” for you, as you ordered.", {"move": str(move)}, lasting)
+
+
+def _keep(
+    wishes: Iterable[str], deck: int, moves: Sequence[Move], most: Move, lasting: Order | None
+) -> Obeyed:
+    held = [move.args[0] for move in moves]
+    least = min(held, key=lambda name: kept_worth(NUMBER[deck][name]))
+    for wish in wishes:
+        card = {"most": most.args[0], "least": least}.get(wish, wish)
+        if card in held:
+            return Obeyed(
+                Move("keep", (card,)),
+                "Kept %(card)s for you: of your hand it came first on your list.",
+                {"card": card},
+                lasting,
+            )
+    return Obeyed(None, "None of the cards on your list is in your hand.")
+
+
+def _respond(line: str, moves: Sequence[Move], most: Move, lasting: Order | None) -> Obeyed:
+    """The first of the list that may be answered; `most` gives way to what follows it if nothing helps."""
+    verb = next(move.verb for move in moves if move != DECLINE)
+    listed, _, then = line.partition(" then ")
+    for wish in listed.split(", " if verb == "buy-off" else " "):
+        move = most if wish == "most" else Move(verb, tuple(wish.split()))
+        if move in moves and move != DECLINE:
+            return Obeyed(move, "“%(move)s” for you, as you ordered.", {"move": str(move)}, lasting)
+    if then == "ask":
+        return Obeyed(None, "Nothing on your list can be answered now.")
+    return Obeyed(DECLINE, "Declined for you, as you ordered.", rest=lasting)

@@ -1,0 +1,218 @@
+"""Empire and Foes, version 1: two players, the Empire against its foes, exactly as rules/empire.md.
+
+This is the game as the contract wants it: who is asked, what may be answered, who may see what, and what is
+played for a seat that does not answer. The cards are in `empire_cards`, the table in `empire_table`, what a move
+does in `empire_play`, what a seat orders beforehand in `empire_orders`, who sees what in `empire_view` and
+`empire_worlds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from byzanz.charts import Chart, Part
+from byzanz.games.empire import charts, heuristics, orders
+from byzanz.games.empire.cards import (
+    BYZANTINES,
+    FOES,
+    NUMBER,
+    PACK,
+    Cards,
+    force,
+    kept_worth,
+    legacy,
+    melds_from,
+    names,
+    numbers,
+    read_move,
+    redraws_from,
+)
+from byzanz.games.empire.heuristics import laid, swing
+from byzanz.games.empire.moves import DECLINE, LEGACY_AT_START, START, asked, check_asked, make, responses
+from byzanz.games.empire.sampling import world_of
+from byzanz.games.empire.state import SEALED, State, due_shuffle, shuffle
+from byzanz.games.empire.view import View, view_of
+from byzanz.rules import (
+    ALL,
+    PUBLIC,
+    BadSetup,
+    Draw,
+    Move,
+    Obeyed,
+    Order,
+    Outcome,
+    Question,
+    Rules,
+    Shuffle,
+    Viewer,
+)
+
+__all__ = ["Empire", "State", "View"]
+
+
+class Empire(Rules[State, View]):
+    """The rules of Empire."""
+
+    slug: ClassVar[str] = "empire"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "Empire and Foes"
+    seats: ClassVar[range] = range(2, 3)
+    state_type: ClassVar[type] = State
+    state_format: ClassVar[int] = 1
+    sealed: ClassVar[frozenset[str]] = frozenset(SEALED)
+
+    def setup(self, seats: int, options: Mapping[str, Any]) -> State:
+        """Year 1 before the first shuffles, all cards aside; Empire has no options."""
+        if seats not in self.seats:
+            raise BadSetup("Empire is for 2 players, not %(seats)s.", seats=seats)
+        if options:
+            raise BadSetup("Empire has no option “%(option)s”.", option=min(map(str, options))[:40])
+        nothing: tuple[Cards, Cards] = ((), ())
+        return State(
+            step="begin",
+            number=0,
+            year=1,
+            territory=START,
+            legacy=(LEGACY_AT_START, LEGACY_AT_START),
+            aside=(PACK[FOES], PACK[BYZANTINES]),
+            piles=nothing,
+            discards=nothing,
+            buried=(),
+            out=nothing,
+            shuffles=(0, 0),
+            hands=nothing,
+            shown=nothing,
+            received=(-1, -1),
+            redrawn=(0, 0),
+            played=nothing,
+            chosen=(None, None),
+            melds=nothing,
+            added=(),
+            battle=(),
+        )
+
+    def chance(self, state: State) -> Shuffle | None:
+        """The new cards of an age at its start; later a deck's discards when a card is to be drawn and none is left."""
+        return due_shuffle(state)
+
+    def awaited(self, state: State) -> dict[int, Question]:
+        """Who owes a choice under seal, or the response that is asked."""
+        question = Question(state.step, state.number)
+        return dict.fromkeys(asked(state), question)
+
+    def moves(self, state: State, seat: int) -> tuple[Move, ...]:
+        """The answers: redraws small first, melds strong first, cards to keep, or `decline` and responses."""
+        if seat not in asked(state):
+            return ()
+        return _choices(state, seat) if state.step in SEALED else responses(state)
+
+    def asides(self, state: State, seat: int) -> tuple[Move, ...]:
+        """The same choices again while the other seat's is not in: the last one counts (formats.md §1)."""
+        return _choices(state, seat) if _has_sealed(state, seat) else ()
+
+    def is_aside(self, state: State, seat: int, move: Move) -> bool:
+        """A further choice in place of one that is sealed."""
+        return move.verb == state.step and _has_sealed(state, seat)
+
+    def apply(self, state: State, seat: int | None, move: Move) -> State:
+        """The state after a move in canonical form; refuses whatever rules/empire.md does not allow."""
+        if seat is None:
+            return shuffle(state, move)
+        check_asked(state, seat, move.verb)
+        return make(state, seat, move)
+
+    def view(self, state: State, viewer: Viewer) -> View:
+        """As rules/empire.md "Public and hidden"."""
+        return view_of(state, viewer, self.awaited(state))
+
+    def told(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
+        """Of a shuffle its label, of others' choices nothing while sealed, of a redraw then the count alone."""
+        if viewer == ALL or (seat is not None and (seat == viewer or move.verb not in SEALED)):
+            return str(move)
+        if seat is None:
+            return f"shuffle {move.args[0]}"
+        if not settled:
+            return f"{move.verb} ?"
+        if move.verb == "redraw":
+            return f"redraw ? {len(move.args)}"
+        return "keep ?" if move.verb == "keep" and viewer == PUBLIC else str(move)
+
+    def worlds(self, view: View, draw: Draw) -> State:
+        """A state of this view: hidden hands, draw piles, cards face down and sealed choices are dealt anew."""
+        return world_of(view, draw)
+
+    def fallback(self, view: View, moves: Sequence[Move]) -> Move:
+        """As rules/empire.md "Fallback"; of equal ones the first listed."""
+        deck = FOES if view.viewer == view.foe else BYZANTINES
+        if view.step == "redraw":
+            return Move("redraw")
+        if view.step == "meld":
+            melds = [numbers(deck, move.args) for move in moves]
+            return moves[max(range(len(moves)), key=lambda at: (force(melds[at]), legacy(melds[at])))]
+        if view.step == "keep":
+            return max(moves, key=lambda move: kept_worth(NUMBER[deck][move.args[0]]))
+        own, theirs = laid(view, view.emperor), laid(view, view.foe)
+        best = max(moves, key=lambda move: swing(own, theirs, move))
+        return best if swing(own, theirs, best) > 0 else DECLINE
+
+    def appraise(self, view: View) -> float:
+        """The lead in legacy, what the battle of this year may bring, and what a low territory threatens."""
+        return heuristics.appraise(view, view.viewer) if isinstance(view.viewer, int) else 0.0
+
+    def likely(self, state: State, seat: int, draw: Draw) -> Move:
+        """A strong meld, troops thrown away for better ones, the worst card passed on."""
+        return heuristics.likely(state, seat)
+
+    def scores(self, state: State) -> tuple[int, ...]:
+        """The legacy of each seat."""
+        return state.legacy
+
+    def outcome(self, state: State) -> Outcome | None:
+        """Most legacy wins, equal legacy is a draw; `fallen` when territory is gone (rules/empire.md)."""
+        if state.step != "over":
+            return None
+        winners = tuple([seat for seat in (0, 1) if state.legacy[seat] == max(state.legacy)])
+        return Outcome(state.legacy, winners, "finished" if state.territory > 0 else "fallen")
+
+    def parse(self, text: str) -> Move:
+        """Read a line as a player writes it (formats.md §1)."""
+        return read_move(text)
+
+    def parse_order(self, text: str) -> Order:
+        """Read a standing order: `defend vandals then ask`, `meld most always` (docs/orders.md)."""
+        return orders.read_order(text)
+
+    def occasion(self, order: Order, view: View) -> str:
+        """The year that an order is for, such as `year 3`, unless it is for always."""
+        return orders.occasion(order, view)
+
+    def lapsed(self, occasion: str, view: View) -> bool:
+        """Whether the year is over."""
+        return orders.lapsed(occasion, view)
+
+    def obey(self, order: Order, view: View, moves: Sequence[Move]) -> Obeyed | None:
+        """What an order answers to the question that its seat is asked (docs/orders.md)."""
+        return orders.obey(order, view, moves, self.fallback)
+
+    def part(self, view: View) -> Part:
+        """The year."""
+        return charts.part(view)
+
+    def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
+        """Territory and legacy."""
+        return charts.charts(views)
+
+
+def _has_sealed(state: State, seat: int) -> bool:
+    return state.step in SEALED and seat in (0, 1) and state.chosen[seat] is not None
+
+
+def _choices(state: State, seat: int) -> tuple[Move, ...]:
+    """All that a seat may choose under seal."""
+    hand = state.hands[seat]
+    if state.step == "redraw":
+        return redraws_from(hand)
+    if state.step == "meld":
+        return melds_from(hand)
+    return tuple([Move("keep", names((card,))) for card in sorted(set(hand))])

@@ -1,0 +1,293 @@
+"""What each viewer of a game of Empire may know, and worlds dealt anew from it.
+
+A view holds cards by their names; what lies by deck is in `decks`, what belongs to a player has one item a seat
+(rules/empire.md "Public and hidden").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from byzanz.games.empire.cards import (
+    BYZANTINES,
+    CARDS,
+    DECKS,
+    FOES,
+    NUMBER,
+    YEARS,
+    Card,
+    Cards,
+    Names,
+    age_of,
+    bonus,
+    force,
+    names,
+    numbers,
+)
+from byzanz.games.empire.state import State, deck_of, emperor_of, known_of, seat_of
+from byzanz.rules import ALL, PUBLIC, Question, Viewer
+
+HIDDEN = "?"
+"""Stands for a card that the viewer may not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Melded:
+    """A card in a meld and what it counts there.
+
+    Args:
+        card: its name in moves.
+        force: printed on it.
+        bonus: what the troops of its meld add.
+        legacy: what it adds to the Emperor's legacy.
+    """
+
+    card: str
+    force: int
+    bonus: int
+    legacy: int
+
+
+@dataclass(frozen=True, slots=True)
+class Meld:
+    """A meld as it counts.
+
+    Args:
+        cards: in canonical order.
+        force: of all its cards, bonuses included.
+    """
+
+    cards: tuple[Melded, ...]
+    force: int
+
+
+@dataclass(frozen=True, slots=True)
+class Battle:
+    """A battle that was fought.
+
+    Args:
+        year: when.
+        emperor: the seat that was Emperor.
+        melds: of each seat, as they counted in the end.
+        before, after: territory.
+        legacy: the change of the Emperor's legacy.
+    """
+
+    year: int
+    emperor: int
+    melds: tuple[Meld, Meld]
+    before: int
+    after: int
+    legacy: int
+
+
+@dataclass(frozen=True, slots=True)
+class Buried:
+    """Cards thrown away in a redraw, face down among the discards.
+
+    Args:
+        year: when.
+        seat: whose they were.
+        size: how many.
+        cards: to that seat alone; None for others.
+        known: those of them that both players know to lie here, since they were drawn in the open and never seen
+            again; not to others. Of the running year see `View.known`.
+    """
+
+    year: int
+    seat: int
+    size: int
+    cards: Names | None
+    known: Names
+
+
+@dataclass(frozen=True, slots=True)
+class Deck:
+    """One of the decks.
+
+    Args:
+        name: `foes` or `byzantines`.
+        seat: who draws from it this year.
+        size: how many cards the draw pile has; pile: which, top first, None unless the viewer is ALL.
+        discards: face up; buried: face down.
+        out: cards that left the game.
+        aside: cards whose age has not begun.
+        shuffles: how often it was shuffled.
+    """
+
+    name: str
+    seat: int
+    size: int
+    pile: Names | None
+    discards: Names
+    buried: tuple[Buried, ...]
+    out: Names
+    aside: Names
+    shuffles: int
+
+    def facts(self, card: str) -> Card:
+        """All that is printed on a card of this deck."""
+        return CARDS[NUMBER[DECKS.index(self.name)][card]]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one viewer knows of a moment: as `State` where the names agree.
+
+    One thing that can be remembered is in no state and so in no view: which open discards a shuffle within the year
+    took back. Who counted them knows that what a hand had drawn unseen before that shuffle is none of those; a world
+    may deal them there until the year ends and the hand is laid open.
+
+    Args:
+        viewer: a seat, `public` or `all`.
+        age: the letter of the age, E, M or L.
+        emperor, foe: the seats in these roles this year.
+        awaited: the seats that are asked something; question: what the viewer is asked.
+        sealed: which seats have laid a choice under seal in this step; chosen: those the viewer may know.
+        hands: None where hidden from the viewer.
+        shown: the first four cards that each seat drew this year, as they came, expired ones included.
+        received: the card each seat was passed at the start of this year, `?` where hidden, None for none.
+        redrawn: how many cards each seat has redrawn this year.
+        played: the cards that each seat has laid open this year, wherever they are now.
+        known: the cards that the viewer has seen come to each hand this year and not seen leave it; as many of them
+            as the seat has redrawn may lie face down, or in the draw pile if that was shuffled since.
+        decks: Foes, Byzantines.
+        melds: of each seat, as they lie on the table; added: the card that came to the Foe's by `defend`.
+        battle: the last one.
+    """
+
+    viewer: Viewer
+    step: str
+    number: int
+    year: int
+    years: int
+    age: str
+    emperor: int
+    foe: int
+    territory: int
+    legacy: tuple[int, int]
+    awaited: tuple[int, ...]
+    question: str | None
+    sealed: tuple[bool, bool]
+    chosen: tuple[Names | None, Names | None]
+    hands: tuple[Names | None, Names | None]
+    hand_sizes: tuple[int, int]
+    shown: tuple[Names, Names]
+    received: tuple[str | None, str | None]
+    redrawn: tuple[int, int]
+    played: tuple[Names, Names]
+    known: tuple[Names, Names]
+    decks: tuple[Deck, Deck]
+    melds: tuple[Meld, Meld]
+    added: Names
+    battle: Battle | None
+
+    @property
+    def hand(self) -> Names | None:
+        """The viewer's own hand; None for one who holds none."""
+        return self.hands[self.viewer] if isinstance(self.viewer, int) else None
+
+    def deck(self, seat: int) -> Deck:
+        """The deck that a seat draws from this year."""
+        return self.decks[deck_of(seat, self.year)]
+
+    def as_meld(self, seat: int, cards: Names) -> Meld:
+        """These cards of a seat's deck as they would count in a meld.
+
+        Args:
+            seat: whose deck of this year.
+            cards: their names, in any order.
+        """
+        return melded(tuple(sorted(numbers(deck_of(seat, self.year), cards))))
+
+
+def melded(meld: Cards) -> Meld:
+    """A meld as it counts."""
+    cards = [
+        Melded(CARDS[card].card, CARDS[card].force, bonus(card, meld), CARDS[card].legacy) for card in meld
+    ]
+    return Meld(tuple(cards), force(meld))
+
+
+def view_of(state: State, viewer: Viewer, awaited: Mapping[int, Question]) -> View:
+    """All but hands, piles, what is sealed, redrawn or passed (rules/empire.md "Public and hidden").
+
+    Args:
+        state: any moment.
+        viewer: a seat, PUBLIC or ALL.
+        awaited: who is asked what in this moment.
+    """
+    question = awaited.get(viewer) if isinstance(viewer, int) else None
+    sits = viewer != PUBLIC
+
+    def open_to(seat: int, cards: Cards | None) -> Names | None:
+        return names(cards) if viewer in (seat, ALL) and cards is not None else None
+
+    return View(
+        viewer=viewer,
+        step=state.step,
+        number=state.number,
+        year=state.year,
+        years=YEARS,
+        age=age_of(state.year),
+        emperor=emperor_of(state.year),
+        foe=1 - emperor_of(state.year),
+        territory=state.territory,
+        legacy=state.legacy,
+        awaited=tuple(awaited),
+        question=str(question) if question else None,
+        sealed=(state.chosen[0] is not None, state.chosen[1] is not None),
+        chosen=(open_to(0, state.chosen[0]), open_to(1, state.chosen[1])),
+        hands=(open_to(0, state.hands[0]), open_to(1, state.hands[1])),
+        hand_sizes=(len(state.hands[0]), len(state.hands[1])),
+        shown=(names(state.shown[0]), names(state.shown[1])),
+        received=(_passed(state.received[0], sits), _passed(state.received[1], sits)),
+        redrawn=state.redrawn,
+        played=(names(state.played[0]), names(state.played[1])),
+        known=(names(known_of(state, 0, sits)), names(known_of(state, 1, sits))),
+        decks=(_deck(state, viewer, FOES), _deck(state, viewer, BYZANTINES)),
+        melds=(melded(state.melds[0]), melded(state.melds[1])),
+        added=names(state.added),
+        battle=_battle(state),
+    )
+
+
+def _passed(card: int, sits: bool) -> str | None:
+    if card < 0:
+        return None
+    return CARDS[card].card if sits else HIDDEN
+
+
+def _deck(state: State, viewer: Viewer, deck: int) -> Deck:
+    pile = state.piles[deck]
+    return Deck(
+        name=DECKS[deck],
+        seat=seat_of(deck, state.year),
+        size=len(pile),
+        pile=names(pile) if viewer == ALL else None,
+        discards=names(state.discards[deck]),
+        buried=tuple(
+            Buried(
+                year=year,
+                seat=seat,
+                size=len(cards),
+                cards=names(cards) if viewer in (seat, ALL) else None,
+                known=names(known) if viewer != PUBLIC else (),
+            )
+            for year, seat, cards, known in state.buried
+            if deck_of(seat, year) == deck
+        ),
+        out=names(state.out[deck]),
+        aside=names(state.aside[deck]),
+        shuffles=state.shuffles[deck],
+    )
+
+
+def _battle(state: State) -> Battle | None:
+    if not state.battle:
+        return None
+    own, theirs, (year, before, after, change) = state.battle
+    melds = [melded(own), melded(theirs)]
+    emperor = emperor_of(year)
+    return Battle(year, emperor, (melds[emperor], melds[1 - emperor]), before, after, change)

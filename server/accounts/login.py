@@ -1,0 +1,176 @@
+"""Links that somebody asks for: to sign in, or a fresh one for a dead one. They go to the address on file.
+
+Whoever asks learns nothing about others, not even from how long the answer takes: for an address or a link that is
+not known the same work is done, for nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import get_args
+
+import flask
+from sqlalchemy import ColumnElement, CursorResult, delete, exists, select, update
+from sqlalchemy.orm import Session
+
+from server import validation
+from server.mail import deliverability
+from server.store import links, outbox, people
+from server.store.engine import transaction
+from server.store.models import Game, Link, Mail, Person, Seat
+
+LINK_LIFE = timedelta(hours=1)
+"""How long a sign-in link may be redeemed."""
+AN_HOUR = 3
+"""Links that are mailed to one person within an hour, however often they are asked for."""
+
+
+def mail_sign_in(address: str, now: datetime, language: str | None = None) -> None:
+    """Mail a sign-in link to the person with this address; nothing for others, and nobody is told which.
+
+    Args:
+        language: of the page; the mail is in it unless the person has chosen one.
+
+    Raises:
+        BadWish: the text is no address at all.
+    """
+    address = validation.clean_address(address)
+    with transaction() as session:
+        person, known = _person(session, Person.email == people.address(address))
+        _mail(session, "signin", person if known else None, now, details={"language": language})
+
+
+def _person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, bool]:
+    """The id of a person with an address, and whether he may sign in: he sat down, organised a game, or moderates.
+
+    Not who was only named in a form: nobody answers for what a stranger types there.
+    """
+    sits = exists().where(Seat.person_id == Person.id, Seat.status == "seated")
+    organises = exists().where(Game.organiser_id == Person.id, Game.status != "asked")
+    may = Person.moderator | sits | organises
+    found = session.execute(select(Person.id, may).where(which, Person.email.is_not(None))).first()
+    return (found[0], bool(found[1])) if found else (None, False)
+
+
+def _mail(
+    session: Session,
+    kind: str,
+    person_id: int | None,
+    now: datetime,
+    game_id: str | None = None,
+    details: Mapping[str, object] | None = None,
+) -> None:
+    """Queue a mail that was asked for, or write the same rows for nobody, who is gone at the end.
+
+    Args:
+        kind: `signin`, for which a link is made, or `fresh`.
+        person_id: whose; None, or of somebody who had his mails of this hour, for nobody.
+    """
+    nobody = Person(email=None, name="", created_at=now)
+    session.add(nobody)
+    session.flush()
+    had = outbox.queued(session, (kind,), person_id or nobody.id, now - timedelta(hours=1))
+    reader = person_id if person_id and had < AN_HOUR else nobody.id
+    owner = reader if kind == "signin" else nobody.id
+    link = links.issue(session, "signin", owner, now, expires_at=now + LINK_LIFE)
+    outbox.enqueue(
+        session,
+        key=f"{kind}:{reader}:{int(now.timestamp() * 1e6)}",
+        kind=kind,
+        person_id=reader,
+        now=now,
+        game_id=game_id if reader == person_id else None,
+        details={**(details or {}), "link": link.id} if kind == "signin" else details,
+    )
+    _forget(session, nobody)
+
+
+def _forget(session: Session, nobody: Person) -> None:
+    for gone in (
+        delete(Mail).where(Mail.person_id == nobody.id),
+        delete(Link).where(Link.person_id == nobody.id),
+        delete(Person).where(Person.id == nobody.id),
+    ):
+        session.execute(gone, execution_options={"synchronize_session": False})
+
+
+def redeem(token: str, now: datetime) -> Person | None:
+    """Use up a sign-in link; the person who may sign in by it, or None: unknown, expired or used.
+
+    Whoever has the link has had our mail: an address that bounced takes mail again.
+    """
+    with transaction() as session:
+        link = links.find(session, "signin", token, now)
+        if link is None:
+            return None
+        use = update(Link).where(Link.id == link.id, Link.used_at.is_(None)).values(used_at=now)
+        first = session.execute(use)
+        assert isinstance(first, CursorResult)
+        person = session.get(Person, link.person_id) if first.rowcount == 1 else None
+    if person is not None:
+        deliverability.again(person.id, now)
+    return person
+
+
+def renew_feed(person_id: int, now: datetime) -> None:
+    """Make the link of a person's feeds; one made before opens nothing any more."""
+    with transaction() as session:
+        live = (Link.person_id == person_id, Link.purpose == "feed", Link.revoked_at.is_(None))
+        session.execute(update(Link).where(*live).values(revoked_at=now))
+        links.issue(session, "feed", person_id, now)
+
+
+def mail_games(person_id: int, now: datetime) -> None:
+    """Mail a person the links to all games that await him, or that none does; nothing if he had enough this hour."""
+    with transaction() as session:
+        if outbox.queued(session, ("games",), person_id, now - timedelta(hours=1)) < AN_HOUR:
+            key = f"games:{person_id}:{int(now.timestamp() * 1e6)}"
+            outbox.enqueue(session, key=key, kind="games", person_id=person_id, now=now)
+
+
+def mail_fresh_link(token: str, now: datetime) -> None:
+    """Somebody opened a dead link: mail its owner what he may still open; nothing if there is nothing."""
+    with transaction() as session:
+        found = [links.find_any(session, purpose, token) for purpose in get_args(links.Purpose)]
+        link = next((link for link in found if link is not None), None)
+        opens = _still_open(session, link)
+        person, known = _person(session, Person.id == (link.person_id if link else 0))
+        if link is None or link.purpose == "signin":
+            _mail(session, "signin", person if known else None, now)
+        else:
+            _mail(session, "fresh", person if opens else None, now, link.game_id, {"purpose": opens})
+
+
+def _still_open(session: Session, link: Link | None) -> links.Purpose | None:
+    """What the owner of a link into a game may open there today."""
+    game_id, owner, purpose = (link.game_id or "", link.person_id, link.purpose) if link else ("", 0, "")
+    held = (Seat.game_id == Game.id) & (Seat.person_id == owner)
+    found = session.execute(select(Game, Seat).outerjoin(Seat, held).where(Game.id == game_id)).first()
+    if found is None:
+        return None
+    game: Game = found[0]
+    seat: Seat | None = found[1]
+    if purpose == "organise":
+        return "organise" if game.organiser_id == owner else None
+    if seat is None:
+        return None
+    return "seat" if game.started_at and seat.status == "seated" else "invite"
+
+
+def sign_in(person: Person) -> None:
+    """Make this browser the person's own."""
+    flask.session.clear()
+    flask.session.permanent = True
+    flask.session["person"] = person.id
+
+
+def sign_out() -> None:
+    """Forget who sits at this browser."""
+    flask.session.clear()
+
+
+def signed_in(session: Session) -> Person | None:
+    """The person who signed in with this browser, or None."""
+    person_id = flask.session.get("person")
+    return session.get(Person, person_id) if isinstance(person_id, int) else None

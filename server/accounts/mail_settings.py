@@ -1,0 +1,77 @@
+"""Mails switched off and on: of one game, or all but those a person asks for; and how often turns are mailed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.errors import BadWish
+from server.play import mailing, running, turns
+from server.store.engine import transaction
+from server.store.models import Game, Person, Seat, Turn
+
+CADENCES = ("each", "once", "digest")
+"""How often a person may be mailed about his turns."""
+
+
+def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:
+    """Switch off or on a person's mails about one game; nothing happens if he has no seat there.
+
+    The clock of a turn whose mail has not gone out begins at once: no mail will ever start it.
+    """
+    with transaction() as session:
+        game = running.lock(session, game_id)
+        seat = session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
+        if seat is not None:
+            seat.silent = silent
+            if silent:
+                _start_clock(session, game, seat, now)
+
+
+def mute_all(person_id: int, silent: bool, now: datetime) -> None:
+    """Switch off or on all mails to a person but sign-in and links asked for."""
+    with transaction() as session:
+        places = _locked(session, person_id) if silent else []
+        session.get_one(Person, person_id).silent = silent
+        for game, seat in places:
+            _start_clock(session, game, seat, now)
+
+
+def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
+    """How often a person is mailed about his turns: `each`, `once` (without a reminder) or `digest` (once a day).
+
+    Who gives up the digest is mailed the turns that none has named yet.
+
+    Raises:
+        BadWish: there is no such choice.
+    """
+    if cadence not in CADENCES:
+        raise BadWish("Choose how often you want mails about your turns.", field="cadence")
+    with transaction() as session:
+        places = _locked(session, person_id) if cadence != "digest" else []
+        person = session.get_one(Person, person_id)
+        before, person.cadence = person.cadence, cadence
+        if before != "digest" or person.silent:
+            return
+        for game, seat in places:
+            turn = session.get(Turn, (game.id, seat.seat), populate_existing=True)
+            if turn is not None and turn.started_at is None and turn.refused is None and not seat.silent:
+                mailing.mail_turn(session, game, turn, person_id, now)
+
+
+def _locked(session: Session, person_id: int) -> list[tuple[Game, Seat]]:
+    """A person's seats in running games, those locked.
+
+    Games first, then the person, as everybody else who changes both: else each could wait for the other.
+    """
+    theirs = select(Seat).join(Game, Game.id == Seat.game_id).where(Seat.person_id == person_id)
+    seats = session.scalars(theirs.where(Game.status == "running").order_by(Seat.game_id)).all()
+    return [(running.lock(session, seat.game_id), seat) for seat in seats]
+
+
+def _start_clock(session: Session, game: Game, seat: Seat, now: datetime) -> None:
+    turn = session.get(Turn, (game.id, seat.seat), populate_existing=True)
+    if turn is not None and turn.started_at is None:
+        turns.start(session, game, turn, now)

@@ -1,0 +1,152 @@
+"""Commands about records: play games without a server, check a file of records, export the record of a game."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+from byzanz import record
+from byzanz.bots import BOTS
+from byzanz.bots.simulate import simulated
+from byzanz.games import latest, rules_of
+from byzanz.record import BadRecord, Record, Report, Wrong
+from byzanz.rules import ALL, PUBLIC, Viewer
+from server.cli.application import application
+from server.cli.parser import Asked, Mistake, as_line, count
+
+
+def add(commands: Any) -> None:
+    """Add these commands to `byzanz`."""
+    games = ", ".join(rules.slug for rules in latest())
+    simulate = commands.add_parser("simulate", help="bots play whole games without a server")
+    simulate.add_argument("game", metavar="GAME", help=f"one of: {games}")
+    simulate.add_argument("--players", type=count, required=True, metavar="N")
+    simulate.add_argument("--games", type=count, required=True, metavar="K")
+    simulate.add_argument(
+        "--seed", metavar="HEX", help="the same seed gives the same bytes; a random one if absent"
+    )
+    simulate.add_argument(
+        "--bots",
+        default="random",
+        metavar="A,B,…",
+        help=f"who plays, by seat, in turn; random if absent; the weakest named first: {', '.join(BOTS)}",
+    )
+    simulate.add_argument("--out", required=True, metavar="FILE", help="- for standard output")
+    simulate.set_defaults(run=_simulate)
+
+    verify = commands.add_parser("verify", help="check every record in a file, by playing it over again")
+    verify.add_argument("file", metavar="FILE", help="- for standard input")
+    verify.set_defaults(run=_verify)
+
+    export = commands.add_parser(
+        "export",
+        help="the record of a game",
+        description="The record of a game as one reader may see it. Of a running game, a seat's and a moderator's "
+        "record show hidden cards. Whoever can run this can read the database anyway, so no entry tells the players; "
+        "a moderator who wants to look should do so on the history page, which tells them.",
+    )
+    export.add_argument("id", metavar="ID", help="the game's id")
+    export.add_argument(
+        "--as",
+        dest="reader",
+        default=PUBLIC,
+        metavar="SEAT|public|moderator",
+        help="who reads; public if absent",
+    )
+    export.set_defaults(run=_export)
+
+
+def _simulate(asked: Asked) -> None:
+    rules = rules_of(asked.game)
+    seed = _seed(asked.seed)
+    bots = asked.bots.split(",")
+    first = simulated(
+        rules, asked.players, seed, 0, bots
+    )  # whatever is wrong shows before the file is opened
+    entries = len(first.entries)
+    with _writable(asked.out) as out:
+        out.write(record.write(first))
+        for number in range(1, asked.games):
+            played = simulated(rules, asked.players, seed, number, bots)
+            out.write(record.write(played))
+            entries += len(played.entries)
+    print(f"{asked.games} games, {entries} entries, seed {seed.hex()}", file=sys.stderr)
+
+
+def _seed(text: str | None) -> bytes:
+    if text is None:
+        return secrets.token_bytes(32)
+    try:
+        seed = bytes.fromhex(text)
+    except ValueError:
+        raise Mistake("--seed should be hex digits, two for each byte", status=2) from None
+    if not 1 <= len(seed) <= 1024:
+        raise Mistake("--seed should have 1 to 1024 bytes", status=2)
+    return seed
+
+
+def _writable(name: str) -> AbstractContextManager[IO[str]]:
+    return nullcontext(sys.stdout) if name == "-" else Path(name).open("w", encoding="utf-8", newline="\n")
+
+
+def _readable(name: str) -> AbstractContextManager[IO[bytes]]:
+    return nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb")
+
+
+def _verify(asked: Asked) -> None:
+    records = 0
+    with _readable(asked.file) as file:
+        try:
+            for each in record.read(record.lines(file)):
+                records += 1
+                print(_checked(each, records))
+        except BadRecord as error:
+            raise Mistake(f"{asked.file}: {error}") from error
+    if not records:
+        raise Mistake(f"{asked.file}: there is no record in it")
+
+
+def _checked(each: Record, number: int) -> str:
+    try:
+        return _told(each, record.verify(each))
+    except Wrong as error:
+        raise Mistake(f"record {number}, game {each.header.id[:40]}: {error}") from error
+
+
+def _told(each: Record, report: Report) -> str:
+    header = each.header
+    line = f"{header.id[:40]}: ok, {header.game} for {len(header.seats)}, {report.entries} entries"
+    if report.result is not None:
+        line += f", {report.result.reason}, scores {' '.join(map(str, report.result.scores))}"
+    else:
+        line += ", still running"
+    if report.unchecked:
+        line += f"; {report.unchecked} entries could not be checked, they are hidden until the game ends"
+    return as_line(Mistake(line)) or line
+
+
+def _export(asked: Asked) -> None:
+    from server.play import history
+    from server.store import engine
+    from server.store.models import Game
+
+    viewer = _viewer(asked.reader)
+    with application(up_to_date=False), engine.reading() as session:
+        game = session.get(Game, asked.id)
+        if game is None or game.started_at is None:
+            raise Mistake(f"there is no game {asked.id!r} that has begun")
+        if isinstance(viewer, int) and viewer >= len(game.seats):
+            raise Mistake(f"game {game.id} has the seats 0 to {len(game.seats) - 1}")
+        text = record.write(history.record_of(session, game, viewer))
+    sys.stdout.write(text)
+
+
+def _viewer(text: str) -> Viewer:
+    if text in (PUBLIC, "moderator"):
+        return PUBLIC if text == PUBLIC else ALL
+    if not (text.isascii() and text.isdigit() and len(text) < 4):
+        raise Mistake("--as should be the number of a seat, from 0, or public, or moderator", status=2)
+    return int(text)

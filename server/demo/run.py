@@ -1,0 +1,141 @@
+"""`byzanz demo`: a whole server to try out, on this machine alone, that leaves nothing behind."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import tempfile
+import time
+from pathlib import Path
+
+from flask import Flask
+from pydantic import SecretStr
+from sqlalchemy import select
+
+from server import create_app, lobby
+from server.config import ConfigError, Settings
+from server.demo import inbox as inbox_pages
+from server.demo.smtp_sink import Inbox
+from server.ops import serve
+from server.scheduler import jobs
+from server.scheduler.clockwork import Scheduler
+from server.store import engine, links, migrate, people
+from server.store.models import Turn
+from server.validation import Guest
+
+HOST = "127.0.0.1"
+FIRST_PORT, LAST_PORT = 8000, 8099
+"""Where a port is looked for when none is asked for."""
+YOU = Guest("You", "you@byzanz.example")
+MODERATOR = "moderator@byzanz.example"
+PATIENCE = 60.0
+"""Seconds for the bots to move until it is your turn; they take one or two."""
+
+
+def run(port: int | None, players: int, game: str, bot: str) -> None:
+    """Run the demo until SIGTERM or Ctrl-C.
+
+    Args:
+        port: 0 for one that is free; None for 8000 or the next one that is.
+        players: how many sit at the table, you among them; the others are bots.
+        game: its slug.
+        bot: the name of the others' kind, see `bots.BOTS`.
+
+    Raises:
+        ConfigError: the port cannot be used. BadWish: no such game or bot, or not for so many.
+    """
+    serve.log_to_stderr()
+    serve.stop_when_told()
+    with tempfile.TemporaryDirectory(prefix="byzanz-demo-") as folder, _listener(port) as listener:
+        _say(f"A server of its own in {folder}, removed when you stop it")
+        inbox = Inbox()
+        inbox.start()
+        try:
+            _play(_app(Path(folder), listener, inbox), listener, players, game, bot)
+        finally:
+            inbox.stop()
+
+
+def _listener(port: int | None) -> socket.socket:
+    if port is not None:
+        return serve.listening(HOST, port)
+    for each in range(FIRST_PORT, LAST_PORT + 1):
+        try:
+            return serve.listening(HOST, each)
+        except ConfigError:
+            continue
+    raise ConfigError(f"no port from {FIRST_PORT} to {LAST_PORT} is free: name another one with --port")
+
+
+def _app(folder: Path, listener: socket.socket, inbox: Inbox) -> Flask:
+    settings = Settings(
+        _env_file=None,  # type: ignore[call-arg]  # nobody else's settings
+        database_url=f"sqlite:///{folder}/byzanz.db",
+        mail_url=inbox.url,
+        mail_from="Byzanz <games@byzanz.example>",
+        mail_domain="",  # nobody takes answers by mail here
+        base_url=f"http://{HOST}:{listener.getsockname()[1]}",
+        secret_key=SecretStr(secrets.token_hex(32)),
+        proxy_hops=0,
+        rate_limits=False,  # nobody but you can reach it
+        tick=1.0,
+    )
+    app = create_app(settings)
+    inbox_pages.install(app, inbox)
+    with app.app_context():
+        migrate.bring_up_to_date()
+    _say("An empty database, and a mail server whose mails go nowhere but to its inbox")
+    return app
+
+
+def _play(app: Flask, listener: socket.socket, players: int, game: str, bot: str) -> None:
+    settings: Settings = app.config["BYZANZ"]
+    scheduler = Scheduler(app, settings)
+    try:
+        with app.app_context():
+            bots = [bot] * (players - 1)
+            game_id = lobby.quick_game(slug=game, players=[YOU], bots=bots, start=True, now=engine.utc_now())
+            _appoint_moderator()
+            _say(f"A game of {game} for {players}: you and {players - 1} bots")
+            link = _link(game_id)
+            _let_bots_move(game_id)
+        greeting = "\n".join(
+            (
+                "",
+                f"Your turn:  {link}",
+                f"Your mail:  {settings.base_url}/inbox",
+                f"Moderating: sign in as {MODERATOR} at {settings.base_url}/sign-in",
+                "Ctrl-C stops it all.",
+            )
+        )
+        serve.run(app, listener, scheduler, greeting)
+    finally:
+        with app.app_context():
+            engine.db.engine.dispose()
+
+
+def _link(game_id: str) -> str:
+    with engine.transaction() as session:
+        you = people.person_at(session, YOU.address, YOU.name, engine.utc_now())
+        return links.url(links.link_for(session, "seat", you.id, game_id, engine.utc_now()))
+
+
+def _appoint_moderator() -> None:
+    with engine.transaction() as session:
+        people.person_at(session, MODERATOR, "Moderator", engine.utc_now()).moderator = True
+
+
+def _let_bots_move(game_id: str) -> None:
+    """Until you are asked something: the link should open a table with a decision on it."""
+    yours = select(Turn).where(Turn.game_id == game_id, Turn.seat == 0)
+    limit = time.monotonic() + PATIENCE
+    while time.monotonic() < limit:
+        with engine.reading() as session:
+            if session.scalar(yours) is not None:
+                return
+        jobs.tick_bots(engine.utc_now())
+    raise ConfigError("the bots took too long: this machine is too busy for a demo")
+
+
+def _say(line: str) -> None:
+    print(f"{line} …", flush=True)

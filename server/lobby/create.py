@@ -1,0 +1,314 @@
+"""A game is asked for, laid out with its seats and its sealed seed, and confirmed by its organiser."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from byzanz import chance
+from server import errors, validation
+from server.errors import Closed, NoSuchLink
+from server.lobby import names, notify
+from server.lobby.time_control import A_DAY, Pace, clean_pace
+from server.play import positions, running
+from server.store import links, people
+from server.store.engine import transaction
+from server.store.models import Game, Person, Seat
+from server.validation import Guest
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A game as somebody asks for it.
+
+    Args:
+        organiser: who asks; gets seat 0 if `plays`.
+        slug: which game.
+        name: what this game is called.
+        pace: allowance, bank and days off.
+        players: who is invited, in the order of their seats.
+        bots: the kinds of the bots, after the players.
+        free: seats left free, the last ones.
+        time_zone: of the table, for people who have set none.
+        listed: shown in the lobby, where anybody may take a free seat.
+        language: in which the organiser asks for it; None if nobody knows.
+    """
+
+    organiser: Guest
+    slug: str
+    name: str
+    pace: Pace
+    players: Sequence[Guest] = ()
+    bots: Sequence[str] = ()
+    free: int = 0
+    time_zone: str = "UTC"
+    plays: bool = True
+    listed: bool = False
+    language: str | None = None
+
+    @property
+    def guests(self) -> tuple[Guest, ...]:
+        """The people who are to sit, in the order of their seats."""
+        return self.all if self.plays else tuple(self.players)
+
+    @property
+    def all(self) -> tuple[Guest, ...]:
+        """The organiser, whether he plays or not, and the people whom he invites."""
+        return (self.organiser, *self.players)
+
+
+def checked(wish: Wish) -> Wish:
+    """The wish as it can be granted, names and addresses in their kept form.
+
+    Raises:
+        BadWish: the first thing that cannot be had, with the name of its field.
+    """
+    rules = validation.game_rules(wish.slug)
+    host = Guest(validation.clean_name(wish.organiser.name), validation.clean_address(wish.organiser.address))
+    players = tuple(
+        Guest(validation.clean_name(name, "players"), validation.clean_address(address, "players"))
+        for name, address in wish.players
+    )
+    granted = replace(
+        wish,
+        organiser=host,
+        name=validation.clean_name(wish.name, "title"),
+        pace=clean_pace(wish.pace),
+        players=players,
+        bots=tuple(validation.clean_bot(kind) for kind in wish.bots),
+        time_zone=validation.clean_zone(wish.time_zone),
+    )
+    validation.check_different(granted.guests)
+    if wish.free and not wish.listed:
+        raise errors.BadWish("Free seats are for games that are shown in the lobby.", field="free")
+    validation.check_count(rules, len(granted.guests) + len(granted.bots) + max(0, wish.free))
+    return granted
+
+
+def create_game(wish: Wish, now: datetime, asker: int | None = None) -> str:
+    """Make a game that waits for its organiser's confirmation, and mail him the page with the button.
+
+    Nobody answers for what stands in the wish until then: it gives a person no name but that of his address.
+
+    Args:
+        asker: who asks, if that is certain; he may ask for as many games of his own as he likes.
+
+    Returns:
+        The game's id.
+
+    Raises:
+        BadWish: something cannot be had.
+        TooMany: under this address wait many games already. To tell a stranger would tell him of others.
+    """
+    wish = checked(wish)
+    with transaction() as session:
+        persons = _persons(
+            session, [(guest.address, validation.name_from(guest.address)) for guest in wish.all], now
+        )
+        host = persons[wish.organiser.address]
+        game = _laid_out(session, wish, persons, now)
+        asked = {"name": wish.organiser.name} | ({"language": wish.language} if wish.language else {})
+        notify.ask_to_confirm(session, game, host, asked, now, limited=host.id != asker)
+        return game.id
+
+
+def _persons(session: Session, named: Iterable[tuple[str, str]], now: datetime) -> dict[str, Person]:
+    """Everybody in a game, by address; who is not known yet gets the name beside it.
+
+    All in one order and before anything else is locked: two who invite each other at once would wait for each other.
+    """
+    return {address: people.person_at(session, address, name, now) for address, name in sorted(named)}
+
+
+def _laid_out(session: Session, wish: Wish, persons: Mapping[str, Person], now: datetime) -> Game:
+    """The rows of a game with its seats, each person invited but not yet mailed."""
+    game_id = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
+    seed = secrets.token_bytes(32)
+    game = Game(
+        id=game_id,
+        slug=wish.slug,
+        rules=validation.game_rules(wish.slug).version,
+        name=wish.name,
+        organiser_id=persons[wish.organiser.address].id,
+        status="asked",
+        allowance=wish.pace.allowance,
+        bank=wish.pace.bank,
+        days_off=wish.pace.days_off,
+        seed=seed.hex(),
+        commitment=chance.commitment(game_id, seed),
+        created_at=now,
+        time_zone=wish.time_zone,
+        listed=wish.listed,
+    )
+    session.add(game)
+    session.flush()
+    session.add_all(_seats(wish, game, persons, now))
+    session.flush()
+    return game
+
+
+def _seats(wish: Wish, game: Game, persons: Mapping[str, Person], now: datetime) -> Iterator[Seat]:
+    taken: list[str] = []
+    for number, guest in enumerate(wish.guests):
+        taken.append(validation.told_apart(guest.name, taken))
+        who = persons[guest.address].id
+        yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=who)
+    for number, kind in enumerate(wish.bots, len(wish.guests)):
+        seat = Seat(game_id=game.id, seat=number, name="", status="free")
+        seat_bot(seat, kind, taken, now)
+        taken.append(seat.name)
+        yield seat
+    for number in range(len(taken), len(taken) + wish.free):
+        yield Seat(game_id=game.id, seat=number, name="", status="free")
+
+
+def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None:
+    """Give a seat to a bot; its cut is its name (formats.md §3).
+
+    Args:
+        taken: the names at the table.
+    """
+    seat.name = validation.told_apart(f"{kind.capitalize()} bot", taken)
+    seat.bot, seat.cut, seat.status = kind, seat.name, "seated"
+    seat.person_id, seat.uncut, seat.answered_at = None, False, now
+
+
+def seat_person(seat: Seat, cut: str, now: datetime, *, uncut: bool = False) -> None:
+    """Seat the person for whom a seat is kept; who had stopped the mails of the invitation gets those of the game.
+
+    Args:
+        cut: his cut of the deck, checked.
+        uncut: he was not asked; the cut is the server's offer.
+    """
+    seat.cut, seat.uncut, seat.status, seat.answered_at = cut, uncut, "seated", now
+    seat.silent = False
+
+
+def check_name_free(session: Session, seat: Seat, name: str) -> None:
+    """Whether nobody else at the table is called so.
+
+    Raises:
+        BadWish: somebody is.
+    """
+    others = positions.seats_of(session, seat.game_id)
+    if validation.alike(name) in [
+        validation.alike(other.name) for other in others if other.seat != seat.seat
+    ]:
+        raise errors.BadWish("Somebody at this table is called %(name)s already.", field="name", name=name)
+
+
+def confirm_game(
+    token: str, now: datetime, cut: str = "", name: str | None = None, language: str | None = None
+) -> str:
+    """The organiser presses the button of his mail: the invitations go out, and he is seated if he plays.
+
+    A second press changes nothing.
+
+    Args:
+        token: of his page.
+        cut: his cut of the deck, if he plays.
+        name: what he is called, from now on everywhere; if None, as in the wish.
+        language: of the page with the button: from now on his, unless he has chosen one.
+
+    Returns:
+        The game's id.
+
+    Raises:
+        NoSuchLink, Closed (cancelled), TooMany (invitations today), BadWish (name or cut).
+    """
+    cut = validation.clean_cut(cut)
+    name = None if name is None else validation.clean_name(name)
+    with transaction() as session:
+        game = organised_game(session, token, now)
+        if game.status == "cancelled":
+            raise Closed("This game was cancelled.")
+        if game.status == "asked":
+            host = session.get_one(Person, game.organiser_id)
+            host.language = host.language or language
+            _send_out(session, game, host, name or notify.asked_name(session, game), cut, now)
+        return game.id
+
+
+def _send_out(session: Session, game: Game, host: Person, name: str, cut: str, now: datetime) -> None:
+    invited = [seat for seat in positions.seats_of(session, game.id) if seat.status == "invited"]
+    others = [seat for seat in invited if seat.person_id != host.id]
+    notify.check_invitations(session, host.id, len(others), now)
+    host.name = name
+    for seat in invited:
+        if seat in others:
+            notify.invite(session, seat, now)
+        else:
+            check_name_free(session, seat, name)
+            seat.name = name
+            seat_person(seat, cut, now)
+    game.status = "inviting"
+    notify.begin_if_full(session, game, now)
+
+
+def organised_game(session: Session, token: str, now: datetime) -> Game:
+    """The game whose organiser's page this token opens, locked for the transaction.
+
+    Raises:
+        NoSuchLink: unknown, revoked, or somebody else organises the game by now.
+    """
+    link = links.find(session, "organise", token, now)
+    game = running.lock(session, link.game_id) if link and link.game_id else None
+    if link is None or game is None or game.organiser_id != link.person_id:
+        raise NoSuchLink("This link opens nothing.")
+    return game
+
+
+def quick_game(
+    *,
+    slug: str,
+    players: Sequence[Guest],
+    now: datetime,
+    name: str | None = None,
+    bots: Sequence[str] = (),
+    pace: Pace = A_DAY,
+    time_zone: str = "UTC",
+    start: bool = False,
+) -> str:
+    """Make a game from the command line: nothing to confirm, invitations go out at once.
+
+    Args:
+        players: the first one is the organiser too.
+        name: what the game is called; a random name if None.
+        start: seat everybody without asking, each with a random cut that nobody chose (`uncut`), and begin.
+
+    Returns:
+        The game's id.
+
+    Raises:
+        BadWish: what cannot be had.
+    """
+    if not players:
+        raise errors.BadWish("Name at least one player, as “Ann <ann@example.org>”.", field="players")
+    asked = Wish(
+        organiser=players[0],
+        slug=slug,
+        name=names.offered_name() if name is None else name,
+        pace=pace,
+        players=players[1:],
+        bots=bots,
+        time_zone=time_zone,
+    )
+    wish = checked(asked)
+    with transaction() as session:
+        persons = _persons(session, [(guest.address, guest.name) for guest in wish.all], now)
+        game = _laid_out(session, wish, persons, now)
+        game.status = "inviting"
+        for seat in positions.seats_of(session, game.id):
+            if seat.person_id is None:
+                continue
+            if start:
+                seat_person(seat, names.offered_cut(), now, uncut=True)
+            else:
+                notify.invite(session, seat, now)
+        notify.begin_if_full(session, game, now)
+        return game.id

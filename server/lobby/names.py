@@ -1,0 +1,37 @@
+"""Names of games and cuts of the deck, offered in forms."""
+
+from __future__ import annotations
+
+import secrets
+
+# fmt: off
+_CUT_WORDS = (
+    "agate", "amber", "anchor", "apse", "arch", "basil", "bay", "bell", "bishop", "bronze", "candle",
+    "cedar", "chalice", "chant", "cinnabar", "citadel", "cloak", "column", "coral", "crown", "cypress",
+    "dome", "dove", "dromon", "eagle", "ebony", "enamel", "falcon", "fig", "forum", "frankincense", "gate",
+    "gold", "harbour", "hazel", "horn", "icon", "indigo", "ivory", "jasper", "lamp", "lantern", "lapis",
+    "laurel", "lily", "lion", "marble", "mosaic", "myrrh", "oak", "oar", "olive", "onyx", "oracle", "palm",
+    "pearl", "pepper", "pillar", "porphyry", "quay",
+)
+# fmt: on
+
+
+# fmt: on
+_FIRST = ("Golden", "Purple", "Silver", "Marble", "Amber", "Silk", "Ivory", "Saffron", "Bronze", "Cedar")
+
+
+_SECOND = ("Horn", "Gate", "Harbour", "Caravan", "Forum", "Dromon", "Dome", "Bazaar", "Mosaic", "Cistern")
+
+
+_PLACES = ("Chalcedon", "Trebizond", "Nicaea", "Galata", "Chrysopolis", "Blachernae", "Adrianople", "Ephesus")
+
+
+def offered_cut() -> str:
+    """A random cut to offer in a form: six words."""
+    return " ".join(secrets.choice(_CUT_WORDS) for _ in range(6))
+
+
+def offered_name() -> str:
+    """A random name to offer for a new game."""
+    name = f"The {secrets.choice(_FIRST)} {secrets.choice(_SECOND)}"
+    return f"{name} of {secrets.choice(_PLACES)}" if secrets.randbelow(2) else name

@@ -1,0 +1,145 @@
+"""The mails of a game that has not begun, and how many of them one organiser may cause."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from server import play
+from server.errors import TooMany
+from server.play import positions
+from server.store import links, outbox
+from server.store.models import Game, Mail, Person, Seat
+
+DAY = timedelta(days=1)
+INVITATIONS_A_DAY = 20
+"""Invitations and reminders of them that one organiser may cause within a day (experience.md, "Around")."""
+UNCONFIRMED = 5
+"""Games that strangers may ask for under one address within a day and that wait there for the button."""
+
+
+def check_invitations(session: Session, organiser_id: int | None, wanted: int, now: datetime) -> None:
+    """Whether an organiser may cause so many invitations more today.
+
+    Raises:
+        TooMany: he may not; the sentence says how many he still may.
+    """
+    theirs = (Mail.game_id == Game.id, Game.organiser_id == organiser_id)
+    today = (Mail.kind.in_(("invite", "nudge")), Mail.created_at > now - DAY)
+    sent = session.scalar(select(func.count(Mail.id)).where(*theirs, *today))
+    left = max(0, INVITATIONS_A_DAY - (sent or 0))
+    if wanted > left:
+        raise TooMany(
+            "An organiser may send %(most)s invitations a day; %(left)s are left for today.",
+            most=INVITATIONS_A_DAY,
+            left=left,
+        )
+
+
+def ask_to_confirm(
+    session: Session, game: Game, organiser: Person, asked: dict[str, str], now: datetime, *, limited: bool
+) -> None:
+    """Mail the organiser the page with the button that sends the invitations.
+
+    Args:
+        asked: the `name` by which the wish calls him, kept for that page, and in which `language`, if it is known.
+        limited: whether it may be a stranger who asks.
+
+    Raises:
+        TooMany: as many as may be wait under this address unconfirmed.
+    """
+    theirs = (Mail.game_id == Game.id, Mail.kind == "confirm", Mail.person_id == organiser.id)
+    waiting = select(func.count(Mail.id)).where(*theirs, Mail.created_at > now - DAY, Game.status == "asked")
+    if (session.scalar(waiting) or 0) >= UNCONFIRMED and limited:
+        raise TooMany(
+            "Under this address %(most)s games wait to be confirmed; confirm or call off one of them first.",
+            most=UNCONFIRMED,
+        )
+    outbox.enqueue(
+        session,
+        key=f"confirm:{game.id}",
+        kind="confirm",
+        person_id=organiser.id,
+        now=now,
+        game_id=game.id,
+        details=asked,
+    )
+
+
+def asked_name(session: Session, game: Game) -> str:
+    """What the wish called the organiser: a stranger may have typed it until he has agreed to it."""
+    mail = session.scalar(select(Mail).where(Mail.key == f"confirm:{game.id}"))
+    return str(outbox.details(mail)["name"]) if mail else session.get_one(Person, game.organiser_id).name
+
+
+def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") -> None:
+    """Mail an invited person his invitation, or (`nudge`) a reminder of it."""
+    assert seat.person_id is not None
+    if kind == "invite":
+        seat.invited_at = now
+    before = select(func.count()).where(
+        Mail.kind == kind, Mail.game_id == seat.game_id, Mail.person_id == seat.person_id
+    )
+    outbox.enqueue(
+        session,
+        key=f"{kind}:{seat.game_id}:{seat.seat}:{seat.person_id}:{session.scalar(before)}",
+        kind=kind,
+        person_id=seat.person_id,
+        now=now,
+        game_id=seat.game_id,
+        seat=seat.seat,
+    )
+
+
+def tell_organiser(
+    session: Session, game: Game, seat: Seat, answer: str, now: datetime, *, begun: bool = False
+) -> None:
+    """Tell the organiser what somebody answered, unless it was he; `answer` as in this package's list."""
+    if game.organiser_id is None or seat.person_id == game.organiser_id:
+        return
+    outbox.enqueue(
+        session,
+        key=f"answered:{game.id}:{seat.person_id}:{answer}:{int(now.timestamp() * 1e6)}",
+        kind="answered",
+        person_id=game.organiser_id,
+        now=now,
+        game_id=game.id,
+        seat=seat.seat,
+        details={"name": seat.name, "answer": answer, "begun": begun},
+    )
+
+
+def tell_cancelled(session: Session, game: Game, seat: Seat, why: str, now: datetime) -> None:
+    """Tell somebody who was mailed about a seat that he need not bother; never the organiser, who knows."""
+    if seat.person_id is None or seat.person_id == game.organiser_id:
+        return
+    if seat.status not in {"invited", "seated"} or (seat.status == "invited" and seat.invited_at is None):
+        return
+    outbox.enqueue(
+        session,
+        key=f"cancelled:{game.id}:{seat.person_id}:{int(now.timestamp() * 1e6)}",
+        kind="cancelled",
+        person_id=seat.person_id,
+        now=now,
+        game_id=game.id,
+        details={"why": why},
+    )
+
+
+def begin_if_full(session: Session, game: Game, now: datetime) -> bool:
+    """Begin a locked game whose people have been asked, once every seat is taken; whether it has begun.
+
+    Everybody's link to his seat is made here, so that pages which make none can show it.
+    """
+    session.flush()
+    session.expire_all()  # seats may have moved up, and who was just seated has no person loaded yet
+    seats = positions.seats_of(session, game.id)
+    if game.status != "inviting" or any(seat.status != "seated" for seat in seats):
+        return False
+    play.begin(session, game, now)
+    for seat in seats:
+        if seat.person_id is not None:
+            links.link_for(session, "seat", seat.person_id, game.id, now)
+    return True

@@ -1,0 +1,1 @@
+"""Email that comes in: replies, commands, bounces."""

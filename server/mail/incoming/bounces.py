@@ -1,0 +1,186 @@
+"""Mails that did not arrive, and complaints: which of our mails a report is about, and what it says.
+
+Each of our mails has an envelope sender of its own (VERP), so that a report need not say whom it concerns: where it
+comes to tells. What it says is read from the fields of RFC 3464 and RFC 5965, or guessed from the words of mail
+servers that know neither.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+from server.config import settings
+from server.mail.incoming import mime, reply
+from server.mail.incoming.mime import Part
+
+LARGEST = 1024 * 1024
+"""Bytes of a report that are read: it quotes a mail of ours, which is far smaller."""
+MOST_PROOFS = 10
+"""Addresses in a text that are put to the proof: each costs work, and strangers may write as many as they like."""
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_ENVELOPE = re.compile(r"bounce\+([0-9a-z]{1,14})-([a-z2-7]{10})@")
+_STATUS = re.compile(r"\b([245])\.[0-9]{1,3}\.[0-9]{1,3}\b")
+_CODE = re.compile(r"(?<![0-9.])([45])[0-9]{2}[ -]")
+_FAILED = re.compile(
+    r"undeliver|could not be delivered|couldn't be delivered|delivery (?:has )?failed|failure|returned|permanent"
+    r"|gave up|given up|unzustellbar|nicht zugestellt|konnte nicht|onbestelbaar|niet (?:worden )?(?:be|af)geleverd"
+    r"|rejected|no such user|unknown user|user unknown",
+    re.IGNORECASE,
+)
+_DELAYED = re.compile(
+    r"delayed|\bdelay\b|\bwarning\b|will (?:be retried|keep trying|continue)|not yet|verzögert|vertraagd|vertraging"
+    r"|noch nicht zugestellt",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a mail to one of our envelope senders says.
+
+    Args:
+        kind: `failed` for good, `delayed` but still tried, `complaint`, or `nothing` of these.
+        said: in the words of whoever reports, one line.
+    """
+
+    kind: Literal["failed", "delayed", "complaint", "nothing"]
+    said: str
+
+
+def envelope_sender(mail_id: int) -> str | None:
+    """Where reports about one of our mails come to; None while BYZANZ_MAIL_DOMAIN is not set.
+
+    `bounce+<number>-<proof>@domain`: the proof is an HMAC of the mail's id, the number the id in base 36, masked by
+    the proof, so that nobody can tell from two mails how many there were in between.
+    """
+    domain = settings().mail_domain
+    if not domain:
+        return None
+    proof = _proof(mail_id)
+    return f"bounce+{_base36(mail_id ^ _mask(proof))}-{proof}@{domain}"
+
+
+def mail_named(text: str) -> int | None:
+    """The id of our mail whose envelope sender stands in a text, or None; a forged one is none."""
+    for found in islice(_ENVELOPE.finditer(text.lower()), MOST_PROOFS):
+        number, proof = found.groups()
+        mail_id = int(number, 36) ^ _mask(proof)
+        if mail_id < 1 << 62 and hmac.compare_digest(_proof(mail_id), proof):
+            return mail_id
+    return None
+
+
+def mail_in_report(raw: bytes) -> int | None:
+    """The id of our mail that a report quotes: complaints come to one address for all."""
+    whole = mime.parted(raw[:LARGEST])
+    for part in mime.walked(whole):
+        found = mail_named(" ".join(value for _name, value in part.headers) + " " + part.text())
+        if found is not None:
+            return found
+    return None
+
+
+def read(raw: bytes, envelope_sender: str) -> Report:
+    """What a report says; any bytes will do, and it never raises.
+
+    Args:
+        envelope_sender: of `MAIL FROM`, empty for `<>`.
+    """
+    whole = mime.parted(raw[:LARGEST])
+    found = list(mime.walked(whole))
+    feedback = next((part for part in found if part.kind == "message/feedback-report"), None)
+    if feedback is not None:
+        return _complaint(feedback)
+    status = next((part for part in found if part.kind.startswith("message/delivery-status")), None)
+    if status is None:
+        status = next((part for part in found if part.kind == "message/global-delivery-status"), None)
+    if status is not None:
+        return _of_recipients(list(_blocks(status.text())))
+    return _in_words(whole, envelope_sender)
+
+
+def _complaint(part: Part) -> Report:
+    fields = dict(_fields(part.text()))
+    kind = fields.get("feedback-type", "abuse").lower()
+    if kind in ("not-spam", "auth-failure", "dmarc"):
+        return Report("nothing", kind)
+    return Report("complaint", _line(f"{kind}, {fields.get('user-agent', '')}".strip(", ")))
+
+
+def _of_recipients(blocks: list[dict[str, str]]) -> Report:
+    """The verdict about the first recipient that has one: our mails have one recipient each."""
+    for fields in blocks:
+        action = fields.get("action", "").partition(" ")[0].lower()
+        status = _STATUS.search(fields.get("status", ""))
+        said = fields.get("diagnostic-code", "").partition(";")[2] or fields.get("diagnostic-code", "")
+        said = _line(f"{status[0] if status else ''} {said}")
+        if action == "failed" or (not action and status and status[1] == "5"):
+            return Report("failed", said or "the mail was not delivered")
+        if action == "delayed" or (not action and status and status[1] == "4"):
+            return Report("delayed", said or "the mail is delayed")
+    return Report("nothing", "a report that says nothing of a failure")
+
+
+def _in_words(whole: Part, envelope_sender: str) -> Report:
+    """Guess from a report for people; what a person or his answering machine has written is none."""
+    sender, _name = reply.author(whole)
+    text = reply.words_of(whole)[:4000]
+    subject = reply.subject(whole)
+    named = bool(whole.header("x-failed-recipients"))
+    machine = re.match(r"(?:mailer-?daemon|postmaster|mail-?daemon)\b", sender) is not None
+    qmail = "qmail-send program" in text
+    if not (named or machine or qmail):
+        return Report("nothing", "no report")
+    said = _line(
+        next((line for line in text.split("\n") if _STATUS.search(line) or _CODE.match(line)), subject)
+    )
+    lasting = [found[1] for found in (_STATUS.search(text), _CODE.search(text)) if found]
+    if _DELAYED.search(subject) or (not _FAILED.search(subject + text) and _DELAYED.search(text)):
+        return Report("delayed", said)
+    if "5" in lasting or _FAILED.search(subject + " " + text):
+        return Report("failed", said)
+    return Report("delayed" if "4" in lasting else "nothing", said)
+
+
+def _blocks(text: str) -> Iterator[dict[str, str]]:
+    for block in re.split(r"\n[ \t]*\n", text):
+        fields = dict(_fields(block))
+        if fields:
+            yield fields
+
+
+def _fields(text: str) -> Iterator[tuple[str, str]]:
+    unfolded = re.sub(r"\n[ \t]+", " ", text)
+    for line in unfolded.split("\n")[:200]:
+        name, colon, value = line.partition(":")
+        if colon:
+            yield name.strip().lower(), value.strip()
+
+
+def _line(text: str) -> str:
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:300]
+
+
+def _proof(mail_id: int) -> str:
+    key = hashlib.sha256(b"byzanz envelopes" + settings().secret_key.get_secret_value().encode()).digest()
+    return base64.b32encode(hmac.digest(key, str(mail_id).encode(), "sha256")).decode().lower()[:10]
+
+
+def _mask(proof: str) -> int:
+    key = hashlib.sha256(b"byzanz masks" + settings().secret_key.get_secret_value().encode()).digest()
+    return int.from_bytes(hmac.digest(key, proof.encode(), "sha256")[:8], "big") >> 2
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+    return digits or "0"

@@ -1,0 +1,214 @@
+"""Carrying out what a reply says: its lines read as moves and orders, then played one after the other.
+
+Nothing is played unless every line can be read. Each line has a request id of its own, so that one which was played
+before a crash is not played again after it.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, or_, select
+
+from byzanz.games import rules_of
+from byzanz.rules import Rules, RulesError
+from server import play
+from server.errors import NotYourTurn, Refused, Stale
+from server.mail.incoming import reply
+from server.store.engine import reading
+from server.store.links import Place
+from server.store.models import Entry, Received, StandingOrder, Turn
+
+LOGGER = logging.getLogger(__name__)
+LINE_WRAPS = 60
+"""Characters after which mail readers may break a line; a shorter line ends because its writer ended it."""
+
+
+class BadMail(Refused):
+    """A reply that is no answer; its sentence says what would do."""
+
+    status = 422
+    code = "bad_mail"
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of a reply and what becomes of it.
+
+    Args:
+        what: move, order or off (no orders any more); of an order, `text` is without the word.
+        done: played, ordered or withdrawn; empty while it is not.
+        seq: of the entry it became; of withdrawn orders how many.
+        order: the standing order, canonical.
+        fault: why it is not done.
+    """
+
+    said: str
+    text: str
+    what: str
+    done: str = ""
+    seq: int = 0
+    order: str = ""
+    fault: RulesError | Refused | None = None
+
+    def kept(self) -> dict[str, Any]:
+        """As the answer's details keep it."""
+        row = {"text": self.said, "done": self.done, "seq": self.seq, "order": self.order}
+        return row | sentence(self.fault)
+
+
+def carried_out(
+    place: Place, said: tuple[str, ...], row: Received, now: datetime
+) -> tuple[list[Line], RulesError | Refused | None]:
+    """Play what a reply says: nothing unless each line can be read, then line by line until one is refused.
+
+    Args:
+        place: the seat that its address opens.
+        said: its lines.
+        row: of the mail, which is in hand.
+
+    Returns:
+        What became of each line, and what is wrong with the mail as a whole, if anything.
+    """
+    if not said:
+        return [], BadMail(
+            "There is no move in your mail, so nothing has changed. Write a line for each move, above what it quotes."
+        )
+    if len(said) > reply.MOST_LINES:
+        return [], BadMail(
+            "Your mail has more than %(most)s lines of its own, so none was played. Write a line for each move and "
+            "nothing else.",
+            most=reply.MOST_LINES,
+        )
+    rules = rules_of(place.game.slug, place.game.rules)
+    lines = read(rules, said)
+    if not any(line.fault for line in lines):
+        _play_all(place, lines, row, now)
+    if place.seat.autopilot or place.seat.missed:
+        _reclaim(place, now)
+    return lines, None
+
+
+def read(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[Line]:
+    """Each line as a move or an order, with its fault if it is neither; a line that a mail reader broke is mended."""
+    lines: list[Line] = []
+    for text in said:
+        line = _read_line(rules, text)
+        if line.fault and lines and len(lines[-1].said) >= LINE_WRAPS:
+            mended = _read_line(rules, f"{lines[-1].said} {text}")
+            if not mended.fault:
+                lines[-1] = mended
+                continue
+        lines.append(line)
+    return lines
+
+
+def _read_line(rules: Rules[Any, Any], said: str) -> Line:
+    first, _blank, rest = said.partition(" ")
+    word = first.casefold()
+    if word in ("order", "orders") and rest.casefold() in ("off", "none"):
+        return Line(said, "", "off")
+    line = Line(said, rest if word == "order" else said, "order" if word == "order" else "move")
+    try:
+        text = line.text[: play.LONGEST_TEXT + 1]
+        rules.parse_order(text) if line.what == "order" else rules.parse(text)
+    except RulesError as error:
+        line.fault = error
+    return line
+
+
+def _play_all(place: Place, lines: list[Line], row: Received, now: datetime) -> None:
+    """One line after the other, each in a transaction of its own; after a refusal the rest is left alone."""
+    seen = place.link.seq or 0
+    left = _orders_left(place, row)
+    for number, line in enumerate(lines, 1):
+        try:
+            if line.what == "order" and left:
+                left -= 1  # before the server died; the first ones were kept
+                line.done, line.order = "ordered", line.text
+            elif line.what == "order":
+                ordered = play.leave_order(
+                    place.game.id, place.seat.seat, line.text, now=now, link_id=place.link.id, left_at=row.at
+                )
+                line.done, line.order = "ordered", ordered.text
+            elif line.what == "off":
+                line.seq = play.withdraw_order(
+                    place.game.id, place.seat.seat, None, now=now, link_id=place.link.id
+                )
+                line.done = "withdrawn"
+            else:
+                seen = _play(place, line, f"mail-{row.digest[:40]}-{number}", seen, now)
+        except (NotYourTurn, Stale):
+            line.fault = _over(place, lines)
+            return
+        except (RulesError, Refused) as error:
+            line.fault = error
+            return
+
+
+def _over(place: Place, lines: list[Line]) -> Refused:
+    if any(line.done for line in lines):
+        return Stale("Not played: the table has moved on after the line before. Answer the newest mail.")
+    return Stale(
+        "That turn is over. The newest mail about “%(game)s” has what is asked now, if anything.",
+        game=place.game.name,
+    )
+
+
+def _play(place: Place, line: Line, request_id: str, seen: int, now: datetime) -> int:
+    """Play a move; what the writer counts as having seen when he wrote the next line."""
+    receipt = play.submit(
+        place.game.id,
+        place.seat.seat,
+        line.text,
+        seen=seen,
+        request_id=request_id,
+        now=now,
+        link_id=place.link.id,
+    )
+    line.done, line.seq = "played", receipt.seq
+    return max(seen, _opened_by(place, receipt.seq))
+
+
+def _opened_by(place: Place, seq: int) -> int:
+    """The head at which this seat's own move has led to its next question with nothing else in between; else 0.
+
+    Who writes "bid …" and "tax …" in one mail means the tax on that bid. A question that came after another player,
+    chance or a moderator has moved he cannot have meant.
+    """
+    with reading() as session:
+        turn = session.get(Turn, (place.game.id, place.seat.seat))
+        if turn is None:
+            return 0
+        between = (Entry.game_id == place.game.id, Entry.seq > seq, Entry.seq <= turn.opened_seq)
+        of_others = or_(Entry.seat.is_(None), Entry.seat != place.seat.seat)
+        others = select(func.count()).where(*between, of_others)
+        return 0 if session.scalar(others) else turn.opened_seq
+
+
+def _orders_left(place: Place, row: Received) -> int:
+    """How many orders of this mail were left before: they bear the moment at which it was first taken in hand."""
+    own = (StandingOrder.game_id == place.game.id, StandingOrder.seat == place.seat.seat)
+    with reading() as session:
+        return session.scalar(select(func.count()).where(*own, StandingOrder.left_at == row.at)) or 0
+
+
+def _reclaim(place: Place, now: datetime) -> None:
+    """Whoever answers plays again, whatever he said."""
+    try:
+        play.reclaim(place.game.id, place.seat.seat, now=now, link_id=place.link.id)
+    except Refused as refused:
+        LOGGER.info("game %s: not reclaimed by mail: %s", place.game.id, refused)
+
+
+def sentence(fault: RulesError | Refused | None) -> dict[str, Any]:
+    """A refusal as JSON keeps it, so that the answer can say it in its reader's language."""
+    if fault is None:
+        return {"message": "", "places": {}}
+    places = {
+        name: value if isinstance(value, int) else str(value)[:200] for name, value in fault.places.items()
+    }
+    return {"message": fault.message, "places": places}

@@ -1,0 +1,158 @@
+"""A mail that came in, read as an answer to one of ours: who wrote it, what he says, or why it is left alone.
+
+Pure: bytes in, words out. What is done about it is decided in `receiving`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from server.mail.incoming import html_text, mime, quoting
+from server.mail.incoming.mime import Part
+
+LARGEST = 5 * 1024 * 1024
+"""Bytes of a mail that are read: a photograph in a signature is in, a film is not."""
+MOST_LINES = 40
+"""Lines of one's own; a mail that has more is no answer to a question."""
+_ADDRESS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\u0080-\U0010ffff-]{1,64}@[A-Za-z0-9.\u0080-\U0010ffff_-]{1,255}"
+_BARE = re.compile(_ADDRESS)
+_IN_ANGLES = re.compile(rf"([^<>]*)<\s*({_ADDRESS})\s*>\s*")
+_MACHINES = re.compile(
+    r"(?:mailer-?daemon|postmaster|no-?reply|do-?not-?reply|bounces?|autoreply|listserv|majordomo)(?:[+=-].*)?(?:@.*)?"
+)
+_AWAY = re.compile(
+    r"\s*(?:(?:auto(?:matic)?[ -]?(?:reply|response|antwort)|automatisch(?:e|es)? (?:antwoord|antwort)"
+    r"|out of (?:the )?office|away from (?:my )?(?:mail|desk)|abwesend|abwesenheit\w*|afwezig\w*|vacation"
+    r"|ich bin (?:nicht )?(?:im urlaub|im büro)|undelivered|undeliverable|delivery status notification"
+    r"|mail delivery (?:failed|system)|returned mail|unzustellbar|onbestelbaar|failure notice)\b|auto:)",
+    re.IGNORECASE,
+)
+_BY_MACHINES = (
+    *("list-id", "list-post", "x-autoreply", "x-autorespond", "x-autoresponder", "x-autoreply-from"),
+    *("x-mail-autoreply", "x-fc-machinegenerated", "x-ms-exchange-inbox-rules-loop", "x-failed-recipients"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A mail, read.
+
+    Args:
+        sender: the one address in its From, in small letters; empty if there is none, or more than one.
+        lines: what its writer says, a line each; greetings, quotes and signature left out.
+        ignored: why it is no answer of a person; None if it may be one.
+    """
+
+    sender: str
+    lines: tuple[str, ...] = ()
+    ignored: str | None = None
+
+
+def read(raw: bytes, envelope_sender: str) -> Reply:
+    """Read a mail; any bytes will do, and it never raises.
+
+    Args:
+        raw: as it came in.
+        envelope_sender: of `MAIL FROM`, empty for `<>`.
+    """
+    if len(raw) > LARGEST:
+        return Reply("", ignored="too big")
+    whole = mime.parted(raw)
+    sender, name = author(whole)
+    why = automatic(whole, envelope_sender, sender)
+    if why is not None:
+        return Reply(sender, ignored=why)
+    return Reply(sender, quoting.own_lines(words_of(whole), name)[: MOST_LINES + 1])
+
+
+def digest(raw: bytes, recipient: str) -> str:
+    """What makes it the same mail (schema: Received): its Message-ID and to whom it came; without one, all of it.
+
+    Args:
+        recipient: as the envelope names it.
+    """
+    whole = mime.parted(raw[: 256 * 1024])
+    mail_id = whole.header("message-id").strip()
+    same = mail_id.encode("utf-8", "replace") or hashlib.sha256(whole.body).digest()
+    return hashlib.sha256(recipient.lower().encode("utf-8", "replace") + b"\n" + same).hexdigest()
+
+
+def author(whole: Part) -> tuple[str, str]:
+    """Address and name in the From of a mail; both empty unless there is exactly one of exactly one person."""
+    headers = whole.every("from")
+    if len(headers) != 1:
+        return "", ""
+    bare = re.sub(r'"(?:[^"\\]|\\.)*"', " ", headers[0])
+    for _ in range(3):
+        bare = re.sub(r"\([^()]*\)", " ", bare)
+    name = mime.words(headers[0].partition("<")[0]).strip().strip('"')
+    angles = _IN_ANGLES.fullmatch(bare)
+    if angles is not None:
+        alone = not re.search(r"[@,:;]", angles[1]) or angles[1].strip(" '") == angles[2]
+        return (angles[2].lower(), name) if alone else ("", "")
+    return (bare.strip().lower(), "") if _BARE.fullmatch(bare.strip()) else ("", "")
+
+
+def automatic(whole: Part, envelope_sender: str, sender: str) -> str | None:
+    """Why no person wrote this mail (RFC 3834), or None."""
+    if not envelope_sender.strip("<> "):
+        return "it has no sender to answer to"
+    submitted = whole.header("auto-submitted").partition(";")[0].strip().lower()
+    if submitted not in ("", "no"):
+        return f"it was sent automatically: {submitted[:40]}"
+    if whole.header("precedence").strip().lower() in ("bulk", "junk", "list", "auto_reply", "auto-reply"):
+        return "it is bulk mail"
+    found = next((name for name in _BY_MACHINES if whole.header(name)), None)
+    if found is not None:
+        return f"it was sent automatically: {found}"
+    if _MACHINES.fullmatch(sender) or _MACHINES.fullmatch(envelope_sender.strip("<> ").lower()):
+        return "a machine has sent it"
+    if whole.kind == "multipart/report":
+        return "it is a report"
+    return "its subject is that of an automatic answer" if _AWAY.match(subject(whole)) else None
+
+
+def subject(whole: Part) -> str:
+    """The subject in words."""
+    return mime.words(whole.header("subject"))
+
+
+def words_of(whole: Part) -> str:
+    """The text of a mail, or its HTML reduced to text if it has no other; empty if it has neither."""
+    pages = ""
+    for part in mime.walked(whole):
+        if part.attached or part.kind not in ("text/plain", "text/html"):
+            continue
+        if part.kind == "text/plain":
+            text = part.text()
+            if text.strip():
+                flowed = part.parameter("format").lower() == "flowed"
+                return unflowed(text, joined=part.parameter("delsp").lower() == "yes") if flowed else text
+        elif not pages:
+            pages = html_text.as_text(part.text())
+    return pages
+
+
+def unflowed(text: str, *, joined: bool = False) -> str:
+    """The paragraphs of a text in which a blank at the end says that the line goes on (RFC 3676).
+
+    Args:
+        joined: the blank at the end is no part of the text (`DelSp=yes`).
+    """
+    lines: list[str] = []
+    depth_before = -1
+    for line in text.split("\n"):
+        bare = line.lstrip(">")
+        depth = len(line) - len(bare)
+        bare = bare.removeprefix(" ")
+        if depth_before == depth and len(lines[-1]) < mime.LONGEST_HEADER:
+            lines[-1] += bare
+        else:
+            lines.append(">" * depth + (" " if depth else "") + bare)
+        flows = bare.endswith(" ") and bare != "-- "
+        if flows and joined:
+            lines[-1] = lines[-1][:-1]
+        depth_before = depth if flows else -1
+    return "\n".join(lines)

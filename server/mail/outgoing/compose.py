@@ -1,0 +1,182 @@
+"""Writing one mail: its headers, and its text and HTML, which carry the same."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from email.header import Header
+from email.headerregistry import Address, AddressHeader
+from email.message import EmailMessage
+from email.policy import EmailPolicy
+from email.utils import format_datetime, parseaddr
+from functools import cache
+from typing import Any
+
+import css_inline
+from flask import current_app
+from flask_babel import force_locale
+from flask_babel import gettext as _
+from jinja2 import TemplateNotFound
+from sqlalchemy.orm import Session
+
+from server import i18n
+from server.config import settings
+from server.mail.incoming import bounces
+from server.mail.outgoing import context, rounds
+from server.mail.outgoing.context import Doors, one_line
+from server.mail.outgoing.digest import Named
+from server.mail.outgoing.relevance import Facts
+from server.mail.outgoing.smtp import ascii_domain
+from server.store import outbox
+from server.store.models import Person
+
+WIDE = 998
+"""The longest line of a header that mail servers pass on."""
+
+
+class _Policy(EmailPolicy):
+    """Headers stay on one line, or ids and links would be encoded; letters beyond ASCII are encoded word by word.
+
+    The library's own folding loses blanks between encoded words, and unfolded its words are longer than readers take.
+    """
+
+    def fold(self, name: str, value: Any) -> str:
+        return str(super().fold(name, value)) if str(value).isascii() else _encoded(name, value)
+
+    def fold_binary(self, name: str, value: Any) -> bytes:
+        return self.fold(name, value).encode()
+
+
+POLICY = _Policy(linesep="\r\n", max_line_length=WIDE)
+
+
+def _encoded(name: str, value: Any) -> str:
+    if isinstance(value, AddressHeader):
+        address = value.addresses[0]
+        shown = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
+        return f"{name}: {shown}\r\n <{ascii_domain(address.addr_spec)}>\r\n"
+    words = Header(str(value), "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
+    return f"{name}: {words}\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A mail ready to be sent.
+
+    Args:
+        due: the moment until which a turn mail says there is time; None for other mails.
+        named: the turns of a digest, those among them whose clocks begin with it.
+        along: the ids of mails whose news it tells, too.
+    """
+
+    message: EmailMessage
+    due: datetime | None
+    named: tuple[Named, ...] = ()
+    along: tuple[int, ...] = ()
+
+
+def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Letter:
+    """Write a mail anew, as things stand at the moment of sending.
+
+    Args:
+        found: what it is about, looked up in this session.
+        doors: the links it carries.
+
+    Raises:
+        Broken: the game's log does not replay.
+    """
+    with force_locale(language(session, found)):
+        return _letter(session, found, doors, now)
+
+
+def language(session: Session, found: Facts) -> str:
+    """In which language a mail is written: its reader's, else the one it was asked for in, else the organiser's."""
+    organiser = session.get(Person, found.game.organiser_id or 0) if found.game else None
+    asked = outbox.details(found.mail).get("language")
+    wished = (found.person.language, asked, organiser.language if organiser else None)
+    return next((code for code in wished if code in i18n.NAMES), i18n.DEFAULT)
+
+
+def _letter(session: Session, found: Facts, doors: Doors, now: datetime) -> Letter:
+    times = context.times(session, found, now)
+    words = context.told(session, found, doors, times)
+    if found.mail.kind in rounds.KINDS:
+        words |= rounds.told_of(session, found, doors.seats, now)
+    text, html = written(words)
+    message = EmailMessage(policy=POLICY)
+    _address(message, found, now)
+    message["Subject"] = subject(words)
+    if found.game is not None:
+        root = f"<{found.game.id}.table@{settings().sender_domain}>"
+        message["In-Reply-To"] = root
+        message["References"] = root
+    if doors.reply is not None:
+        message["Reply-To"] = doors.reply
+    bounce = bounces.envelope_sender(found.mail.id)
+    if bounce is not None:
+        message["Return-Path"] = f"<{bounce}>"  # for the transport, which takes it off
+    if doors.stop is not None:
+        message["List-Unsubscribe"] = f"<{doors.stop}>"
+        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    message.set_content(text, cte=_encoding(text))
+    message.add_alternative(html, subtype="html", cte=_encoding(html))
+    message.set_boundary(
+        f"=_{message['Message-ID'].strip('<>').partition('@')[0]}"
+    )  # not by chance: every copy is equal
+    return Letter(message, times.due if times else None, words.get("named", ()), words["along"])
+
+
+def _address(message: EmailMessage, found: Facts, now: datetime) -> None:
+    name, address = parseaddr(settings().mail_from)
+    message["From"] = Address(display_name=one_line(name), addr_spec=address)
+    local, _at, domain = (found.person.email or "").rpartition("@")
+    message["To"] = Address(display_name=one_line(found.person.name), username=local, domain=domain)
+    message["Date"] = format_datetime(now)
+    message["Message-ID"] = message_id(found.mail.key)
+    message["Auto-Submitted"] = "auto-replied" if found.mail.kind == "answer" else "auto-generated"
+    message["X-Auto-Response-Suppress"] = "All"
+
+
+def subject(words: dict[str, Any]) -> str:
+    """The subject, the same for every mail of a game, so that they stand in one thread."""
+    if "game" in words:
+        return one_line(f"{words['title']}: {words['game']}")  # in no language: its reader may choose another
+    if "items" in words:
+        return one_line(_("Byzanz: your games"))
+    return one_line(_("Your way in to Byzanz"))
+
+
+def message_id(key: str) -> str:
+    """The id of a mail, the same for every copy of it; nobody can tell from it what the mail is about."""
+    secret = hashlib.sha256(b"byzanz mail ids" + settings().secret_key.get_secret_value().encode()).digest()
+    return f"<{hmac.digest(secret, key.encode(), 'sha256').hex()[:32]}@{settings().sender_domain}>"
+
+
+def written(words: dict[str, Any]) -> tuple[str, str]:
+    """The text and the HTML of a mail; most kinds have one template, whose text is drawn again as HTML."""
+    environment = current_app.jinja_env
+    drawn = environment.get_template(f"mail/{words['kind']}.txt").render(words)
+    text = re.sub(r"\n{3,}", "\n\n", drawn).strip() + "\n"
+    try:
+        page = environment.get_template(f"mail/{words['kind']}.html").render(words)
+    except TemplateNotFound:
+        page = environment.get_template("mail/letter.html").render(words, paragraphs=paragraphs(text))
+    return text, _inliner().inline(page)
+
+
+def paragraphs(text: str) -> list[list[str]]:
+    """The lines of each paragraph of a text."""
+    return [block.split("\n") for block in text.strip().split("\n\n")]
+
+
+@cache
+def _inliner() -> css_inline.CSSInliner:
+    return css_inline.CSSInliner(keep_style_tags=True, load_remote_stylesheets=False)
+
+
+def _encoding(text: str) -> str:
+    short = all(len(line) < WIDE for line in text.split("\n"))
+    return "7bit" if text.isascii() and short else "quoted-printable"

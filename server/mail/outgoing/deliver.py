@@ -1,0 +1,187 @@
+"""Delivering what waits in the outbox: lease, look whether it is still news, write, hand over, mark.
+
+No transaction is open while a mail server is spoken to. Every outcome is marked in a short transaction of its own; a
+turn's clock starts in the one that marks its mail as sent, with the moment that was printed in it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from email.message import EmailMessage
+from typing import Protocol
+
+from sqlalchemy.exc import OperationalError
+
+from server.i18n import kept
+from server.mail import deliverability
+from server.mail.outgoing import batching, context, digest, relevance
+from server.mail.outgoing.batching import Later
+from server.mail.outgoing.compose import Letter, compose
+from server.mail.outgoing.relevance import OldNews, Suppressed
+from server.mail.outgoing.smtp import Refused, TryLater
+from server.play import turns
+from server.store import alerts, log, outbox
+from server.store.engine import reading, transaction
+from server.store.models import Mail, Person, Turn
+
+LOGGER = logging.getLogger(__name__)
+BATCH = 20
+"""Mails leased at once."""
+LONGEST_BATCH = outbox.LEASE / 2
+"""After this long no further mail of a batch is begun, so that none is sent under a lease that has run out."""
+_SECRET = re.compile(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+")
+
+
+class Sender(Protocol):
+    """Whatever hands a mail to a mail server, as `transport.Transport` does."""
+
+    def send(self, message: EmailMessage) -> None:
+        """Hand it over; raises `Refused` or `TryLater`."""
+
+
+def deliver(
+    now: datetime, sender: Sender, n: int = BATCH, steady: Callable[[], float] = time.monotonic
+) -> int:
+    """Deliver up to `n` mails that are due; how many were leased.
+
+    Args:
+        now: when the batch begins; later mails of a slow batch count whole seconds on from it.
+        sender: one connection for all of them.
+        steady: a clock that never jumps.
+    """
+    mails = outbox.lease(now, n)
+    began = steady()
+    for place, mail in enumerate(mails):
+        spent = timedelta(seconds=int(steady() - began))
+        if spent > LONGEST_BATCH:
+            outbox.release(mails[place:])
+            break
+        try:
+            goes_on = _deliver_one(mail, now + spent, sender)
+        except Exception:  # what became of this one could not be marked; the others are as before
+            outbox.release(mails[place + 1 :])
+            raise
+        if not goes_on:
+            outbox.release(mails[place + 1 :])
+            break
+    return len(mails)
+
+
+def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
+    """Send one mail and mark what became of it; False when the connection is lost."""
+    try:
+        letter = _write(mail, now)
+        sender.send(letter.message)
+    except Suppressed as why:
+        _withhold(mail, str(why), now)
+    except OldNews as old:
+        _drop(mail, str(old), now)
+    except Later as later:
+        with transaction() as session:
+            outbox.hold(session, mail, later.until)
+    except Refused as refused:
+        _give_up(mail, masked(str(refused)), now)
+    except TryLater as why:
+        _put_off(mail, why, now)
+        return not why.lost
+    except Exception as fault:  # one broken game or mail must not stop the others
+        LOGGER.exception("mail %s (%s) cannot be written", mail.id, mail.kind)
+        _put_off(mail, fault, now)
+    else:
+        try:
+            _sent(mail, letter, now)
+        except OperationalError:  # a lock that lasted: the mail is out, and is not to go out again for that
+            _sent(mail, letter, now)
+    return True
+
+
+def _write(mail: Mail, now: datetime) -> Letter:
+    with transaction() as session:  # a link that is missing is made
+        found = relevance.facts(session, mail, now)
+        batching.check(session, found, now)
+        if found.game is not None and found.game.quarantine:
+            raise TryLater("the game is set aside")
+        doors = context.doors(session, found, now)
+    with reading() as session:
+        return compose(session, relevance.facts(session, mail, now), doors, now)
+
+
+def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
+    with transaction() as session:
+        game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        for game_id in sorted({named.game_id for named in letter.named}):
+            log.lock_game(session, game_id)
+        if not outbox.mark_sent(session, mail, now):
+            return
+        outbox.mark_told(session, letter.along, now)
+        person = session.get_one(Person, mail.person_id)
+        # A server that accepts and then sends back says nothing about the address by accepting once more.
+        mended = person.unreachable is not None and person.suppressed is None
+        turn = deliverability.turn_of(session, game, mail)
+        if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
+            turns.start(session, game, turn, now, letter.due)
+        if mail.kind == "digest":
+            digest.begin(session, mail, letter.named, now)
+        for key in (_late_key(mail), "mail-settings"):
+            alerts.clear(session, key, now)
+    if mended:
+        deliverability.again(mail.person_id, now)
+
+
+def _waits(turn: Turn) -> bool:
+    """Whether a turn waits for a mail to start its clock; one whose mail came back waits for a better address."""
+    return turn.started_at is None and turn.refused is None
+
+
+def _drop(mail: Mail, why: str, now: datetime) -> None:
+    with transaction() as session:
+        game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        outbox.mark_dropped(session, mail, now, why)
+        turn = deliverability.turn_of(session, game, mail)
+        if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
+            turns.start(session, game, turn, now)  # a seat that wants no mail: none will ever start its clock
+
+
+def _withhold(mail: Mail, why: str, now: datetime) -> None:
+    with transaction() as session:
+        games = deliverability.locked(session, mail)
+        outbox.mark_dropped(session, mail, now, why)
+        deliverability.withheld(session, games, mail, why, now)
+
+
+def _put_off(mail: Mail, why: Exception, now: datetime) -> None:
+    said = masked(str(why) or type(why).__name__)
+    LOGGER.warning("mail %s (%s) is put off: %s", mail.id, mail.kind, said)
+    with transaction() as session:
+        outbox.put_off(session, mail, now, said, secrets.randbelow(1 << 20) / (1 << 20))
+        if isinstance(why, TryLater) and why.ours:
+            text = kept("The mail server objects to our settings: %(said)s") % {"said": said}
+            alerts.raise_alarm(session, "mail-settings", text, now)
+        if now - mail.created_at > outbox.STUCK or not isinstance(why, TryLater):
+            text = kept("A mail (%(kind)s) waits since %(at)s UTC: %(said)s")
+            text %= {"kind": mail.kind, "at": f"{mail.created_at:%Y-%m-%d %H:%M}", "said": said}
+            alerts.raise_alarm(session, _late_key(mail), text, now, mail.game_id)
+
+
+def _late_key(mail: Mail) -> str:
+    return f"mail-late:{mail.id}"
+
+
+def _give_up(mail: Mail, said: str, now: datetime) -> None:
+    """Stop sending this mail, stop the clock of its turn, and tell those who can do something about it."""
+    LOGGER.warning("mail %s (%s) is refused: %s", mail.id, mail.kind, said)
+    with transaction() as session:
+        games = deliverability.locked(session, mail)
+        if not outbox.mark_failed(session, mail, now, said):
+            return
+        deliverability.lost(session, games, mail, said, now)
+
+
+def masked(said: str) -> str:
+    """What a mail server said, without anything in it that could be a link's token or an address."""
+    return context.one_line(_SECRET.sub("…", said))[:300]

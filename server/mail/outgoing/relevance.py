@@ -1,0 +1,140 @@
+"""Whether a queued mail is still news at the moment of sending, and whether its reader wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.mail.outgoing import digest
+from server.play import autopilot
+from server.store import outbox
+from server.store.models import Game, Link, Mail, Person, Seat, Turn
+
+ASKED_FOR = frozenset({"signin", "fresh", "confirm", "answer", "games"})
+"""Mails that a person has just asked for: no wish for silence stops them."""
+AT_THE_TABLE = frozenset({"turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
+"""Mails to whoever holds a seat and has not left it."""
+ABOUT_OTHERS = frozenset({"refused", "vacant"})
+"""Mails to whoever looks after a game, about somebody else's seat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The rows that a mail is about, as they are now."""
+
+    mail: Mail
+    person: Person
+    game: Game | None
+    seat: Seat | None
+    """The reader's own seat in that game."""
+    turn: Turn | None
+    """The turn that the mail was queued for, if it is still open; of an answer, the reader's own open turn."""
+
+
+class OldNews(Exception):
+    """This mail is not to be sent; the text says why."""
+
+
+class Suppressed(OldNews):
+    """This mail would be news, but its reader's address bounced or complained; the text is what it said."""
+
+
+def facts(session: Session, mail: Mail, now: datetime) -> Facts:
+    """The rows behind a mail that is still to be sent.
+
+    Raises:
+        OldNews: it is no longer true, or its reader wants none; Suppressed: or his address takes none.
+    """
+    person = session.get(Person, mail.person_id)
+    if person is None or not person.email:
+        raise OldNews("the person has no address any more")
+    if person.silent and mail.kind not in ASKED_FOR:
+        raise OldNews("the person wants no mail")
+    game = session.get(Game, mail.game_id) if mail.game_id else None
+    seat = _seat(session, mail)
+    if seat is not None and seat.silent and mail.kind not in ASKED_FOR | ABOUT_OTHERS:
+        raise OldNews("the person wants no mail about this game")
+    if mail.kind in AT_THE_TABLE and (seat is None or seat.status != "seated"):
+        raise OldNews("the person sits there no more")
+    if (
+        mail.kind in AT_THE_TABLE
+        and seat is not None
+        and autopilot.has_left(session, seat.game_id, seat.seat)
+    ):
+        raise OldNews("the person has left the game")
+    found = Facts(mail, person, game, seat, _turn(session, mail, game, seat))
+    check = CHECKS.get(mail.kind)
+    why = check(session, found, now) if check else None
+    if why:
+        raise OldNews(why)
+    if person.suppressed and mail.kind not in ASKED_FOR:
+        raise Suppressed(person.suppressed)
+    return found
+
+
+def _seat(session: Session, mail: Mail) -> Seat | None:
+    if mail.game_id is None:
+        return None
+    return session.scalar(select(Seat).where(Seat.game_id == mail.game_id, Seat.person_id == mail.person_id))
+
+
+def _turn(session: Session, mail: Mail, game: Game | None, seat: Seat | None) -> Turn | None:
+    if mail.kind == "answer" and game is not None and seat is not None and not game.quarantine:
+        return session.get(Turn, (game.id, seat.seat)) if seat.status == "seated" else None
+    if mail.kind not in ("turn", "remind") or mail.seat is None:
+        return None
+    turn = session.get(Turn, (mail.game_id, mail.seat))
+    return turn if turn is not None and turn.opened_seq == mail.seq else None
+
+
+def _turn_open(_session: Session, found: Facts, now: datetime) -> str | None:
+    if found.turn is None or found.game is None or found.game.paused or found.game.status != "running":
+        return "the turn is over"
+    if found.mail.kind == "remind" and (found.turn.due_at is None or found.turn.due_at <= now):
+        return "there is no time left to remind of"
+    return None
+
+
+def _is_over(_session: Session, found: Facts, _now: datetime) -> str | None:
+    return None if found.game and found.game.status == "over" else "the game is not over"
+
+
+def _is_invited(_session: Session, found: Facts, _now: datetime) -> str | None:
+    waits = found.game and found.game.status == "inviting" and found.seat and found.seat.status == "invited"
+    return None if waits else "the invitation is answered or withdrawn"
+
+
+def _is_unconfirmed(_session: Session, found: Facts, _now: datetime) -> str | None:
+    return None if found.game and found.game.status == "asked" else "the game is confirmed or called off"
+
+
+def _opens(session: Session, found: Facts, now: datetime) -> str | None:
+    link = session.get(Link, outbox.details(found.mail).get("link", 0))
+    dead = link is None or link.revoked_at or link.used_at or (link.expires_at and link.expires_at <= now)
+    return "the link is used or has expired" if dead else None
+
+
+def _digest(session: Session, found: Facts, _now: datetime) -> str | None:
+    if found.person.cadence != "digest":
+        return "the person wants no digest any more"
+    theirs = (Mail.person_id == found.person.id, Mail.kind == "digest", Mail.status == "waiting")
+    if session.scalar(select(Mail.id).where(*theirs, Mail.id > found.mail.id)) is not None:
+        return "a newer digest waits"
+    return None if digest.named_by(session, found.person.id) else "no game awaits the person"
+
+
+CHECKS: dict[str, Callable[[Session, Facts, datetime], str | None]] = {
+    "turn": _turn_open,
+    "remind": _turn_open,
+    "over": _is_over,
+    "invite": _is_invited,
+    "nudge": _is_invited,
+    "confirm": _is_unconfirmed,
+    "signin": _opens,
+    "digest": _digest,
+}
+"""Why a mail of a kind is no longer news, or None; other kinds tell of what has happened and stay true."""

@@ -1,0 +1,1 @@
+"""Running the server: doctor, serving, metrics, health."""

@@ -1,0 +1,301 @@
+"""`byzanz doctor`: what is wrong with this server, and what to do about it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import func, select, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from byzanz import chance, record, umpire
+from byzanz.rules import ALL, Rules
+from server import config
+from server.config import ConfigError, Settings
+from server.mail.incoming import receive
+from server.mail.outgoing.smtp import Transport, TryLater, server_at
+from server.play import history, positions
+from server.scheduler import heartbeat
+from server.store import engine, links, migrate, outbox
+from server.store.models import Alarm, Entry, Game, Link, Mail, Outage, Received, Turn
+
+SAMPLE = 1_000
+"""Games whose logs are checked unless all are asked for: those begun last."""
+SHOWN = 20
+"""Findings of one kind that are told one by one."""
+SILENCE = timedelta(days=7)
+"""When mails went out for so long and none ever came in, something is wrong with the way in."""
+PATIENCE = 10.0
+"""Seconds for one answer of the mail server."""
+TRIGGERS = {
+    "sqlite": {"entry_no_update", "entry_no_delete"},
+    "postgresql": {"entry_no_change", "entry_no_truncate"},
+}
+"""The triggers that keep the log append-only, in force on every sound database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Args:
+        sound: nothing is wrong with it.
+        what: what was found.
+        remedy: what to do, if something is wrong.
+    """
+
+    sound: bool
+    what: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"ok     {self.what}" if self.sound else f"WRONG  {self.what}: {self.remedy}"
+
+
+def run(make_app: Callable[[Settings], Flask], *, every: bool) -> int:
+    """Look at everything and print what was found.
+
+    Args:
+        make_app: makes the application from checked settings.
+        every: check the logs of all games, not only of the newest ones.
+
+    Returns:
+        0 if nothing is wrong, else 1.
+    """
+    wrong = 0
+    for finding in findings(make_app, every):
+        print(finding, flush=True)
+        wrong += not finding.sound
+    print(f"{wrong} wrong" if wrong else "Nothing is wrong.")
+    return 1 if wrong else 0
+
+
+def findings(make_app: Callable[[Settings], Flask], every: bool) -> Iterator[Finding]:
+    """Everything that was looked at, in the order in which it should be mended."""
+    try:
+        settings = config.load("mailing")
+        yield Finding(True, "configuration")
+    except ConfigError as error:
+        yield Finding(False, "configuration", str(error))
+        try:
+            settings = config.load()  # the rest can be looked at without mail
+        except ConfigError:
+            return
+    with make_app(settings).app_context():
+        tables = _tables()
+        yield tables
+        if tables.sound:
+            yield from _in_database(settings, engine.utc_now(), every)
+        engine.db.engine.dispose()
+    if settings.mail_url:
+        yield _mail_server(settings)
+
+
+def _tables() -> Finding:
+    try:
+        present, newest = migrate.present(), migrate.newest()
+    except SQLAlchemyError as error:
+        return Finding(False, f"database: {migrate.fault(error)}", "look at BYZANZ_DATABASE_URL")
+    if present != newest:
+        remedy = "`byzanz serve` brings it up to date, or `flask --app wsgi db upgrade`"
+        return Finding(False, f"database: at revision {present}, not {newest}", remedy)
+    return Finding(True, f"database: {engine.db.engine.dialect.name}, at revision {present}")
+
+
+def _in_database(settings: Settings, now: datetime, every: bool) -> Iterator[Finding]:
+    with engine.reading() as session:
+        yield _triggers(session)
+        yield _secret_key(session)
+        yield from _logs(session, every)
+        yield from _quarantine(session)
+        yield from _beats(session, settings, now)
+        yield _outages(session, now)
+        yield from _alarms(session)
+        yield _waiting_mail(session, now)
+        yield _refused(session)
+        yield from _mail_in(session, settings, now)
+
+
+def _triggers(session: Session) -> Finding:
+    dialect = session.get_bind().dialect.name
+    query = (
+        "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'entry' AND sql LIKE '%RAISE(ABORT%'"
+        if dialect == "sqlite"
+        else "SELECT t.tgname FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid "
+        "WHERE t.tgrelid = 'entry'::regclass AND t.tgenabled IN ('O', 'A') AND p.prosrc LIKE '%RAISE EXCEPTION%'"
+    )
+    missing = TRIGGERS[dialect] - set(session.scalars(text(query)))
+    if missing:
+        remedy = "somebody took it away: make it again as the first migration does, then look at all logs with --all"
+        return Finding(False, f"the log can be changed, for want of {', '.join(sorted(missing))}", remedy)
+    return Finding(True, "the database refuses to change the log")
+
+
+def _secret_key(session: Session) -> Finding:
+    newest = session.scalar(select(Link).order_by(Link.id.desc()).limit(1))
+    if newest is None or hashlib.sha256(links.token(newest).encode()).hexdigest() == newest.digest:
+        return Finding(True, "secret key")
+    remedy = "set BYZANZ_SECRET_KEY to what it was; with another one no mailed link opens anything"
+    return Finding(False, "BYZANZ_SECRET_KEY is not the one with which links were mailed", remedy)
+
+
+def _logs(session: Session, every: bool) -> Iterator[Finding]:
+    query = select(Game).where(Game.started_at.is_not(None)).order_by(Game.started_at.desc(), Game.id)
+    games = session.scalars(query if every else query.limit(SAMPLE)).all()
+    damaged = 0
+    for game in games:
+        fault = _fault(session, game)
+        if fault and (damaged := damaged + 1) <= SHOWN:
+            remedy = "its log was changed or its game has a fault: compare with a backup"
+            yield Finding(False, f"game {game.id}, {fault}", remedy)
+    if damaged > SHOWN:
+        yield Finding(False, f"{damaged} damaged logs in all", "restore the database from a backup")
+    if not damaged:
+        yield Finding(True, f"the logs of {len(games)} games: hashes, shuffles, moves and results")
+
+
+def _fault(session: Session, game: Game) -> str | None:
+    """What is wrong with the log of a game, the entry named, or None."""
+    last = session.scalar(select(func.max(Entry.seq)).where(Entry.game_id == game.id)) or 0
+    if last != game.head:
+        return f"entry {min(last, game.head) + 1}: the log ends at {last}, its game at {game.head}"
+    try:
+        whole = history.record_of(session, game, ALL)
+        record.verify(whole)
+        return _kept_fault(session, game, whole) if game.status == "running" else None
+    except (record.Wrong, positions.Broken) as wrong:
+        return str(wrong)
+    except Exception as fault:  # whatever stands in a damaged row must not end the examination
+        return f"it cannot be read: {type(fault).__name__}"
+
+
+def _kept_fault(session: Session, game: Game, whole: record.Record) -> str | None:
+    """Whether what is kept beside the log of a running game is what the log says, the sealed seed included."""
+    if chance.commitment(game.id, bytes.fromhex(game.seed)) != game.commitment:
+        return "the seed is not the one that was committed to"
+    if record.paused(whole.entries) != game.paused:
+        return "its pause is not that of its log"
+    position = positions.load(session, game)
+    replayed = _replayed(position.rules, whole, bytes.fromhex(game.seed))
+    if position.rules.encode(position.state) != position.rules.encode(replayed):
+        return "its snapshot is not what its log leads to"
+    return None
+
+
+def _replayed(rules: Rules[Any, Any], whole: record.Record, seed: bytes) -> Any:
+    header = whole.header
+    deal = chance.deal(chance.key(header.id, seed, header.cuts))
+    state = rules.setup(len(header.seats), header.options)
+    for entry in record.counting(whole.entries):
+        due = rules.chance(state)
+        if due and str(deal(due)) != entry.move:
+            raise record.Wrong(entry.seq, f"seed and cuts give another order of the shuffle {due.label}")
+        state = rules.apply(state, entry.seat, umpire.read_made(rules, entry.move))
+    return state
+
+
+def _quarantine(session: Session) -> Iterator[Finding]:
+    aside = session.scalars(select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id).limit(SHOWN))
+    for game in aside:
+        yield Finding(
+            False, f"game {game.id} is set aside ({game.quarantine})", "see its history; the others go on"
+        )
+
+
+def _beats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
+    for part in heartbeat.PARTS:
+        if heartbeat.silent(session, part, now, settings.tick):
+            remedy = f"start `byzanz serve`, or `byzanz {part}`; no time runs out meanwhile"
+            yield Finding(False, f"no sign of life from the {part}", remedy)
+        else:
+            yield Finding(True, f"the {part} is alive")
+
+
+def _outages(session: Session, now: datetime) -> Finding:
+    rows = session.scalars(select(Outage).where(Outage.to_at > now - timedelta(days=7))).all()
+    seconds = sum((row.to_at - row.from_at).total_seconds() for row in rows)
+    return Finding(
+        True, f"outages in the last 7 days: {len(rows)}, {seconds / 60:.0f} minutes, counted by no clock"
+    )
+
+
+def _alarms(session: Session) -> Iterator[Finding]:
+    open_ones = session.scalars(select(Alarm).where(Alarm.cleared_at.is_(None)).order_by(Alarm.at)).all()
+    for alarm in open_ones[:SHOWN]:
+        remedy = "a moderator can clear it once it is seen to"
+        if alarm.key == heartbeat.STEP_ALARM:
+            remedy = "set the clock right; if it is right now, say so with `byzanz doctor --clock-is-right`"
+        yield Finding(False, f"alarm since {_minute(alarm.at)}: {alarm.text}", remedy)
+    if not open_ones:
+        yield Finding(True, "no alarm")
+
+
+def _waiting_mail(session: Session, now: datetime) -> Finding:
+    waiting = select(func.count(), func.min(Mail.created_at)).where(
+        Mail.status == "waiting", Mail.attempts > 0
+    )
+    tried, oldest = session.execute(waiting).one()
+    if oldest and now - oldest > outbox.STUCK:
+        said = session.scalar(select(Mail.error).where(Mail.created_at == oldest).limit(1))
+        remedy = "see what the mail server says; mails are tried again by themselves"
+        return Finding(False, f"{tried} mails were not taken, since {_minute(oldest)} ({said})", remedy)
+    count = session.scalar(select(func.count()).where(Mail.status == "waiting"))
+    return Finding(True, f"outbox: {count} mails waiting, {tried} of them tried before")
+
+
+def _refused(session: Session) -> Finding:
+    count = session.scalar(select(func.count()).where(Turn.refused.is_not(None)))
+    if count:
+        remedy = "correct the address or replace the player, on the game's page for moderators"
+        return Finding(False, f"{count} turns stand still because their mail was refused", remedy)
+    return Finding(True, "no turn stands still for a refused mail")
+
+
+def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
+    """Whether answers and bounces find their way here, as far as what came in so far can tell."""
+    if not settings.mail_domain:
+        yield Finding(True, "answers by mail are off: BYZANZ_MAIL_DOMAIN is not set")
+        return
+    half = select(func.count(), func.min(Received.at)).where(
+        Received.outcome == receive.IN_HAND, Received.at < now - outbox.LEASE
+    )
+    count, since = session.execute(half).one()
+    if count:
+        remedy = (
+            "something died over them: see the log of `byzanz mail-in`; the mail server delivers them again"
+        )
+        yield Finding(False, f"{count} mails came in and were not finished, since {_minute(since)}", remedy)
+    last = session.scalar(select(func.max(Received.at)))
+    if last is not None:
+        yield Finding(True, f"mail in at {settings.mail_domain}: the last one came {_minute(last)}")
+        return
+    sent = select(func.count(), func.min(Mail.finished_at)).where(Mail.status == "sent")
+    count, first = session.execute(sent).one()
+    what = f"no mail has ever come in at {settings.mail_domain}, and {count} went out"
+    if first is not None and first < now - SILENCE:
+        remedy = (
+            "run `byzanz mail-in` and have the mail server hand it all mail to that domain (docs/deploy.md), "
+            "or unset BYZANZ_MAIL_DOMAIN: players are told to answer there"
+        )
+        yield Finding(False, what, remedy)
+    else:
+        yield Finding(True, f"{what}: answer one to see that `byzanz mail-in` gets it")
+
+
+def _minute(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def _mail_server(settings: Settings) -> Finding:
+    try:
+        server = server_at(settings.mail_url)
+        with Transport(server, settings.sender_domain, timeout=PATIENCE, longest=2 * PATIENCE) as transport:
+            transport.greet()
+    except (ConfigError, TryLater) as error:
+        return Finding(False, f"mail server: {error}", "look at BYZANZ_MAIL_URL; mails wait until it answers")
+    return Finding(True, f"mail server: {server.host}, port {server.port}, tls {server.tls}")

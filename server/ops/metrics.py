@@ -1,0 +1,151 @@
+"""Health checks, and figures for Prometheus: counted in the database at each scrape, given to this machine alone."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import flask
+from flask import Blueprint, Flask, Response
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from server.config import settings
+from server.scheduler import heartbeat
+from server.store import engine, migrate
+from server.store.models import Alarm, Beat, Game, Mail, Seat, Turn
+
+STATUSES = ("asked", "inviting", "running", "over", "cancelled")
+PROXY_HEADERS = ("X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
+"""A request with one of these came through a proxy, so it did not begin on this machine."""
+blueprint = Blueprint("metrics", __name__)
+health = Blueprint("health", __name__)
+
+
+def init_app(app: Flask) -> None:
+    """Give an app its page of figures, with a registry of its own."""
+    registry = CollectorRegistry()
+    registry.register(_Figures())
+    app.extensions["byzanz_metrics"] = registry
+    app.register_blueprint(blueprint)
+    app.register_blueprint(health)
+
+
+@blueprint.get("/metrics")
+def metrics() -> Response:
+    """The figures, on loopback only; nobody else is told that the page exists."""
+    if not _from_this_machine():
+        flask.abort(404)
+    text = generate_latest(flask.current_app.extensions["byzanz_metrics"])
+    return Response(text, content_type=CONTENT_TYPE_LATEST)
+
+
+def _from_this_machine() -> bool:
+    """Whether a program on this machine asks this server itself, by an address of this machine."""
+    if any(name in flask.request.headers for name in PROXY_HEADERS):
+        return False
+    asked = urlsplit(f"//{flask.request.host}").hostname or ""
+    return _is_loopback(flask.request.remote_addr or "") and (asked == "localhost" or _is_loopback(asked))
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+class _Figures(Collector):
+    """Reads every figure anew; nothing is kept in the process, so all processes tell the same."""
+
+    def describe(self) -> list[Metric]:
+        return []  # else registering would ask the database
+
+    def collect(self) -> Iterator[Metric]:
+        with engine.reading() as session:
+            yield from _of_games(session)
+            yield from _of_mail(session, engine.utc_now())
+            yield from _of_health(session, engine.utc_now())
+
+
+def _count(session: Session, query: Any) -> int:
+    return session.scalar(query) or 0
+
+
+def _of_games(session: Session) -> Iterator[Metric]:
+    games = GaugeMetricFamily("byzanz_games", "Games by status.", labels=["status"])
+    rows = session.execute(select(Game.status, func.count()).group_by(Game.status))
+    found = {status: n for status, n in rows}  # noqa: C416 - dict() does not know a row for a pair
+    for status in STATUSES:
+        games.add_metric([status], found.get(status, 0))
+    yield games
+    aside = _count(session, select(func.count()).where(Game.quarantine.is_not(None)))
+    yield GaugeMetricFamily("byzanz_games_set_aside", "Games in which a fault was found.", value=aside)
+    turns = _count(session, select(func.count()).select_from(Turn))
+    yield GaugeMetricFamily("byzanz_open_turns", "Questions that wait for a seat's answer.", value=turns)
+    away = select(func.count()).where(Seat.autopilot, Game.status == "running")
+    away = away.select_from(Seat).join(Game, Game.id == Seat.game_id)
+    yield GaugeMetricFamily(
+        "byzanz_seats_on_autopilot", "Seats that the server plays for.", value=_count(session, away)
+    )
+    entries = _count(session, select(func.sum(Game.head)))
+    yield CounterMetricFamily("byzanz_entries", "Entries appended to the logs of all games.", value=entries)
+
+
+def _of_mail(session: Session, now: datetime) -> Iterator[Metric]:
+    waiting = Mail.status == "waiting"
+    count, oldest = session.execute(select(func.count(), func.min(Mail.created_at)).where(waiting)).one()
+    age = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
+    yield GaugeMetricFamily("byzanz_outbox_waiting", "Mails that have not been handed over yet.", value=count)
+    yield GaugeMetricFamily("byzanz_outbox_oldest_seconds", "Age of the oldest of them.", value=age)
+    tried = _count(session, select(func.sum(Mail.attempts)))
+    ended = _count(session, select(func.count()).where(Mail.status.in_(("sent", "failed"))))
+    yield CounterMetricFamily(
+        "byzanz_mail_attempts", "Times a mail was offered to the mail server.", value=tried + ended
+    )
+    for status in ("sent", "failed", "dropped"):
+        n = _count(session, select(func.count()).where(Mail.status == status))
+        yield GaugeMetricFamily(f"byzanz_outbox_{status}", f"Mails that were {status}.", value=n)
+
+
+def _of_health(session: Session, now: datetime) -> Iterator[Metric]:
+    alarms = _count(session, select(func.count()).where(Alarm.cleared_at.is_(None)))
+    yield GaugeMetricFamily("byzanz_alarms_open", "Alarms that no moderator has cleared.", value=alarms)
+    beats = GaugeMetricFamily(
+        "byzanz_beat_age_seconds", "Seconds since a part of the server beat.", labels=["part"]
+    )
+    for beat in session.scalars(select(Beat).order_by(Beat.part)):
+        beats.add_metric([beat.part], max(0.0, (now - beat.at).total_seconds()))
+    yield beats
+
+
+@health.get("/healthz")
+def alive() -> tuple[dict[str, str], int]:
+    """The process answers."""
+    return {"status": "alive"}, 200
+
+
+@health.get("/readyz")
+def ready() -> tuple[dict[str, Any], int]:
+    """Database, migrations and scheduler are in order; 503 with the reasons if not."""
+    reasons = _reasons()
+    return {"status": "not ready" if reasons else "ready", "reasons": reasons}, 503 if reasons else 200
+
+
+def _reasons() -> list[str]:
+    try:
+        if migrate.present() != migrate.newest():
+            return ["the database is not at the newest revision"]
+        with engine.reading() as session:
+            silent = heartbeat.silent(session, "scheduler", engine.utc_now(), settings().tick)
+    except SQLAlchemyError:  # what it says may hold the database's address
+        return ["the database does not answer"]
+    return ["the scheduler gives no sign of life"] if silent else []

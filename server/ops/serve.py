@@ -1,0 +1,225 @@
+"""Running the server: everything in one process, or web and scheduler apart, each until it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from threading import Event
+from types import FrameType
+from typing import Any
+
+from flask import Flask
+from gunicorn.app.base import BaseApplication
+from gunicorn.glogging import Logger as GunicornLogger
+from waitress.server import create_server
+
+from server.config import ConfigError, Settings
+from server.mail.incoming import lmtp
+from server.scheduler.clockwork import Scheduler
+from server.store import links, migrate
+
+THREADS = 8
+"""Requests that one process answers at once."""
+LONGEST_REQUEST = 16 * 1024 * 1024
+"""Bytes; the application itself takes far less, and says so in its own words."""
+
+
+def serve(app: Flask, host: str, port: int) -> None:
+    """Web, scheduler and mailer in this process, until SIGTERM or Ctrl-C.
+
+    Raises:
+        ConfigError: the database, the mail server's address or the port cannot be used.
+    """
+    _set_up(app)
+    scheduler = Scheduler(app, _settings(app))
+    with listening(host, port) as listener:
+        run(app, listener, scheduler, f"Byzanz listens on {_address(listener)}; Ctrl-C stops it.")
+
+
+def run(app: Flask, listener: socket.socket, scheduler: Scheduler, greeting: str) -> None:
+    """Answer requests in this thread while the clockwork ticks in others; end both when told to stop.
+
+    Args:
+        greeting: printed when requests are answered.
+    """
+    server: Any = create_server(
+        app,
+        sockets=[listener],
+        threads=THREADS,
+        ident=None,
+        max_request_body_size=LONGEST_REQUEST,
+        # Kept, or the pages would take every visitor of a proxy for somebody on this machine.
+        clear_untrusted_proxy_headers=False,
+    )
+    scheduler.start()
+    try:
+        print(greeting, flush=True)
+        server.run()  # ends at SystemExit and KeyboardInterrupt, once requests in hand are answered
+    finally:
+        server.close()
+        scheduler.stop()
+
+
+def web(make_app: Callable[[], Flask], host: str, port: int, workers: int) -> None:
+    """The pages alone, in several processes, each with an application of its own.
+
+    Raises:
+        ConfigError: the database or the port cannot be used.
+    """
+    _set_up(make_app())
+    listening(host, port).close()  # what is wrong with it is told here in one line
+    print(f"Byzanz listens on http://{host}:{port}, in {workers} processes.", flush=True)
+    _Web(make_app, _options(host, port, workers)).run()
+
+
+def _options(host: str, port: int, workers: int) -> dict[str, object]:
+    """What gunicorn is told."""
+    return {
+        "bind": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+        "workers": workers,
+        "worker_class": "gthread",
+        "threads": THREADS,
+        "loglevel": "warning",
+        "logger_class": _GunicornLog,
+        "control_socket_disable": True,
+        "post_worker_init": _start_pulse,
+    }
+
+
+def _start_pulse(worker: Any) -> None:
+    app = worker.wsgi
+    Scheduler(app, _settings(app), parts=("web",)).start()
+
+
+class _Web(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
+    """What gunicorn runs: it asks each of its processes to load the application after the fork."""
+
+    def __init__(self, make_app: Callable[[], Flask], options: dict[str, object]) -> None:
+        self._make_app = make_app
+        self._options = options
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Take the options given, and none from a file or the environment."""
+        for name, value in self._options.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Flask:
+        """The application of one process."""
+        return self._make_app()
+
+
+class Masked(logging.Formatter):
+    """Writes what happened without any token of a link: web servers name the address of a request that failed."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, and the traceback if there is one."""
+        return links.TOKEN.sub("…", super().format(record))
+
+
+class _GunicornLog(GunicornLogger):  # type: ignore[misc]  # gunicorn carries no types
+    """Gunicorn's own log, masked."""
+
+    def setup(self, cfg: Any) -> None:
+        """Open it as configured."""
+        super().setup(cfg)
+        for handler in self.error_log.handlers:
+            handler.setFormatter(Masked(self.error_fmt, self.datefmt))
+
+
+def scheduler(app: Flask) -> None:
+    """Turns, reminders, bots and mails alone, until SIGTERM or Ctrl-C.
+
+    Raises:
+        ConfigError: the database or the mail server's address cannot be used.
+    """
+    _set_up(app)
+    scheduler = Scheduler(app, _settings(app), parts=("scheduler",))
+    scheduler.start()
+    print("Byzanz keeps the time and sends the mails; Ctrl-C stops it.", flush=True)
+    try:
+        Event().wait()
+    except (SystemExit, KeyboardInterrupt):
+        pass
+    finally:
+        scheduler.stop()
+
+
+def mail_in(app: Flask, host: str, port: int) -> None:
+    """Take mail by LMTP, until SIGTERM or Ctrl-C.
+
+    Raises:
+        ConfigError: the database or the port cannot be used.
+    """
+    _set_up(app)
+    with listening(host, port) as listener:
+        listener.listen()
+        print(f"Byzanz takes mail by LMTP on {_place(listener)}; Ctrl-C stops it.", flush=True)
+        lmtp.serve(app, listener)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket bound to this address; port 0 for one that is free.
+
+    Raises:
+        ConfigError: there is no such address here, or somebody listens there already.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        return _bound(*found[0])
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "no such host"
+        raise ConfigError(f"cannot listen on {host} port {port}: {why}") from error
+
+
+def _bound(family: int, kind: int, protocol: int, _name: str, address: tuple[Any, ...]) -> socket.socket:
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def stop_when_told() -> None:
+    """Let SIGTERM end this process as Ctrl-C does, through every `finally`."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise SystemExit(0)
+
+    signal.signal(signal.SIGTERM, stop)
+
+
+def log_to_stderr() -> None:
+    """Write what went wrong, and only that, to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Masked("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a request that waits a moment is no news
+
+
+def _set_up(app: Flask) -> None:
+    log_to_stderr()
+    stop_when_told()
+    with app.app_context():
+        migrate.bring_up_to_date()
+
+
+def _settings(app: Flask) -> Settings:
+    found = app.config["BYZANZ"]
+    assert isinstance(found, Settings)
+    return found
+
+
+def _address(listener: socket.socket) -> str:
+    return f"http://{_place(listener)}"
+
+
+def _place(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

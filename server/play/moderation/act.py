@@ -1,0 +1,108 @@
+"""What every act stands on: its words, its entry, and who may ask for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.errors import Refused
+from server.play import positions
+from server.play.positions import Position
+from server.store import log
+from server.store.models import Deed, Entry, Game, Seat
+
+LONGEST_EXTENSION = 30 * 86400
+
+
+class BadAct(Refused):
+    """The act is unknown or malformed, or lacks a reason."""
+
+    status = 422
+    code = "bad_act"
+
+
+class NotPossible(Refused):
+    """The act does not fit the game as it stands."""
+
+    code = "not_possible"
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """Who takes over a seat: a person with name and address, or a bot of a kind."""
+
+    name: str
+    email: str = ""
+    bot: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One act as it was asked for."""
+
+    words: tuple[str, ...]
+    reason: str
+    person_id: int
+    now: datetime
+    newcomer: Newcomer | None
+    keep_link: bool = False
+    """Of a `!link`: mail the link that is there once more, instead of a new one that ends it."""
+
+    def number(self, place: int) -> int:
+        """The whole number at this place of the act's words."""
+        word = self.words[place]
+        if not (word.isascii() and word.isdigit() and len(word) < 10):
+            raise BadAct("“%(word)s” should be a whole number.", word=word[:40])
+        return int(word)
+
+
+def sits(session: Session, game_id: str, person_id: int) -> bool:
+    """Whether this person holds a seat of this game."""
+    query = select(Seat.seat).where(
+        Seat.game_id == game_id, Seat.person_id == person_id, Seat.status == "seated"
+    )
+    return session.scalar(query) is not None
+
+
+def has_looked(session: Session, game_id: str, person_id: int) -> bool:
+    """Whether this person has looked into hidden hands of this game, and so can never sit in it."""
+    looks = (
+        select(Entry.seq)
+        .join(Deed, (Deed.game_id == Entry.game_id) & (Deed.seq == Entry.seq))
+        .where(Deed.game_id == game_id, Deed.person_id == person_id, Entry.move.like("!look %"))
+    )
+    return session.scalar(looks.limit(1)) is not None
+
+
+def write(session: Session, game: Game, act: Act, seat: int | None = None) -> int:
+    """Write the entry of an act, and return its seq."""
+    move = " ".join(act.words)
+    entry = log.append(session, game, seat=seat, by="moderator", move=move, now=act.now, note=act.reason)
+    return entry.seq
+
+
+def stands(session: Session, game: Game, position: Position, act: Act, seat: int | None = None) -> int:
+    """Write an act that leaves the position as it is."""
+    seq = write(session, game, act, seat)
+    if game.status == "running":
+        positions.save(session, game, position.at(game.head))
+    return seq
+
+
+def seat_of(session: Session, game: Game, act: Act) -> int:
+    """The seat that an act names; raises BadAct if this game has none of that number."""
+    number = act.number(1)
+    if session.get(Seat, (game.id, number)) is None:
+        raise BadAct("There is no seat %(seat)s in this game.", seat=number)
+    return number
+
+
+def seconds_of(act: Act, place: int) -> int:
+    """The time that an act gives; raises BadAct unless it is at least a second and at most 30 days."""
+    seconds = act.number(place)
+    if not 0 < seconds <= LONGEST_EXTENSION:
+        raise BadAct("Give 1 to %(most)s seconds.", most=LONGEST_EXTENSION)
+    return seconds

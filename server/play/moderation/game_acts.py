@@ -1,0 +1,81 @@
+"""Acts that concern the whole table: void, pause, resume, credit, abandon."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from byzanz import record
+from byzanz.rules import Outcome
+from server.play import autopilot, positions, running, turns
+from server.play.moderation.act import Act, NotPossible, seconds_of, stands, write
+from server.play.moderation.seat_acts import more_time
+from server.play.positions import Position
+from server.store import log, standing_orders
+from server.store.models import Game
+
+
+def void(session: Session, game: Game, position: Position, act: Act) -> int:
+    """Take the game back to before a move of a seat, and pause it."""
+    target = act.number(1)
+    entries = log.entries(session, game.id)
+    counting = record.counting(entries)
+    if not any(entry.seq == target and entry.seat is not None for entry in counting):
+        raise NotPossible("Entry %(seq)s is not a seat's move that still counts.", seq=target)
+    seq = write(session, game, act)
+    log.append(session, game, seat=None, by="moderator", move="!pause", now=act.now, note=act.reason)
+    game.paused = True
+    standing_orders.rest_all(session, game.id)
+    before = [entry for entry in entries if entry.seq < target]
+    state = positions.replayed(session, game, position.rules, before)
+    running.advance(session, game, position, state, act.now)
+    return seq
+
+
+def pause(session: Session, game: Game, position: Position, act: Act) -> int:
+    """Nobody moves and no clock runs."""
+    if game.paused:
+        raise NotPossible("The game is paused already.")
+    seq = stands(session, game, position, act)
+    game.paused = True
+    turns.close_all(session, game.id)
+    return seq
+
+
+def resume(session: Session, game: Game, position: Position, act: Act) -> int:
+    """The game goes on; turns open anew."""
+    if not game.paused:
+        raise NotPossible("The game is not paused.")
+    if autopilot.rests(session, game):
+        raise NotPossible("Nobody here answers: give a seat to somebody else, or take one off the autopilot.")
+    return open_anew(session, game, position, act)
+
+
+def open_anew(session: Session, game: Game, position: Position, act: Act) -> int:
+    """Write the act and open the turns of whoever is awaited."""
+    seq = write(session, game, act)
+    game.paused = False
+    for seat in positions.seats_of(session, game.id):
+        seat.missed = 0  # what came before does not count against anybody
+    running.advance(session, game, position, position.state, act.now)
+    return seq
+
+
+def credit(session: Session, game: Game, position: Position, act: Act) -> int:
+    """Give every open turn more time."""
+    seconds = seconds_of(act, 1)
+    awaited = turns.open_turns(session, game.id)
+    if not awaited:
+        raise NotPossible("Nobody is awaited, so there is nothing to extend.")
+    seq = stands(session, game, position, act)
+    for turn in awaited:
+        more_time(session, game, turn, seconds)
+    return seq
+
+
+def abandon(session: Session, game: Game, position: Position, act: Act) -> int:
+    """End the game before its time, with the scores as they stand."""
+    seq = write(session, game, act)
+    scores = position.rules.scores(position.state)
+    positions.save(session, game, position.at(game.head))
+    running.finish(session, game, Outcome(tuple(scores), (), "abandoned"), act.now)
+    return seq

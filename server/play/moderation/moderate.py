@@ -1,0 +1,55 @@
+"""A moderator's act on a running game."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from server.errors import Stale
+from server.play import mailing, running
+from server.play.moderation import acts
+from server.play.running import guarded
+from server.store.engine import transaction
+from server.store.models import Deed
+
+
+def moderate(
+    game_id: str,
+    act: str,
+    *,
+    reason: str,
+    person_id: int,
+    now: datetime,
+    newcomer: acts.Newcomer | None = None,
+    seen: int | None = None,
+    keep_link: bool = False,
+) -> int:
+    """A moderator's act on a running game: an entry with its reason, its effect, and a mail to the table.
+
+    Args:
+        act: as the log writes it (formats.md §2): `!void 7`, `!extend 2 3600`.
+        reason: public for good, one line.
+        person_id: the moderator; kept beside the log, not in it.
+        newcomer: who takes the seat of a `!replace`.
+        keep_link: of a `!link`: mail the same link again instead of a new one that ends it.
+        seen: the head of the log when the moderator decided; the act is refused if it has grown since.
+
+    Returns:
+        The seq of the act's entry.
+
+    Raises:
+        Refused: the act is unknown, malformed, or not possible now; nothing has changed.
+    """
+    with guarded(game_id, now), transaction() as session:
+        game = running.lock(session, game_id)
+        if seen is not None and seen != game.head:
+            raise Stale("The game has moved on since the preview. Look again.")
+        words = tuple(act.split())
+        acts.check(session, game, words, reason, person_id)
+        seq = acts.carry_out(
+            session, game, acts.Act(words, reason.strip(), person_id, now, newcomer, keep_link)
+        )
+        session.add(Deed(game_id=game.id, seq=seq, person_id=person_id, at=now))
+        own = words[0] == "!replace" or (words[0] == "!autopilot" and words[2] == "on")
+        told = int(words[1]) if own else None  # by a mail of its own
+        mailing.tell_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq, leave_out=told)
+        return seq

@@ -1,0 +1,159 @@
+"""A position: the state after a prefix of the log, and what the table acts made of it. Never kept, always computed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from byzanz import record, umpire
+from byzanz.games import rules_of
+from byzanz.rules import ALL, Outcome, Question, Rules, Viewer
+from server.store import log
+from server.store.models import Game, Seat, Snapshot
+
+
+class Broken(Exception):
+    """The log of a game does not replay under its rules; the game must be set aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A game after the entry `head`.
+
+    Args:
+        rules: of the version the game is played with.
+        state: what the rules made of the entries that still count.
+        head: the seq of the last entry, 0 before the first.
+        paused: nobody may move until somebody resumes.
+        outcome: how it ended, or None.
+    """
+
+    game_id: str
+    rules: Rules[Any, Any]
+    state: Any
+    head: int
+    paused: bool
+    outcome: Outcome | None
+
+    def view(self, viewer: Viewer) -> Any:
+        """What this viewer may know; everything once the game is over."""
+        return self.rules.view(self.state, ALL if self.outcome else viewer)
+
+    def at(self, head: int) -> Position:
+        """The same position after further entries that change nothing of it."""
+        return replace(self, head=head)
+
+    @property
+    def awaited(self) -> Mapping[int, Question]:
+        """The seats that are asked something now; nobody while paused or when over."""
+        return {} if self.paused or self.outcome else self.rules.awaited(self.state)
+
+
+def seats_of(session: Session, game_id: str) -> Sequence[Seat]:
+    """The seats of a game, in order."""
+    return session.scalars(select(Seat).where(Seat.game_id == game_id).order_by(Seat.seat)).all()
+
+
+def load(session: Session, game: Game, upto: int | None = None) -> Position:
+    """The position of a game that has begun, after its newest entry or after the entry `upto`.
+
+    Raises:
+        Broken: the log does not replay; the game must be set aside.
+    """
+    rules = rules_of(game.slug, game.rules)
+    head = game.head if upto is None else min(upto, game.head)
+    kept = _snapshot(session, game, rules, head)
+    if kept is not None:
+        return _position(game, rules, kept, head, game.paused, game.result)
+    entries = log.entries(session, game.id, upto=head)
+    state = replayed(session, game, rules, entries)
+    result = game.result if head == game.head else None
+    return _position(game, rules, state, head, record.paused(entries), result)
+
+
+def _snapshot(session: Session, game: Game, rules: Rules[Any, Any], head: int) -> Any | None:
+    """The state kept for the newest entry, if it is readable and nothing but table acts came after it."""
+    if head != game.head:
+        return None
+    row = session.scalar(
+        select(Snapshot).where(Snapshot.game_id == game.id).order_by(Snapshot.seq.desc()).limit(1)
+    )
+    if row is None or row.seq != head or row.format != _format(rules):
+        return None
+    try:
+        return rules.decode(row.state)
+    except (ValueError, TypeError, AttributeError, KeyError):
+        return None
+
+
+def replayed(session: Session, game: Game, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
+    """The state that these entries lead to, voids included.
+
+    Raises:
+        Broken: the rules refuse one of them, or fail over it.
+    """
+    try:
+        moves = ((entry.seat, umpire.read_made(rules, entry.move)) for entry in record.counting(entries))
+        return umpire.replay(rules, len(seats_of(session, game.id)), json.loads(game.options), moves)
+    except Exception as error:  # whatever is wrong with one game must stay with that game
+        raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
+
+
+def states(session: Session, game: Game, entries: Sequence[record.Entry]) -> list[Any]:
+    """The state after each of these entries; a void leaves the one before the move that it names.
+
+    Args:
+        entries: a log from its first entry on.
+
+    Raises:
+        Broken: the rules refuse one of them, or fail over it.
+    """
+    rules = rules_of(game.slug, game.rules)
+    try:
+        state = rules.setup(len(seats_of(session, game.id)), json.loads(game.options))
+        made: list[tuple[int, Any]] = []
+        found = []
+        for entry in entries:
+            words = record.act(entry)
+            if words is None:
+                made.append((entry.seq, state))
+                state = rules.apply(state, entry.seat, umpire.read_made(rules, entry.move))
+            elif words[0] == "!void":
+                while made and made[-1][0] >= int(words[1]):
+                    state = made.pop()[1]
+            found.append(state)
+        return found
+    except Exception as error:  # whatever is wrong with one game must stay with that game
+        raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
+
+
+def _position(
+    game: Game, rules: Rules[Any, Any], state: Any, head: int, paused: bool, result: str | None
+) -> Position:
+    outcome = rules.outcome(state)
+    if result is not None:
+        told = json.loads(result)
+        outcome = Outcome(tuple(told["scores"]), tuple(told["winners"]), told["reason"])
+    return Position(game.id, rules, state, head, paused, outcome)
+
+
+def save(session: Session, game: Game, position: Position) -> None:
+    """Keep the state of the newest entry, and drop what was kept before."""
+    session.execute(delete(Snapshot).where(Snapshot.game_id == game.id))
+    session.add(
+        Snapshot(
+            game_id=game.id,
+            seq=position.head,
+            format=_format(position.rules),
+            state=position.rules.encode(position.state),
+        )
+    )
+
+
+def _format(rules: Rules[Any, Any]) -> str:
+    return f"{rules.slug}/{rules.version}/{rules.state_format}"

@@ -1,0 +1,135 @@
+"""The clockwork that calls the jobs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from threading import Event, Lock, Thread
+
+from apscheduler.schedulers.background import BackgroundScheduler
+from flask import Flask
+
+from server.config import Settings
+from server.mail.outgoing import deliver
+from server.mail.outgoing.smtp import Transport, server_at
+from server.scheduler import heartbeat
+from server.scheduler.jobs import (
+    steady,
+    tick_bots,
+    tick_digests,
+    tick_nudges,
+    tick_outbox,
+    tick_reminders,
+    tick_turns,
+    tick_unreached,
+)
+from server.store import outbox
+from server.store.engine import committed, transaction, utc_now
+
+LOGGER = logging.getLogger(__name__)
+
+DIGESTS_EVERY = 60.0
+"""Seconds between two looks for digests whose hour has come."""
+
+
+NUDGES_EVERY = 600.0
+"""Seconds between two looks for invitations that nobody answers."""
+
+
+def beat(pulse: heartbeat.Pulse, now: datetime, steady: float) -> None:
+    """One beat of a part of the server; when it finds the clock mended, mails of the wrong time are due at once."""
+    if pulse.beat(now, steady):
+        with transaction() as session:
+            outbox.mend(session, now)
+
+
+def thaw(now: datetime) -> bool:
+    """A moderator says that the clock is right: auto-pass goes on. False if nothing was frozen."""
+    with transaction() as session:
+        outbox.mend(session, now)
+        return heartbeat.thaw(session, now)
+
+
+class Scheduler:
+    """Calls the ticks every few seconds, and bots and mailer right after each commit of this process.
+
+    Args:
+        app: each tick runs in its context.
+        parts: which parts of the server this process is: `web` only beats, `scheduler` does the work as well.
+
+    Raises:
+        ConfigError: BYZANZ_MAIL_URL names no mail server.
+    """
+
+    def __init__(self, app: Flask, settings: Settings, parts: tuple[str, ...] = heartbeat.PARTS) -> None:
+        self._app = app
+        self._tick = settings.tick
+        self._pulses = [heartbeat.Pulse(part, settings.tick) for part in parts]
+        self._works = "scheduler" in parts
+        self._server = server_at(settings.mail_url) if self._works else None
+        self._hello = settings.sender_domain
+        self._clockwork = BackgroundScheduler(
+            timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+        )
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a tick that is left out is no news
+        self._stopping = Event()
+        self._busy = {"bots": Lock(), "outbox": Lock()}
+        self._waker = Thread(target=self._wake, name="byzanz-waker", daemon=True)
+
+    def start(self) -> None:
+        """Beat once, so that outages are known before anybody is played for; then tick until `stop`."""
+        self._guarded("beats", self._beat)
+        self._every(self._tick, "beats", self._beat)
+        if self._works:
+            self._every(self._tick, "turns", lambda: tick_turns(utc_now(), self._tick))
+            self._every(self._tick, "unreached", lambda: tick_unreached(utc_now(), self._tick))
+            self._every(self._tick, "reminders", lambda: tick_reminders(utc_now()))
+            self._every(self._tick, "bots", self._bots)
+            self._every(self._tick, "outbox", self._post)
+            self._every(DIGESTS_EVERY, "digests", lambda: tick_digests(utc_now(), self._tick))
+            self._every(NUDGES_EVERY, "nudges", lambda: tick_nudges(utc_now()))
+            self._waker.start()
+        self._clockwork.start()
+
+    def stop(self) -> None:
+        """Let what is running finish, and call nothing more."""
+        self._stopping.set()
+        committed.set()
+        self._clockwork.shutdown(wait=True)
+        if self._waker.is_alive():
+            self._waker.join(timeout=60)
+
+    def _every(self, seconds: float, name: str, work: Callable[[], object]) -> None:
+        self._clockwork.add_job(
+            self._guarded, "interval", args=(name, work), seconds=seconds, id=name, next_run_time=utc_now()
+        )
+
+    def _guarded(self, name: str, work: Callable[[], object]) -> None:
+        try:
+            with self._app.app_context():
+                work()
+        except Exception:
+            LOGGER.exception("the job %s failed; it is tried again with the next tick", name)
+
+    def _wake(self) -> None:
+        while not self._stopping.is_set():
+            committed.wait()
+            committed.clear()
+            self._guarded("bots", self._bots)
+            self._guarded("outbox", self._post)
+
+    def _beat(self) -> None:
+        for pulse in self._pulses:
+            beat(pulse, utc_now(), steady())
+
+    def _bots(self) -> None:
+        with self._busy["bots"]:
+            while not self._stopping.is_set() and tick_bots(utc_now()):
+                pass
+
+    def _post(self) -> None:
+        assert self._server is not None
+        with self._busy["outbox"], Transport(self._server, self._hello) as transport:
+            while not self._stopping.is_set() and tick_outbox(utc_now(), transport) == deliver.BATCH:
+                pass

@@ -1,0 +1,210 @@
+"""What happens by itself: turns that fall due, reminders, bots, mails, signs of life; and the clockwork that calls it.
+
+A tick reads hints without a lock, then looks again under the lock of one game at a time. What goes wrong in one game
+stays there. Deadlines are rows: nothing is lost when a tick is late or a process dies.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from datetime import datetime, timedelta
+
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from byzanz import bots
+from byzanz.rules import Draw, IllegalMove, Move
+from server import lobby, play
+from server.errors import Refused
+from server.i18n import kept
+from server.mail.incoming import receive
+from server.mail.outgoing import deliver, digest
+from server.play import positions, running, turns
+from server.scheduler import heartbeat
+from server.store import log, outbox
+from server.store.engine import reading, transaction
+from server.store.models import Game, Seat, Turn
+
+LOGGER = logging.getLogger(__name__)
+DUE_AT_ONCE = 200
+"""Games in which one tick lets time run out: after an outage all that was due is drained at this rate."""
+REMINDERS_AT_ONCE = 200
+BOTS_AT_ONCE = 50
+THINKING = 1.0
+"""Seconds that a bot may think about a move, if it thinks at all."""
+THINKING_AT_ONCE = 2.0
+"""Seconds for all bots of one tick together: the more are to move, the less each thinks, and no table waits long."""
+
+
+def tick_turns(now: datetime, tick: float) -> int:
+    """Play for seats whose time has run out; how many.
+
+    Nobody is played for while a part of the server is away or its clock is in doubt (promises.md 5).
+
+    Args:
+        tick: seconds between two beats of a part.
+    """
+    with reading() as session:
+        if heartbeat.resting(session, now, tick):
+            return 0
+        games = turns.due_games(session, now, DUE_AT_ONCE)
+    began = steady()  # a turn opened late in a long tick must not begin at the moment when the tick began
+    return sum(_let_time_run_out(game_id, now + timedelta(seconds=steady() - began)) for game_id in games)
+
+
+def _let_time_run_out(game_id: str, now: datetime) -> int:
+    with reading() as session:
+        due = [turn for turn in turns.open_turns(session, game_id) if turn.due_at and turn.due_at <= now]
+    played = 0
+    for turn in due:
+        try:
+            played += play.time_out(game_id, turn.seat, turn.question, now) is not None
+        except Refused as refused:
+            LOGGER.info("game %s: no time-out: %s", game_id, refused)
+        except SQLAlchemyError:
+            LOGGER.exception(
+                "game %s: the database did not take a time-out; the next tick tries again", game_id
+            )
+        except Exception as fault:
+            LOGGER.exception("game %s is set aside", game_id)
+            _set_aside(game_id, fault, now)
+            break
+    return played
+
+
+def _set_aside(game_id: str, fault: Exception, now: datetime) -> None:
+    with transaction() as session:
+        why = kept("%(fault)s when the server or a bot was to play for a seat") % {
+            "fault": type(fault).__name__
+        }
+        running.quarantine(session, running.lock(session, game_id), why, now)
+
+
+def tick_unreached(now: datetime, tick: float) -> int:
+    """Put seats on autopilot that no mail has reached for 72 hours; how many. As for `tick_turns`, not while away."""
+    with reading() as session:
+        if heartbeat.resting(session, now, tick):
+            return 0
+        hints = turns.unreached(session, now, DUE_AT_ONCE)
+    return sum(_give_up(turn, now) for turn in hints)
+
+
+def _give_up(turn: Turn, now: datetime) -> bool:
+    try:
+        return play.give_up(turn.game_id, turn.seat, turn.question, now) is not None
+    except Refused as refused:
+        LOGGER.info("game %s: seat %s is not given up: %s", turn.game_id, turn.seat, refused)
+    except Exception:
+        LOGGER.exception("game %s: seat %s could not be put on autopilot", turn.game_id, turn.seat)
+    return False
+
+
+def tick_reminders(now: datetime) -> int:
+    """Queue a reminder for each turn of which most of the time is gone; how many."""
+    with reading() as session:
+        hints = turns.to_remind(session, now, REMINDERS_AT_ONCE)
+    return sum(_remind(turn.game_id, turn.seat, now) for turn in hints)
+
+
+def _remind(game_id: str, seat: int, now: datetime) -> bool:
+    with transaction() as session:
+        game = log.lock_game(session, game_id, skip_locked=True)
+        turn = session.get(Turn, (game_id, seat)) if game else None
+        if game is None or turn is None:
+            return False
+        turn.remind_at = turns.reminder(session, game, turn)
+        if turn.remind_at is None or turn.remind_at > now:  # an outage has moved it
+            return False
+        turn.remind_at = None
+        return _queue_reminder(session, game, turn, now)
+
+
+def _queue_reminder(session: Session, game: Game, turn: Turn, now: datetime) -> bool:
+    person = session.get_one(Seat, (game.id, turn.seat)).person
+    if person is None or person.cadence != "each":
+        return False
+    outbox.enqueue(
+        session,
+        key=f"remind:{game.id}:{turn.seat}:{turn.opened_seq}",
+        kind="remind",
+        person_id=person.id,
+        now=now,
+        game_id=game.id,
+        seat=turn.seat,
+        seq=turn.opened_seq,
+    )
+    return True
+
+
+def tick_bots(now: datetime, draw: Draw = secrets.randbelow) -> int:
+    """Let each bot that is awaited make one move; how many were made."""
+    with reading() as session:
+        hints = turns.bots_awaited(session, BOTS_AT_ONCE)
+    seconds = min(THINKING, THINKING_AT_ONCE / max(1, len(hints)))
+    return sum(_bot_moves(turn.game_id, turn.seat, now, draw, seconds) for turn in hints)
+
+
+def _bot_moves(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float) -> bool:
+    try:
+        found = _bots_mind(game_id, seat, draw, seconds)
+        if found is None:
+            return False
+        move, seen = found
+        request_id = secrets.token_hex(16)
+        play.submit(game_id, seat, str(move), seen=seen, request_id=request_id, now=now, by="bot")
+    except (Refused, SQLAlchemyError) as error:
+        LOGGER.info("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
+        return False
+    except (
+        IllegalMove
+    ):  # the table has moved on while it thought; if it has not, the next look finds the same
+        LOGGER.warning("game %s: the bot of seat %s chose what is not allowed", game_id, seat)
+        return False
+    except Exception as fault:
+        LOGGER.exception("game %s is set aside: its bot of seat %s cannot move", game_id, seat)
+        _set_aside(game_id, fault, now)
+        return False
+    return True
+
+
+def _bots_mind(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Move, int] | None:
+    """What the bot of a seat decides, and the head of the log it has seen; thought out in no transaction."""
+    with reading() as session:
+        game = session.get_one(Game, game_id)
+        name = session.get_one(Seat, (game_id, seat)).bot
+        position = positions.load(session, game)
+    if name is None or seat not in position.awaited:
+        return None
+    rules, state = position.rules, position.state
+    moves = (*rules.moves(state, seat), *rules.asides(state, seat))
+    time_left = bots.within(seconds, steady)
+    return bots.decide(name, rules, rules.view(state, seat), moves, draw, time_left), position.head
+
+
+def tick_outbox(now: datetime, sender: deliver.Sender) -> int:
+    """Deliver one batch of the mails that are due; how many were tried."""
+    return deliver.deliver(now, sender)
+
+
+def tick_digests(now: datetime, tick: float) -> int:
+    """Queue the digests whose hour has come, and start clocks that no digest has started; how many digests."""
+    with reading() as session:
+        resting = heartbeat.resting(session, now, tick)
+    if not resting:
+        digest.start_late(now)
+    return digest.queue_due(now)
+
+
+def tick_nudges(now: datetime) -> int:
+    """Remind of invitations that nobody answers, and tell their organisers; how many. Old mails are forgotten."""
+    receive.forget(now)
+    return lobby.due_nudges(now)
+
+
+def steady() -> float:
+    """Seconds of a clock that nobody sets; on Linux one that counts the machine's sleep, too."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()

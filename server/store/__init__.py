@@ -1,0 +1,1 @@
+"""The database: tables, log, links, people, outbox, standing orders, alerts, migrations."""

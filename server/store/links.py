@@ -1,0 +1,188 @@
+"""Capability links. A token is computed when it is needed and stored nowhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from sqlalchemy import or_, select, update
+from sqlalchemy.orm import Session
+
+from server.config import settings
+from server.store.models import Game, Link, Person, Seat
+
+Purpose = Literal["seat", "stop", "invite", "organise", "signin", "reply", "feed"]
+
+
+PATHS: dict[str, str] = {
+    "seat": "t",
+    "stop": "u",
+    "invite": "i",
+    "organise": "o",
+    "signin": "s",
+    "feed": "feed",
+}
+"""The first part of the address behind each kind of link; that of a reply is a mail address."""
+
+
+TOKEN = re.compile(r"[a-z2-7]{26}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a seat's link opens: that one seat."""
+
+    link: Link
+    game: Game
+    seat: Seat
+
+
+def token(link: Link) -> str:
+    """The token of a link: HMAC-SHA256 of its nonce under the link key, as 26 lower-case base32 characters."""
+    secret = settings().secret_key.get_secret_value().encode()
+    link_key = hmac.digest(secret, b"byzanz links", "sha256")
+    mac = hmac.digest(link_key, link.nonce, "sha256")
+    return base64.b32encode(mac).decode().lower()[:26]
+
+
+def url(link: Link) -> str:
+    """The mailed address of a link; it begins with BYZANZ_BASE_URL, never with what a request claims."""
+    return f"{settings().base_url}/{PATHS[link.purpose]}/{token(link)}"
+
+
+def issue(
+    session: Session,
+    purpose: Purpose,
+    person_id: int,
+    now: datetime,
+    game_id: str | None = None,
+    expires_at: datetime | None = None,
+    seq: int | None = None,
+) -> Link:
+    """Make a new link with a fresh nonce; links made before stay as they are.
+
+    Args:
+        seq: of a reply address, the head at which the turn opened that it answers.
+    """
+    link = Link(
+        purpose=purpose,
+        person_id=person_id,
+        nonce=secrets.token_bytes(16),
+        digest="",
+        created_at=now,
+        game_id=game_id,
+        expires_at=expires_at,
+        seq=seq,
+    )
+    link.digest = _digest(token(link))
+    session.add(link)
+    session.flush()
+    return link
+
+
+def link_for(
+    session: Session,
+    purpose: Purpose,
+    person_id: int,
+    game_id: str | None,
+    now: datetime,
+    seq: int | None = None,
+) -> Link:
+    """The live link of a person to a game, made if there is none.
+
+    Args:
+        game_id: None for a link that concerns all his games: to fewer mails, to his feeds.
+        seq: of a reply address, the head at which the turn opened that it answers.
+    """
+    found = session.scalar(
+        select(Link)
+        .where(
+            Link.purpose == purpose,
+            Link.person_id == person_id,
+            Link.game_id == game_id,
+            Link.revoked_at.is_(None),
+            Link.seq == seq if seq is not None else Link.seq.is_(None),
+        )
+        .order_by(Link.id.desc())
+        .limit(1)
+    )
+    return found or issue(session, purpose, person_id, now, game_id, seq=seq)
+
+
+def reply_address(link: Link) -> str | None:
+    """Where an answer by mail goes to; None while BYZANZ_MAIL_DOMAIN is not set."""
+    domain = settings().mail_domain
+    return f"play+{token(link)}@{domain}" if domain else None
+
+
+def find(session: Session, purpose: Purpose, text: str, now: datetime) -> Link | None:
+    """The live link that this token opens for this purpose, or None."""
+    link = find_any(session, purpose, text)
+    if link is None or link.revoked_at or (link.expires_at and link.expires_at <= now):
+        return None
+    return link
+
+
+def find_any(session: Session, purpose: Purpose, text: str) -> Link | None:
+    """The link that this token belongs to, be it revoked or expired: only to mail its owner a fresh one."""
+    if not TOKEN.fullmatch(text):
+        return None
+    return session.scalar(select(Link).where(Link.digest == _digest(text), Link.purpose == purpose))
+
+
+def owner(session: Session, text: str, now: datetime) -> tuple[Person, str] | None:
+    """Whose live link this token belongs to, and what for; None if it is nobody's."""
+    if not TOKEN.fullmatch(text):
+        return None
+    live = (Link.revoked_at.is_(None), or_(Link.expires_at.is_(None), Link.expires_at > now))
+    query = select(Person, Link.purpose).join(Link, Link.person_id == Person.id)
+    found = session.execute(query.where(Link.digest == _digest(text), *live)).first()
+    return (found[0], found[1]) if found else None
+
+
+def seat_of(session: Session, text: str, now: datetime, purpose: Purpose = "seat") -> Place | None:
+    """The seat that this token opens, or None: unknown, revoked, or its owner sits there no more.
+
+    Args:
+        purpose: `seat`, or `reply` for the token of a mail address.
+    """
+    link = find(session, purpose, text, now)
+    if link is None:
+        return None
+    found = session.execute(
+        select(Game, Seat)
+        .join(Seat, Seat.game_id == Game.id)
+        .where(Game.id == link.game_id, Seat.person_id == link.person_id, Seat.status == "seated")
+    ).first()
+    return Place(link, found[0], found[1]) if found else None
+
+
+def still_opens(session: Session, link_id: int, game_id: str, seat: int) -> bool:
+    """Whether a link found before still opens this seat, asked in a transaction that has locked the game."""
+    found = session.execute(
+        select(Link.id)
+        .join(Seat, (Seat.game_id == Link.game_id) & (Seat.person_id == Link.person_id))
+        .where(Link.id == link_id, Link.purpose.in_(("seat", "reply")), Link.revoked_at.is_(None))
+        .where(Seat.game_id == game_id, Seat.seat == seat, Seat.status == "seated")
+    )
+    return found.first() is not None
+
+
+def revoke(session: Session, person_id: int, game_id: str, now: datetime) -> None:
+    """End every link of a person into one game, for each may lead to the seat; those that stop mails go on doing so."""
+    session.execute(
+        update(Link)
+        .where(Link.person_id == person_id, Link.game_id == game_id, Link.purpose != "stop")
+        .where(Link.revoked_at.is_(None))
+        .values(revoked_at=now)
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

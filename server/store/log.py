@@ -1,0 +1,135 @@
+"""The append-only log of each game: the only writer of `entry`, and its readers (formats.md §2)."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from byzanz import record
+from server.store import models
+
+
+def lock_game(session: Session, game_id: str, skip_locked: bool = False) -> models.Game | None:
+    """The game's row, locked until the transaction ends; whoever writes a game's rows comes through here first.
+
+    SQLite has no row locks and needs none: its writers stand in one queue from the first statement on.
+
+    Args:
+        skip_locked: None instead of waiting when somebody else is at this game (ticks come again anyway).
+    """
+    query = select(models.Game).where(models.Game.id == game_id).with_for_update(skip_locked=skip_locked)
+    return session.scalar(query.execution_options(populate_existing=True))
+
+
+def append(
+    session: Session,
+    game: models.Game,
+    *,
+    seat: int | None,
+    by: str,
+    move: str,
+    now: datetime,
+    note: str | None = None,
+    request_id: str | None = None,
+) -> record.Entry:
+    """Write the next entry of a locked game and raise its head.
+
+    Args:
+        seat: from 0; None for chance and for what concerns the whole table.
+        by: the cause, one of formats.md §2.
+        move: the canonical text.
+        note: why, public for good.
+        request_id: the client's name for this intent, unique for a game's seat.
+    """
+    last = _last(session, game)
+    salt = secrets.token_hex(16)
+    at = max(stamp(now), last.at if last else "")  # a clock set back orders no entry before the last one
+    entry = record.sealed_entry(
+        last.hash if last else record.GENESIS,
+        seq=game.head + 1,
+        at=at,
+        seat=seat,
+        by=by,
+        move=move,
+        note=note,
+        salt=salt,
+    )
+    session.add(
+        models.Entry(
+            game_id=game.id,
+            seq=entry.seq,
+            at=entry.at,
+            seat=seat,
+            by=by,
+            move=move,
+            note=note,
+            salt=salt,
+            hash=entry.hash,
+            request_id=request_id,
+        )
+    )
+    game.head = entry.seq
+    session.flush()
+    return entry
+
+
+def stamp(moment: datetime) -> str:
+    """A moment as the log writes it: UTC, milliseconds, `Z`."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def moment(stamp: str) -> datetime:
+    """The moment that a stamp of the log names."""
+    return datetime.fromisoformat(stamp)
+
+
+def entries(session: Session, game_id: str, *, after: int = 0, upto: int | None = None) -> list[record.Entry]:
+    """The entries with `after` < seq ≤ `upto`, in order."""
+    query = select(models.Entry).where(models.Entry.game_id == game_id, models.Entry.seq > after)
+    if upto is not None:
+        query = query.where(models.Entry.seq <= upto)
+    return [_entry(row) for row in session.scalars(query.order_by(models.Entry.seq))]
+
+
+def by_request(session: Session, game_id: str, seat: int, request_id: str) -> record.Entry | None:
+    """The entry that this seat's request made, or None if the request is new."""
+    row = session.scalar(
+        select(models.Entry).where(
+            models.Entry.game_id == game_id, models.Entry.seat == seat, models.Entry.request_id == request_id
+        )
+    )
+    return _entry(row) if row else None
+
+
+def voided(session: Session, game_id: str, seq: int) -> bool:
+    """Whether a later `!void` has taken this entry back."""
+    query = select(models.Entry.move).where(
+        models.Entry.game_id == game_id, models.Entry.seq > seq, models.Entry.move.like("!void %")
+    )
+    return any(int(move.split(" ")[1]) <= seq for move in session.scalars(query))
+
+
+def head_hash(session: Session, game: models.Game) -> str:
+    """The hash of the newest entry: the head of the chain."""
+    last = _last(session, game)
+    return last.hash if last else record.GENESIS
+
+
+def _last(session: Session, game: models.Game) -> models.Entry | None:
+    return session.get(models.Entry, (game.id, game.head)) if game.head else None
+
+
+def _entry(row: models.Entry) -> record.Entry:
+    return record.Entry(
+        seq=row.seq,
+        at=row.at,
+        seat=row.seat,
+        by=row.by,
+        move=row.move,
+        note=row.note,
+        salt=row.salt,
+        hash=row.hash,
+    )

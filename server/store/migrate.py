@@ -1,0 +1,84 @@
+"""Which revision of the tables a database has, and bringing it to the newest one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from flask import current_app
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from server.config import ConfigError
+from server.store.engine import db
+
+LOCK = 0x62797A616E7A
+"""The number of the advisory lock under which one process at a time migrates a PostgreSQL database."""
+
+
+def newest() -> str | None:
+    """The revision that this code is written for."""
+    return ScriptDirectory.from_config(_config()).get_current_head()
+
+
+def present() -> str | None:
+    """The revision of the database, None before the first."""
+    with db.engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def check() -> None:
+    """Whether this code can work with the database as it is.
+
+    Raises:
+        ConfigError: its tables are of another revision, or there are none.
+    """
+    found, wanted = present(), newest()
+    if found != wanted:
+        raise ConfigError(
+            f"the database is at revision {found}, not {wanted}: `byzanz serve` brings it up to date"
+        )
+
+
+def bring_up_to_date() -> None:
+    """Run the migrations that the database lacks; of several processes the others wait, and find nothing left to do.
+
+    Raises:
+        ConfigError: the database does not answer, or its tables are of another version of this program.
+    """
+    try:
+        with _alone():
+            command.upgrade(_config(), "head")
+    except (CommandError, RuntimeError) as error:
+        raise ConfigError(f"the database cannot be brought up to date: {error}") from error
+    except SQLAlchemyError as error:
+        raise ConfigError(f"BYZANZ_DATABASE_URL: {fault(error)}") from error
+
+
+def fault(error: SQLAlchemyError) -> str:
+    """What a database said, in one line."""
+    said = str(getattr(error, "orig", None) or error)
+    return " ".join(said.split())[:300]
+
+
+def _config() -> Config:
+    found = current_app.extensions["migrate"].migrate.get_config()
+    assert isinstance(found, Config)
+    return found
+
+
+def _alone() -> AbstractContextManager[None]:
+    return _advisory_lock() if db.engine.dialect.name == "postgresql" else nullcontext()
+
+
+@contextmanager
+def _advisory_lock() -> Iterator[None]:
+    # Held by a transaction and not by a session: a pooler hands each transaction to another connection.
+    with db.engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+        yield

@@ -1,0 +1,41 @@
+"""How the server itself is doing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from server.store.engine import Base, UtcTime
+
+
+class Beat(Base):
+    """The last sign of life of a part of the server: web, scheduler."""
+
+    __tablename__ = "beat"
+    part: Mapped[str] = mapped_column(String(10), primary_key=True)
+    at: Mapped[datetime] = mapped_column(UtcTime)
+
+
+class Outage(Base):
+    """A time in which a part of the server did not beat; no clock counts it."""
+
+    __tablename__ = "outage"
+    __table_args__ = (UniqueConstraint("part", "from_at"),)
+    id: Mapped[int] = mapped_column(init=False, primary_key=True)
+    part: Mapped[str] = mapped_column(String(10))
+    from_at: Mapped[datetime] = mapped_column(UtcTime)
+    to_at: Mapped[datetime] = mapped_column(UtcTime, index=True)
+
+
+class Alarm(Base):
+    """Something that moderators must see: a game set aside, a refused address, a clock that jumped."""
+
+    __tablename__ = "alarm"
+    id: Mapped[int] = mapped_column(init=False, primary_key=True)
+    key: Mapped[str] = mapped_column(String(120), unique=True)
+    text: Mapped[str] = mapped_column(Text)
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), default=None)
+    cleared_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)

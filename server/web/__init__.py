@@ -1,0 +1,1 @@
+"""Pages and API: blueprints by what people do."""

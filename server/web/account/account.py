@@ -1,0 +1,239 @@
+"""Signing in by mail, one's own name, time zone and mails, and the unsubscribe link that mails carry."""
+
+from __future__ import annotations
+
+import re
+
+import flask
+from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server import accounts, i18n, validation
+from server.accounts import absences, login, mail_settings
+from server.errors import BadWish, Refused
+from server.lobby import time_control
+from server.mail.outgoing import digest
+from server.store import links
+from server.store.engine import reading, transaction, utc_now
+from server.store.models import Game, Link, Person, Seat
+from server.web import locale
+from server.web.filters import wall
+from server.web.http import GAME_ID, csrf, limiter, unknown_link
+
+blueprint = Blueprint("account", __name__)
+ABSENCE = re.compile(r"[0-9]{1,9}")
+
+
+@blueprint.get("/sign-in")
+def sign_in() -> ResponseReturnValue:
+    """A form for one's mail address."""
+    return render_template("account/sign_in.html", address="", refusal=None)
+
+
+@blueprint.post("/sign-in")
+@limiter.limit("10/minute")
+def ask_link() -> ResponseReturnValue:
+    """Mail a sign-in link; the answer is the same whether the address is known or not."""
+    address = flask.request.form.get("address", "")
+    try:
+        accounts.mail_sign_in(address, utc_now(), i18n.spoken())
+    except BadWish as refusal:
+        page = render_template("account/sign_in.html", address=address, refusal=refusal)
+        return page, refusal.status
+    return render_template("account/link_sent.html")
+
+
+@blueprint.get("/s/<token>")
+def door(token: str) -> ResponseReturnValue:
+    """A button that signs in; the link is not used up by looking, for machines look at mailed links, too."""
+    with reading() as session:
+        link = links.find(session, "signin", token, utc_now())
+        if link is None or link.used_at is not None:
+            return unknown_link(token)
+        return render_template(
+            "account/redeem.html", token=token, person=session.get_one(Person, link.person_id)
+        )
+
+
+@blueprint.post("/s/<token>")
+@limiter.limit("10/minute")
+def redeem(token: str) -> ResponseReturnValue:
+    """Sign this browser in, once a link.
+
+    The form needs its own page's CSRF token although the address vouches for it: else a stranger's page could sign
+    somebody in as the stranger.
+    """
+    person = accounts.redeem(token, utc_now())
+    if person is None:
+        return unknown_link(token)
+    login.sign_in(person)
+    locale.keep()
+    return flask.redirect(url_for("lobby.index"), 303)
+
+
+@blueprint.post("/sign-out")
+def sign_out() -> ResponseReturnValue:
+    """Forget who sits at this browser."""
+    login.sign_out()
+    return flask.redirect(url_for("lobby.index"), 303)
+
+
+@blueprint.get("/account")
+def account() -> ResponseReturnValue:
+    """Name, time zone and mails of who is signed in."""
+    return _account_page(None)
+
+
+def _account_page(refusal: Refused | None) -> ResponseReturnValue:
+    with reading() as session:
+        me = login.signed_in(session)
+        if me is None:
+            return flask.redirect(url_for(".sign_in"), 303)
+        page = render_template(
+            "account/account.html",
+            me=me,
+            fields=_fields(me),
+            absences=absences.absences_of(session, me.id, utc_now()),
+            now=utc_now(),
+            days_a_year=absences.BUDGET,
+            tables=_tables(session, me),
+            zones=validation.time_zones(),
+            hour=digest.hour_of(me),
+            feed=_feed(session, me),
+            refusal=refusal,
+        )
+    return page, refusal.status if refusal else 200
+
+
+def _feed(session: Session, me: Person) -> str | None:
+    """The address of his feeds without its ending, if he has made one."""
+    live = (Link.person_id == me.id, Link.purpose == "feed", Link.revoked_at.is_(None))
+    link = session.scalar(select(Link).where(*live).order_by(Link.id.desc()).limit(1))
+    return links.url(link) if link else None
+
+
+def _fields(me: Person) -> dict[str, str]:
+    """What the forms show: what was just typed into them, else what is kept."""
+    kept = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
+    kept["language"] = me.language or ""
+    if me.quiet_from is not None and me.quiet_to is not None:
+        kept |= {"quiet_from": wall(me.quiet_from), "quiet_to": wall(me.quiet_to)}
+    return kept | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
+
+
+def _tables(session: Session, me: Person) -> list[tuple[Game, Seat]]:
+    """The games that still send him mails, newest first."""
+    query = (
+        select(Game, Seat)
+        .join(Seat, Seat.game_id == Game.id)
+        .where(Seat.person_id == me.id, Game.status.in_(("inviting", "running")))
+        .order_by(Game.created_at.desc())
+    )
+    return [(game, seat) for game, seat in session.execute(query).unique()]
+
+
+@blueprint.post("/account")
+@limiter.limit("30/minute")
+def save() -> ResponseReturnValue:
+    """Keep name and hours, enter or take back an absence, or switch mails, whichever button was pressed."""
+    form, now = flask.request.form, utc_now()
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return flask.redirect(url_for(".sign_in"), 303)
+    do, game_id = form.get("do"), form.get("game", "")
+    try:
+        match do:
+            case "save":
+                _save(me.id)
+            case "away":
+                accounts.add_absence(me.id, form.get("away_from", ""), form.get("away_to", ""), now)
+            case "back" if ABSENCE.fullmatch(absence := form.get("absence", "")):
+                accounts.remove_absence(me.id, int(absence), now)
+            case "mute" | "unmute" if GAME_ID.fullmatch(game_id):
+                accounts.mute(game_id, me.id, do == "mute", now)
+            case "mute-all" | "unmute-all":
+                accounts.mute_all(me.id, do == "mute-all", now)
+            case "feed":
+                accounts.renew_feed(me.id, now)
+            case "cadence":
+                accounts.set_cadence(me.id, form.get("cadence", ""), now)
+            case _:
+                flask.abort(400)
+    except Refused as refusal:
+        return _account_page(refusal)
+    return flask.redirect(url_for(".account"), 303)
+
+
+def _save(person_id: int) -> None:
+    form = flask.request.form
+    name, zone = validation.clean_name(form.get("name", "")), form.get("time_zone", "")
+    chosen = validation.clean_zone(zone) if zone else None
+    hours = time_control.read_quiet(form.get("quiet_from", ""), form.get("quiet_to", ""))
+    spoken = form.get("language", "")
+    if spoken and spoken not in i18n.NAMES:
+        raise BadWish(
+            "“%(code)s” is none of the languages offered.", field="language", code=validation.shown(spoken)
+        )
+    with transaction() as session:
+        person = session.get_one(Person, person_id)
+        person.name, person.time_zone = name, chosen
+        person.quiet_from, person.quiet_to = hours or (None, None)
+        person.language = spoken or None
+
+
+@blueprint.get("/u/<token>")
+def stop(token: str) -> ResponseReturnValue:
+    """Buttons that switch off the mails of one game, or all, and on again, and make them fewer."""
+    return _stop_page(token)
+
+
+@blueprint.post("/u/<token>")
+@limiter.limit("30/minute")
+def unsubscribe(token: str) -> ResponseReturnValue:
+    """Switch mails off or on; without a choice, as a mail reader posts it (RFC 8058), those of this game off.
+
+    The link in a digest is about no one game: there all mails are switched off.
+
+    Answers with a page and no redirect, which mail readers would not follow.
+    """
+    now = utc_now()
+    with reading() as session:
+        link = links.find(session, "stop", token, now)
+    if link is None:
+        return unknown_link(token)
+    match flask.request.form.get("do", "game" if link.game_id else "all"):
+        case "game" | "undo-game" as do if link.game_id:
+            accounts.mute(link.game_id, link.person_id, do == "game", now)
+        case "all" | "undo-all" as do:
+            accounts.mute_all(link.person_id, do == "all", now)
+        case "cadence" if (cadence := flask.request.form.get("cadence", "")) in mail_settings.CADENCES:
+            accounts.set_cadence(link.person_id, cadence, now)
+        case _:
+            flask.abort(400)
+    return _stop_page(token)
+
+
+def _stop_page(token: str) -> ResponseReturnValue:
+    with reading() as session:
+        link = links.find(session, "stop", token, utc_now())
+        if link is None:
+            return unknown_link(token)
+        seat = session.scalar(
+            select(Seat).where(Seat.game_id == link.game_id, Seat.person_id == link.person_id)
+        )
+        return render_template(
+            "account/unsubscribe.html",
+            token=token,
+            game=session.get(Game, link.game_id) if link.game_id else None,
+            seat=seat,
+            hour=digest.hour_of(session.get_one(Person, link.person_id)),
+            person=session.get_one(Person, link.person_id),
+        )
+
+
+# These two work without cookies: one only mails, for the other the address itself vouches.
+for view in (ask_link, unsubscribe):
+    csrf.exempt(view)

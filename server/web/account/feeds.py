@@ -1,0 +1,149 @@
+"""A person's own feeds, opened by a link of their own: a calendar of deadlines, and news of his games.
+
+A feed may end up in calendars and readers that others can see: it leads to the public pages of games, never to a seat,
+and tells nothing that those do not tell, but which games are his. The link opens nothing else and can be renewed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import flask
+import icalendar
+from flask import Blueprint, Response, render_template
+from flask_babel import gettext as _
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from server.config import settings
+from server.mail.outgoing.context import one_line
+from server.play import turns
+from server.store import links
+from server.store.engine import reading, utc_now
+from server.store.models import Game, Link, Person, Seat, Turn
+
+blueprint = Blueprint("feeds", __name__)
+
+MOST = 50
+"""Games that a feed names at the most."""
+OVER_SINCE = timedelta(days=30)
+"""How long a game that is over stays in a feed."""
+FRESH = 300
+"""Seconds for which a reader need not ask again."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """How one game stands for its player.
+
+    Args:
+        mark: changes with each turn of his, so that readers show it as something new.
+        updated: since when it stands so.
+        due: until when he has time, if he is awaited and his clock runs.
+    """
+
+    game: Game
+    mark: str
+    updated: datetime
+    awaited: bool
+    due: datetime | None
+
+    @property
+    def address(self) -> str:
+        """The public page of the game."""
+        return f"{settings().base_url}/g/{self.game.id}"
+
+
+@blueprint.app_template_filter("instant")
+def instant(at: datetime) -> str:
+    """A moment as RFC 3339 writes it, in UTC, whole seconds."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@blueprint.get("/feed/<token>.ics")
+def calendar(token: str) -> Response:
+    """The moments until which he has time, in UTC."""
+    with reading() as session:
+        _link, games = _opened(session, token)
+        own = [news for news in games if news.due is not None]
+    made = icalendar.Calendar()
+    made.add("prodid", "-//Byzanz//Deadlines//EN")
+    made.add("version", "2.0")
+    made.add("x-wr-calname", _("Byzanz: your deadlines"))
+    for news in own:
+        made.add_component(_event(news))
+    return _answer(made.to_ical(), "text/calendar")
+
+
+def _event(news: News) -> icalendar.Event:
+    name = one_line(news.game.name)
+    event = icalendar.Event()
+    event.add("uid", f"{news.game.id}-{news.mark}@{settings().sender_domain}")
+    event.add("dtstamp", news.updated)
+    event.add("dtstart", news.due)
+    event.add("summary", _("Your turn in “%(game)s” ends", game=name))
+    event.add("description", _("Make your move before then: the link is in the mail about this turn."))
+    event.add("url", news.address)
+    event.add("transp", "TRANSPARENT")
+    return event
+
+
+@blueprint.get("/feed/<token>.atom")
+def atom(token: str) -> Response:
+    """How his games stand."""
+    with reading() as session:
+        link, games = _opened(session, token)
+        person = session.get_one(Person, link.person_id)
+        page = render_template(
+            "account/feed.atom",
+            games=games,
+            feed_id=f"{settings().base_url}/#{link.digest[:32]}",
+            updated=max([person.created_at, *(news.updated for news in games)]),
+            base_url=settings().base_url,
+        )
+    return _answer(page.encode(), "application/atom+xml")
+
+
+def _opened(session: Session, token: str) -> tuple[Link, Sequence[News]]:
+    """The link of a feed and what it tells; 404 for any other token, with no word about why."""
+    link = links.find(session, "feed", token, utc_now())
+    if link is None:
+        flask.abort(404)
+    return link, _games(session, link.person_id, utc_now())
+
+
+def _games(session: Session, person_id: int, now: datetime) -> Sequence[News]:
+    """A person's games, the newest news first."""
+    open_turns = {game.id: turn for game, _seat, turn in turns.of_person(session, person_id)}
+    alive = or_(Game.status == "running", (Game.status == "over") & (Game.ended_at > now - OVER_SINCE))
+    query = (
+        select(Game)
+        .join(Seat, Seat.game_id == Game.id)
+        .where(Seat.person_id == person_id, Seat.status == "seated", alive, Game.quarantine.is_(None))
+        .order_by(Game.started_at.desc(), Game.id)
+        .limit(MOST)
+    )
+    found = [_news(session, game, open_turns.get(game.id)) for game in session.scalars(query).unique()]
+    return sorted(found, key=lambda news: news.updated, reverse=True)
+
+
+def _news(session: Session, game: Game, turn: Turn | None) -> News:
+    if turn is not None:
+        times = turns.times(session, game, turn)
+        return News(game, f"turn-{turn.opened_seq}", turn.opened_at, True, times.due if times else None)
+    began = game.started_at or game.created_at
+    if game.status == "over":
+        return News(game, "over", game.ended_at or began, False, None)
+    return News(game, "waiting", began, False, None)
+
+
+def _answer(body: bytes, kind: str) -> Response:
+    """A feed, for its owner's reader alone to keep, and not sent again while it is the same."""
+    response = Response(body, content_type=f"{kind}; charset=utf-8")
+    response.headers["Cache-Control"] = f"private, max-age={FRESH}"
+    response.set_etag(hashlib.sha256(body).hexdigest()[:32])
+    response.make_conditional(flask.request)
+    return response

@@ -1,0 +1,296 @@
+"""The JSON API: a seat's view and moves, and records, for other people's programs (formats.md §7)."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import re
+from datetime import datetime
+from typing import Any, TypeVar
+
+import flask
+from flask import Blueprint, Flask, Response
+from flask_babel import gettext
+from pydantic import ValidationError
+from sqlalchemy.orm import Session
+from werkzeug.exceptions import HTTPException
+
+from byzanz import record
+from byzanz.rules import PUBLIC, AmbiguousMove, Outcome, RulesError, UnreadableMove, UnreadableOrder, Viewer
+from server import play
+from server.errors import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refused
+from server.play import history, positions, turns
+from server.play.positions import Broken, Position
+from server.store import engine, links, log, standing_orders
+from server.store.models import Game, Turn
+from server.web import http
+from server.web.api import openapi
+from server.web.api.openapi import Body, OrderWish, Wish
+
+B = TypeVar("B", bound=Body)
+LOGGER = logging.getLogger(__name__)
+READS, WRITES = "300/minute", "120/minute"
+"""Calls that one address may make."""
+blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
+
+
+class NoSuchSeat(Refused):
+    """The token opens no seat: unknown, revoked, or its owner sits there no more."""
+
+    status = 404
+    code = "no_such_seat"
+
+
+class Unreadable(Refused):
+    """The body is not JSON at all."""
+
+    status = 400
+    code = "bad_json"
+
+
+def init_app(app: Flask) -> None:
+    """Give an app its API; whatever fails under /api/ is told in JSON."""
+    http.csrf.exempt(blueprint)  # the token in the address vouches, no cookie does
+    app.register_blueprint(blueprint)
+    app.before_request(_no_such_call)
+
+
+@blueprint.get("/seats/<token>")
+@http.limiter.limit(READS)
+def seat(token: str) -> dict[str, Any]:
+    """What the seat may know now, and what it may do."""
+    with engine.reading() as session:
+        place = _place(session, token)
+        return _told(session, place.game, place.seat.seat)
+
+
+@blueprint.post("/seats/<token>/moves")
+@http.limiter.limit(WRITES)
+def move(token: str) -> tuple[dict[str, Any], int]:
+    """Play a move for the seat."""
+    with engine.reading() as session:
+        place = _place(session, token)
+    wish = _body(Wish)
+    game_id, number = place.game.id, place.seat.seat
+    try:
+        receipt = play.submit(
+            game_id,
+            number,
+            wish.move,
+            seen=wish.seen,
+            request_id=wish.request_id,
+            now=engine.utc_now(),
+            link_id=place.link.id,
+        )
+    except RulesError as error:
+        with engine.reading() as session:
+            return _error(422, _code(error), http.said(error), _legal_now(session, game_id, number))
+    return {"seq": receipt.seq}, 200 if receipt.repeated else 201
+
+
+@blueprint.get("/seats/<token>/orders")
+@http.limiter.limit(READS)
+def seat_orders(token: str) -> dict[str, Any]:
+    """The standing orders of the seat, for its owner alone."""
+    with engine.reading() as session:
+        place = _place(session, token)
+        _begun(place.game)
+        rows = standing_orders.of_seat(session, place.game.id, place.seat.seat)
+        told = [
+            {"id": row.number, "order": row.text, "status": row.status, "reason": row.reason} for row in rows
+        ]
+        return {"orders": told}
+
+
+@blueprint.post("/seats/<token>/orders")
+@http.limiter.limit(WRITES)
+def leave_order(token: str) -> tuple[dict[str, Any], int]:
+    """Leave a standing order for the seat."""
+    with engine.reading() as session:
+        place = _place(session, token)
+    wish = _body(OrderWish)
+    try:
+        left = play.leave_order(
+            place.game.id, place.seat.seat, wish.order, now=engine.utc_now(), link_id=place.link.id
+        )
+    except RulesError as error:
+        return _error(422, _code(error), http.said(error))
+    return {"id": left.number, "order": left.text, "seq": left.seq}, 201
+
+
+@blueprint.delete("/seats/<token>/orders/<order_id>")
+@http.limiter.limit(WRITES)
+def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
+    """Withdraw a standing order of the seat."""
+    with engine.reading() as session:
+        place = _place(session, token)
+    if not re.fullmatch(openapi.ORDER_ID[1:-1], order_id):
+        raise NoSuchOrder("This order does not stand any more.")
+    now, link_id = engine.utc_now(), place.link.id
+    play.withdraw_order(place.game.id, place.seat.seat, int(order_id), now=now, link_id=link_id)
+    return "", 204
+
+
+@blueprint.get("/seats/<token>/record")
+@http.limiter.limit(READS)
+def seat_record(token: str) -> Response:
+    """The record as this seat may see it."""
+    with engine.reading() as session:
+        place = _place(session, token)
+        return _record(session, place.game, place.seat.seat)
+
+
+@blueprint.get("/games/<game_id>/record")
+@http.limiter.limit(READS)
+def public_record(game_id: str) -> Response:
+    """The record as everybody may see it."""
+    with engine.reading() as session:
+        game = session.get(Game, game_id) if re.fullmatch(openapi.GAME_ID[1:-1], game_id) else None
+        if game is None:
+            raise NoSuchGame("There is no game with this address.")
+        return _record(session, game, PUBLIC)
+
+
+@blueprint.get("/openapi.json")
+@http.limiter.limit(READS)
+def description() -> dict[str, Any]:
+    """The OpenAPI document of this API."""
+    return openapi.document()
+
+
+def _place(session: Session, token: str) -> links.Place:
+    place = links.seat_of(session, token, engine.utc_now())
+    if place is None:
+        raise NoSuchSeat("This link opens no seat. A fresh one can be asked for at its page.")
+    return place
+
+
+def _body(model: type[B]) -> B:
+    if not flask.request.is_json:
+        flask.abort(415)
+    flask.request.max_content_length = openapi.LONGEST_BODY
+    try:
+        body = json.loads(flask.request.get_data(cache=False))
+    except (ValueError, RecursionError):
+        raise Unreadable("The body is not JSON.") from None
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])[:40] or "body"
+        raise BadRequest("%(field)s: %(fault)s", field=field, fault=first["msg"]) from None
+
+
+def _told(session: Session, game: Game, seat: int) -> dict[str, Any]:
+    position = _position(session, game)
+    return {
+        "game": game.slug,
+        "id": game.id,
+        "rules": game.rules,
+        "seq": position.head,
+        "seat": seat,
+        "awaited": sorted(position.awaited),
+        "deadline": _deadline(session, game, seat),
+        "view": dataclasses.asdict(position.view(seat)),
+        "moves": legal(position, seat),
+        "result": _result(position.outcome),
+    }
+
+
+def _begun(game: Game) -> None:
+    if game.started_at is None:
+        raise NotRunning("The game has not begun.")
+
+
+def _position(session: Session, game: Game) -> Position:
+    _begun(game)
+    return positions.load(session, game)
+
+
+def legal(position: Position, seat: int) -> list[str]:
+    """Every move that this seat could make now, answers before asides, in canonical text."""
+    if position.paused or position.outcome:
+        return []
+    rules, state = position.rules, position.state
+    return [str(each) for each in (*rules.moves(state, seat), *rules.asides(state, seat))]
+
+
+def _legal_now(session: Session, game_id: str, seat: int) -> list[str]:
+    game = session.get_one(Game, game_id)
+    return legal(_position(session, game), seat) if game.status == "running" else []
+
+
+def _deadline(session: Session, game: Game, seat: int) -> str | None:
+    turn = session.get(Turn, (game.id, seat))
+    due: datetime | None = turns.reckoned(session, game, turn) if turn else None
+    return log.stamp(due) if due else None
+
+
+def _result(outcome: Outcome | None) -> dict[str, Any] | None:
+    return dataclasses.asdict(outcome) if outcome else None
+
+
+def _record(session: Session, game: Game, viewer: Viewer) -> Response:
+    _begun(game)
+    text = record.write(history.record_of(session, game, viewer))
+    return Response(text, mimetype="application/jsonl")
+
+
+def _code(error: RulesError) -> str:
+    if isinstance(error, AmbiguousMove):
+        return "ambiguous"
+    return "unreadable" if isinstance(error, UnreadableMove | UnreadableOrder) else "illegal"
+
+
+def _error(
+    status: int, code: str, message: str, moves: list[str] | None = None
+) -> tuple[dict[str, Any], int]:
+    return {"error": {"code": code, "message": message, "legal": moves or []}}, status
+
+
+@blueprint.errorhandler(Refused)
+def _refused(error: Refused) -> tuple[dict[str, Any], int]:
+    return _error(error.status, error.code, http.said(error))
+
+
+@blueprint.errorhandler(Broken)
+def _broken(_error_met: Broken) -> tuple[dict[str, Any], int]:
+    said = gettext("This game is set aside until somebody has looked into a fault; nothing is lost.")
+    return _error(409, NotRunning.code, said)
+
+
+@blueprint.errorhandler(HTTPException)
+def _http_error(error: HTTPException) -> Response:
+    status = error.code or 500
+    said = {
+        404: gettext("There is no such call; /api/v1/openapi.json describes them all."),
+        405: gettext("This address does not take that method."),
+        413: gettext("The body is too long; nothing has changed."),
+        415: gettext("Send the body as application/json."),
+        429: gettext("Too many requests came from your address. Wait a minute and try again."),
+    }
+    code = error.name.lower().replace(" ", "_")
+    body, _ = _error(status, code, said.get(status, gettext("The request could not be read.")))
+    response = flask.jsonify(body)
+    response.status_code = status
+    for name, value in error.get_headers():
+        if name not in ("Content-Type", "Content-Length"):
+            response.headers[name] = value
+    return response
+
+
+@blueprint.errorhandler(Exception)
+def _fault(error: Exception) -> tuple[dict[str, Any], int]:
+    # The address holds a link's token, so the route is logged and not the address.
+    LOGGER.error("fault at %s", flask.request.endpoint, exc_info=error)
+    return _error(500, "fault", gettext("Something went wrong on our side; nothing has changed."))
+
+
+def _no_such_call() -> Response | None:
+    """Answer in JSON where no route of this API fits: Flask would ask the pages for their error page."""
+    error = flask.request.routing_exception
+    under_api = flask.request.path.startswith("/api/")
+    if not under_api or not isinstance(error, HTTPException) or (error.code or 500) < 400:
+        return None
+    return _http_error(error)

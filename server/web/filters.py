@@ -1,0 +1,47 @@
+"""Hours and days in words, for templates: weekdays, wall times, dates of an absence."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
+
+from babel.dates import get_day_names
+from babel.lists import format_list
+from flask import Flask
+from flask_babel import format_date, get_locale
+
+from server import i18n
+from server.play.clock import Span
+
+
+def init_app(app: Flask) -> None:
+    """Give templates these filters."""
+    app.jinja_env.filters |= {"weekday": weekday, "weekdays": weekdays, "wall": wall, "dates": dates}
+
+
+def weekday(number: str) -> str:
+    """The name of a weekday, of its ISO number: `6` is Saturday."""
+    return str(get_day_names("wide", locale=get_locale() or "en")[int(number) - 1])
+
+
+def weekdays(numbers: str) -> str:
+    """The names of several: `67` is Saturday and Sunday."""
+    return format_list([weekday(number) for number in numbers], locale=get_locale() or "en")
+
+
+def wall(minute: int) -> str:
+    """A minute of the day as clocks show it: 23:00."""
+    return f"{minute // 60:02}:{minute % 60:02}"
+
+
+def dates(span: Span, zone: str) -> str:
+    """The first and the last day of an absence, in a time zone."""
+    first, last = days(span, zone)
+    told = format_date(first, i18n.day()), format_date(last, i18n.day())
+    return told[0] if first == last else f"{told[0]} – {told[1]}"
+
+
+def days(span: Span, zone: str) -> tuple[date, date]:
+    """The first and the last day that a span touches."""
+    here = ZoneInfo(zone)
+    return span[0].astimezone(here).date(), (span[1] - timedelta(seconds=1)).astimezone(here).date()

@@ -1,0 +1,286 @@
+"""Charts of a finished game: where each line, bar and point of a drawing goes, and the table of the same numbers.
+
+Pure geometry, in the units of the drawing: x to the right and y down from its upper left corner. The drawing is as wide
+as a small phone, so that its letters are never smaller there than on a desk. templates/partials/charts.html draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from byzanz.charts import Chart, Part
+
+WIDTH, TOP, PLOT, BELOW = 320.0, 12.0, 160.0, 22.0
+"""Of a drawing: how wide it is, the room above, the height of what is drawn between, the room below for the steps."""
+ROW = 27.0
+"""The height of a row, of which the profile takes what ROW_GAP leaves."""
+ROW_GAP = 6.0
+BAND = 0.86
+"""The part of a step that its bars fill, and of a bar's share that the bar fills."""
+LABEL = 13.0
+"""The least distance between two labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A line, or the profile of a row.
+
+    Args:
+        of: whom or what it shows, see `byzanz.story.Line`.
+        path: as SVG has it.
+        marks: its values, each where it is drawn.
+        label: the y of its label.
+        last: its last value.
+    """
+
+    of: str
+    path: str
+    marks: tuple[tuple[float, float], ...]
+    label: float
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar, or the stem of a point, which stands at its top.
+
+    Args:
+        line: the number of its line, from 0.
+        x, y: its upper left corner, or the point on the stem.
+    """
+
+    line: int
+    x: float
+    y: float
+    width: float
+    height: float
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number of the table: of whom where the column does not say, and the entry of the log that shows it."""
+
+    value: int | None
+    of: str = ""
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table.
+
+    Args:
+        part: of the game.
+        seq: the entry of the log after which it was so; 0 where each cell has its own.
+    """
+
+    part: Part
+    seq: int
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A chart, ready to be drawn.
+
+    Args:
+        name, kind: of the chart.
+        lines: whom or what each line is of.
+        left, right: where what is drawn begins and ends; base: the y of the value 0.
+        most: the highest value on the scale.
+        ticks: of the scale: the y of each value.
+        stops: the x at which a large part of the game is named, and its word.
+        walls: the x between two large parts.
+        strokes: of lines and rows; bars: of bars and points.
+        columns: of the table: lines, or for points the words of the smaller parts.
+        rows: of the table.
+    """
+
+    name: str
+    kind: str
+    lines: tuple[str, ...]
+    height: float
+    left: float
+    right: float
+    base: float
+    most: int
+    ticks: tuple[tuple[float, int], ...]
+    stops: tuple[tuple[float, str], ...]
+    walls: tuple[float, ...]
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    strokes: tuple[Stroke, ...]
+    bars: tuple[Bar, ...]
+
+
+class Frame(NamedTuple):
+    """The room of a drawing and its scale.
+
+    Args:
+        left, right: where what is drawn begins and ends; there is room for names beside it.
+        band: the width of a step.
+        base: the y of the lowest 0.
+        step, most: of the scale.
+    """
+
+    left: float
+    right: float
+    band: float
+    base: float
+    step: int
+    most: int
+
+    def y(self, value: int) -> float:
+        """Where a value lies."""
+        return round(self.base - PLOT * value / self.most, 1)
+
+    def x(self, at: float) -> float:
+        """Where a step begins, or, with a half, its middle."""
+        return round(self.left + at * self.band, 1)
+
+
+def drawn(chart: Chart, seqs: Sequence[int]) -> Drawing:
+    """The drawing of a chart and its table.
+
+    Args:
+        chart: with one step or more.
+        seqs: for each step the entry of the log that shows it.
+    """
+    frame = _frame(chart)
+    bare = chart.kind == "rows"
+    values = () if bare else range(0, frame.most + 1, frame.step)
+    stops, walls = _stops(chart, frame)
+    columns, rows = _matrix(chart, seqs) if chart.kind == "points" else _table(chart, seqs)
+    upright = chart.kind in ("bars", "points")
+    return Drawing(
+        name=chart.name,
+        kind=chart.kind,
+        lines=tuple(line.of for line in chart.lines),
+        height=frame.base + BELOW,
+        left=frame.left,
+        right=frame.right,
+        base=frame.base,
+        most=frame.most,
+        ticks=tuple((frame.y(value), value) for value in values),
+        stops=stops,
+        walls=walls,
+        columns=columns,
+        rows=rows,
+        strokes=() if upright else _profiles(chart, frame) if bare else _strokes(chart, frame),
+        bars=_bars(chart, frame) if upright else (),
+    )
+
+
+def _frame(chart: Chart) -> Frame:
+    left, right = {"lines": (24.0, WIDTH - 76), "rows": (74.0, WIDTH - 4)}.get(chart.kind, (24.0, WIDTH - 4))
+    base = TOP + (len(chart.lines) * ROW if chart.kind == "rows" else PLOT)
+    return Frame(left, right, (right - left) / len(chart.steps), base, *scale(chart))
+
+
+def _strokes(chart: Chart, frame: Frame) -> tuple[Stroke, ...]:
+    """Lines from the middle of each step to that of the next, and where their names stand behind them."""
+    marks = [
+        tuple((frame.x(at + 0.5), frame.y(v)) for at, v in enumerate(line.values) if v is not None)
+        for line in chart.lines
+    ]
+    labels = spread([each[-1][1] if each else frame.base for each in marks], TOP, frame.base)
+    paths = ["M" + "L".join(f"{x:g} {y:g}" for x, y in each) if each else "" for each in marks]
+    return tuple(
+        Stroke(line.of, path, each, label, line.values[-1])
+        for line, path, each, label in zip(chart.lines, paths, marks, labels, strict=True)
+    )
+
+
+def _profiles(chart: Chart, frame: Frame) -> tuple[Stroke, ...]:
+    """A row of steps for each line, all on the same scale."""
+    unit = (ROW - ROW_GAP) / frame.most
+    found = []
+    for number, line in enumerate(chart.lines, start=1):
+        base = TOP + number * ROW
+        tops = [round(base - (value or 0) * unit, 1) for value in line.values]
+        steps = "".join(f"V{top:g}H{frame.x(at):g}" for at, top in enumerate(tops, start=1))
+        path = f"M{frame.left:g} {base:g}{steps}V{base:g}Z"
+        marks = tuple((frame.x(at + 0.5), top) for at, top in enumerate(tops))
+        found.append(Stroke(line.of, path, marks, base - 5, line.values[-1]))
+    return tuple(found)
+
+
+def _bars(chart: Chart, frame: Frame) -> tuple[Bar, ...]:
+    """At each step the bars that it has, side by side; of a point only the stem."""
+    found = []
+    for at in range(len(chart.steps)):
+        values = [(number, line.values[at]) for number, line in enumerate(chart.lines)]
+        there = [(number, value) for number, value in values if value is not None]
+        share = BAND / max(1, len(there))
+        for place, (number, value) in enumerate(there):
+            x, y = frame.x(at + (1 - BAND) / 2 + place * share), frame.y(value)
+            width = round(share * BAND * frame.band, 1)
+            if chart.kind == "points":
+                x, width = frame.x(at + 0.5), 0.0
+            found.append(Bar(number, x, y, width, round(frame.base - y, 1), value))
+    return tuple(found)
+
+
+def scale(chart: Chart) -> tuple[int, int]:
+    """The step of the scale and its highest value: a multiple of the step, no less than any value, at least 1."""
+    highest = max((value for line in chart.lines for value in line.values if value is not None), default=0)
+    if chart.kind == "rows":
+        return max(1, highest), max(1, highest)
+    step = next(unit * ten for ten in (1, 10, 100, 1000) for unit in (1, 2, 5) if unit * ten * 5 >= highest)
+    return step, max(1, -(-highest // step)) * step
+
+
+def _stops(chart: Chart, frame: Frame) -> tuple[tuple[tuple[float, str], ...], tuple[float, ...]]:
+    """Where the large parts of the game are named, in the middle of each, and what parts them."""
+    firsts = [
+        (next(same), word)
+        for word, same in groupby(range(len(chart.steps)), key=lambda at: chart.steps[at].part[0])
+    ]
+    ends = [*(at for at, _ in firsts[1:]), len(chart.steps)]
+    stops = [(frame.x((at + end) / 2), word) for (at, word), end in zip(firsts, ends, strict=True)]
+    return tuple(stops), tuple(frame.x(at) for at in ends[:-1] if len(firsts) < len(chart.steps))
+
+
+def spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
+    """Where labels go so that none lies on another: as near to where they are wanted as that allows, in their order.
+
+    Args:
+        wanted: the y of each.
+        top, bottom: the room, which holds them all.
+    """
+    order = sorted(range(len(wanted)), key=lambda at: wanted[at])
+    placed = [0.0] * len(wanted)
+    free = top
+    for at in order:
+        placed[at] = max(wanted[at], free)
+        free = placed[at] + LABEL
+    free = bottom
+    for at in reversed(order):
+        placed[at] = round(min(placed[at], free), 1)
+        free = placed[at] - LABEL
+    return placed
+
+
+def _table(chart: Chart, seqs: Sequence[int]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
+    """A column a line, a row a step."""
+    rows = [
+        Row(step.part, seq, tuple(Cell(line.values[at]) for line in chart.lines))
+        for at, (step, seq) in enumerate(zip(chart.steps, seqs, strict=True))
+    ]
+    return tuple(line.of for line in chart.lines), tuple(rows)
+
+
+def _matrix(chart: Chart, seqs: Sequence[int]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
+    """A row for each large part of the game, a column for each of the smaller ones that they have in common."""
+    found: dict[Part, Cell] = {}
+    for at, (step, seq) in enumerate(zip(chart.steps, seqs, strict=True)):
+        line = next(line for line in chart.lines if line.values[at] is not None)
+        found[step.part] = Cell(line.values[at], line.of, seq)
+    columns = tuple(dict.fromkeys(step.part[-1] for step in chart.steps))
+    heads = dict.fromkeys(step.part[:1] for step in chart.steps)
+    rows = [Row(head, 0, tuple(found.get((*head, word), Cell(None)) for word in columns)) for head in heads]
+    return columns, tuple(rows)

@@ -1,0 +1,247 @@
+"""The log as one reader may read it, and the table as it stood at any entry, with that reader's eyes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from flask_babel import format_datetime
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from byzanz import record
+from byzanz.charts import Part
+from byzanz.games import rules_of
+from byzanz.rules import ALL, Viewer
+from server import i18n
+from server.errors import BadRequest
+from server.play import positions
+from server.store import log, standing_orders
+from server.store.models import Entry, Game, StandingOrder
+from server.web.game import timeline
+from server.web.game.timeline import Moments
+
+PAGE = 100
+"""Entries on one page of a history: half a game, and light on a phone."""
+CAUSES = ("player", "order", "clock", "autopilot", "bot", "rules", "chance", "moderator")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One entry for one reader.
+
+    Args:
+        entry: as the reader may see it (formats.md §4).
+        at: when.
+        when: the same, short and in the reader's time zone.
+        voided: the seq of the act that took it back, or None.
+    """
+
+    entry: record.Entry
+    at: datetime
+    when: str
+    voided: int | None
+
+    @property
+    def act(self) -> tuple[str, ...] | None:
+        """The words of a table act, None for a move."""
+        return record.act(self.entry)
+
+
+def eyes(game: Game, viewer: Viewer) -> Viewer:
+    """The viewer that a reader counts as: once a game is over, nothing is hidden from anybody."""
+    return ALL if game.status == "over" else viewer
+
+
+def lines(
+    session: Session, game: Game, viewer: Viewer, zone: str, *, after: int = 0, upto: int | None = None
+) -> list[Line]:
+    """The entries with `after` < seq ≤ `upto`, as this viewer may read them.
+
+    Args:
+        zone: the IANA name of the reader's time zone.
+    """
+    rules = rules_of(game.slug, game.rules)
+    whole = log.entries(session, game.id) if rules.sealed else ()  # else it need not be read
+    seen = _redacted(session, game, viewer, log.entries(session, game.id, after=after, upto=upto), whole)
+    voids = _voids(session, game)
+    return [_line(entry, voids, zone) for entry in seen]
+
+
+def _redacted(
+    session: Session,
+    game: Game,
+    viewer: Viewer,
+    entries: Iterable[record.Entry],
+    whole: Iterable[record.Entry],
+) -> Sequence[record.Entry]:
+    rules = rules_of(game.slug, game.rules)
+    seats = len(positions.seats_of(session, game.id))
+    open_seqs = record.opened(rules, seats, json.loads(game.options), whole)
+    return record.redacted(rules, entries, viewer, game.status == "over", open_seqs)
+
+
+def _voids(session: Session, game: Game) -> list[tuple[int, int]]:
+    """Each void of the game: its own seq and the first entry that it took back."""
+    query = select(Entry.seq, Entry.move).where(Entry.game_id == game.id, Entry.move.like("!void %"))
+    return [(seq, int(move.split(" ")[1])) for seq, move in session.execute(query.order_by(Entry.seq))]
+
+
+def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str) -> Line:
+    at = log.moment(entry.at)
+    voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
+    when = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day()}, HH:mm", rebase=False)
+    return Line(entry, at, when, None if record.act(entry) else voided)
+
+
+def last_own(session: Session, game: Game, seat: int) -> int:
+    """The seq of the seat's last move of its own hand, 0 before the first."""
+    own = (Entry.game_id == game.id, Entry.seat == seat, Entry.by.in_(("player", "bot")))
+    query = select(func.max(Entry.seq)).where(*own, Entry.move.not_like("!%"))
+    return session.scalar(query) or 0
+
+
+def names_of(session: Session, game: Game) -> list[str]:
+    """The names at the table, by seat."""
+    return [seat.name for seat in positions.seats_of(session, game.id)]
+
+
+class Section(NamedTuple):
+    """Lines that follow each other in one part of the game.
+
+    Args:
+        part: of the game, empty before the first begins.
+        heads: those of its words that the section before did not have, each with its place in the part.
+        lines: at least one.
+    """
+
+    part: Part
+    heads: list[tuple[int, str]]
+    lines: list[Line]
+
+
+def chapter(
+    session: Session,
+    game: Game,
+    viewer: Viewer,
+    zone: str,
+    asked: Mapping[str, str],
+    here: str,
+    last: int | None = None,
+) -> dict[str, Any]:
+    """All that templates/game/log.html draws: the log, filtered, and the table at one of its entries.
+
+    Args:
+        viewer: whose eyes; everything once the game is over.
+        zone: the reader's time zone.
+        asked: the query of the address: `at`, `seat`, `cause`, `part`, `before`.
+        here: the path of this page, to which its links lead back.
+        last: the entry at which it stops, the newest if None.
+
+    Raises:
+        BadRequest: `at` or `before` is no entry of this game.
+    """
+    at = _seq(asked, "at", game.head)
+    before = _seq(asked, "before", game.head + 1)
+    told = timeline.read(session, game, last)
+    openings = told.openings()
+    names = names_of(session, game)
+    stages = list(dict.fromkeys(part[0] for part in openings if part))
+    chosen = {
+        "seat": _choice(asked.get("seat", ""), [str(number) for number in range(len(names))]),
+        "cause": _choice(asked.get("cause", ""), CAUSES),
+        "part": _choice(asked.get("part", ""), stages),
+    }
+    kept = _kept(_redacted(session, game, eyes(game, viewer), told.entries, told.entries), told, chosen)
+    first, end = _page(kept, at, before)
+    voids = _voids(session, game)
+    lines = [_line(entry, voids, zone) for entry in kept[first:end]]
+    return {
+        "game": game,
+        "names": names,
+        "zone": zone,
+        "here": here,
+        "at": at,
+        "last": len(told.entries),
+        "view": told.view(at, eyes(game, viewer)) if at is not None else None,
+        "orders_then": _orders_at(session, game, at) if at is not None else [],
+        "until": log.moment(kept[end].at) if end < len(kept) else None,
+        "earlier": kept[first].seq if first else None,
+        "later": kept[min(end + PAGE, len(kept)) - 1].seq + 1 if end < len(kept) else None,
+        "chosen": chosen,
+        "more": "".join(f"&{urlencode({name: value})}" for name, value in chosen.items() if value),
+        "stages": stages,
+        "causes": CAUSES,
+        "jumps": jumps(openings),
+        "lines": lines,
+        "sections": _sections(lines, told),
+    }
+
+
+def _kept(entries: Sequence[record.Entry], told: Moments, chosen: Mapping[str, str]) -> list[record.Entry]:
+    """The entries that the filters leave."""
+    seat, cause, part = chosen["seat"], chosen["cause"], chosen["part"]
+    return [
+        entry
+        for entry in entries
+        if (not seat or entry.seat == int(seat))
+        and (not cause or entry.by == cause)
+        and (not part or told.made_in(entry.seq)[:1] == (part,))
+    ]
+
+
+def _page(kept: Sequence[record.Entry], at: int | None, before: int | None) -> tuple[int, int]:
+    """Which of the entries stand on the page: those around `at`, those up to `before`, or the newest."""
+    if before is None and at is not None:
+        end = sum(entry.seq <= at for entry in kept) + PAGE // 2
+    else:
+        end = sum(before is None or entry.seq < before for entry in kept)
+    end = min(max(end, PAGE), len(kept)) if before is None else end
+    return max(0, end - PAGE), end
+
+
+def _sections(lines: Sequence[Line], told: Moments) -> list[Section]:
+    """The lines under the headings of the parts of the game."""
+    found: list[Section] = []
+    previous: Part = ()
+    for part, same in groupby(lines, key=lambda line: told.made_in(line.entry.seq)):
+        heads = [(at, word) for at, word in enumerate(part) if part[: at + 1] != previous[: at + 1]]
+        found.append(Section(part, heads, list(same)))
+        previous = part
+    return found
+
+
+def jumps(openings: Mapping[Part, int]) -> dict[str, list[tuple[str, int]]]:
+    """For each large part of the game its smaller ones, or itself, and the entry after which each begins."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for part, seq in openings.items():
+        if part:
+            found.setdefault(part[0], []).append((part[-1], seq))
+    return found
+
+
+def _orders_at(session: Session, game: Game, at: int) -> Collection[StandingOrder]:
+    """The sealed orders that stood after an entry; nobody learns of them before the end."""
+    if game.status != "over":
+        return []
+    left = standing_orders.of_game(session, game.id)
+    return [row for row in left if row.left_seq <= at and (row.ended_seq is None or at < row.ended_seq)]
+
+
+def _seq(asked: Mapping[str, str], name: str, most: int) -> int | None:
+    text = asked.get(name, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
+        raise BadRequest("There is no entry “%(text)s” in this game.", text=text[:20])
+    return int(text)
+
+
+def _choice(text: str, known: Sequence[str]) -> str:
+    return text if text in known else ""

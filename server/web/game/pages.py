@@ -1,0 +1,133 @@
+"""A game's public page, and its history: every entry in words, and the table as it stood at any of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import flask
+from flask import Blueprint, render_template, url_for
+from flask_babel import gettext as _
+from sqlalchemy.orm import Session
+
+from byzanz.rules import ALL, PUBLIC, Viewer
+from server.errors import Refused
+from server.play import autopilot, positions, turns
+from server.play.positions import Broken
+from server.store import links, standing_orders
+from server.store.engine import reading, utc_now
+from server.store.models import Game
+from server.web.game import charts, history, mail_log, timeline
+from server.web.http import GAME_ID, error_page, said, unknown_link
+
+blueprint = Blueprint("history", __name__)
+Answer = str | tuple[str, int]
+
+
+@blueprint.get("/g/<game_id>")
+def game(game_id: str) -> Answer:
+    """What everybody may know of a game."""
+    with reading() as session:
+        found = _game(session, game_id)
+        if found is None:
+            return _no_game()
+        context = {
+            "game": found,
+            "seats": positions.seats_of(session, game_id),
+            "names": history.names_of(session, found),
+            "zone": found.time_zone,
+            "view": None,
+            "due": {},
+        }
+        if found.status in ("running", "over"):
+            context |= _standing(session, found)
+        return render_template("game/game.html", **context)
+
+
+@blueprint.get("/g/<game_id>/history")
+def public(game_id: str) -> Answer:
+    """The history as everybody may read it."""
+    with reading() as session:
+        found = _game(session, game_id)
+        if found is None or found.status not in ("running", "over"):
+            return _no_game()
+        here = url_for(".public", game_id=game_id)
+        return _history(session, found, PUBLIC, found.time_zone, here, url_for(".game", game_id=game_id))
+
+
+@blueprint.get("/t/<token>/history")
+def seat(token: str) -> Answer:
+    """The history as this seat may read it."""
+    with reading() as session:
+        place = links.seat_of(session, token, utc_now())
+        if place is None:
+            return unknown_link(token)
+        if place.game.status not in ("running", "over"):
+            return _no_game()
+        person = place.seat.person
+        zone = (person.time_zone if person else None) or place.game.time_zone
+        here = url_for(".seat", token=token)
+        back = url_for("turn.show", token=token)
+        own = mail_log.of_seat(session, place.seat, zone)
+        return _history(session, place.game, place.seat.seat, zone, here, back, own)
+
+
+def _game(session: Session, game_id: str) -> Game | None:
+    """The game, unless nobody has confirmed it yet."""
+    found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
+    return found if found and found.status != "asked" else None
+
+
+def _no_game() -> tuple[str, int]:
+    return error_page(
+        404,
+        _("There is no game here"),
+        _("Look at the link in your newest mail, or begin at the front page."),
+    )
+
+
+def _history(
+    session: Session,
+    game: Game,
+    viewer: Viewer,
+    zone: str,
+    here: str,
+    back: str,
+    items: Sequence[mail_log.Evidence] = (),
+) -> Answer:
+    if game.quarantine:
+        raise Broken(game.quarantine)
+    try:
+        context = history.chapter(session, game, viewer, zone, flask.request.args, here)
+    except Refused as error:
+        return error_page(400, _("There is no such entry"), said(error), back=here)
+    beside = mail_log.beside(context, items)
+    return render_template("game/history.html", back=back, beside=beside, **context)
+
+
+def _standing(session: Session, game: Game) -> dict[str, object]:
+    """The table of a game that has begun, and what became of one that is over."""
+    if game.quarantine:
+        raise Broken(game.quarantine)
+    if game.status == "over":
+        return _ended(session, game)
+    position = positions.load(session, game)
+    open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
+    return {
+        "view": position.view(PUBLIC),
+        "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
+        "now": utc_now(),
+        "rests": autopilot.rests(session, game),
+    }
+
+
+def _ended(session: Session, game: Game) -> dict[str, object]:
+    """The last table of a game, its result, its charts, and the orders that were sealed."""
+    told = timeline.read(session, game)
+    return {
+        "view": told.view(game.head, ALL),
+        "result": json.loads(game.result or "null"),
+        "charts": [charts.drawn(chart, seqs) for chart, seqs in told.charts()],
+        "openings": history.jumps(told.openings()),
+        "revealed": standing_orders.of_game(session, game.id),
+    }

@@ -1,0 +1,79 @@
+"""All moments of a game, read in one pass over its log: the table at each, its part of the game, the charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from byzanz import record
+from byzanz.charts import Chart, Part
+from byzanz.games import rules_of
+from byzanz.rules import PUBLIC, Rules, Viewer
+from server.play import positions
+from server.store import log
+from server.store.models import Game
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """A log and what it leads to; lists with one item an entry.
+
+    Args:
+        rules: of the game.
+        entries: from the first on.
+        states: after each; they are for nobody's eyes but those of `view`.
+        views: of the public after each.
+        parts: of the game, as they are after each.
+    """
+
+    rules: Rules[Any, Any]
+    entries: Sequence[record.Entry]
+    states: Sequence[Any]
+    views: Sequence[Any]
+    parts: Sequence[Part]
+
+    def view(self, seq: int, viewer: Viewer) -> Any:
+        """The table after an entry, as this viewer may know it."""
+        return self.rules.view(self.states[seq - 1], viewer)
+
+    def made_in(self, seq: int) -> Part:
+        """The part of the game in which an entry was made: a shuffle opens one, a move may be the last of one."""
+        opening = seq == 1 or record.is_shuffle(self.entries[seq - 1])
+        return self.parts[seq - 1] if opening else self.parts[seq - 2]
+
+    def openings(self) -> dict[Part, int]:
+        """The seq after which each part of the game begins, in order; of one that began anew the last."""
+        found: dict[Part, int] = {}
+        before: Part = ()
+        for entry, part in zip(self.entries, self.parts, strict=True):
+            if part != before and record.act(entry) is None:
+                found[part] = entry.seq
+            before = part
+        return found
+
+    def charts(self) -> list[tuple[Chart, tuple[int, ...]]]:
+        """The charts of the game, each with the seq of each of its steps; none that would be empty."""
+        seqs = [entry.seq for entry in record.counting(self.entries)]
+        if not seqs:
+            return []
+        charts = self.rules.charts([self.views[seq - 1] for seq in seqs])
+        return [(chart, tuple(seqs[step.place] for step in chart.steps)) for chart in charts if chart.steps]
+
+
+def read(session: Session, game: Game, upto: int | None = None) -> Moments:
+    """All moments of a game that has begun, or those up to an entry.
+
+    Raises:
+        Broken: the log does not replay.
+    """
+    rules = rules_of(game.slug, game.rules)
+    entries = log.entries(session, game.id, upto=upto)
+    states = positions.states(session, game, entries)
+    views: list[Any] = []
+    for at, state in enumerate(states):
+        same = at and state is states[at - 1]  # acts at the table change nothing on it
+        views.append(views[-1] if same else rules.view(state, PUBLIC))
+    return Moments(rules, entries, states, views, [rules.part(view) for view in views])

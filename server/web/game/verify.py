@@ -1,0 +1,170 @@
+"""`byzanz verify` as a page: a record that somebody sends, or a finished game of this server, checked step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+import flask
+from flask import Blueprint, render_template
+from flask_babel import gettext as _
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from byzanz import games, record
+from byzanz.record import BadRecord, Record, Report
+from byzanz.rules import PUBLIC
+from server.accounts import login
+from server.errors import NoSuchGame, Refused
+from server.play import history
+from server.play.positions import Broken
+from server.store.engine import reading
+from server.store.models import Game, Seat
+from server.web.http import GAME_ID, error_page, limiter
+
+blueprint = Blueprint("verify", __name__)
+
+MOST_GAMES = 20
+"""Records that one file sent here may hold; the command takes any number."""
+OFFERED = 20
+"""Finished games that the form offers at the most."""
+
+
+class BadUpload(Refused):
+    """What was sent is no file of records that can be checked here."""
+
+    status = 422
+
+
+class NotOver(Refused):
+    """Nothing of the deal of a game may be known before it is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A record and what checking it found."""
+
+    record: Record
+    report: Report
+
+    @property
+    def title(self) -> str:
+        """The title of its game, or its slug where no such game is known."""
+        slug = self.record.header.game
+        return next((rules.title for rules in games.latest() if rules.slug == slug), slug)
+
+
+@blueprint.app_template_filter("plain")
+def plain(text: object, most: int = 80) -> str:
+    """What somebody else's record says, as a page may hold it: printable, and no longer than `most`."""
+    whole = "".join(sign for sign in str(text) if sign.isprintable())
+    return whole if len(whole) <= most else whole[: most - 1] + "…"
+
+
+@blueprint.get("/verify")
+def form() -> str:
+    """A form to send a record, and the finished games whose deal can be looked at here."""
+    return _form(None, [])
+
+
+@blueprint.post("/verify")
+@limiter.limit("10/minute")
+def upload() -> str | tuple[str, int]:
+    """Check the records of a file, up to the first thing wrong. Nothing is kept."""
+    checked: list[Checked] = []
+    try:
+        for each in _checked(_file()):
+            checked.append(each)
+    except BadUpload as refusal:
+        return _form(refusal, checked), refusal.status
+    return render_template("game/verified.html", checked=checked, game=None)
+
+
+@blueprint.get("/g/<game_id>/verify")
+@limiter.limit("30/minute")
+def game(game_id: str) -> str:
+    """Check a finished game of this server, from its log."""
+    with reading() as session:
+        found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
+        if found is None or found.status not in ("running", "over"):
+            raise NoSuchGame("There is no game with this address.")
+        if found.quarantine:
+            raise Broken(found.quarantine)
+        if found.status != "over":
+            raise NotOver(
+                "This game is still being played. When it is over, the server's secret is shown and its deal can be "
+                "checked here; until then its page shows the commitment."
+            )
+        whole = history.record_of(session, found, PUBLIC)
+        return render_template(
+            "game/verified.html", checked=[Checked(whole, record.examine(whole))], game=found
+        )
+
+
+@blueprint.errorhandler(413)
+def too_much(_error: RequestEntityTooLarge) -> tuple[str, int]:
+    """The file is longer than this server reads."""
+    return error_page(
+        413,
+        _("This file is too long to be checked here"),
+        _(
+            "This page takes files of up to %(most)s MB; the command “byzanz verify” on your own machine any length.",
+            most=flask.current_app.config["MAX_CONTENT_LENGTH"] // 1024**2,
+        ),
+        back=flask.url_for(".form"),
+    )
+
+
+def _form(refusal: BadUpload | None, checked: Sequence[Checked]) -> str:
+    with reading() as session:
+        return render_template(
+            "game/verify.html",
+            refusal=refusal,
+            checked=checked,
+            games=_finished(session),
+            titles={rules.slug: rules.title for rules in games.latest()},
+            most_games=MOST_GAMES,
+            most=flask.current_app.config["MAX_CONTENT_LENGTH"] // 1024**2,
+        )
+
+
+def _finished(session: Session) -> Sequence[Game]:
+    """The newest finished games that anybody may find in the lobby, and those of who is signed in."""
+    known: ColumnElement[bool] = Game.listed.is_(True)
+    if (me := login.signed_in(session)) is not None:
+        seats = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status == "seated")
+        known = known | Game.id.in_(seats)
+    query = select(Game).where(Game.status == "over", Game.quarantine.is_(None), known)
+    return session.scalars(query.order_by(Game.ended_at.desc()).limit(OFFERED)).all()
+
+
+def _file() -> IO[bytes]:
+    sent = flask.request.files.get("record")
+    if sent is None or not sent.filename:
+        raise BadUpload("Choose the file of a record first.")
+    return sent.stream
+
+
+def _checked(file: IO[bytes]) -> Iterator[Checked]:
+    """The records of a file, checked one after another, the first wrong one last.
+
+    Raises:
+        BadUpload: the file is none of records, or of too many.
+    """
+    number = 0
+    try:
+        for number, each in enumerate(record.read(record.lines(file)), start=1):
+            if number > MOST_GAMES:
+                raise BadUpload(
+                    "This file holds more than %(most)s games. Send fewer at once.", most=MOST_GAMES
+                )
+            report = record.examine(each)
+            yield Checked(each, report)
+            if report.wrong is not None:
+                return
+    except BadRecord as fault:
+        raise BadUpload("This is no record: %(fault)s.", fault=plain(fault, 300)) from fault
+    if not number:
+        raise BadUpload("There is no record in this file.")

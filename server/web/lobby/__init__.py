@@ -1,0 +1,1 @@
+"""Games before they begin: the list, new games, invitations, rules."""

@@ -1,0 +1,232 @@
+"""The page of somebody invited, the organiser's page, and the way to a free seat; the first two need no cookie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import flask
+from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from byzanz.bots import BOTS
+from byzanz.games import rules_of
+from server import errors, i18n, lobby, validation
+from server.accounts import login
+from server.errors import BadWish, Refused
+from server.lobby import names
+from server.play import positions
+from server.store import links
+from server.store.engine import reading, utc_now
+from server.store.models import Game, Link, Mail, Person
+from server.web.http import GAME_ID, csrf, limiter, unknown_link
+
+blueprint = Blueprint("invitations", __name__)
+
+
+@blueprint.get("/i/<token>")
+def invitation(token: str) -> ResponseReturnValue:
+    """The table one is invited to; nothing happens by looking."""
+    return _invitation_page(token, None)
+
+
+def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
+    with reading() as session:
+        found = lobby.invitation(session, token, utc_now())
+        if found is None:
+            return unknown_link(token)
+        form = flask.request.form
+        page = render_template(
+            "lobby/invitation.html",
+            token=token,
+            game=found.game,
+            seat=found.seat,
+            seats=positions.seats_of(session, found.game.id),
+            organiser=session.get(Person, found.game.organiser_id or 0),
+            title=rules_of(found.game.slug, found.game.rules).title,
+            name=form.get("name", _offered_name(found)),
+            cut=form.get("cut", names.offered_cut()),
+            refusal=refusal,
+            wrong=refusal.field if isinstance(refusal, BadWish) else None,
+        )
+    return page, refusal.status if refusal else 200
+
+
+def _offered_name(found: lobby.Invitation) -> str:
+    """What somebody invited has called himself, or what his friend calls him if he never has."""
+    never = found.person.name == validation.name_from(found.person.email or "")
+    return found.seat.name if found.seat and never else found.person.name
+
+
+@blueprint.post("/i/<token>")
+@limiter.limit("30/minute")
+def answer(token: str) -> ResponseReturnValue:
+    """Accept or decline. Who accepts last goes straight to the table."""
+    form, now = flask.request.form, utc_now()
+    try:
+        match form.get("answer"):
+            case "accept":
+                spoken = i18n.spoken()
+                game_id = lobby.accept(token, form.get("name", ""), form.get("cut", ""), now, spoken)
+            case "decline":
+                game_id = lobby.decline(token, now)
+            case _:
+                flask.abort(400)
+    except errors.NoSuchLink:
+        return unknown_link(token)
+    except Refused as refusal:
+        return _invitation_page(token, refusal)
+    return flask.redirect(_begun(token, game_id, now) or url_for(".invitation", token=token), 303)
+
+
+def _begun(token: str, game_id: str, now: datetime) -> str | None:
+    """The address of the seat of who has just accepted, if the game has begun with it."""
+    with reading() as session:
+        link = links.find(session, "invite", token, now)
+        return _seat_address(session, link.person_id, game_id) if link else None
+
+
+def _seat_address(session: Session, person_id: int | None, game_id: str) -> str | None:
+    game = session.get_one(Game, game_id)
+    if game.status != "running":
+        return None
+    theirs = (Link.purpose == "seat", Link.person_id == person_id, Link.game_id == game_id)
+    link = session.scalar(select(Link).where(*theirs, Link.revoked_at.is_(None)).limit(1))
+    return links.url(link) if link else None
+
+
+@blueprint.get("/o/<token>")
+def organise(token: str) -> ResponseReturnValue:
+    """Who has accepted, and what the organiser may do about it; nothing happens by looking."""
+    return _organiser_page(token, None)
+
+
+def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
+    with reading() as session:
+        game = lobby.organised(session, token, utc_now())
+        if game is None:
+            return unknown_link(token)
+        seats = positions.seats_of(session, game.id)
+        rules = rules_of(game.slug, game.rules)
+        page = render_template(
+            "lobby/organiser.html",
+            token=token,
+            game=game,
+            seats=seats,
+            own=next((seat for seat in seats if seat.person_id == game.organiser_id), None),
+            mails=_mails(session, game),
+            title=rules.title,
+            may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
+            bots=tuple(BOTS),
+            name=flask.request.form.get("name", lobby.asked_name(session, game)),
+            cut=flask.request.form.get("cut", names.offered_cut()),
+            refusal=refusal,
+            wrong=refusal.field if isinstance(refusal, BadWish) else None,
+        )
+    return page, refusal.status if refusal else 200
+
+
+def _mails(session: Session, game: Game) -> dict[int, Mail]:
+    """The newest invitation or reminder of each person."""
+    about = (Mail.game_id == game.id, Mail.kind.in_(("invite", "nudge")))
+    return {mail.person_id: mail for mail in session.scalars(select(Mail).where(*about).order_by(Mail.id))}
+
+
+Act = Callable[[str, int, datetime], object]
+ACTS: dict[str, Act] = {
+    "confirm": lambda token, _seat, now: _confirm(token, now),
+    "remind": lobby.remind,
+    "drop": lobby.drop,
+    "invite": lambda token, seat, now: lobby.reinvite(token, seat, _guest(), now),
+    "fill": lambda token, seat, now: lobby.fill(token, seat, flask.request.form.get("bot", ""), now),
+    "start": lambda token, _seat, now: lobby.start(token, now),
+    "cancel": lambda token, _seat, now: lobby.cancel(token, now),
+    "list": lambda token, _seat, now: lobby.set_listed(token, True, now),
+    "unlist": lambda token, _seat, now: lobby.set_listed(token, False, now),
+}
+"""What the organiser's buttons do, by the name they post as `do`."""
+
+
+def _confirm(token: str, now: datetime) -> str:
+    form = flask.request.form
+    return lobby.confirm_game(token, now, form.get("cut", ""), form.get("name"), i18n.spoken())
+
+
+def _guest() -> validation.Guest:
+    return validation.read_guest(flask.request.form.get("guest", ""), "guest")
+
+
+@blueprint.post("/o/<token>")
+@limiter.limit("30/minute")
+def act(token: str) -> ResponseReturnValue:
+    """One of the organiser's buttons; if the game begins with it and he plays, on to his seat."""
+    form, now = flask.request.form, utc_now()
+    number = form.get("seat", "0")
+    if form.get("do") not in ACTS or number not in set("0123456789"):
+        flask.abort(400)
+    try:
+        ACTS[form["do"]](token, int(number), now)
+    except errors.NoSuchLink:
+        return unknown_link(token)
+    except Refused as refusal:
+        return _organiser_page(token, refusal)
+    with reading() as session:
+        game = lobby.organised(session, token, now)
+        starts = form["do"] in {"confirm", "fill", "start"}
+        seat = _seat_address(session, game.organiser_id, game.id) if game and starts else None
+    return flask.redirect(seat or url_for(".organise", token=token), 303)
+
+
+@blueprint.get("/join/<game_id>")
+def free_seat(game_id: str) -> ResponseReturnValue:
+    """A listed game with a free seat: who sits there, and the form for somebody signed in."""
+    return _join_page(game_id, None)
+
+
+@blueprint.post("/join/<game_id>")
+@limiter.limit("30/minute")
+def join(game_id: str) -> ResponseReturnValue:
+    """Take a free seat; only for somebody signed in."""
+    form, now = flask.request.form, utc_now()
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return _join_page(game_id, None)
+    try:
+        lobby.take_free_seat(game_id, me.id, form.get("name", ""), form.get("cut", ""), now)
+    except Refused as refusal:
+        return _join_page(game_id, refusal)
+    with reading() as session:
+        seat = _seat_address(session, me.id, game_id)
+    return flask.redirect(seat or url_for("lobby.index"), 303)
+
+
+def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
+    with reading() as session:
+        game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
+        if game is None or not game.listed or game.status == "asked":
+            flask.abort(404)
+        seats = positions.seats_of(session, game.id)
+        me = login.signed_in(session)
+        form = flask.request.form
+        page = render_template(
+            "lobby/join.html",
+            game=game,
+            seats=seats,
+            me=me,
+            sits=me is not None and any(seat.person_id == me.id for seat in seats),
+            free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,
+            title=rules_of(game.slug, game.rules).title,
+            name=form.get("name", me.name if me else ""),
+            cut=form.get("cut", names.offered_cut()),
+            refusal=refusal,
+            wrong=refusal.field if isinstance(refusal, BadWish) else None,
+        )
+    return page, refusal.status if refusal else 200
+
+
+# The address itself vouches for these; they work without cookies.
+for view in (answer, act):
+    csrf.exempt(view)

@@ -1,0 +1,268 @@
+"""The front page, a new game, and a fresh link for a dead one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import flask
+from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
+from flask_babel import gettext as _
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session, selectinload
+
+from byzanz import games
+from byzanz.bots import BOTS
+from byzanz.games import rules_of
+from byzanz.rules import PUBLIC, BadSetup
+from server import accounts, errors, i18n, lobby, validation
+from server.accounts import login
+from server.errors import BadWish, Refused
+from server.lobby import create, names, time_control
+from server.store import links
+from server.store.engine import reading, utc_now
+from server.store.models import Game, Link, Person, Seat, Turn
+from server.validation import Guest
+from server.web.http import csrf, error_page, limiter
+
+blueprint = Blueprint("lobby", __name__)
+
+SHOWN = 50
+"""Games of one kind that the front page lists at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mine:
+    """A game on the front page of somebody signed in.
+
+    Args:
+        seat: his own, None if he only organises.
+        awaited: whether it is his turn.
+        door: the address of his seat, his invitation or his organiser's page.
+    """
+
+    game: Game
+    seat: Seat | None
+    awaited: bool
+    door: str
+
+
+@blueprint.app_template_filter("typed")
+def typed(text: str) -> str:
+    """What somebody typed, as a form gives it back: without characters that no page may hold."""
+    return "".join(sign for sign in text if sign.isprintable() or sign in "\r\n")
+
+
+@blueprint.get("/")
+def index() -> ResponseReturnValue:
+    """What this is, how to begin, and for somebody signed in, his games."""
+    with reading() as session:
+        me = login.signed_in(session)
+        mine = _mine(session, me) if me else []
+        return render_template(
+            "lobby/lobby.html",
+            me=me,
+            mine=mine,
+            awaiting=sum(entry.awaited for entry in mine),
+            games=games.latest(),
+            titles={rules.slug: rules.title for rules in games.latest()},
+            open_games=_listed(session, Game.status == "inviting", Game.seats.any(Seat.status == "free")),
+            running=_listed(session, Game.status == "running"),
+        )
+
+
+def _listed(session: Session, *which: ColumnElement[bool]) -> Sequence[Game]:
+    query = (
+        select(Game).where(Game.listed, Game.quarantine.is_(None), *which).options(selectinload(Game.seats))
+    )
+    return session.scalars(query.order_by(Game.created_at.desc()).limit(SHOWN)).all()
+
+
+def _mine(session: Session, me: Person) -> list[Mine]:
+    """His games that are not over, those that wait for him first."""
+    alive = ("asked", "inviting", "running")
+    seats = {
+        seat.game_id: seat
+        for seat in session.scalars(
+            select(Seat)
+            .join(Game, Game.id == Seat.game_id)
+            .where(Seat.person_id == me.id, Seat.status != "declined", Game.status.in_(alive))
+        )
+    }
+    ids = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != "declined")
+    theirs = (Game.organiser_id == me.id) | Game.id.in_(ids)
+    found = session.scalars(
+        select(Game).where(theirs, Game.status.in_(alive)).order_by(Game.created_at.desc())
+    )
+    awaited = set(
+        session.execute(
+            select(Turn.game_id, Turn.seat)
+            .join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
+            .where(Seat.person_id == me.id)
+        ).tuples()
+    )
+    mine = []
+    for game in found.unique():
+        seat = seats.get(game.id)
+        if (door := _door(session, me, game, seat)) is not None:
+            mine.append(Mine(game, seat, seat is not None and (game.id, seat.seat) in awaited, door))
+    return sorted(mine, key=lambda entry: not entry.awaited)
+
+
+def _door(session: Session, me: Person, game: Game, seat: Seat | None) -> str | None:
+    """The address by which he enters a game; None for an invitation that has not been sent yet."""
+    if seat is not None and game.status == "running":
+        return _live(session, me, game, "seat") or url_for("history.game", game_id=game.id)
+    if game.organiser_id == me.id:
+        return _live(session, me, game, "organise")
+    return _live(session, me, game, "invite")
+
+
+def _live(session: Session, me: Person, game: Game, purpose: str) -> str | None:
+    """The address of a link that exists and is live; a page that is only looked at makes none."""
+    link = session.scalar(
+        select(Link)
+        .where(Link.person_id == me.id, Link.game_id == game.id, Link.purpose == purpose)
+        .where(Link.revoked_at.is_(None), Link.expires_at.is_(None))
+        .order_by(Link.id.desc())
+        .limit(1)
+    )
+    return links.url(link) if link else None
+
+
+ALLOWANCES = (600, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
+"""Seconds for a decision, as the form offers them."""
+BANKS = (0, 3600, 4 * 3600, 12 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 14 * 86400)
+"""Seconds beyond them for a whole game."""
+
+
+@blueprint.route("/new", methods=["GET", "POST"])
+@limiter.limit("10/minute", methods=["POST"])
+def new() -> ResponseReturnValue:
+    """A form for a new game; it makes one that waits for the button in the organiser's mail."""
+    if flask.request.method != "POST":
+        return _new_form(_first_fields(), None)
+    fields = flask.request.form
+    with reading() as session:
+        me = login.signed_in(session)
+    try:
+        with suppress(errors.TooMany):  # whose games wait for him, and how many, is his own affair
+            lobby.create_game(_wish(), utc_now(), me.id if me else None)
+    except Refused as refusal:
+        return _new_form(fields.to_dict(), refusal), refusal.status
+    return flask.redirect(url_for("lobby.asked"), 303)
+
+
+def _first_fields() -> dict[str, str]:
+    with reading() as session:
+        me = login.signed_in(session)
+    return {
+        "title": names.offered_name(),
+        "game": flask.request.args.get("game", games.latest()[0].slug),
+        "name": me.name if me else "",
+        "address": (me.email or "") if me else "",
+        "time_zone": (me.time_zone or "UTC") if me else "UTC",
+        "plays": "yes",
+        "pace": "daily",
+        "allowance": "86400",
+        "bank": "172800",
+    }
+
+
+def _new_form(fields: dict[str, str], refusal: Refused | None) -> str:
+    return render_template(
+        "lobby/new.html",
+        fields=fields,
+        refusal=refusal,
+        wrong=refusal.field if isinstance(refusal, BadWish) else None,
+        games=games.latest(),
+        bots=tuple(BOTS),
+        most=_most_seats(),
+        paces=time_control.PRESETS,
+        allowances=ALLOWANCES,
+        banks=BANKS,
+        zones=validation.time_zones(),
+    )
+
+
+def _most_seats() -> int:
+    """How many may sit at the largest table of any game."""
+    return max(max(rules.seats) for rules in games.latest())
+
+
+def _wish() -> create.Wish:
+    """The game that the form asks for."""
+    fields = flask.request.form
+    return create.Wish(
+        organiser=Guest(fields.get("name", ""), fields.get("address", "")),
+        slug=fields.get("game", games.latest()[0].slug),
+        name=fields.get("title", ""),
+        pace=_pace(),
+        players=validation.read_guests(fields.get("players", "")),
+        bots=[kind for kind in BOTS for _ in range(_number(f"bot_{kind}", 0, field="bots"))],
+        free=_number("free", 0),
+        time_zone=fields.get("time_zone", "UTC"),
+        plays="plays" in fields,
+        listed="listed" in fields,
+        language=i18n.spoken(),
+    )
+
+
+def _pace() -> time_control.Pace:
+    """The time of the table: one of those that have a name, or the form's own values."""
+    fields = flask.request.form
+    chosen = fields.get("pace", "own")
+    if chosen in time_control.PRESETS:
+        return time_control.PRESETS[chosen]
+    if chosen != "own":
+        raise BadWish("“%(text)s” is none of the paces offered.", field="pace", text=validation.shown(chosen))
+    allowance = _number("allowance", 86400)
+    days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
+    return time_control.Pace(allowance, _number("bank", time_control.usual_bank(allowance)), days_off)
+
+
+def _number(name: str, absent: int, field: str | None = None) -> int:
+    """A whole number from the form; seats are counted, so a number of them is small."""
+    text = flask.request.form.get(name, "") or str(absent)
+    if not (text.isascii() and text.isdigit() and len(text) < 8):
+        raise BadWish(
+            "“%(text)s” should be a whole number.", field=field or name, text=validation.shown(text)
+        )
+    number = int(text)
+    if name not in ("allowance", "bank") and number > _most_seats():
+        raise BadWish("So many seats no game has.", field=field or name)
+    return number
+
+
+@blueprint.get("/asked")
+def asked() -> ResponseReturnValue:
+    """Look into your mail: the same page whatever was asked for."""
+    return render_template("lobby/confirm_sent.html")
+
+
+@blueprint.post("/link")
+@limiter.limit("10/minute")
+def fresh_link() -> ResponseReturnValue:
+    """Somebody opened a dead link: its owner gets a mail if there is something he may open; the answer is the same."""
+    accounts.mail_fresh_link(flask.request.form.get("token", ""), utc_now())
+    return render_template("lobby/link_requested.html")
+
+
+# These two work without cookies: one only mails, and so does the other, a little more often for who is signed in.
+for view in (new, fresh_link):
+    csrf.exempt(view)
+
+
+@blueprint.get("/rules/<slug>")
+def rules(slug: str) -> str | tuple[str, int]:
+    """The rules of one game, and the table before the first shuffle, from which its cards can be drawn."""
+    try:
+        found = rules_of(slug)
+    except BadSetup:
+        return error_page(
+            404, _("There is no such game"), _("Begin at the front page: it names the games there are.")
+        )
+    view = found.view(found.setup(min(found.seats), {}), PUBLIC)
+    return render_template("lobby/rules.html", rules=found, view=view)

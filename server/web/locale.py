@@ -1,0 +1,115 @@
+"""In which language a page is written, and the buttons at its foot that choose another."""
+
+from __future__ import annotations
+
+import flask
+import flask_babel
+from flask import Blueprint, Flask
+from flask.typing import ResponseReturnValue
+from sqlalchemy import update
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+from werkzeug.exceptions import HTTPException
+
+from server import i18n
+from server.accounts import login
+from server.i18n import DEFAULT, NAMES
+from server.store import links
+from server.store.engine import reading, transaction, utc_now
+from server.store.models import Person
+
+blueprint = Blueprint("language", __name__)
+COOKIE = "language"
+"""What a browser keeps that chose a language; nobody is known by it."""
+A_YEAR = 365 * 86400
+OWN = ("seat", "organise")
+"""What links open in which their person chooses for himself: a feed's is given away, and others do one thing only."""
+
+
+def init_app(app: Flask) -> None:
+    """Let the texts of an app speak the language of whoever asks."""
+    babel = flask_babel.Babel(default_locale=DEFAULT)
+    babel.init_app(app, default_locale=DEFAULT, locale_selector=wanted)
+    babel.domain_instance = flask_babel.Domain()
+    babel.domain_instance.cache = i18n.Shelf()
+    # What one request found out must not hold for the next, though an app context may outlive both.
+    app.before_request(flask_babel.refresh)
+    app.jinja_env.filters["retold"] = i18n.retold
+    app.jinja_env.globals |= {"languages": NAMES, "spoken": i18n.spoken}
+
+
+def wanted() -> str:
+    """The language of an answer: of whoever reads, else of the browser, else English."""
+    if not flask.has_request_context():
+        return DEFAULT
+    chosen = next((code for code in _chosen() if code in NAMES), None)
+    return chosen or i18n.best(flask.request.accept_languages) or DEFAULT
+
+
+def _chosen() -> tuple[str | None, ...]:
+    """The languages chosen so far, the first one to be spoken: what a button of this page changes comes first."""
+    cookie = flask.request.cookies.get(COOKIE)
+    token = (flask.request.view_args or {}).get("token")
+    if token is None and "person" not in flask.session:
+        return (cookie,)
+    try:
+        with reading() as session:
+            person, chooses = _reader(session, token)
+    except SQLAlchemyError:  # the page that says so has its words, too
+        return (cookie,)
+    own = person.language if person else None
+    return (own, cookie) if chooses else (cookie, own)
+
+
+def _reader(session: Session, token: str | None) -> tuple[Person | None, bool]:
+    """To whom a page speaks that was opened by a link, else who is signed in; and whether he chooses how."""
+    found = links.owner(session, token, utc_now()) if token else None
+    if found is None:
+        return login.signed_in(session), True
+    person, purpose = found
+    return person, purpose in OWN
+
+
+def keep() -> None:
+    """Who is signed in, and has no language yet, gets the one that this page is written in."""
+    spoken = i18n.spoken()
+    with transaction() as session:
+        person = login.signed_in(session)
+        if person is not None and person.language is None:
+            person.language = spoken
+
+
+@blueprint.post("/language")
+def choose() -> ResponseReturnValue:
+    """Another language: of this browser, and of whoever has the link to his seat or his game, or is signed in.
+
+    A guest's choice is kept by the browser alone, so no token guards it: a stranger's page that posts it gains nothing.
+    """
+    if "person" in flask.session:
+        flask.current_app.extensions["csrf"].protect()
+    chosen = flask.request.form.get("language")
+    if chosen not in NAMES:
+        flask.abort(400)
+    back, token = _page(flask.request.form.get("back", "/"))
+    with transaction() as session:
+        person, chooses = _reader(session, token)
+        if person is not None and chooses:
+            session.execute(update(Person).where(Person.id == person.id).values(language=chosen))
+    answer = flask.redirect(flask.request.script_root + back, 303)
+    secure = bool(flask.current_app.config["SESSION_COOKIE_SECURE"])
+    answer.set_cookie(COOKIE, chosen, max_age=A_YEAR, secure=secure, httponly=True, samesite="Lax")
+    return answer
+
+
+def _page(back: str) -> tuple[str, str | None]:
+    """The page to which a choice leads back, and the token in its address; the front page if it is none of ours."""
+    # A line break would end the header that names the page, and after two slashes comes another host.
+    if not back.startswith("/") or back.startswith("//") or not back.isprintable():
+        return "/", None
+    adapter = flask.current_app.create_url_adapter(flask.request)
+    assert adapter is not None
+    try:
+        _endpoint, values = adapter.match(back.partition("?")[0], method="GET")
+    except HTTPException:
+        return "/", None
+    return back, values.get("token")

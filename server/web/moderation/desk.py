@@ -1,0 +1,199 @@
+"""The moderators' desk: what wants attention at a glance, the search across all games, and what moderators did.
+
+The blueprint stands within that of `moderate`, which lets nobody else in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import flask
+from flask import Blueprint, g, render_template, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy import Select, or_, select
+from sqlalchemy.orm import Session, selectinload
+
+from byzanz.games import latest
+from server.scheduler import heartbeat
+from server.store import alerts, log, outbox
+from server.store.engine import reading, transaction, utc_now
+from server.store.models import Alarm, Deed, Entry, Game, Person, Seat, Turn
+from server.web.moderation import issues
+
+blueprint = Blueprint("desk", __name__)
+
+STATUSES = ("asked", "inviting", "running", "over", "cancelled")
+PAGE = 50
+"""Games, or deeds, on one page."""
+
+
+def zone() -> str:
+    """The time zone in which this moderator reads."""
+    found: str = g.me.time_zone or "UTC"
+    return found
+
+
+@blueprint.get("/")
+def show() -> ResponseReturnValue:
+    """What wants attention, kind by kind, each line with a way to what helps."""
+    now = utc_now()
+    with reading() as session:
+        away, stuck = issues.away(session), issues.stuck(session, now)
+        return render_template(
+            "moderation/desk.html",
+            now=now,
+            zone=zone(),
+            step_alarm=heartbeat.STEP_ALARM,
+            alarms=issues.alarms(session),
+            late=issues.late(session, now),
+            unsent=issues.unsent(session, now),
+            unreached=issues.unreached(session),
+            refused=issues.refused(session, now),
+            stuck=stuck,
+            last={game.id: log.moment(entry.at) for game, entry in stuck.rows},
+            resting=issues.resting(session, [game.id for game, _ in stuck.rows if game.paused]),
+            aside=issues.aside(session),
+            away=away,
+            left=issues.left(session, [(seat.game_id, seat.seat) for _, seat in away.rows]),
+            titles=_titles(),
+        )
+
+
+@blueprint.post("/alarms/<int:alarm_id>")
+def clear(alarm_id: int) -> ResponseReturnValue:
+    """Somebody has seen to an alarm."""
+    with transaction() as session:
+        found = session.get(Alarm, alarm_id) if alarm_id < 2**31 else None
+        if found is None:
+            flask.abort(404)
+        now = utc_now()
+        if found.key == heartbeat.STEP_ALARM:  # to say that the time is right is more than to have seen it
+            outbox.mend(session, now)
+            heartbeat.thaw(session, now)
+        else:
+            alerts.clear(session, found.key, now)
+    return flask.redirect(url_for(".show"), 303)
+
+
+@blueprint.get("/games")
+def games() -> ResponseReturnValue:
+    """All games, newest first, by status or trouble, by kind, and by what is searched for."""
+    asked = flask.request.args
+    titles = _titles()
+    sought = {
+        "q": _text(asked.get("q", "")),
+        "status": _choice(asked.get("status", ""), (*STATUSES, "trouble", *issues.KINDS)),
+        "kind": _choice(asked.get("kind", ""), titles),
+    }
+    page = _page(asked.get("page", ""))
+    with reading() as session:
+        found = session.scalars(_search(**sought).offset((page - 1) * PAGE).limit(PAGE + 1)).all()
+        return render_template(
+            "moderation/games.html",
+            zone=zone(),
+            games=found[:PAGE],
+            waits=_waits(session, [game.id for game in found[:PAGE]]),
+            statuses=STATUSES,
+            troubles=issues.KINDS,
+            titles=titles,
+            sought=sought,
+            page=page,
+            more=len(found) > PAGE,
+        )
+
+
+def _search(q: str, status: str, kind: str) -> Select[tuple[Game]]:
+    query = select(Game).order_by(Game.created_at.desc(), Game.id).options(selectinload(Game.seats))
+    if status in STATUSES:
+        query = query.where(Game.status == status)
+    elif status:
+        query = query.where(issues.games(status, utc_now()))
+    if kind:
+        query = query.where(Game.slug == kind)
+    if q:
+        persons = select(Person.id).where(Person.email.icontains(q, autoescape=True))
+        named = or_(Seat.name.icontains(q, autoescape=True), Seat.person_id.in_(persons))
+        sits = Game.id.in_(select(Seat.game_id).where(named))
+        hosts = Game.organiser_id.in_(persons)
+        query = query.where(or_(Game.id == q.lower(), Game.name.icontains(q, autoescape=True), sits, hosts))
+    return query
+
+
+def _waits(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
+    """The open turns of each of these games."""
+    waits: dict[str, list[Turn]] = {game_id: [] for game_id in ids}
+    for turn in session.scalars(select(Turn).where(Turn.game_id.in_(ids)).order_by(Turn.seat)):
+        waits[turn.game_id].append(turn)
+    return waits
+
+
+@blueprint.get("/deeds")
+def deeds() -> ResponseReturnValue:
+    """What moderators did and looked at, newest first, by moderator and by game."""
+    asked = flask.request.args
+    page = _page(asked.get("page", ""))
+    with reading() as session:
+        moderators = _moderators(session)
+        sought = {
+            "by": _choice(asked.get("by", ""), [str(person.id) for person in moderators]),
+            "game": _text(asked.get("game", "")).lower(),
+            "what": _choice(asked.get("what", ""), ("look", "act")),
+        }
+        found = session.execute(_deeds(**sought).offset((page - 1) * PAGE).limit(PAGE + 1)).all()
+        return render_template(
+            "moderation/actions.html",
+            zone=zone(),
+            deeds=found[:PAGE],
+            names=_names(session, {deed.game_id for deed, _, _, _ in found[:PAGE]}),
+            moderators=moderators,
+            sought=sought,
+            page=page,
+            more=len(found) > PAGE,
+        )
+
+
+def _deeds(by: str, game: str, what: str) -> Select[tuple[Deed, Entry, Game, Person]]:
+    query = select(Deed, Entry, Game, Person).join(
+        Entry, (Entry.game_id == Deed.game_id) & (Entry.seq == Deed.seq)
+    )
+    query = query.join(Game, Game.id == Deed.game_id).join(Person, Person.id == Deed.person_id)
+    if by:
+        query = query.where(Deed.person_id == int(by))
+    if game:
+        query = query.where(Deed.game_id == game)
+    if what:
+        looked = Entry.move.like("!look %")
+        query = query.where(looked if what == "look" else ~looked)
+    return query.order_by(Deed.id.desc())
+
+
+def _moderators(session: Session) -> Sequence[Person]:
+    """Who moderates now, and who has done anything as a moderator."""
+    did = select(Deed.person_id).distinct()
+    query = select(Person).where(or_(Person.moderator, Person.id.in_(did)))
+    return session.scalars(query.order_by(Person.name, Person.id)).all()
+
+
+def _names(session: Session, ids: Iterable[str]) -> dict[str, list[str]]:
+    """The names at each of these tables, by seat."""
+    names: dict[str, list[str]] = {game_id: [] for game_id in ids}
+    for seat in session.scalars(select(Seat).where(Seat.game_id.in_(names)).order_by(Seat.seat)):
+        names[seat.game_id].append(seat.name)
+    return names
+
+
+def _titles() -> dict[str, Any]:
+    return {rules.slug: rules.title for rules in latest()}
+
+
+def _text(text: str) -> str:
+    return text.replace("\0", "").strip()[:100]
+
+
+def _choice(text: str, known: Iterable[str]) -> str:
+    return text if text in known else ""
+
+
+def _page(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 4 and int(text) else 1

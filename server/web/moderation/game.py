@@ -1,0 +1,216 @@
+"""What moderators see and do in one game: its mails and clocks, acts with a preview and a reason, looks into hands.
+
+Everybody else is told that there is nothing at these addresses. Hidden hands of a running game open by a POST that
+leaves a `!look` entry; the page it leads to shows the game up to that entry and no further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import flask
+from flask import Blueprint, g, render_template, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from byzanz.games import rules_of
+from byzanz.rules import ALL, PUBLIC, Viewer
+from server import play
+from server.accounts import login
+from server.errors import Refused, Stale
+from server.play import autopilot, positions, turns
+from server.play.moderation import acts
+from server.store.engine import reading, utc_now
+from server.store.models import Deed, Entry, Game, Person
+from server.web.game import history, mail_log
+from server.web.http import GAME_ID
+from server.web.moderation import desk, forms, issues
+
+blueprint = Blueprint("moderate", __name__, url_prefix="/m")
+blueprint.register_blueprint(desk.blueprint)
+MAILS = 60
+"""Mails that went out, and that came in, on the page of a game: the newest."""
+
+
+@blueprint.before_request
+def _only_moderators() -> None:
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None or not me.moderator:
+        flask.abort(404)
+    g.me = me
+
+
+def _game(session: Session, game_id: str) -> Game:
+    game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
+    if game is None:
+        flask.abort(404)
+    return game
+
+
+@blueprint.get("/<game_id>")
+def game(game_id: str) -> ResponseReturnValue:
+    """One game: its seats, mails, clocks, acts, and its history with the eyes of the public.
+
+    The query may choose an act (`do`) and whom it is about (`of`): its form stands open then.
+    """
+    asked = flask.request.args
+    return _game_page(game_id, {"act": asked.get("do", ""), "seat": asked.get("of", "")})
+
+
+def _game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = None) -> ResponseReturnValue:
+    with reading() as session:
+        game = _game(session, game_id)
+        sits = acts.sits(session, game.id, g.me.id)
+        items = mail_log.of_game(session, game, desk.zone(), sitter=g.me.id if sits else None)
+        told = _story(session, game, PUBLIC, url_for(".game", game_id=game.id))
+        if told is not None:
+            told["beside"] = mail_log.beside(told, items)
+        page = render_template(
+            "moderation/game.html",
+            **_facts(session, game) | (told or {}),
+            readable=told is not None,
+            looks=_looks(session, game),
+            sits=sits,
+            mails=[item for item in reversed(items) if item.status != "received"][:MAILS],
+            received=[item for item in reversed(items) if item.status == "received"][:MAILS],
+            form=form,
+            refusal=refusal,
+        )
+    return page, refusal.status if refusal else 200
+
+
+def _facts(session: Session, game: Game) -> dict[str, Any]:
+    seats = positions.seats_of(session, game.id)
+    ids = {seat.person_id for seat in seats} | {game.organiser_id}
+    persons = {person.id: person for person in session.scalars(select(Person).where(Person.id.in_(ids)))}
+    left = issues.left(session, [(game.id, seat.seat) for seat in seats])
+    return {
+        "zone": desk.zone(),
+        "game": game,
+        "title": rules_of(game.slug, game.rules).title,
+        "seats": seats,
+        "names": [seat.name for seat in seats],
+        "host": persons.get(game.organiser_id or 0),
+        "left": {seat for _, seat in left},
+        "rests": autopilot.rests(session, game),
+        "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
+    }
+
+
+def _story(
+    session: Session, game: Game, viewer: Viewer, here: str, last: int | None = None
+) -> dict[str, Any] | None:
+    """What templates/game/log.html draws, not beyond the entry `last`; None if the log cannot be read."""
+    asked = flask.request.args.to_dict()
+    if last is not None:
+        asked["at"] = _capped(asked.get("at", ""), last)
+    try:
+        return history.chapter(session, game, viewer, desk.zone(), asked, here, last) if game.head else None
+    except positions.Broken:
+        return None
+
+
+def _capped(text: str, most: int) -> str:
+    small = text.isascii() and text.isdigit() and len(text) < 10 and 0 < int(text) <= most
+    return text if small else str(most)
+
+
+def _looks(session: Session, game: Game) -> list[Entry]:
+    """The looks of this moderator into this game."""
+    mine = (Deed.game_id == game.id, Deed.person_id == g.me.id, Entry.move.like("!look %"))
+    joined = select(Entry).join(Deed, (Deed.game_id == Entry.game_id) & (Deed.seq == Entry.seq))
+    return list(session.scalars(joined.where(*mine).order_by(Entry.seq.desc())))
+
+
+@blueprint.post("/<game_id>/look")
+def look(game_id: str) -> ResponseReturnValue:
+    """Open hidden hands: leaves an entry with the reason, which the players see, and leads to what was opened."""
+    form = flask.request.form
+    with reading() as session:
+        _game(session, game_id)
+    try:
+        act = f"!look {form.get('viewer', '')}"
+        seq = play.moderate(game_id, act, reason=form.get("reason", ""), person_id=g.me.id, now=utc_now())
+    except Refused as refusal:
+        return _game_page(game_id, flask.request.form, refusal)
+    return flask.redirect(url_for(".looked", game_id=game_id, seq=seq), 303)
+
+
+@blueprint.get("/<game_id>/look/<int:seq>")
+def looked(game_id: str, seq: int) -> ResponseReturnValue:
+    """The game up to a look of one's own, with the eyes it opened."""
+    with reading() as session:
+        game = _game(session, game_id)
+        entry = next((entry for entry in _looks(session, game) if entry.seq == seq), None)
+        if entry is None or acts.sits(session, game.id, g.me.id):
+            flask.abort(404)
+        word = entry.move.split()[1]
+        viewer: Viewer = int(word) if word.isdigit() else ALL if word == ALL else PUBLIC
+        here = url_for(".looked", game_id=game.id, seq=seq)
+        told = _story(session, game, viewer, here, last=seq)
+        return render_template(
+            "moderation/look.html",
+            **{"game": game} | (told or {}),
+            entry=entry,
+            viewer=viewer,
+            readable=told is not None,
+        )
+
+
+@blueprint.post("/<game_id>/preview")
+def preview(game_id: str) -> ResponseReturnValue:
+    """What an act would do; nothing is done yet."""
+    return _preview_page(game_id, None)
+
+
+def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
+    try:
+        asked = forms.read(flask.request.form)
+        with reading() as session:
+            game = _game(session, game_id)
+            reason = flask.request.form.get("reason", "")
+            acts.check(session, game, asked.words, reason, g.me.id)
+            page = render_template(
+                "moderation/preview.html",
+                **_facts(session, game),
+                act=asked.words[0][1:],
+                asked=asked,
+                lost=forms.lost(session, game, asked.words, desk.zone()),
+                seat=forms.seat(session, game, asked.words),
+                form=flask.request.form,
+                refusal=moved,
+            )
+    except Refused as refusal:
+        return _game_page(game_id, flask.request.form, refusal)
+    return page, moved.status if moved else 200
+
+
+@blueprint.post("/<game_id>/act")
+def act(game_id: str) -> ResponseReturnValue:
+    """Do what was previewed, unless the game has moved on since: then the preview comes anew."""
+    form = flask.request.form
+    with reading() as session:
+        _game(session, game_id)
+    seen = form.get("seen", "")
+    if not (seen.isascii() and seen.isdigit() and len(seen) < 10):
+        flask.abort(400)
+    try:
+        asked = forms.read(flask.request.form)
+        play.moderate(
+            game_id,
+            " ".join(asked.words),
+            reason=form.get("reason", ""),
+            person_id=g.me.id,
+            now=utc_now(),
+            newcomer=asked.newcomer,
+            keep_link=asked.keep_link,
+            seen=int(seen),
+        )
+    except Stale as moved:
+        return _preview_page(game_id, moved)
+    except Refused as refusal:
+        return _game_page(game_id, flask.request.form, refusal)
+    return flask.redirect(url_for(".game", game_id=game_id), 303)

@@ -1,0 +1,189 @@
+"""What wants a moderator's attention: late turns, people whom no mail reaches, games that stand still or are set aside.
+
+Each kind of trouble is a selection of games, for the search, and a list of its places, for the desk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_, union
+from sqlalchemy.orm import Session
+
+from server.store import log
+from server.store.models import Alarm, Entry, Game, Mail, Person, Seat, Turn
+
+SOON = timedelta(hours=6)
+"""A turn that is due within this time is told."""
+OVERDUE_MAIL = timedelta(hours=1)
+"""A turn whose mail is not out for so long is told; who gets one mail a day may wait for a day."""
+QUIET = timedelta(days=7)
+"""A game without any entry for so long stands still."""
+LATELY = timedelta(days=7)
+"""So long a mail that did not get through is told."""
+SHOWN = 8
+"""Places of one kind that the desk shows; the search has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """The first few of what was found.
+
+    Args:
+        rows: up to SHOWN.
+        count: how many there are in all.
+    """
+
+    rows: Sequence[Any]
+    count: int
+
+
+def _going() -> ColumnElement[bool]:
+    """The game goes on: neither paused nor set aside."""
+    return and_(Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
+
+
+def _awaited(*what: Any) -> Select[Any]:
+    """The open turns of people in games that go on."""
+    joined = select(*what).select_from(Turn).join(Game, Game.id == Turn.game_id)
+    return joined.where(_going(), Turn.bot.is_(False))
+
+
+def _late(now: datetime, *what: Any) -> Select[Any]:
+    return _awaited(*what).where(Turn.due_at <= now + SOON)
+
+
+def _unsent(now: datetime, *what: Any) -> Select[Any]:
+    """Turns whose mail should be out long since."""
+    found = _awaited(*what).join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
+    found = found.join(Person, Person.id == Seat.person_id).where(Person.cadence != "digest")
+    return found.where(
+        Turn.started_at.is_(None), Turn.refused.is_(None), Turn.opened_at <= now - OVERDUE_MAIL
+    )
+
+
+def _unreached(*what: Any) -> Select[Any]:
+    """Seats whose person gets no mail, and turns whose clock stands for that."""
+    persons = select(Person.id).where(or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None)))
+    lost = select(Seat.game_id, Seat.seat).where(Seat.person_id.in_(persons))
+    stopped = select(Turn.game_id, Turn.seat).where(Turn.refused_at.is_not(None))
+    found = select(*what).select_from(Seat).join(Game, Game.id == Seat.game_id)
+    found = found.join(Person, Person.id == Seat.person_id)
+    found = found.outerjoin(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
+    found = found.where(Game.status.in_(("inviting", "running")), Seat.status.in_(("invited", "seated")))
+    return found.where(tuple_(Seat.game_id, Seat.seat).in_(union(lost, stopped)))
+
+
+def _stuck(now: datetime, *what: Any) -> Select[Any]:
+    """Games that are paused or rest, or whose last entry is long ago."""
+    last = (Entry.game_id == Game.id) & (Entry.seq == Game.head)
+    found = select(*what).select_from(Game).join(Entry, last)
+    found = found.where(Game.status == "running", Game.quarantine.is_(None))
+    return found.where(or_(Game.paused, Entry.at <= log.stamp(now - QUIET)))
+
+
+def _away(*what: Any) -> Select[Any]:
+    """Seats for which the server plays: their players do not answer, or have left."""
+    found = select(*what).select_from(Seat).join(Game, Game.id == Seat.game_id)
+    return found.where(Seat.autopilot, Game.status == "running")
+
+
+KINDS = ("late", "mail", "stuck", "aside", "away")
+"""The kinds of trouble, as the search names them."""
+
+
+def games(kind: str, now: datetime) -> ColumnElement[bool]:
+    """Which games are in this kind of trouble; in any for `trouble`."""
+    match kind:
+        case "late":
+            return Game.id.in_(_late(now, Turn.game_id))
+        case "mail":
+            return or_(Game.id.in_(_unreached(Seat.game_id)), Game.id.in_(_unsent(now, Turn.game_id)))
+        case "stuck":
+            return Game.id.in_(_stuck(now, Game.id))
+        case "aside":
+            return Game.quarantine.is_not(None)
+        case "away":
+            return Game.id.in_(_away(Seat.game_id))
+    return or_(*(games(each, now) for each in KINDS))
+
+
+def late(session: Session, now: datetime) -> Some:
+    """Turns that are due soon or overdue, the most urgent first: (game, seat, turn)."""
+    own = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
+    return _some(session, _late(now, Game, Seat, Turn).join(Seat, own).order_by(Turn.due_at, Turn.game_id))
+
+
+def unsent(session: Session, now: datetime) -> Some:
+    """Turns whose mail is not out: (game, seat, turn)."""
+    return _some(session, _unsent(now, Game, Seat, Turn).order_by(Turn.opened_at, Turn.game_id))
+
+
+def unreached(session: Session) -> Some:
+    """Seats that no mail reaches: (game, seat, person, open turn or None)."""
+    order = (Turn.refused_at.is_(None), Turn.refused_at, Seat.game_id, Seat.seat)
+    return _some(session, _unreached(Game, Seat, Person, Turn).order_by(*order))
+
+
+def stuck(session: Session, now: datetime) -> Some:
+    """Games that stand still, longest first: (game, last entry)."""
+    return _some(session, _stuck(now, Game, Entry).order_by(Entry.at, Game.id))
+
+
+def aside(session: Session) -> Some:
+    """Games that are set aside: (game,)."""
+    return _some(session, select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id))
+
+
+def away(session: Session) -> Some:
+    """Seats on autopilot: (game, seat)."""
+    return _some(session, _away(Game, Seat).order_by(Game.id, Seat.seat))
+
+
+def refused(session: Session, now: datetime) -> Some:
+    """Mails that did not get through of late, the newest first: (mail, person, game or None)."""
+    found = select(Mail, Person, Game).join(Person, Person.id == Mail.person_id)
+    found = found.outerjoin(Game, Game.id == Mail.game_id)
+    found = found.where(Mail.status == "failed", Mail.not_before > now - LATELY)
+    return _some(session, found.order_by(Mail.not_before.desc(), Mail.id.desc()))
+
+
+def alarms(session: Session) -> Some:
+    """What nobody has seen to yet, the newest first: (alarm, its game or None)."""
+    found = select(Alarm, Game).outerjoin(Game, Game.id == Alarm.game_id).where(Alarm.cleared_at.is_(None))
+    return _some(session, found.order_by(Alarm.at.desc(), Alarm.id.desc()))
+
+
+def resting(session: Session, ids: Sequence[str]) -> set[str]:
+    """Which of these paused games rest, for nobody in them answered, and were not paused by a moderator."""
+    pauses = select(Entry).where(Entry.game_id.in_(ids), Entry.move == "!pause").order_by(Entry.seq)
+    last = {entry.game_id: entry.by for entry in session.scalars(pauses)}
+    return {game_id for game_id, by in last.items() if by == "clock"}
+
+
+def left(session: Session, places: Sequence[tuple[str, int]]) -> set[tuple[str, int]]:
+    """Which of these seats their players have left and not come back to; the logs know.
+
+    Args:
+        places: the game's id and the seat.
+    """
+    last: dict[tuple[str, str], bool] = {}
+    about = or_(
+        Entry.move.like("!leave %"), Entry.move.like("!autopilot % off"), Entry.move.like("!replace %")
+    )
+    entries = select(Entry).where(Entry.game_id.in_({place[0] for place in places}), about)
+    for entry in session.scalars(entries.order_by(Entry.game_id, Entry.seq)):
+        verb, seat = entry.move.split()[:2]
+        last[entry.game_id, seat] = verb == "!leave"
+    return {(game_id, seat) for game_id, seat in places if last.get((game_id, str(seat)))}
+
+
+def _some(session: Session, query: Select[Any]) -> Some:
+    rows = session.execute(query.limit(SHOWN)).all()
+    if len(rows) < SHOWN:
+        return Some(rows, len(rows))
+    count = query.order_by(None).with_only_columns(func.count(), maintain_column_froms=True)
+    return Some(rows, session.scalar(count) or 0)

@@ -1,0 +1,46 @@
+"""Leaving a game from the seat's own page: asked first, then done by a button."""
+
+from __future__ import annotations
+
+import flask
+from flask import Blueprint, render_template, url_for
+from flask_babel import gettext as _
+from werkzeug.wrappers import Response
+
+from server import play
+from server.play import autopilot, running
+from server.store import links
+from server.store.engine import reading, utc_now
+from server.web.http import csrf, error_page, unknown_link
+
+blueprint = Blueprint("leave", __name__)
+csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
+
+Answer = str | tuple[str, int] | Response
+
+
+@blueprint.get("/t/<token>/leave")
+def ask(token: str) -> Answer:
+    """What leaving would mean, and the button that does it."""
+    with reading() as session:
+        place = links.seat_of(session, token, utc_now())
+        if place is None:
+            return unknown_link(token)
+        running.position(session, place.game)
+        if autopilot.has_left(session, place.game.id, place.seat.seat):
+            return flask.redirect(url_for("turn.show", token=token), 303)
+        return render_template("seat/leave.html", token=token, game=place.game, seat=place.seat)
+
+
+@blueprint.post("/t/<token>/leave")
+def leave(token: str) -> Answer:
+    """Leave, then lead back to the table, which can still be seen."""
+    with reading() as session:
+        place = links.seat_of(session, token, utc_now())
+    if place is None:
+        return unknown_link(token)
+    if flask.request.form.get("do") != "leave":
+        back = url_for("turn.show", token=token)
+        return error_page(400, _("This form did not reach us whole"), _("Nothing has changed."), back=back)
+    play.leave_game(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
+    return flask.redirect(url_for("turn.show", token=token), 303)

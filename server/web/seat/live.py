@@ -1,0 +1,30 @@
+"""What an open page asks from time to time: has the table moved on?
+
+It must not cost much, for every open page asks it about three times a minute; it says nothing that the page does not.
+"""
+
+from __future__ import annotations
+
+import flask
+from flask import Blueprint
+from werkzeug.wrappers import Response
+
+from server.play import turns
+from server.store import links
+from server.store.engine import reading, utc_now
+from server.web.http import unknown_link
+
+blueprint = Blueprint("live", __name__)
+
+
+@blueprint.get("/t/<token>/head")
+def head(token: str) -> Response | tuple[str, int]:
+    """The newest entry and the seats that are awaited, as JSON; 304 for a browser that knows this answer."""
+    with reading() as session:
+        place = links.seat_of(session, token, utc_now())
+        if place is None:
+            return unknown_link(token)
+        awaited = [turn.seat for turn in turns.open_turns(session, place.game.id)]
+        answer = flask.jsonify(seq=place.game.head, awaited=awaited)
+    answer.add_etag()
+    return answer.make_conditional(flask.request)

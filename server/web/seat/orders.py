@@ -1,0 +1,103 @@
+"""A seat's standing orders: previewed in plain words, left, confirmed, withdrawn; and a seat taken back from autopilot.
+
+Opened by the seat's link alone, like its turn page. Nobody else's pages know of them before the game is over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flask
+from flask import Blueprint, render_template, url_for
+from flask_babel import gettext as _
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response
+
+from byzanz.rules import RulesError
+from server import play
+from server.errors import Refused
+from server.play import positions
+from server.store import links
+from server.store.engine import reading, utc_now
+from server.store.links import Place
+from server.web.game import history
+from server.web.http import csrf, error_page, limiter, said, unknown_link
+
+blueprint = Blueprint("orders", __name__)
+csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
+
+Answer = str | tuple[str, int] | Response
+
+
+@blueprint.post("/t/<token>/orders")
+@limiter.limit("120/minute")
+def order(token: str) -> Answer:
+    """Show what an order would do, keep it, end it, let it stand again, or end an autopilot: the button says which."""
+    with reading() as session:
+        place = links.seat_of(session, token, utc_now())
+    if place is None:
+        return unknown_link(token)
+    form = flask.request.form
+    try:
+        match form.get("do"):
+            case "preview":
+                return _preview(token, place, _written(form.getlist("part"), form.get("order", "")))
+            case "leave":
+                _leave(place, _written((), form.get("order", "")))
+            case "withdraw" if form.get("id", "").isascii() and form.get("id", "").isdigit():
+                _withdraw(place, int(form["id"][:9]))
+            case "confirm":
+                play.confirm_orders(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
+            case "reclaim":
+                play.reclaim(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
+            case _:
+                return _malformed(token)
+    except RulesError as error:
+        return _refusal(token, place, 422, said(error))
+    except Refused as error:
+        return _refusal(token, place, error.status, said(error))
+    return flask.redirect(url_for("turn.show", token=token, _anchor="orders"), 303)
+
+
+def _written(parts: list[str] | tuple[()], text: str) -> str:
+    """The order of a form: its parts one after another, or the line that somebody wrote."""
+    return " ".join(parts) if parts else text
+
+
+def _leave(place: Place, text: str) -> None:
+    play.leave_order(place.game.id, place.seat.seat, text, now=utc_now(), link_id=place.link.id)
+
+
+def _withdraw(place: Place, number: int) -> None:
+    play.withdraw_order(place.game.id, place.seat.seat, number, now=utc_now(), link_id=place.link.id)
+
+
+def _preview(token: str, place: Place, text: str) -> str:
+    with reading() as session:
+        previewed = play.preview_order(session, place.game, place.seat.seat, text[: play.LONGEST_TEXT + 1])
+        return render_template("seat/order.html", **_frame(session, token, place), previewed=previewed)
+
+
+def _refusal(token: str, place: Place, status: int, sentence: str) -> Answer:
+    form = flask.request.form
+    with reading() as session:
+        context = _frame(session, token, place)
+        written = _written(form.getlist("part"), form.get("order", ""))[:300]
+        page = render_template("seat/order.html", **context, previewed=None, wrong=sentence, written=written)
+    return page, status
+
+
+def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
+    game = place.game
+    view = None
+    if game.status == "running" and not game.quarantine:
+        view = positions.load(session, game).view(place.seat.seat)
+    names = history.names_of(session, game)
+    return {"token": token, "game": game, "seat": place.seat, "names": names, "view": view}
+
+
+def _malformed(token: str) -> Answer:
+    sentence = _("Nothing has changed: reload the page and try again.")
+    return error_page(
+        400, _("This form did not reach us whole"), sentence, back=url_for("turn.show", token=token)
+    )

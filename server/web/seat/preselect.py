@@ -1,0 +1,82 @@
+"""What a seat's page shows beside the table: an answer that a mailed link has chosen, and the other games that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flask_babel import gettext as _
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from byzanz import umpire
+from byzanz.rules import RulesError
+from server import play
+from server.accounts import login
+from server.play import turns
+from server.play.positions import Position
+from server.store import links
+from server.store.links import Place
+from server.store.models import Link
+from server.web.http import said
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An answer that a link names; nothing is played before a button is pressed.
+
+    Args:
+        text: the move, canonical; empty if the link names none.
+        ticked: the values of the boxes of its cards.
+        why: why it cannot be played now; empty if it can.
+    """
+
+    text: str
+    ticked: tuple[str, ...] = ()
+    why: str = ""
+
+
+def chosen(position: Position, seat: int, text: str) -> Chosen:
+    """What becomes of the answer that a link names.
+
+    Args:
+        text: the move as it stands in the address, which anybody may have made up.
+    """
+    if position.outcome or position.paused:
+        return Chosen("", why=_("Nobody moves in this game now."))
+    if not text.isprintable():
+        return Chosen("", why=_("This link names no answer."))
+    rules, state = position.rules, position.state
+    move = None
+    try:
+        move = rules.parse(text[: play.LONGEST_TEXT + 1])
+        umpire.play(rules, state, seat, move)
+    except RulesError as error:
+        return Chosen(str(move or ""), why=said(error))
+    return Chosen(str(move), _boxes(position.view(seat).hand, move.args))
+
+
+def _boxes(hand: Sequence[str], cards: Sequence[str]) -> tuple[str, ...]:
+    """The boxes of these cards in a hand: of two that are alike each has a number of its own."""
+    found: dict[str, str] = {}
+    for card in cards:
+        places = [f"{name}#{number}" for number, name in enumerate(hand) if name == card]
+        free = next((box for box in places if box not in found), None)
+        if free is not None:
+            found[free] = card
+    return (*found, *found.values())
+
+
+def next_games(session: Session, place: Place) -> list[tuple[str, str]] | None:
+    """Name and address of the person's other games that wait, the most urgent first; None in a stranger's browser."""
+    person = login.signed_in(session)
+    if person is None or person.id != place.seat.person_id:
+        return None
+    found = []
+    for game, _seat, _turn in turns.of_person(session, person.id):
+        theirs = (Link.purpose == "seat", Link.person_id == person.id, Link.game_id == game.id)
+        query = select(Link).where(*theirs, Link.revoked_at.is_(None)).order_by(Link.id.desc()).limit(1)
+        link = session.scalar(query)
+        if link is not None and game.id != place.game.id:
+            found.append((game.name, links.url(link)))
+    return found

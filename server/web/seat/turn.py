@@ -1,0 +1,296 @@
+"""A seat's own pages, opened by its link alone: the turn, a move, the receipt."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import flask
+from flask import Blueprint, render_template, url_for
+from flask_babel import gettext as _
+from sqlalchemy.orm import Session
+from werkzeug.datastructures import MultiDict
+from werkzeug.wrappers import Response
+
+from byzanz.rules import Move, RulesError
+from server import accounts, play
+from server.errors import Refused
+from server.mail import deliverability
+from server.play import autopilot, positions, turns
+from server.play.positions import Broken, Position
+from server.store import links, standing_orders
+from server.store.engine import reading, utc_now
+from server.store.links import Place
+from server.store.models import Game, StandingOrder
+from server.web.game import history
+from server.web.http import csrf, error_page, limiter, said, unknown_link
+from server.web.seat import preselect
+
+blueprint = Blueprint("turn", __name__)
+csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
+
+SINCE = 60
+"""The most entries shown of what happened since the own last move; the history has the rest."""
+VERB = re.compile(r"[a-z][a-z-]{0,19}")
+TICKED = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
+NUMBER = re.compile(r"[0-9]{1,9}")
+Answer = str | tuple[str, int] | Response
+
+
+class Malformed(Exception):
+    """A form that this server's pages do not send; its text says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a form asks for.
+
+    Args:
+        text: the move.
+        seen: the newest entry when the page was drawn.
+        ticked: values of the ticked boxes, to be ticked again if the move is refused.
+    """
+
+    text: str
+    seen: int
+    request_id: str
+    ticked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why the page is shown again.
+
+    Args:
+        sentence: for the top of the page.
+        at_hand: whether the ticked cards are to blame.
+    """
+
+    sentence: str
+    at_hand: bool = False
+
+
+@blueprint.get("/t/<token>")
+def show(token: str) -> Answer:
+    """The table, the own hand, and what the seat may do now; with `?move=…` that answer is ready to be confirmed."""
+    with reading() as session:
+        place = links.seat_of(session, token, utc_now())
+        if place is None:
+            return unknown_link(token)
+        return _page(session, token, place, wanted=flask.request.args.get("move"))
+
+
+@blueprint.post("/t/<token>")
+def move(token: str) -> Answer:
+    """Play the move of the form, then lead to its receipt."""
+    with reading() as session:
+        place = links.seat_of(session, token, utc_now())
+    if place is None:
+        return unknown_link(token)
+    try:
+        wish = _wish(flask.request.form, place.game.head)
+    except Malformed as fault:
+        sentence = _("%(fault)s Nothing has changed: reload the page and try again.", fault=fault)
+        return error_page(
+            400, _("This form did not reach us whole"), sentence, back=url_for(".show", token=token)
+        )
+    if (
+        not wish.ticked and "move" not in flask.request.form
+    ):  # in some games a verb alone is a move, but no wish
+        return _again(token, 422, Problem(_("Tick the cards first."), at_hand=True), wish)
+    try:
+        receipt = play.submit(
+            place.game.id,
+            place.seat.seat,
+            wish.text,
+            seen=wish.seen,
+            request_id=wish.request_id,
+            now=utc_now(),
+            link_id=place.link.id,
+        )
+    except RulesError as error:
+        return _again(token, 422, Problem(said(error), at_hand=bool(wish.ticked)), wish)
+    except Refused as error:
+        return _again(token, error.status, Problem(said(error)), wish)
+    return flask.redirect(url_for(".receipt", token=token, seq=receipt.seq), 303)
+
+
+@blueprint.get("/t/<token>/receipt/<int(max=999999999):seq>")
+def receipt(token: str, seq: int) -> Answer:
+    """What became of the own move `seq`, and what comes next."""
+    with reading() as session:
+        place = links.seat_of(session, token, utc_now())
+        if place is None:
+            return unknown_link(token)
+        game, number = place.game, place.seat.seat
+        told = history.lines(session, game, number, _zone(place), after=seq - 1, upto=seq + SINCE)
+        if not told or told[0].entry.seq != seq or told[0].entry.seat != number:
+            back = url_for(".show", token=token)
+            return error_page(404, _("There is no such receipt"), _("Go on to the table."), back=back)
+        position = positions.load(session, game)
+        context = _frame(session, token, place)
+        context |= {"lines": told, "more": game.head > seq + SINCE, "view": position.view(number)}
+        context |= {"orders": None if position.outcome else _orders(session, position, number, seq)}
+        context |= {"playing_on": number in position.awaited}
+        return render_template("seat/receipt.html", **context)
+
+
+@blueprint.post("/t/<token>/mail")
+def mail_again(token: str) -> Answer:
+    """Whoever sits there says that his address takes mail: his stopped turns are mailed again."""
+    with reading() as session:
+        place = links.seat_of(session, token, utc_now())
+    if place is None:
+        return unknown_link(token)
+    deliverability.again(place.link.person_id, utc_now())
+    return flask.redirect(url_for(".show", token=token), 303)
+
+
+@blueprint.post("/t/<token>/games")
+@limiter.limit("10/minute")
+def mail_games(token: str) -> Answer:
+    """Mail the person who sits there the links to all games that await him; the answer is the same for everybody."""
+    with reading() as session:
+        place = links.seat_of(session, token, utc_now())
+    if place is None:
+        return unknown_link(token)
+    accounts.mail_games(place.link.person_id, utc_now())
+    return render_template("seat/links_sent.html", token=token)
+
+
+def _wish(form: MultiDict[str, str], head: int) -> Wish:
+    """Read a form strictly: our own pages send nothing else.
+
+    Raises:
+        Malformed: a field is missing or cannot be what the page sent.
+    """
+    seen, request_id = form.get("seen", ""), form.get("request_id", "")
+    if not NUMBER.fullmatch(seen) or int(seen) > head:
+        raise Malformed(_("It does not say what you had seen."))
+    if not play.REQUEST_ID.fullmatch(request_id):
+        raise Malformed(_("It has no number of its own."))
+    ticked = tuple(form.getlist("card"))
+    if not all(map(TICKED.fullmatch, ticked)):
+        raise Malformed(_("It names a card that no page offers."))
+    return Wish(_text(form, ticked), int(seen), request_id, ticked)
+
+
+def _text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
+    whole = form.get("move")
+    if whole is not None:
+        if len(whole) > play.LONGEST_TEXT or not whole.isprintable():
+            raise Malformed(_("Its move is not one line of text."))
+        return whole
+    verb = form.get("verb", "")
+    if not VERB.fullmatch(verb):
+        raise Malformed(_("It does not say what to do."))
+    return " ".join((verb, *(value.partition("#")[0] for value in ticked)))
+
+
+def _again(token: str, status: int, problem: Problem, wish: Wish) -> Answer:
+    """The fresh page after a refusal, the selection kept."""
+    with reading() as session:
+        place = links.seat_of(session, token, utc_now())
+        if place is None:
+            return unknown_link(token)
+        since = wish.seen if status == 409 else None
+        return _page(session, token, place, problem, wish.ticked, since), status
+
+
+def _page(
+    session: Session,
+    token: str,
+    place: Place,
+    problem: Problem | None = None,
+    ticked: Collection[str] = (),
+    since: int | None = None,
+    wanted: str | None = None,
+) -> str:
+    game, number = place.game, place.seat.seat
+    context = _frame(session, token, place) | {"problem": problem, "ticked": ticked, "chosen": None}
+    if game.status not in ("running", "over"):
+        return render_template("seat/turn.html", view=None, **context)
+    if game.quarantine:
+        raise Broken(game.quarantine)
+    position = positions.load(session, game)
+    after = history.last_own(session, game, number) if since is None else since
+    told = history.lines(session, game, number, _zone(place), after=max(after, game.head - SINCE))
+    context |= {
+        "view": position.view(number),
+        "lines": told,
+        "more": game.head - after > SINCE,
+        "orders": _orders(session, position, number, after),
+        "gone": autopilot.has_left(session, game.id, number),
+        "rests": autopilot.rests(session, game),
+        "changed_since": since is not None,
+        "outcome": position.outcome,
+        "request_id": secrets.token_urlsafe(16),
+    }
+    context |= _choices(position, number) | _times(session, game, position, number)
+    if wanted is not None:
+        answer = preselect.chosen(position, number, wanted)
+        context |= {"chosen": answer, "ticked": answer.ticked}
+    return render_template("seat/turn.html", **context)
+
+
+def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
+    """What each page of a seat needs, whatever the game is at."""
+    return {
+        "token": token,
+        "game": place.game,
+        "seat": place.seat,
+        "seats": positions.seats_of(session, place.game.id),
+        "names": history.names_of(session, place.game),
+        "zone": _zone(place),
+        "next": preselect.next_games(session, place),
+        "seen": place.game.head,
+        "lost": place.seat.person is not None
+        and (place.seat.person.suppressed or place.seat.person.unreachable),
+        "own_zone": place.seat.person is not None and place.seat.person.time_zone is not None,
+    }
+
+
+def _zone(place: Place) -> str:
+    person = place.seat.person
+    return (person.time_zone if person else None) or place.game.time_zone
+
+
+def _choices(position: Position, seat: int) -> dict[str, Any]:
+    """The moves of a seat by verb, and what is played for it if it does not answer."""
+    if position.paused or position.outcome:
+        return {"answers": {}, "asides": {}, "fallback": None}
+    rules, state = position.rules, position.state
+    moves = rules.moves(state, seat)
+    return {
+        "answers": _by_verb(moves),
+        "asides": _by_verb(rules.asides(state, seat)),
+        "fallback": str(rules.fallback(rules.view(state, seat), moves)) if moves else None,
+    }
+
+
+def _orders(session: Session, position: Position, seat: int, after: int) -> list[StandingOrder] | None:
+    """The orders that stand or rest, and those that stopped since the last own move; None if the game takes none."""
+    if position.outcome or not standing_orders.taken(position.rules):
+        return None
+    shown = ("standing", "resting", "stopped")
+    return [
+        row for row in standing_orders.of_seat(session, position.game_id, seat, after) if row.status in shown
+    ]
+
+
+def _by_verb(moves: Iterable[Move]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for move in moves:
+        found.setdefault(move.verb, []).append(str(move))
+    return found
+
+
+def _times(session: Session, game: Game, position: Position, seat: int) -> dict[str, Any]:
+    """Until when the seat has time, and the others that are awaited."""
+    open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
+    due = {turn.seat: turns.times(session, game, turn) for turn in open_turns}
+    others = {other: times for other, times in due.items() if other != seat}
+    return {"times": due.get(seat), "others_due": others, "now": utc_now()}

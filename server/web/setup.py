@@ -1,0 +1,132 @@
+"""The pages people meet: blueprints, error pages, and what every answer carries."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import flask
+from flask import Flask, Response
+from flask_babel import get_locale, gettext
+from flask_wtf.csrf import CSRFError
+from werkzeug.exceptions import BadHost, HTTPException
+
+from server.errors import Refused
+from server.play.positions import Broken
+from server.web import filters, locale, stylesheet
+from server.web.account import account, feeds
+from server.web.game import pages, verify
+from server.web.http import csrf, error_page, limiter, moment, said
+from server.web.lobby import invitations as lobby_invitations
+from server.web.lobby import lobby
+from server.web.moderation import game as moderation_game
+from server.web.seat import leave, live, orders, turn
+
+LOGGER = logging.getLogger(__name__)
+BLUEPRINTS = (
+    lobby.blueprint,
+    lobby_invitations.blueprint,
+    locale.blueprint,
+    account.blueprint,
+    turn.blueprint,
+    live.blueprint,
+    feeds.blueprint,
+    orders.blueprint,
+    leave.blueprint,
+    pages.blueprint,
+    stylesheet.blueprint,
+    verify.blueprint,
+    moderation_game.blueprint,
+)
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def init_app(app: Flask) -> None:
+    """Give an app its pages, its error pages and its guards."""
+    # No redirects to a better spelling: they would lead to whatever host a request claims.
+    app.url_map.strict_slashes = app.url_map.merge_slashes = False
+    csrf.init_app(app)
+    limiter.init_app(app)
+    locale.init_app(app)
+    app.jinja_env.globals["said"] = said
+    app.jinja_env.globals["get_locale"] = get_locale
+    app.jinja_env.filters["moment"] = moment
+    filters.init_app(app)
+    stylesheet.init_app(app)
+    for blueprint in BLUEPRINTS:
+        app.register_blueprint(blueprint)
+    csrf.exempt(locale.choose)  # who is signed in is asked for the token there; a guest has none
+    app.after_request(_guard)
+    app.register_error_handler(HTTPException, _http_error)
+    app.register_error_handler(Refused, _refused)
+    app.register_error_handler(Broken, _broken)
+    app.register_error_handler(Exception, _fault)
+    app.log_exception = _log_fault  # type: ignore[method-assign]
+
+
+def _guard(response: Response) -> Response:
+    response.headers.setdefault("Content-Security-Policy", POLICY)
+    # Not no-referrer: over HTTPS the check against forged forms wants to see where a form came from.
+    response.headers.setdefault("Referrer-Policy", "same-origin")
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    response.headers.setdefault("X-Robots-Tag", "noindex")
+    if flask.request.endpoint != "static":
+        response.headers.setdefault("Cache-Control", "no-store")
+    if flask.request.is_secure:
+        response.headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+    return response
+
+
+def _http_error(error: HTTPException) -> HTTPException | Response | tuple[str, int]:
+    if error.response is not None:  # a redirect, or an answer made elsewhere
+        return error
+    if isinstance(error, BadHost):  # no page can be drawn: none of its links could be made
+        return Response(gettext("The Host header is malformed.") + "\n", 400, mimetype="text/plain")
+    status = error.code or 500
+    titles = {
+        400: gettext("That did not reach us whole"),
+        404: gettext("There is nothing at this address"),
+        405: gettext("This address does not take that"),
+        413: gettext("That is too much"),
+        429: gettext("A little slower, please"),
+    }
+    sentences = {
+        400: gettext("Nothing has changed. Go back, reload the page and try again."),
+        404: gettext("Look at the link in your newest mail, or begin at the front page."),
+        405: gettext("Nothing has changed. Begin at the front page."),
+        413: gettext("Nothing has changed. Send less at once."),
+        429: gettext("Too many requests came from your address. Wait a minute and try again."),
+    }
+    sentence = sentences.get(status, gettext("Nothing has changed."))
+    if isinstance(error, CSRFError):
+        sentence = gettext("This form is not from a page of yours here. Reload the page and try again.")
+    return error_page(status, titles.get(status, gettext("That cannot be done")), sentence)
+
+
+def _refused(error: Refused) -> tuple[str, int]:
+    return error_page(error.status, gettext("That cannot be done"), said(error))
+
+
+def _broken(_error: Broken) -> tuple[str, int]:
+    return error_page(
+        409,
+        gettext("This game is set aside"),
+        gettext("A fault was found in it; nothing is lost, and moderators can mend it."),
+    )
+
+
+def _log_fault(exc_info: BaseException | tuple[Any, ...]) -> None:
+    """Say where something failed, be it an error page: the route, for an address may hold a link's token."""
+    LOGGER.error("fault at %s", flask.request.endpoint, exc_info=exc_info)
+
+
+def _fault(error: Exception) -> tuple[str, int]:
+    _log_fault(error)
+    return error_page(
+        500,
+        gettext("Something went wrong on our side"),
+        gettext("Nothing has changed. Try again in a minute; if it stays, tell whoever runs this server."),
+    )
