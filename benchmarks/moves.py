@@ -46,7 +46,7 @@ def measure(seconds: float = 5.0) -> dict[str, float | None]:
 
 
 def byzanz(pick: baselines.Pick) -> baselines.Game:
-    """Byzanz through the umpire, asides among the moves to choose from; of the bids only the chosen one is written."""
+    """Byzanz through the umpire, out_of_turn_moves among the moves to choose from; of the bids only the chosen one is written."""
     rules, numbers = rules_of("byzanz"), count()
 
     def game() -> int:
@@ -55,9 +55,9 @@ def byzanz(pick: baselines.Pick) -> baselines.Game:
         made = len(steps) - 1  # the shuffle is nobody's move
         while awaited := rules.awaited(state):
             seat = min(awaited)
-            answers, asides = rules.moves(state, seat), rules.asides(state, seat)
-            at = pick(range(-len(answers), len(asides)))  # answers are counted from their end
-            move = answers[at] if at < 0 else asides[at]
+            answers, out_of_turn_moves = rules.moves(state, seat), rules.out_of_turn_moves(state, seat)
+            at = pick(range(-len(answers), len(out_of_turn_moves)))  # answers are counted from their end
+            move = answers[at] if at < 0 else out_of_turn_moves[at]
             state, steps = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
             made += 1 + len(steps)
         return made

@@ -30,9 +30,9 @@ AHEAD = 3
 def by_hand(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Move:
     """What somebody at the page answers: what the greedy bot does, or a rule of thumb where that wins more."""
     thumb = RULES_OF_THUMB.get((rules.slug, view.step))
-    obeyed = rules.obey(rules.parse_order(thumb), view, moves) if thumb else None
-    if obeyed is not None and obeyed.move is not None:
-        return obeyed.move
+    answer = rules.answer_order(rules.parse_order(thumb), view, moves) if thumb else None
+    if answer is not None and answer.move is not None:
+        return answer.move
     return decide("greedy", rules, view, moves, draw)
 
 
@@ -46,11 +46,11 @@ def byzanz(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw)
 
 def _ladder(rules: Rules[Any, Any], view: Any, first: Move, draw: Draw) -> str:
     """The cards of a bid and those that would follow, as long as to win with them is better than to pass."""
-    world, seat = rules.worlds(view, draw), view.viewer
+    world, seat = rules.sample_state(view, draw), view.viewer
 
     def prospects(cards: list[str]) -> float:
         move = rules.parse(" ".join(("bid", *cards))) if cards else Move("pass")
-        return rules.appraise(rules.view(rules.apply(world, seat, move), seat))
+        return rules.evaluate(rules.view(rules.apply(world, seat, move), seat))
 
     rungs, left = list(first.args), [name for name in view.hand if name != "merchant"]
     for name in rungs:
@@ -76,7 +76,7 @@ def empire(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw)
 
 def byzantium(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
     """The next placements as they come when all place as he would, in one world that he thinks possible."""
-    listed, world = list[str](), rules.worlds(view, draw)
+    listed, world = list[str](), rules.sample_state(view, draw)
     while rules.awaited(world) and len(listed) < AHEAD:
         seat = min(rules.awaited(world))
         move = by_hand(rules, rules.view(world, seat), rules.moves(world, seat), draw)

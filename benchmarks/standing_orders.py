@@ -105,7 +105,7 @@ class Table:
         for text in HABITS[self.rules.slug](self.rules, view, moves, self.luck[seat]):
             order = self.rules.parse_order(text)
             try:
-                occasion = self.rules.occasion(order, view)
+                occasion = self.rules.order_scope(order, view)
             except IllegalMove:
                 continue
             others = [left for left in self.left[seat] if left.order.about != order.about]
@@ -128,10 +128,10 @@ class Table:
             left.remove(past)
         while answer := orders.answer(self.rules, self.state, seat, left):
             left.remove(answer.left)
-            if answer.obeyed.rest is not None:
-                left.append(Left(0, answer.obeyed.rest, answer.left.occasion))
-            if answer.obeyed.move is not None:
-                self._make(seat, answer.obeyed.move)
+            if answer.answer.rest is not None:
+                left.append(Left(0, answer.answer.rest, answer.left.occasion))
+            if answer.answer.move is not None:
+                self._make(seat, answer.answer.move)
                 return True
         return False
 

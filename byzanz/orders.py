@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byzanz.rules import Obeyed, Order, Rules, S, V
+from byzanz.rules import Order, OrderAnswer, Rules, S, V
 from byzanz.umpire import play
 
 
@@ -28,7 +28,7 @@ class Answer:
     """What an order makes of the question that its seat is asked."""
 
     left: Left
-    obeyed: Obeyed
+    answer: OrderAnswer
 
 
 def over(rules: Rules[S, V], state: S, seat: int, orders: Sequence[Left]) -> list[Left]:
@@ -41,7 +41,7 @@ def over(rules: Rules[S, V], state: S, seat: int, orders: Sequence[Left]) -> lis
     """
     for_a_time = [left for left in orders if left.occasion]
     view = rules.view(state, seat) if for_a_time else None
-    return [left for left in for_a_time if view is not None and rules.lapsed(left.occasion, view)]
+    return [left for left in for_a_time if view is not None and rules.order_expired(left.occasion, view)]
 
 
 def answer(rules: Rules[S, V], state: S, seat: int, orders: Sequence[Left]) -> Answer | None:
@@ -57,11 +57,11 @@ def answer(rules: Rules[S, V], state: S, seat: int, orders: Sequence[Left]) -> A
     view, moves = rules.view(state, seat), rules.moves(state, seat)
     for left in orders:
         try:
-            obeyed = rules.obey(left.order, view, moves)
-            if obeyed is not None and obeyed.move is not None:
-                play(rules, state, seat, obeyed.move)
+            answer = rules.answer_order(left.order, view, moves)
+            if answer is not None and answer.move is not None:
+                play(rules, state, seat, answer.move)
         except Exception:  # a fault in one seat's order must not hold up the table
-            obeyed = Obeyed(None, "It could not be carried out as the table stands now.")
-        if obeyed is not None:
-            return Answer(left, obeyed)
+            answer = OrderAnswer(None, "It could not be carried out as the table stands now.")
+        if answer is not None:
+            return Answer(left, answer)
     return None

@@ -152,7 +152,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Obeyed:
+class OrderAnswer:
     """What a standing order makes of a question.
 
     Args:
@@ -223,11 +223,11 @@ class Rules(ABC, Generic[S, V]):
         """
 
     @abstractmethod
-    def asides(self, state: S, seat: int) -> tuple[Move, ...]:
+    def out_of_turn_moves(self, state: S, seat: int) -> tuple[Move, ...]:
         """What this seat may do besides, awaited or not; an aside opens, ends and restarts nobody's turn."""
 
     @abstractmethod
-    def is_aside(self, state: S, seat: int, move: Move) -> bool:
+    def is_out_of_turn(self, state: S, seat: int, move: Move) -> bool:
         """Whether this move of this seat would be an aside and not an answer to its question."""
 
     @abstractmethod
@@ -244,7 +244,7 @@ class Rules(ABC, Generic[S, V]):
         """All that this viewer may know and may remember, built up from nothing; cards by their names."""
 
     @abstractmethod
-    def told(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
+    def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
         """A move as this viewer may read it while the game runs (formats.md §4).
 
         Args:
@@ -255,7 +255,7 @@ class Rules(ABC, Generic[S, V]):
         """
 
     @abstractmethod
-    def worlds(self, view: V, draw: Draw) -> S:
+    def sample_state(self, view: V, draw: Draw) -> S:
         """One state drawn from those that give exactly this view: what its viewer cannot see is dealt anew.
 
         Args:
@@ -268,16 +268,16 @@ class Rules(ABC, Generic[S, V]):
         """What is played for a seat that does not answer: one of `moves`, seen from its view."""
 
     @abstractmethod
-    def appraise(self, view: V) -> float:
+    def evaluate(self, view: V) -> float:
         """How good the prospects of the view's own seat look, in the unit of its score; only bots ask."""
 
-    def likely(self, state: S, seat: int, draw: Draw) -> Move:
+    def rollout_move(self, state: S, seat: int, draw: Draw) -> Move:
         """What a player might well answer, found quickly; only games that the search bot imagines ask.
 
         Any answer, unless a game knows better.
 
         Args:
-            state: of an imagined world (`worlds`), never the true one; this seat is awaited in it.
+            state: of an imagined world (`sample_state`), never the true one; this seat is awaited in it.
             seat: from 0.
             draw: the source of chance.
         """
@@ -310,7 +310,7 @@ class Rules(ABC, Generic[S, V]):
         """
         raise UnreadableOrder("%(game)s takes no standing orders.", game=self.title)
 
-    def occasion(self, order: Order, view: V) -> str:
+    def order_scope(self, order: Order, view: V) -> str:
         """What an order that is left now is for, such as `lot 7`; empty when it stands until withdrawn or used up.
 
         Raises:
@@ -318,11 +318,11 @@ class Rules(ABC, Generic[S, V]):
         """
         return ""
 
-    def lapsed(self, occasion: str, view: V) -> bool:
+    def order_expired(self, occasion: str, view: V) -> bool:
         """Whether what an order was for is over, so that it ends by itself."""
         return False
 
-    def obey(self, order: Order, view: V, moves: Sequence[Move]) -> Obeyed | None:
+    def answer_order(self, order: Order, view: V, moves: Sequence[Move]) -> OrderAnswer | None:
         """What an order answers to the question that its seat is asked, or None if it is about something else.
 
         Args:
@@ -332,7 +332,7 @@ class Rules(ABC, Generic[S, V]):
         """
         return None
 
-    def part(self, view: V) -> Part:
+    def heading(self, view: V) -> Part:
         """In which part of the game a moment lies, for the headings of its history; none unless a game says so.
 
         Args:

@@ -57,10 +57,10 @@ def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, s
     Of equal moves it makes the first. Of many moves it weighs the first and some drawn at random.
     """
     seat = _seat(view.viewer)
-    world = rules.worlds(view, draw)
+    world = rules.sample_state(view, draw)
 
     def prospects(move: Move) -> float:
-        return rules.appraise(rules.view(rules.apply(world, seat, move), seat))
+        return rules.evaluate(rules.view(rules.apply(world, seat, move), seat))
 
     return max(_some(moves, draw), key=prospects)
 
@@ -117,7 +117,7 @@ def decide(
         name: a key of `BOTS`.
         rules: the game.
         view: of the seat that is asked.
-        moves: what it may do, at least one: its answers, and its asides if it should use them.
+        moves: what it may do, at least one: its answers, and its out_of_turn_moves if it should use them.
         draw: the bot's source of chance.
         spent: measures its time to think: `within`, `imagined` or `at_once`; only `search` asks.
 

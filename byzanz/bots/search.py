@@ -55,11 +55,11 @@ def searched(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw
 
 def _promising(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw) -> list[Move]:
     """What the seat would likely do first, then what looks best one move ahead in one world."""
-    world = rules.worlds(view, draw)
-    likely = rules.likely(world, seat, draw)
+    world = rules.sample_state(view, draw)
+    likely = rules.rollout_move(world, seat, draw)
 
     def looks(move: Move) -> tuple[bool, float]:
-        return move == likely, rules.appraise(rules.view(rules.apply(world, seat, move), seat))
+        return move == likely, rules.evaluate(rules.view(rules.apply(world, seat, move), seat))
 
     return sorted(moves, key=looks, reverse=True)[:_WIDE]
 
@@ -83,7 +83,7 @@ def _try_out(
 ) -> None:
     """Try the moves in one world after another until that share of the time is spent."""
     while True:
-        world = rules.worlds(view, draw)
+        world = rules.sample_state(view, draw)
         for move, shares in tries.items():
             if spent() >= until:
                 return
@@ -100,11 +100,11 @@ def _win_share(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> float:
             state = rules.apply(state, None, _any_order(shuffle, draw))
         else:
             asked = min(rules.awaited(state))
-            state = rules.apply(state, asked, rules.likely(state, asked, draw))
+            state = rules.apply(state, asked, rules.rollout_move(state, asked, draw))
     outcome = rules.outcome(state)
     if outcome is not None:
         return outcome.winners.count(seat) / len(outcome.winners)
-    hopes = [rules.appraise(rules.view(state, other)) for other in seats]
+    hopes = [rules.evaluate(rules.view(state, other)) for other in seats]
     return 1 / sum([exp(min(50.0, (hope - hopes[seat]) / _CLEAR)) for hope in hopes])
 
 

@@ -77,7 +77,7 @@ def simulated(rules: Rules[S, V], seats: int, seed: bytes, number: int, bots: Se
     while (outcome := rules.outcome(state)) is None:
         source.think()
         seat = min(rules.awaited(state))
-        choices = (*rules.moves(state, seat), *rules.asides(state, seat))
+        choices = (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
         view = rules.view(state, seat)
         move = decide(players[seat], rules, view, choices, draws[seat], imagined(_IMAGINED))
         state, steps = settle(rules, play(rules, state, seat, move), dealer)

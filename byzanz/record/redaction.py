@@ -43,7 +43,7 @@ def _seen(rules: Rules[S, V], entry: Entry, viewer: Viewer, settled: bool) -> En
     if act(entry) is not None:
         return entry
     move = read_made(rules, entry.move)
-    told = rules.told(move, entry.seat, viewer, settled)
+    told = rules.redact_move(move, entry.seat, viewer, settled)
     if is_shuffle(entry) or move.verb in rules.sealed or told != entry.move:
         return replace(entry, move=told, salt=None)
     return entry

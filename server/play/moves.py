@@ -111,7 +111,7 @@ def _moving(session: Session, game: Game) -> Position:
 def _check_turn(session: Session, position: Position, seat: int, move: Move, seen: int) -> None:
     if seen < 0 or seen > position.head:
         raise BadRequest("seen must be a seq of this game, from 0 to %(head)s.", head=position.head)
-    if position.rules.is_aside(position.state, seat, move):
+    if position.rules.is_out_of_turn(position.state, seat, move):
         opened_seq = _sealed_since(session, position, move)
     else:
         turn = session.get(Turn, (position.game_id, seat))

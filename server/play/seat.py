@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import orders as ordering
 from byzanz.orders import Left
-from byzanz.rules import Obeyed
+from byzanz.rules import OrderAnswer
 from server.errors import NoSuchLink, NoSuchOrder, TooMany
 from server.play import autopilot, moves, running
 from server.play.positions import Position
@@ -67,7 +67,7 @@ def leave_order(
     with _at_the_seat(game_id, seat, now, link_id) as (session, game, position):
         rules, view = position.rules, position.rules.view(position.state, seat)
         order = rules.parse_order(text[: moves.LONGEST_TEXT + 1])
-        occasion = rules.occasion(order, view)
+        occasion = rules.order_scope(order, view)
         _check_room(session, game, seat)
         head = game.head
         row = standing_orders.leave(session, game, rules, seat, order, occasion, now)
@@ -91,7 +91,7 @@ class Previewed:
     text: str
     occasion: str
     replaces: str | None
-    now: Obeyed | None
+    now: OrderAnswer | None
 
 
 def preview_order(session: Session, game: Game, seat: int, text: str) -> Previewed:
@@ -107,14 +107,14 @@ def preview_order(session: Session, game: Game, seat: int, text: str) -> Preview
     position = running.position(session, game)
     rules, state = position.rules, position.state
     order = rules.parse_order(text)
-    occasion = rules.occasion(order, rules.view(state, seat))
+    occasion = rules.order_scope(order, rules.view(state, seat))
     _check_room(session, game, seat)
     older = [row.text for row in standing_orders.of_seat(session, game.id, seat)]
     replaces = next((old for old in older if rules.parse_order(old).about == order.about), None)
     answer = None
     if seat in position.awaited:
         answer = ordering.answer(rules, state, seat, [Left(0, order, occasion)])
-    return Previewed(order.text, occasion, replaces, answer.obeyed if answer else None)
+    return Previewed(order.text, occasion, replaces, answer.answer if answer else None)
 
 
 def _check_room(session: Session, game: Game, seat: int) -> None:

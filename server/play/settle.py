@@ -46,11 +46,11 @@ def _by_order(session: Session, game: Game, rules: Rules[Any, Any], state: Any, 
             standing_orders.close(session, past, "done", None, game, now)
     for seat in sorted(rules.awaited(state)):
         while (answer := ordering.answer(rules, state, seat, left.get(seat, ()))) is not None:
-            if answer.obeyed.move is None:
+            if answer.answer.move is None:
                 left[seat].remove(answer.left)
-                standing_orders.close(session, answer.left, "stopped", str(answer.obeyed), game, now)
+                standing_orders.close(session, answer.left, "stopped", str(answer.answer), game, now)
                 continue
-            move, why = answer.obeyed.move, str(answer.obeyed)
+            move, why = answer.answer.move, str(answer.answer)
             log.append(session, game, seat=seat, by="order", move=str(move), now=now, note=why)
             standing_orders.carried_out(session, answer, game, now)
             return rules.apply(state, seat, move)

@@ -178,7 +178,7 @@ def _bots_mind(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Mov
     if name is None or seat not in position.awaited:
         return None
     rules, state = position.rules, position.state
-    moves = (*rules.moves(state, seat), *rules.asides(state, seat))
+    moves = (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
     time_left = bots.within(seconds, steady)
     return bots.decide(name, rules, rules.view(state, seat), moves, draw, time_left), position.head
 

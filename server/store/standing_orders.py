@@ -94,10 +94,10 @@ def leave(
 def carried_out(session: Session, answer: Answer, game: Game, now: datetime) -> None:
     """An order has made a move: what is left of it stands on, or it is done."""
     row = session.get_one(StandingOrder, answer.left.key)
-    if answer.obeyed.rest is None:
+    if answer.answer.rest is None:
         _end(row, "done", None, game, now)
     else:
-        row.text = answer.obeyed.rest.text
+        row.text = answer.answer.rest.text
 
 
 def close(session: Session, left: Left, status: str, reason: str | None, game: Game, now: datetime) -> None:

@@ -38,7 +38,9 @@ def test_a_game_of_byzanz_counts_what_seats_did_and_not_the_deal() -> None:
     whole = len(steps)
     while rules.outcome(state) is None:
         seat = min(rules.awaited(state))
-        after = umpire.play(rules, state, seat, (*rules.moves(state, seat), *rules.asides(state, seat))[0])
+        after = umpire.play(
+            rules, state, seat, (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))[0]
+        )
         state, steps = umpire.settle(rules, after, deal)
         whole += 1 + len(steps)
     assert made == whole - 1

@@ -79,7 +79,7 @@ def choice(draw: Draw, items: Sequence[Any]) -> Any:
 
 @cache
 def game(case: Case, number: int) -> tuple[Moment, ...]:
-    """A whole game of random moves, asides out of turn among them; forced moves are made like all others."""
+    """A whole game of random moves, out_of_turn_moves out of turn among them; forced moves are made like all others."""
     rules, draw = case.rules, Stream(b"conformance", f"{case}:{number}").below
     dealer = deal(f"{case}:{number}".encode())
     state = rules.setup(case.seats, {})
@@ -91,7 +91,7 @@ def game(case: Case, number: int) -> tuple[Moment, ...]:
             seat, move = None, dealer(shuffle)
         else:
             seat = draw(case.seats)
-            moves: Sequence[Move] = rules.asides(state, seat) if draw(3) == 0 else ()
+            moves: Sequence[Move] = rules.out_of_turn_moves(state, seat) if draw(3) == 0 else ()
             if not moves:
                 seat = choice(draw, tuple(rules.awaited(state)))
                 moves = rules.moves(state, seat)
@@ -116,7 +116,7 @@ def settled(case: Case, number: int, every: int = 1) -> Iterator[tuple[Moment, D
 
 def listed(rules: Rules[Any, Any], state: Any, seat: int) -> tuple[Move, ...]:
     """All that a seat may do."""
-    return (*rules.moves(state, seat), *rules.asides(state, seat))
+    return (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
 
 
 def all_moves(case: Case, number: int) -> tuple[Move, ...]:
@@ -213,21 +213,21 @@ def check_determinism(case: Case, number: int) -> None:
 
 
 def check_listed_is_accepted(case: Case, number: int) -> None:
-    """What is listed is accepted, and nothing else; each move is listed once; asides are told from answers."""
+    """What is listed is accepted, and nothing else; each move is listed once; out_of_turn_moves are told from answers."""
     rules = case.rules
     known = all_moves(case, number)
     for moment, draw in settled(case, number, every=4):
         state = moment.state
         for seat in range(case.seats):
-            moves, asides = (*rules.moves(state, seat),), rules.asides(state, seat)
+            moves, out_of_turn_moves = (*rules.moves(state, seat),), rules.out_of_turn_moves(state, seat)
             check_reading(rules.moves(state, seat), moves)
             assert bool(moves) == (seat in rules.awaited(state))
-            assert len({*moves, *asides}) == len(moves + asides)
-            assert all(rules.is_aside(state, seat, move) for move in asides)
-            assert not any(rules.is_aside(state, seat, move) for move in moves)
-            some = {choice(draw, moves + asides) for _ in range(12) if moves + asides}
+            assert len({*moves, *out_of_turn_moves}) == len(moves + out_of_turn_moves)
+            assert all(rules.is_out_of_turn(state, seat, move) for move in out_of_turn_moves)
+            assert not any(rules.is_out_of_turn(state, seat, move) for move in moves)
+            some = {choice(draw, moves + out_of_turn_moves) for _ in range(12) if moves + out_of_turn_moves}
             for move in some | {choice(draw, known) for _ in range(25)}:
-                check_accepted(case, state, seat, move, move in moves + asides)
+                check_accepted(case, state, seat, move, move in moves + out_of_turn_moves)
 
 
 def check_reading(listing: Sequence[Move], moves: tuple[Move, ...]) -> None:
@@ -289,7 +289,7 @@ def check_refusals(case: Case, number: int) -> None:
 
 
 def check_questions(case: Case, number: int) -> None:
-    """Somebody is asked while the game runs and no shuffle is due; questions rise; asides change none."""
+    """Somebody is asked while the game runs and no shuffle is due; questions rise; out_of_turn_moves change none."""
     rules = case.rules
     last = 0
     for moment in game(case, number):
@@ -302,7 +302,7 @@ def check_questions(case: Case, number: int) -> None:
             assert question.number >= last, "numbers of questions never fall"
             last = question.number
         after = rules.awaited(moment.after)
-        if moment.seat is not None and rules.is_aside(moment.state, moment.seat, moment.move):
+        if moment.seat is not None and rules.is_out_of_turn(moment.state, moment.seat, moment.move):
             assert after == awaited, "an aside changes nobody's question"
         for seat in set(awaited) & set(after):
             assert after[seat] == awaited[seat] or after[seat].number > awaited[seat].number
@@ -316,7 +316,7 @@ def check_worlds(case: Case, number: int) -> None:
         state = moment.state
         for viewer in (*seats_and_public(case), ALL):
             view = rules.view(state, viewer)
-            world = rules.worlds(view, draw)
+            world = rules.sample_state(view, draw)
             assert rules.view(world, viewer) == view
             assert rules.view(world, PUBLIC) == rules.view(state, PUBLIC)
             assert rules.awaited(world) == rules.awaited(state)
@@ -368,7 +368,9 @@ def check_likely(case: Case, number: int) -> None:
     rules = case.rules
     for moment, _ in settled(case, number, every=3):
         for seat in rules.awaited(moment.state):
-            made = [rules.likely(moment.state, seat, Stream(b"likely", str(number)).below) for _ in range(2)]
+            made = [
+                rules.rollout_move(moment.state, seat, Stream(b"likely", str(number)).below) for _ in range(2)
+            ]
             assert made[0] == made[1]
             assert made[0] in rules.moves(moment.state, seat)
 
@@ -379,11 +381,11 @@ def check_told(case: Case, number: int) -> None:
     for moment in game(case, number):
         seat, move = moment.seat, moment.move
         for settled_now in (False, True):
-            assert rules.told(move, seat, ALL, settled_now) == str(move)
+            assert rules.redact_move(move, seat, ALL, settled_now) == str(move)
             if seat is not None:
-                assert rules.told(move, seat, seat, settled_now) == str(move)
+                assert rules.redact_move(move, seat, seat, settled_now) == str(move)
         for viewer in seats_and_public(case):
-            told = rules.told(move, seat, viewer, False)
+            told = rules.redact_move(move, seat, viewer, False)
             if seat is None:
                 assert told == f"shuffle {move.args[0]}"
             elif move.verb in rules.sealed and viewer != seat:
@@ -415,7 +417,7 @@ def check_ending(case: Case, number: int) -> None:
     assert rules.chance(last) is None
     for seat in range(case.seats):
         assert not listed(rules, last, seat)
-        assert isfinite(rules.appraise(rules.view(last, seat)))
+        assert isfinite(rules.evaluate(rules.view(last, seat)))
         for move in all_moves(case, number)[::5]:
             check_accepted(case, last, seat, move, expected=False)
             with pytest.raises(RulesError):

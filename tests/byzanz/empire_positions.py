@@ -17,7 +17,7 @@ from byzanz.rules import Move
 from byzanz.umpire import forced
 
 EMPIRE = Empire()
-SHEET_FILE = Path(byzanz.games.__file__).with_name("empire-cards.csv")
+SHEET_FILE = Path(byzanz.games.__file__).with_name("empire") / "empire-cards.csv"
 SHEET = list(csv.DictReader(SHEET_FILE.read_text(encoding="utf-8").splitlines()))
 """The lines of the sheet, read without the game."""
 ALL_CARDS = Counter({(row["deck"], row["card"]): int(row["copies"]) for row in SHEET})
@@ -197,9 +197,9 @@ def shuffled(state: State, rng: random.Random) -> Move:
 
 def choice(state: State, rng: random.Random) -> tuple[int, Move]:
     """Any seat that is asked and any answer; melds mostly among the strong ones, now and then a change of mind."""
-    changing = [seat for seat in (0, 1) if EMPIRE.asides(state, seat)]
+    changing = [seat for seat in (0, 1) if EMPIRE.out_of_turn_moves(state, seat)]
     if changing and rng.random() < 0.1:
-        return changing[0], rng.choice(EMPIRE.asides(state, changing[0]))
+        return changing[0], rng.choice(EMPIRE.out_of_turn_moves(state, changing[0]))
     seat = rng.choice(list(EMPIRE.awaited(state)))
     moves = EMPIRE.moves(state, seat)
     if state.step == "meld" and rng.random() < 0.7:

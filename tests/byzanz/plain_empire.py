@@ -10,7 +10,7 @@ from typing import Any
 
 import byzanz.games
 
-SHEET = Path(byzanz.games.__file__).with_name("empire-cards.csv")
+SHEET = Path(byzanz.games.__file__).with_name("empire") / "empire-cards.csv"
 ROWS = list(csv.DictReader(SHEET.read_text(encoding="utf-8").splitlines()))
 DECKS = ("foes", "byzantines")
 ROW = {(row["deck"], row["card"]): row for row in ROWS}

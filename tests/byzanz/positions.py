@@ -110,10 +110,10 @@ def strides(step: int) -> list[str]:
 
 def choices(state: State, rng: random.Random) -> tuple[int, Move]:
     """A seat and a move that it may make: mostly an answer, now and then a sale out of turn or a discard of several."""
-    sellers = [seat for seat in range(len(state.hands)) if BYZANZ.asides(state, seat)]
+    sellers = [seat for seat in range(len(state.hands)) if BYZANZ.out_of_turn_moves(state, seat)]
     if sellers and rng.random() < 0.1:
         seat = rng.choice(sellers)
-        return seat, rng.choice(BYZANZ.asides(state, seat))
+        return seat, rng.choice(BYZANZ.out_of_turn_moves(state, seat))
     seat = rng.choice(list(BYZANZ.awaited(state)))
     spare = len(state.hands[seat]) - 7
     if state.step == "limit" and rng.random() < 0.3:

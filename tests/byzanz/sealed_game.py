@@ -79,17 +79,17 @@ class Sealed(Rules[Duel, DuelView]):
             return tuple(Move("lay", (card,)) for card in state.hands[seat])
         return (Move("decline"), *(Move("respond", (card,)) for card in state.hands[seat]))
 
-    def asides(self, state: Duel, seat: int) -> tuple[Move, ...]:
+    def out_of_turn_moves(self, state: Duel, seat: int) -> tuple[Move, ...]:
         changes = state.step == "lay" and seat in (0, 1) and state.laid[seat]
         return tuple(Move("lay", (card,)) for card in state.hands[seat]) if changes else ()
 
-    def is_aside(self, state: Duel, seat: int, move: Move) -> bool:
+    def is_out_of_turn(self, state: Duel, seat: int, move: Move) -> bool:
         return move.verb == "lay" and state.step == "lay" and seat not in self.awaited(state)
 
     def apply(self, state: Duel, seat: int | None, move: Move) -> Duel:
         if seat is None:
             return self._deal(state, move)
-        if move not in self.moves(state, seat) + self.asides(state, seat):
+        if move not in self.moves(state, seat) + self.out_of_turn_moves(state, seat):
             asked = seat in self.awaited(state)
             raise (IllegalMove if asked else rules.NotAwaited)("“%(move)s” is not possible now.", move=move)
         card = move.args[0] if move.args else ""
@@ -147,12 +147,12 @@ class Sealed(Rules[Duel, DuelView]):
             state.points,
         )
 
-    def told(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
+    def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
         if viewer == ALL or (seat is not None and (move.verb != "lay" or settled or seat == viewer)):
             return str(move)
         return f"shuffle {move.args[0]}" if seat is None else "lay ?"
 
-    def worlds(self, view: DuelView, draw: rules.Draw) -> Duel:
+    def sample_state(self, view: DuelView, draw: rules.Draw) -> Duel:
         seen = {*view.laid, *view.gone, *(view.stock or ())}.union(*(hand or () for hand in view.hands))
         pool = [card for card in CARDS if card not in seen]
 
@@ -170,7 +170,7 @@ class Sealed(Rules[Duel, DuelView]):
     def fallback(self, view: DuelView, moves: Sequence[Move]) -> Move:
         return moves[0]
 
-    def appraise(self, view: DuelView) -> float:
+    def evaluate(self, view: DuelView) -> float:
         return float(view.points[view.viewer]) if isinstance(view.viewer, int) else 0.0
 
     def scores(self, state: Duel) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ def test_a_bot_makes_one_of_its_moves(name: str) -> None:
     draw = Stream(SEED, name).below
     for _ in range(60):
         seat = min(BYZANZ.awaited(state))
-        moves = (*BYZANZ.moves(state, seat), *BYZANZ.asides(state, seat))
+        moves = (*BYZANZ.moves(state, seat), *BYZANZ.out_of_turn_moves(state, seat))
         move = decide(name, BYZANZ, BYZANZ.view(state, seat), moves, draw)
         assert move in moves
         state, _ = settle(BYZANZ, play(BYZANZ, state, seat, move), deal(SEED))

@@ -66,13 +66,13 @@ def test_the_fallback_is_the_one_a_plain_reader_finds(seats):
 
 
 def worth(state, seat=0):
-    return BYZANTIUM.appraise(BYZANTIUM.view(state, seat))
+    return BYZANTIUM.evaluate(BYZANTIUM.view(state, seat))
 
 
 def test_only_a_seat_has_prospects():
     state = at(("7r", "2b"))
-    assert BYZANTIUM.appraise(BYZANTIUM.view(state, PUBLIC)) == 0
-    assert BYZANTIUM.appraise(BYZANTIUM.view(state, ALL)) == 0
+    assert BYZANTIUM.evaluate(BYZANTIUM.view(state, PUBLIC)) == 0
+    assert BYZANTIUM.evaluate(BYZANTIUM.view(state, ALL)) == 0
 
 
 def test_points_count_in_full_and_so_does_a_card_without_a_place():

@@ -12,13 +12,13 @@ HANDS = ("7r 9r 10r 5b", "2b 3b 6r", "4b 8b kr")
 
 def answered(state, text, seat=0):
     """What an order makes of the question that its seat is asked."""
-    return BYZANTIUM.obey(
+    return BYZANTIUM.answer_order(
         BYZANTIUM.parse_order(text), BYZANTIUM.view(state, seat), BYZANTIUM.moves(state, seat)
     )
 
 
-def occasion(state, text, seat=0):
-    return BYZANTIUM.occasion(BYZANTIUM.parse_order(text), BYZANTIUM.view(state, seat))
+def order_scope(state, text, seat=0):
+    return BYZANTIUM.order_scope(BYZANTIUM.parse_order(text), BYZANTIUM.view(state, seat))
 
 
 @pytest.mark.parametrize(
@@ -76,21 +76,21 @@ def test_when_none_is_possible_it_asks_or_places_any():
 
 def test_a_list_is_for_the_deal_and_ends_with_it():
     state = at(HANDS)
-    assert occasion(state, "put 7r on e") == "deal 1"
-    assert occasion(state, "put any always") == ""
+    assert order_scope(state, "put 7r on e") == "deal 1"
+    assert order_scope(state, "put any always") == ""
     out = at(HANDS, passed=(0,), turn=1)
-    assert occasion(out, "put any") == "deal 2"
-    assert BYZANTIUM.lapsed("deal 1", BYZANTIUM.view(out, 0))
-    assert not BYZANTIUM.lapsed("deal 2", BYZANTIUM.view(out, 0))
-    assert not BYZANTIUM.lapsed("deal 1", BYZANTIUM.view(out, 1))
+    assert order_scope(out, "put any") == "deal 2"
+    assert BYZANTIUM.order_expired("deal 1", BYZANTIUM.view(out, 0))
+    assert not BYZANTIUM.order_expired("deal 2", BYZANTIUM.view(out, 0))
+    assert not BYZANTIUM.order_expired("deal 1", BYZANTIUM.view(out, 1))
 
 
 def test_what_could_never_be_placed_is_refused():
     with pytest.raises(IllegalMove, match="do not hold 6r"):
-        occasion(at(HANDS), "put 7r on e, 6r on ef")
+        order_scope(at(HANDS), "put 7r on e, 6r on ef")
     with pytest.raises(IllegalMove, match="On e no card"):
-        occasion(at(HANDS, "e 8r"), "put 7r on e")
+        order_scope(at(HANDS, "e 8r"), "put 7r on e")
     with pytest.raises(IllegalMove, match="out for this deal"):
-        occasion(at(HANDS, passed=(0,), turn=1), "put 7r on e")
+        order_scope(at(HANDS, passed=(0,), turn=1), "put 7r on e")
     with pytest.raises(IllegalMove, match="not be asked"):
-        occasion(at(HANDS, passed=(0,), turn=1, round=3), "put any")
+        order_scope(at(HANDS, passed=(0,), turn=1, round=3), "put any")

@@ -183,7 +183,7 @@ def test_a_world_gives_its_view_again(seats, seed):
             continue
         for viewer in (*range(seats), PUBLIC, ALL):
             view = BYZANTIUM.view(state, viewer)
-            world = BYZANTIUM.worlds(view, rng.randrange)
+            world = BYZANTIUM.sample_state(view, rng.randrange)
             assert BYZANTIUM.view(world, viewer) == view
             assert not astray(world)
             assert viewer != ALL or world == state
@@ -192,7 +192,7 @@ def test_a_world_gives_its_view_again(seats, seed):
 def test_before_the_deal_there_is_one_world():
     state = BYZANTIUM.setup(2, {})
     for viewer in (0, PUBLIC, ALL):
-        assert BYZANTIUM.worlds(BYZANTIUM.view(state, viewer), random.Random(1).randrange) == state
+        assert BYZANTIUM.sample_state(BYZANTIUM.view(state, viewer), random.Random(1).randrange) == state
 
 
 def rounds(seats, seed):
@@ -236,13 +236,13 @@ def replayable(seats, seed, worlds):
 
 @pytest.mark.parametrize("seats", SEATS)
 def test_a_world_is_one_in_which_the_moves_made_were_legal_and_the_passes_forced(seats):
-    assert sum(replayable(seats, seed, BYZANTIUM.worlds) for seed in range(15)) > 40
+    assert sum(replayable(seats, seed, BYZANTIUM.sample_state) for seed in range(15)) > 40
 
 
 def forgetting(view, draw):
     """Worlds that forget what a pass told."""
     blank = replace(view, lacks=((),) * view.seats)
-    return replace(BYZANTIUM.worlds(blank, draw), lacks=BYZANTIUM.worlds(view, draw).lacks)
+    return replace(BYZANTIUM.sample_state(blank, draw), lacks=BYZANTIUM.sample_state(view, draw).lacks)
 
 
 @pytest.mark.parametrize("seats", SEATS)
@@ -295,7 +295,7 @@ def test_worlds_are_drawn_from_all_that_fit_and_each_as_often(seats, most):
         rng = random.Random(looked_at)
         view = BYZANTIUM.view(state, 0)
         times = draws * len(fitting)
-        drawn = Counter(BYZANTIUM.worlds(view, rng.randrange) for _ in range(times))
+        drawn = Counter(BYZANTIUM.sample_state(view, rng.randrange) for _ in range(times))
         assert set(drawn) == fitting
         # chi-square with len(fitting)-1 degrees of freedom: mean k, deviation sqrt(2k); six deviations above it
         spread = sum((count - draws) ** 2 / draws for count in drawn.values())
@@ -320,7 +320,7 @@ def leaks(look, seats, viewer, seed):
     """The fields in which the viewer sees two worlds differ that go on by the same moves, as far as that goes."""
     rng = random.Random(seed)
     one = moment(seats, rng)
-    other = BYZANTIUM.worlds(BYZANTIUM.view(one, viewer), rng.randrange)
+    other = BYZANTIUM.sample_state(BYZANTIUM.view(one, viewer), rng.randrange)
     found = set()
     while one.step == other.step == "put":
         found |= differing(look(one, viewer), look(other, viewer))
@@ -410,8 +410,8 @@ def test_moves_that_look_at_a_hidden_hand_are_found(monkeypatch):
 def test_all_moves_are_told_to_all_but_the_order_of_the_cards():
     shuffle = Move("shuffle", ("deal:2", *CARDS))
     for viewer in (0, 3, PUBLIC):
-        assert BYZANTIUM.told(shuffle, None, viewer, True) == "shuffle deal:2"
+        assert BYZANTIUM.redact_move(shuffle, None, viewer, True) == "shuffle deal:2"
         for line in ("pass", "put 7r on el"):
             for seat in (0, 1):
-                assert BYZANTIUM.told(move(line), seat, viewer, True) == line
-    assert BYZANTIUM.told(shuffle, None, ALL, True) == str(shuffle)
+                assert BYZANTIUM.redact_move(move(line), seat, viewer, True) == line
+    assert BYZANTIUM.redact_move(shuffle, None, ALL, True) == str(shuffle)

@@ -139,7 +139,7 @@ def test_only_the_seat_whose_turn_it_is_is_asked():
         with pytest.raises(NotAwaited, match="not your turn; until then you can only sell"):
             BYZANZ.apply(state, seat, move("pass"))
     for seat in (-1, 4):
-        assert BYZANZ.moves(state, seat) == BYZANZ.asides(state, seat) == ()
+        assert BYZANZ.moves(state, seat) == BYZANZ.out_of_turn_moves(state, seat) == ()
         with pytest.raises(NotAwaited, match="no seat"):
             BYZANZ.apply(state, seat, move("pass"))
 

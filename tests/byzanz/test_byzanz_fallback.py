@@ -101,7 +101,7 @@ def test_a_game_nobody_answers_comes_to_an_end(seats):
 
 
 def worth(state, seat=0):
-    return BYZANZ.appraise(BYZANZ.view(state, seat))
+    return BYZANZ.evaluate(BYZANZ.view(state, seat))
 
 
 def test_profit_is_worth_its_points_and_a_set_a_little_less():
@@ -131,7 +131,7 @@ def test_a_lot_won_is_worth_more_than_a_lot_led_for():
 
 def test_who_sits_nowhere_has_no_prospects():
     state = at(4, lot=LOT)
-    assert BYZANZ.appraise(BYZANZ.view(state, PUBLIC)) == BYZANZ.appraise(BYZANZ.view(state, ALL)) == 0
+    assert BYZANZ.evaluate(BYZANZ.view(state, PUBLIC)) == BYZANZ.evaluate(BYZANZ.view(state, ALL)) == 0
 
 
 def greedy_scores(seed):
@@ -140,12 +140,12 @@ def greedy_scores(seed):
     state, greedy = dealt(4, shuffled(rng)), seed % 4
     while not BYZANZ.outcome(state):
         seat = min(BYZANZ.awaited(state))
-        options = (*BYZANZ.moves(state, seat), *BYZANZ.asides(state, seat))
+        options = (*BYZANZ.moves(state, seat), *BYZANZ.out_of_turn_moves(state, seat))
         chosen = rng.choice(options)
         if seat == greedy:
-            world = BYZANZ.worlds(BYZANZ.view(state, seat), rng.randrange)
+            world = BYZANZ.sample_state(BYZANZ.view(state, seat), rng.randrange)
             chosen = max(
-                options, key=lambda move: BYZANZ.appraise(BYZANZ.view(BYZANZ.apply(world, seat, move), seat))
+                options, key=lambda move: BYZANZ.evaluate(BYZANZ.view(BYZANZ.apply(world, seat, move), seat))
             )
         state = BYZANZ.apply(state, seat, chosen)
     scores = BYZANZ.scores(state)

@@ -128,9 +128,9 @@ def test_what_is_listed_is_accepted_and_who_is_not_asked_has_no_moves(seats, see
             assert bool(listed) == (seat in BYZANZ.awaited(state))
             for answer in listed:
                 BYZANZ.apply(state, seat, answer)
-                assert not BYZANZ.is_aside(state, seat, answer)
-            for sale in BYZANZ.asides(state, seat):
-                assert BYZANZ.is_aside(state, seat, sale)
+                assert not BYZANZ.is_out_of_turn(state, seat, answer)
+            for sale in BYZANZ.out_of_turn_moves(state, seat):
+                assert BYZANZ.is_out_of_turn(state, seat, sale)
                 assert BYZANZ.awaited(BYZANZ.apply(state, seat, sale)) == BYZANZ.awaited(state)
 
 

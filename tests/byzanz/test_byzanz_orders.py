@@ -21,12 +21,12 @@ LISTED = [*NAMES, "cloth", "grain", "olive", "spice", "wine", "wood"]
 def answered(state, seat, text):
     """What an order makes of the question that its seat is asked."""
     order = BYZANZ.parse_order(text)
-    return BYZANZ.obey(order, BYZANZ.view(state, seat), BYZANZ.moves(state, seat))
+    return BYZANZ.answer_order(order, BYZANZ.view(state, seat), BYZANZ.moves(state, seat))
 
 
 def played(state, seat, text):
-    obeyed = answered(state, seat, text)
-    return str(obeyed.move) if obeyed.move else None
+    answer = answered(state, seat, text)
+    return str(answer.move) if answer.move else None
 
 
 def bidding(**more):
@@ -175,20 +175,20 @@ def test_the_hand_limit_sells_before_it_discards_when_its_owner_says_so():
 def test_an_order_about_bidding_is_for_the_lot_at_hand_or_the_next_one():
     state = bidding(won=(0, 5, 0, 0))
     ladder = BYZANZ.parse_order("ladder olive1 upto 3")
-    assert BYZANZ.occasion(ladder, BYZANZ.view(state, 0)) == "lot 2"
-    assert BYZANZ.occasion(BYZANZ.parse_order("pass"), BYZANZ.view(state, 1)) == "lot 5"
-    assert BYZANZ.occasion(BYZANZ.parse_order("pass every lot"), BYZANZ.view(state, 0)) == ""
-    assert BYZANZ.occasion(BYZANZ.parse_order("take most"), BYZANZ.view(state, 0)) == ""
+    assert BYZANZ.order_scope(ladder, BYZANZ.view(state, 0)) == "lot 2"
+    assert BYZANZ.order_scope(BYZANZ.parse_order("pass"), BYZANZ.view(state, 1)) == "lot 5"
+    assert BYZANZ.order_scope(BYZANZ.parse_order("pass every lot"), BYZANZ.view(state, 0)) == ""
+    assert BYZANZ.order_scope(BYZANZ.parse_order("take most"), BYZANZ.view(state, 0)) == ""
     passed = bidding(won=(0, 5, 0, 0), passed=(0,), turn=2)
-    assert BYZANZ.occasion(ladder, BYZANZ.view(passed, 0)) == "lot 3"
-    assert BYZANZ.lapsed("lot 2", BYZANZ.view(passed, 0))
-    assert not BYZANZ.lapsed("lot 3", BYZANZ.view(passed, 0))
-    assert not BYZANZ.lapsed("lot 2", BYZANZ.view(state, 0))
+    assert BYZANZ.order_scope(ladder, BYZANZ.view(passed, 0)) == "lot 3"
+    assert BYZANZ.order_expired("lot 2", BYZANZ.view(passed, 0))
+    assert not BYZANZ.order_expired("lot 3", BYZANZ.view(passed, 0))
+    assert not BYZANZ.order_expired("lot 2", BYZANZ.view(state, 0))
 
 
 def test_a_ladder_of_cards_that_are_not_held_is_refused():
     with pytest.raises(IllegalMove, match="wood4"):
-        BYZANZ.occasion(BYZANZ.parse_order("ladder olive1 wood4 upto 3"), BYZANZ.view(bidding(), 0))
+        BYZANZ.order_scope(BYZANZ.parse_order("ladder olive1 wood4 upto 3"), BYZANZ.view(bidding(), 0))
 
 
 @given(some.integers(0, 2**32))
@@ -203,12 +203,12 @@ def test_whole_games_of_orders_make_legal_moves_and_keep_their_limits(seed):
         left = [Left(at, BYZANZ.parse_order(line), "") for at, line in enumerate(standing[seat])]
         answer = orders.answer(BYZANZ, state, seat, left)
         moves = BYZANZ.moves(state, seat)
-        if answer is None or answer.obeyed.move is None:
+        if answer is None or answer.answer.move is None:
             choice = rng.choice(moves)
         else:
-            choice = answer.obeyed.move
+            choice = answer.answer.move
             assert choice in moves
-            assert answer.obeyed.rest in (None, answer.left.order)
+            assert answer.answer.rest in (None, answer.left.order)
             if choice.verb == "bid":
                 before = BYZANZ.view(state, seat).totals[seat]
                 limit = int(answer.left.order.text.split("upto ")[1].split()[0])

@@ -39,7 +39,11 @@ def same(state: State, plain: Plain) -> None:
         listed = answers(state, seat)
         assert len(listed) == len(set(listed))
         assert set(listed) == plain.moves(seat)
-        sales = {line for line in (*listed, *map(str, BYZANZ.asides(state, seat))) if line.startswith("sell")}
+        sales = {
+            line
+            for line in (*listed, *map(str, BYZANZ.out_of_turn_moves(state, seat)))
+            if line.startswith("sell")
+        }
         assert sales == plain.sales(seat)
 
 

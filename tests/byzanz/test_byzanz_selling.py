@@ -10,8 +10,8 @@ from tests.byzanz.positions import BYZANZ, after, answers, asked, at, differing,
 LOT = "cloth4 grain1 merchant spice2 wood3"
 
 
-def asides(state, seat):
-    return list(map(str, BYZANZ.asides(state, seat)))
+def out_of_turn_moves(state, seat):
+    return list(map(str, BYZANZ.out_of_turn_moves(state, seat)))
 
 
 def refusal(state, seat, line):
@@ -60,12 +60,12 @@ def test_other_cards_are_no_set(line):
         refusal(state, 0, line)
         == "A set is three cards of one good, merchants standing in, or three merchants."
     )
-    assert line not in asides(state, 0)
+    assert line not in out_of_turn_moves(state, 0)
 
 
 def test_the_listed_sales_are_distinct_and_in_canonical_order():
     state = at(4, hands=("", "cloth1 cloth1 cloth3 grain2 merchant merchant merchant", "", ""), lot=LOT)
-    assert asides(state, 1) == [
+    assert out_of_turn_moves(state, 1) == [
         "sell cloth1 cloth1 cloth3",
         "sell cloth1 cloth1 merchant",
         "sell cloth1 cloth3 merchant",
@@ -78,7 +78,7 @@ def test_the_listed_sales_are_distinct_and_in_canonical_order():
 
 def test_only_what_is_in_hand_is_sold():
     state = after(at(4, hands=("cloth1 cloth1 cloth2", "wine1", "", ""), lot=LOT), "0 bid cloth2")
-    assert asides(state, 0) == []
+    assert out_of_turn_moves(state, 0) == []
     assert refusal(state, 0, "sell cloth1 cloth1 cloth2") == (
         "What you have laid down is not in your hand: cloth2."
     )
@@ -102,8 +102,8 @@ def test_a_sale_out_of_turn_changes_nobodys_turn(moment):
     eight = "cloth1 cloth2 grain1 grain2 spice1 spice2 wine2 wood2"
     state = at(4, hands=(eight, "", SELLER, ""), **MOMENTS[moment])
     sale = move("sell olive1 olive2 olive3")
-    assert BYZANZ.is_aside(state, 2, sale)
-    assert sale in BYZANZ.asides(state, 2)
+    assert BYZANZ.is_out_of_turn(state, 2, sale)
+    assert sale in BYZANZ.out_of_turn_moves(state, 2)
     assert BYZANZ.moves(state, 2) == ()
     sold = BYZANZ.apply(state, 2, sale)
     assert BYZANZ.awaited(sold) == BYZANZ.awaited(state)
@@ -113,7 +113,7 @@ def test_a_sale_out_of_turn_changes_nobodys_turn(moment):
 
 def test_a_seat_may_sell_while_it_is_to_bid_and_still_bids():
     state = at(4, hands=(SELLER, "", "", ""), lot=LOT)
-    assert BYZANZ.is_aside(state, 0, move("sell olive1 olive2 olive3"))
+    assert BYZANZ.is_out_of_turn(state, 0, move("sell olive1 olive2 olive3"))
     sold = after(state, "0 sell olive1 olive2 olive3")
     assert BYZANZ.awaited(sold) == BYZANZ.awaited(state)
     assert answers(sold, 0) == ["pass", "bid wine1"]
@@ -144,8 +144,8 @@ def test_over_the_limit_one_may_sell_or_discard():
         "sell wine1 wine2 merchant",
         *(f"discard {name}" for name in NINE.split()),
     ]
-    assert asides(state, 1) == []
-    assert not BYZANZ.is_aside(state, 1, move("sell cloth1 cloth2 cloth4"))
+    assert out_of_turn_moves(state, 1) == []
+    assert not BYZANZ.is_out_of_turn(state, 1, move("sell cloth1 cloth2 cloth4"))
 
 
 def test_the_question_stays_until_seven_are_left():
@@ -203,8 +203,8 @@ def test_at_the_end_all_sell_and_say_done_in_any_order():
     state = ending("cloth1 cloth2 cloth3 cloth4 merchant merchant", "wine1 merchant merchant", "", "wood1")
     assert asked(state) == {0: "end", 1: "end", 2: "end", 3: "end"}
     assert answers(state, 1) == ["sell wine1 merchant merchant", "done"]
-    assert [BYZANZ.asides(state, seat) for seat in range(4)] == [(), (), (), ()]
-    assert not BYZANZ.is_aside(state, 1, move("sell wine1 merchant merchant"))
+    assert [BYZANZ.out_of_turn_moves(state, seat) for seat in range(4)] == [(), (), (), ()]
+    assert not BYZANZ.is_out_of_turn(state, 1, move("sell wine1 merchant merchant"))
     later = after(state, "1 sell wine1 merchant merchant", "0 sell cloth1 cloth2 cloth3", "2 done")
     assert {question.number for question in BYZANZ.awaited(later).values()} == {state.number}
     assert asked(later) == {0: "end", 1: "end", 3: "end"}
@@ -222,7 +222,7 @@ def test_a_seat_that_can_sell_nothing_has_only_done():
 
 def test_after_its_done_a_seat_neither_sells_nor_answers():
     state = after(ending("wood1 wood2 wood3", "wine1 wine1 wine1", "", ""), "0 done")
-    assert BYZANZ.moves(state, 0) == BYZANZ.asides(state, 0) == ()
+    assert BYZANZ.moves(state, 0) == BYZANZ.out_of_turn_moves(state, 0) == ()
     assert refusal(state, 0, "sell wood1 wood2 wood3") == (
         "You are done: what you still hold is no longer for sale."
     )
@@ -243,7 +243,7 @@ def test_after_the_end_nothing_moves():
     for line in ("sell wood1 wood2 wood3", "done", "pass"):
         with pytest.raises(NotAwaited, match="The game is over"):
             BYZANZ.apply(state, 0, move(line))
-    assert BYZANZ.asides(state, 0) == BYZANZ.moves(state, 0) == ()
+    assert BYZANZ.out_of_turn_moves(state, 0) == BYZANZ.moves(state, 0) == ()
 
 
 # Who wins

@@ -130,7 +130,7 @@ def test_a_world_gives_its_view_again(seats, seed):
             continue
         for viewer in (*range(seats), PUBLIC, ALL):
             view = BYZANZ.view(state, viewer)
-            world = BYZANZ.worlds(view, rng.randrange)
+            world = BYZANZ.sample_state(view, rng.randrange)
             assert BYZANZ.view(world, viewer) == view
             assert not astray(world)
             assert viewer != ALL or world == state
@@ -139,14 +139,14 @@ def test_a_world_gives_its_view_again(seats, seed):
 def test_before_the_deal_there_is_one_world():
     state = BYZANZ.setup(4, {})
     for viewer in (0, PUBLIC, ALL):
-        assert BYZANZ.worlds(BYZANZ.view(state, viewer), random.Random(1).randrange) == state
+        assert BYZANZ.sample_state(BYZANZ.view(state, viewer), random.Random(1).randrange) == state
 
 
 def test_worlds_differ_and_reach_every_hidden_place():
     """Over many draws each card that is nowhere in sight turns up in another's hand, aside and in the deck."""
     state = at(4, hands=HANDS, lot=LOT, removed="wine4 " * 2 + "wood4 " + "merchant " * 9)
     view, rng = BYZANZ.view(state, 0), random.Random(5)
-    worlds = [BYZANZ.worlds(view, rng.randrange) for _ in range(400)]
+    worlds = [BYZANZ.sample_state(view, rng.randrange) for _ in range(400)]
     hidden = set(map(PACK.index, PACK))
     for place in (lambda world: world.hands[1], lambda world: world.removed, lambda world: world.deck):
         assert len({card for world in worlds for card in place(world)}) == len(hidden)
@@ -160,7 +160,7 @@ def pair(seats, viewer, rng):
     """A deal, and another that differs in the hidden hands and the removed cards only: the same lots will come."""
     state = dealt(seats, shuffled(rng))
     view = replace(BYZANZ.view(state, viewer), deck=tuple(words(state.deck).split()))
-    return state, BYZANZ.worlds(view, rng.randrange)
+    return state, BYZANZ.sample_state(view, rng.randrange)
 
 
 def leaks(look, seats, viewer, seed):
@@ -173,8 +173,8 @@ def leaks(look, seats, viewer, seed):
         if isinstance(viewer, int) and BYZANZ.moves(one, viewer) != BYZANZ.moves(other, viewer):
             found.add("moves")
         seat = rng.choice(list(BYZANZ.awaited(one)))
-        both = {*BYZANZ.moves(one, seat), *BYZANZ.asides(one, seat)}.intersection(
-            (*BYZANZ.moves(other, seat), *BYZANZ.asides(other, seat))
+        both = {*BYZANZ.moves(one, seat), *BYZANZ.out_of_turn_moves(one, seat)}.intersection(
+            (*BYZANZ.moves(other, seat), *BYZANZ.out_of_turn_moves(other, seat))
         )
         if not both:
             break
@@ -232,11 +232,11 @@ def test_a_move_that_looks_at_a_hidden_hand_is_found(monkeypatch):
 def test_all_moves_are_told_to_all_but_the_order_of_the_cards():
     deal = Move("shuffle", ("deal", *PACK))
     for viewer in (0, 3, PUBLIC):
-        assert BYZANZ.told(deal, None, viewer, True) == "shuffle deal"
+        assert BYZANZ.redact_move(deal, None, viewer, True) == "shuffle deal"
         for line in ("pass", "bid cloth1 wood2", "discard merchant", "sell wine1 wine2 merchant"):
             for seat in (0, 1):
-                assert BYZANZ.told(move(line), seat, viewer, True) == line
-    assert BYZANZ.told(deal, None, ALL, True) == str(deal)
+                assert BYZANZ.redact_move(move(line), seat, viewer, True) == line
+    assert BYZANZ.redact_move(deal, None, ALL, True) == str(deal)
 
 
 def test_after_the_end_a_seat_still_sees_only_what_it_may_know():

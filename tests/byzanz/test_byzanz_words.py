@@ -155,5 +155,5 @@ def test_canonical_order_is_goods_by_name_then_value_then_merchants():
 @pytest.mark.parametrize("seats", [3, 4, 5, 6])
 def test_reading_what_is_written_changes_nothing(seats):
     for state, seat, _ in game(seats, seats):
-        for listed in (*BYZANZ.moves(state, seat), *BYZANZ.asides(state, seat)):
+        for listed in (*BYZANZ.moves(state, seat), *BYZANZ.out_of_turn_moves(state, seat)):
             assert BYZANZ.parse(str(listed)) == listed == move(str(listed))

@@ -102,8 +102,8 @@ class LeaksASealedCard(Sealed):
 
 
 class CarelessWorlds(Sealed):
-    def worlds(self, view: DuelView, draw: Draw) -> Duel:
-        return super().worlds(replace(view, hands=(None, None)), draw)
+    def sample_state(self, view: DuelView, draw: Draw) -> Duel:
+        return super().sample_state(replace(view, hands=(None, None)), draw)
 
 
 class MissingFromTheList(Sealed):
@@ -139,7 +139,7 @@ class ReadsOtherwiseByNumber(Sealed):
 
 
 class AsidesAreAnswers(Sealed):
-    def is_aside(self, state: Duel, seat: int, move: Move) -> bool:
+    def is_out_of_turn(self, state: Duel, seat: int, move: Move) -> bool:
         return False
 
 
@@ -167,7 +167,7 @@ class CountsDown(Sealed):
 
 class AsidesAskAnew(Sealed):
     def apply(self, state: Duel, seat: int | None, move: Move) -> Duel:
-        aside = seat is not None and self.is_aside(state, seat, move)
+        aside = seat is not None and self.is_out_of_turn(state, seat, move)
         after = super().apply(state, seat, move)
         return replace(after, number=after.number + 1) if aside and after.step == "lay" else after
 
@@ -191,18 +191,18 @@ class FallsBackOnAnything(Sealed):
 
 
 class DreamsOfWhatCannotBe(Sealed):
-    def likely(self, state: Duel, seat: int, draw: Draw) -> Move:
+    def rollout_move(self, state: Duel, seat: int, draw: Draw) -> Move:
         return Move("decline")
 
 
 class TellsSealedChoices(Sealed):
-    def told(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
-        return super().told(move, seat, viewer, True)
+    def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
+        return super().redact_move(move, seat, viewer, True)
 
 
 class TellsTheDeal(Sealed):
-    def told(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
-        return str(move) if seat is None else super().told(move, seat, viewer, settled)
+    def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
+        return str(move) if seat is None else super().redact_move(move, seat, viewer, settled)
 
 
 class MiscountsThePoints(Sealed):

@@ -454,7 +454,7 @@ def test_the_empire_may_fall_in_the_last_year():
 def test_after_the_end_nobody_moves():
     state = fight("plague", "", territory=5)
     for seat in (0, 1):
-        assert EMPIRE.moves(state, seat) == EMPIRE.asides(state, seat) == ()
+        assert EMPIRE.moves(state, seat) == EMPIRE.out_of_turn_moves(state, seat) == ()
         with pytest.raises(NotAwaited, match="The game is over"):
             EMPIRE.apply(state, seat, move("keep siege"))
 

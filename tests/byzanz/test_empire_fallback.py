@@ -114,11 +114,11 @@ def test_a_card_is_bought_off_with_the_least_if_that_helps():
 
 
 def prospects(state, role):
-    return EMPIRE.appraise(EMPIRE.view(state, seat_of(role, state.year)))
+    return EMPIRE.evaluate(EMPIRE.view(state, seat_of(role, state.year)))
 
 
 def test_only_seats_have_prospects():
-    assert EMPIRE.appraise(EMPIRE.view(at(1), PUBLIC)) == 0.0
+    assert EMPIRE.evaluate(EMPIRE.view(at(1), PUBLIC)) == 0.0
 
 
 def test_legacy_counts():
@@ -173,8 +173,8 @@ def test_it_does_not_look_at_what_is_hidden():
     for state, _, _ in game(5):
         for seat in (0, 1):
             view = EMPIRE.view(state, seat)
-            world = EMPIRE.worlds(view, lambda n: n - 1)
-            assert EMPIRE.appraise(EMPIRE.view(world, seat)) == EMPIRE.appraise(view)
+            world = EMPIRE.sample_state(view, lambda n: n - 1)
+            assert EMPIRE.evaluate(EMPIRE.view(world, seat)) == EMPIRE.evaluate(view)
 
 
 def test_force_and_legacy_are_what_the_first_listed_meld_has():

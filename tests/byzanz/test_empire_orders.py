@@ -14,16 +14,16 @@ EMPEROR = "belisarius trade taxes science militias diplomacy"
 def answered(state, role, text):
     """What an order makes of the question that a role is asked."""
     seat = seat_of(role, state.year)
-    return EMPIRE.obey(EMPIRE.parse_order(text), EMPIRE.view(state, seat), EMPIRE.moves(state, seat))
+    return EMPIRE.answer_order(EMPIRE.parse_order(text), EMPIRE.view(state, seat), EMPIRE.moves(state, seat))
 
 
 def played(state, role, text):
-    obeyed = answered(state, role, text)
-    return str(obeyed.move) if obeyed.move else None
+    answer = answered(state, role, text)
+    return str(answer.move) if answer.move else None
 
 
-def occasion(state, role, text):
-    return EMPIRE.occasion(EMPIRE.parse_order(text), EMPIRE.view(state, seat_of(role, state.year)))
+def order_scope(state, role, text):
+    return EMPIRE.order_scope(EMPIRE.parse_order(text), EMPIRE.view(state, seat_of(role, state.year)))
 
 
 @pytest.mark.parametrize(
@@ -127,17 +127,17 @@ def test_most_gives_way_to_what_follows_where_nothing_helps():
 
 def test_an_order_is_for_the_next_year_in_which_its_seat_can_be_asked():
     state = at(3, "meld", foe=FOE, emperor=EMPEROR)
-    assert occasion(state, "E", "meld trade") == "year 3"
-    assert occasion(state, "E", "redraw none") == "year 4"
-    assert occasion(state, "E", "negotiate most") == "year 3"
-    assert occasion(state, "E", "defend vandals") == "year 4"
-    assert occasion(state, "F", "defend vandals") == "year 3"
-    assert occasion(state, "F", "keep most") == "year 3"
-    assert occasion(state, "F", "keep most always") == ""
+    assert order_scope(state, "E", "meld trade") == "year 3"
+    assert order_scope(state, "E", "redraw none") == "year 4"
+    assert order_scope(state, "E", "negotiate most") == "year 3"
+    assert order_scope(state, "E", "defend vandals") == "year 4"
+    assert order_scope(state, "F", "defend vandals") == "year 3"
+    assert order_scope(state, "F", "keep most") == "year 3"
+    assert order_scope(state, "F", "keep most always") == ""
     late = at(3, "keep", foe=FOE, emperor=EMPEROR)
-    assert occasion(late, "E", "negotiate most") == "year 5"
-    assert EMPIRE.lapsed("year 2", EMPIRE.view(late, 0))
-    assert not EMPIRE.lapsed("year 3", EMPIRE.view(late, 0))
+    assert order_scope(late, "E", "negotiate most") == "year 5"
+    assert EMPIRE.order_expired("year 2", EMPIRE.view(late, 0))
+    assert not EMPIRE.order_expired("year 3", EMPIRE.view(late, 0))
 
 
 @pytest.mark.parametrize(
@@ -150,13 +150,13 @@ def test_an_order_is_for_the_next_year_in_which_its_seat_can_be_asked():
 )
 def test_cards_that_are_not_held_are_refused(role, text, why):
     with pytest.raises(IllegalMove, match=f"You do not hold {why}"):
-        occasion(at(1, "redraw", foe=FOE, emperor=EMPEROR), role, text)
+        order_scope(at(1, "redraw", foe=FOE, emperor=EMPEROR), role, text)
 
 
 def test_what_will_not_be_asked_any_more_is_refused():
     with pytest.raises(IllegalMove, match="not be asked to keep"):
-        occasion(at(12, "meld", foe="normans", emperor="trade"), "E", "keep most")
+        order_scope(at(12, "meld", foe="normans", emperor="trade"), "E", "keep most")
     with pytest.raises(IllegalMove, match="not be asked to defend"):
-        occasion(at(12, "meld", foe="normans", emperor="trade"), "E", "defend vandals")
+        order_scope(at(12, "meld", foe="normans", emperor="trade"), "E", "defend vandals")
     with pytest.raises(IllegalMove, match="yet"):
-        occasion(at(2, "meld", foe=FOE, emperor=EMPEROR), "E", "redraw trade")
+        order_scope(at(2, "meld", foe=FOE, emperor=EMPEROR), "E", "redraw trade")

@@ -48,7 +48,7 @@ def same(state: State, plain: Plain) -> None:
             assert multiset(state.melds[seat]) == Counter(plain.melds[seat])
     assert (state.year, state.territory, list(state.legacy)) == (plain.year, plain.territory, plain.legacy)
     for seat in (0, 1):
-        listed = [str(each) for each in EMPIRE.moves(state, seat) + EMPIRE.asides(state, seat)]
+        listed = [str(each) for each in EMPIRE.moves(state, seat) + EMPIRE.out_of_turn_moves(state, seat)]
         assert len(listed) == len(set(listed))
         assert set(listed) == legal(plain, seat)
         assert bool(EMPIRE.moves(state, seat)) == (seat in asked(plain))

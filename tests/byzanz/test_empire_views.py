@@ -219,10 +219,14 @@ def test_what_is_remembered_is_true(seed):
 )
 def test_sealed_choices_are_told_as_far_as_they_are_open(line, sealed, opponent, public):
     for viewer, is_open in ((1, opponent), (PUBLIC, public)):
-        assert EMPIRE.told(move(line), 0, viewer, False) == sealed
-        assert EMPIRE.told(move(line), 0, viewer, True) == is_open
+        assert EMPIRE.redact_move(move(line), 0, viewer, False) == sealed
+        assert EMPIRE.redact_move(move(line), 0, viewer, True) == is_open
     for settled in (False, True):
-        assert EMPIRE.told(move(line), 0, 0, settled) == EMPIRE.told(move(line), 0, ALL, settled) == line
+        assert (
+            EMPIRE.redact_move(move(line), 0, 0, settled)
+            == EMPIRE.redact_move(move(line), 0, ALL, settled)
+            == line
+        )
 
 
 @pytest.mark.parametrize(
@@ -230,13 +234,13 @@ def test_sealed_choices_are_told_as_far_as_they_are_open(line, sealed, opponent,
 )
 def test_responses_are_told_to_all(line):
     for viewer in EVERYBODY:
-        assert EMPIRE.told(move(line), 0, viewer, False) == line
+        assert EMPIRE.redact_move(move(line), 0, viewer, False) == line
 
 
 def test_of_a_shuffle_the_label_is_told():
     for viewer in (0, 1, PUBLIC):
-        assert EMPIRE.told(move("shuffle foes:2 huns avars"), None, viewer, True) == "shuffle foes:2"
-    assert EMPIRE.told(move("shuffle foes:2 huns"), None, ALL, False) == "shuffle foes:2 huns"
+        assert EMPIRE.redact_move(move("shuffle foes:2 huns avars"), None, viewer, True) == "shuffle foes:2"
+    assert EMPIRE.redact_move(move("shuffle foes:2 huns"), None, ALL, False) == "shuffle foes:2 huns"
 
 
 def test_after_the_end_a_seat_still_sees_only_what_it_may_know():

@@ -153,5 +153,5 @@ def test_every_card_can_be_named_in_full_and_by_any_clear_beginning():
 @pytest.mark.parametrize("seed", range(3))
 def test_reading_what_is_written_changes_nothing(seed):
     for state, seat, _ in game(seed):
-        for listed in (*EMPIRE.moves(state, seat or 0), *EMPIRE.asides(state, seat or 0)):
+        for listed in (*EMPIRE.moves(state, seat or 0), *EMPIRE.out_of_turn_moves(state, seat or 0)):
             assert EMPIRE.parse(str(listed)) == listed == move(str(listed))

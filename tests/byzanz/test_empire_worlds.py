@@ -32,9 +32,9 @@ from tests.byzanz.empire_positions import (
 )
 
 
-def worlds(view, count, seed=5):
+def sample_state(view, count, seed=5):
     rng = random.Random(seed)
-    return [EMPIRE.worlds(view, rng.randrange) for _ in range(count)]
+    return [EMPIRE.sample_state(view, rng.randrange) for _ in range(count)]
 
 
 @settings(max_examples=12, deadline=None)
@@ -45,7 +45,7 @@ def test_a_world_gives_its_view_again(seed):
         for viewer in (0, 1, PUBLIC, ALL):
             if rng.random() < 0.1:
                 view = EMPIRE.view(state, viewer)
-                world = EMPIRE.worlds(view, rng.randrange)
+                world = EMPIRE.sample_state(view, rng.randrange)
                 assert EMPIRE.view(world, viewer) == view
                 assert EMPIRE.view(world, PUBLIC) == EMPIRE.view(state, PUBLIC)
                 assert not astray(world)
@@ -58,7 +58,7 @@ def test_a_world_can_be_played_on(seed):
     rng = random.Random(seed)
     moments = [state for state, _, _ in game(seed) if EMPIRE.awaited(state)]
     for viewer in (0, 1, PUBLIC):
-        state = EMPIRE.worlds(EMPIRE.view(rng.choice(moments), viewer), rng.randrange)
+        state = EMPIRE.sample_state(EMPIRE.view(rng.choice(moments), viewer), rng.randrange)
         while EMPIRE.outcome(state) is None:
             state = dealt(state, "") if EMPIRE.chance(state) else EMPIRE.apply(state, *choice(state, rng))
             assert not astray(state)
@@ -72,7 +72,7 @@ def test_in_a_world_every_card_may_be_held_where_it_lies(seed):
         if not EMPIRE.awaited(state) or rng.random() < 0.8:
             continue
         for viewer in (0, 1, PUBLIC):
-            world = EMPIRE.worlds(EMPIRE.view(state, viewer), rng.randrange)
+            world = EMPIRE.sample_state(EMPIRE.view(state, viewer), rng.randrange)
             for hand in world.hands:
                 assert all(age_of(world.year) in CARDS[card].ages for card in hand)
             for year, _, batch, known in world.buried:
@@ -83,7 +83,7 @@ def test_in_a_world_every_card_may_be_held_where_it_lies(seed):
 def test_what_is_known_is_in_the_hand_in_every_world():
     for state in (remembered(), after(remembered(), "F redraw", "E redraw", "F meld siege huns")):
         view = EMPIRE.view(state, 1)
-        for world in worlds(view, 40):
+        for world in sample_state(view, 40):
             assert not Counter(cards(FOES, " ".join(view.known[0]))) - Counter(world.hands[0])
 
 
@@ -92,7 +92,7 @@ def test_after_a_redraw_the_known_cards_are_in_hand_or_face_down():
     view = EMPIRE.view(after(remembered(), "F redraw huns crisis", "E redraw"), 1)
     known = Counter(cards(FOES, " ".join(view.known[0])))
     thrown = Counter[int]()
-    for world in worlds(view, 200):
+    for world in sample_state(view, 200):
         (_, _, batch, _), *_ = world.buried
         assert not known - Counter(world.hands[0] + batch)
         thrown[(known & Counter(batch)).total()] += 1
@@ -103,7 +103,7 @@ def test_who_threw_away_four_of_eight_cards_kept_at_most_four_of_those_seen():
     state = after(remembered(), "F redraw siege huns avars riots", "E redraw")
     view = EMPIRE.view(state, 1)
     known = Counter(cards(FOES, " ".join(view.known[0])))
-    for world in worlds(view, 100):
+    for world in sample_state(view, 100):
         assert 1 <= (known & Counter(world.buried[0][2])).total() <= 4
 
 
@@ -117,7 +117,7 @@ def test_worlds_do_not_remember_what_a_shuffle_of_this_year_took_from_sight():
     lay_open = Counter(EMPIRE.view(state, 1).decks[BYZANTINES].discards)
     state = dealt(after(state, "F redraw", "E redraw trade"), "reforms")
     assert state.step == "meld"
-    hands = [world.hands[0] for world in worlds(EMPIRE.view(state, 1), 100)]
+    hands = [world.hands[0] for world in sample_state(EMPIRE.view(state, 1), 100)]
     assert (Counter(words(state.hands[0]).split()) & lay_open).total() == 1
     assert max((Counter(words(hand).split()) & lay_open).total() for hand in hands) > 1
 
@@ -126,7 +126,7 @@ def test_worlds_differ_and_reach_every_hidden_place():
     """Over many draws each card that is nowhere in sight turns up in the other's hand, face down and in the pile."""
     state = after(remembered(), "F redraw riots", "E redraw")
     view = EMPIRE.view(state, 1)
-    many = worlds(view, 400)
+    many = sample_state(view, 400)
     pool = {card for card in many[0].piles[FOES] if "E" in CARDS[card].ages}
     for place in (
         lambda world: world.hands[0],
@@ -139,17 +139,17 @@ def test_worlds_differ_and_reach_every_hidden_place():
 
 def test_a_hidden_choice_may_be_any():
     state = after(at(1, foe="siege huns barbarians", emperor="trade taxes"), "F meld siege")
-    chosen = {world.chosen[1] for world in worlds(EMPIRE.view(state, 0), 300)}
+    chosen = {world.chosen[1] for world in sample_state(EMPIRE.view(state, 0), 300)}
     assert len(chosen) > 100
     state = after(at(1, "keep", foe="siege huns barbarians", emperor="trade taxes"), "F keep siege")
-    for world in worlds(EMPIRE.view(state, 0), 50):
+    for world in sample_state(EMPIRE.view(state, 0), 50):
         assert set(world.chosen[1] or ()) < set(world.hands[1])
 
 
 def test_before_the_first_shuffle_there_is_one_world():
     state = EMPIRE.setup(2, {})
     for viewer in (0, 1, PUBLIC, ALL):
-        assert worlds(EMPIRE.view(state, viewer), 1) == [state]
+        assert sample_state(EMPIRE.view(state, viewer), 1) == [state]
 
 
 # Paired worlds: who cannot tell two worlds apart now cannot after any events that look alike to him
@@ -164,7 +164,7 @@ def pair(viewer, rng):
         foes, byzantines = view.decks
         told = [tuple(words(pile).split()) for pile in state.piles]
         view = replace(view, decks=(replace(foes, pile=told[0]), replace(byzantines, pile=told[1])))
-    return state, EMPIRE.worlds(view, rng.randrange)
+    return state, EMPIRE.sample_state(view, rng.randrange)
 
 
 def alike(one, other, seat, viewer, rng):
@@ -247,7 +247,7 @@ def test_no_view_tells_two_worlds_apart():
     events = 0
     for seed in range(60):
         for viewer in (0, 1, PUBLIC):
-            found, more = leaks(EMPIRE.view, EMPIRE.told, viewer, seed)
+            found, more = leaks(EMPIRE.view, EMPIRE.redact_move, viewer, seed)
             assert found == set()
             events += more
     assert events > 500
@@ -283,12 +283,14 @@ def test_planted_leaks_are_found(leak):
         view = EMPIRE.view(state, viewer)
         return replace(view, **LEAKS[leak](state, view))
 
-    assert any(leaks(look, EMPIRE.told, viewer, seed)[0] for seed in range(30) for viewer in (0, 1, PUBLIC))
+    assert any(
+        leaks(look, EMPIRE.redact_move, viewer, seed)[0] for seed in range(30) for viewer in (0, 1, PUBLIC)
+    )
 
 
 def test_a_told_choice_is_found():
     def told(made, seat, viewer, settled):
-        return str(made) if made.verb == "redraw" else EMPIRE.told(made, seat, viewer, settled)
+        return str(made) if made.verb == "redraw" else EMPIRE.redact_move(made, seat, viewer, settled)
 
     assert any(
         "told" in leaks(EMPIRE.view, told, viewer, seed)[0] for seed in range(10) for viewer in (0, 1, PUBLIC)

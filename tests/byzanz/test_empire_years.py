@@ -291,15 +291,15 @@ def test_nothing_happens_before_both_are_in_and_a_further_choice_replaces_the_fi
     one = after(state, "F redraw siege")
     assert asked(one) == "E redraw"
     assert one.hands == state.hands
-    assert list(map(str, EMPIRE.asides(one, 1))) == answers(state, "F")
-    assert EMPIRE.is_aside(one, 1, move("redraw huns"))
-    assert not EMPIRE.is_aside(one, 0, move("redraw trade"))
+    assert list(map(str, EMPIRE.out_of_turn_moves(one, 1))) == answers(state, "F")
+    assert EMPIRE.is_out_of_turn(one, 1, move("redraw huns"))
+    assert not EMPIRE.is_out_of_turn(one, 0, move("redraw trade"))
     assert EMPIRE.awaited(one)[0] == EMPIRE.awaited(state)[0]
     two = after(one, "F redraw huns")
     assert asked(two) == "E redraw"
     done = after(two, "E redraw")
     assert [words(batch) for _, _, batch, _ in done.buried] == ["huns"]
-    assert EMPIRE.asides(done, 1) == ()
+    assert EMPIRE.out_of_turn_moves(done, 1) == ()
 
 
 def test_an_expired_card_drawn_leaves_the_game_and_is_replaced_at_once():

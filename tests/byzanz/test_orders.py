@@ -106,7 +106,7 @@ def leave(rules: Any, state: Any, seat: int, draw: Draw) -> list[Left]:
         if order is None:
             continue
         try:
-            left.append(Left(len(left), order, rules.occasion(order, view)))
+            left.append(Left(len(left), order, rules.order_scope(order, view)))
         except IllegalMove:
             continue
     return left
@@ -134,10 +134,10 @@ def driven(
         moments.append((state, seat, tuple(left), answer))
         standing[seat] = [each for each in left if answer is None or each is not answer.left]
         move = choice(draw, rules.moves(state, seat))
-        if answer is not None and answer.obeyed.move is not None:
-            move = answer.obeyed.move
-        if answer is not None and answer.obeyed.rest is not None:
-            standing[seat].append(Left(answer.left.key, answer.obeyed.rest, answer.left.occasion))
+        if answer is not None and answer.answer.move is not None:
+            move = answer.answer.move
+        if answer is not None and answer.answer.rest is not None:
+            standing[seat].append(Left(answer.left.key, answer.answer.rest, answer.left.occasion))
         state, _ = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
     return tuple(moments)
 
@@ -155,12 +155,12 @@ def test_games_of_orders_end_and_each_answer_is_legal(rules, seats):
             counted["asked"] += answer is None
             if answer is None:
                 continue
-            obeyed = answer.obeyed
-            assert str(obeyed), "what is done is explained"
-            counted["stopped" if obeyed.move is None else "answered"] += 1
-            assert obeyed.move is None or obeyed.move in rules.moves(state, seat)
-            assert obeyed.move is not None or obeyed.rest is None
-            assert str(obeyed) != "It could not be carried out as the table stands now.", (
+            given = answer.answer
+            assert str(given), "what is done is explained"
+            counted["stopped" if given.move is None else "answered"] += 1
+            assert given.move is None or given.move in rules.moves(state, seat)
+            assert given.move is not None or given.rest is None
+            assert str(given) != "It could not be carried out as the table stands now.", (
                 "a fault of the game's"
             )
     assert min(counted["asked"], counted["stopped"], counted["answered"]) > 0, counted
@@ -170,13 +170,13 @@ def test_games_of_orders_end_and_each_answer_is_legal(rules, seats):
 def test_what_is_left_of_an_order_is_an_order_about_the_same(rules, seats):
     for number in range(GAMES):
         for _, _, left, answer in driven(rules, seats, number):
-            for order in [each.order for each in left] + ([answer.obeyed.rest] if answer else []):
+            for order in [each.order for each in left] + ([answer.answer.rest] if answer else []):
                 if order is not None:
                     assert rules.parse_order(order.text) == order
             assert (
                 answer is None
-                or answer.obeyed.rest is None
-                or answer.obeyed.rest.about == answer.left.order.about
+                or answer.answer.rest is None
+                or answer.answer.rest.about == answer.left.order.about
             )
 
 
@@ -187,7 +187,7 @@ def check_blind(rules: Any, seats: int, number: int, answering: Answering) -> No
         if not left or at % 3:
             continue
         view = rules.view(state, seat)
-        world = rules.worlds(view, Stream(b"worlds", f"{number}:{at}").below)
+        world = rules.sample_state(view, Stream(b"worlds", f"{number}:{at}").below)
         assert rules.view(world, seat) == view
         differ += rules.view(world, ALL) != rules.view(state, ALL)
         assert answering(rules, world, seat, list(left)) == answering(rules, state, seat, list(left))

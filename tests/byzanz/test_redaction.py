@@ -16,14 +16,14 @@ BYZANZ = rules_of("byzanz")
 class Counted(Sealed):
     """As the small game, but how much was laid is public once both are in, like Empire's redraw."""
 
-    def told(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
-        told = super().told(move, seat, viewer, False)
+    def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
+        told = super().redact_move(move, seat, viewer, False)
         return f"{told} 1" if settled and told.endswith("?") else told
 
 
 def lay(table: Table, seat: int, which: int = 0, by: str = "player") -> str:
     """Lay a card, or change it; the move."""
-    moves = table.rules.moves(table.state, seat) or table.rules.asides(table.state, seat)
+    moves = table.rules.moves(table.state, seat) or table.rules.out_of_turn_moves(table.state, seat)
     move = str(moves[which])
     table.move(seat, move, by)
     return move

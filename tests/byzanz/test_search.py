@@ -30,7 +30,7 @@ def asked(rules: Rules[Any, Any], label: str, moves: int) -> tuple[Any, int, tup
     state, _ = settle(rules, rules.setup(max(rules.seats), {}), dealer)
     while True:
         seat = min(rules.awaited(state))
-        choices = (*rules.moves(state, seat), *rules.asides(state, seat))
+        choices = (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
         if not moves:
             return state, seat, choices
         state, _ = settle(rules, play(rules, state, seat, choices[draw(len(choices))]), dealer)
@@ -47,9 +47,9 @@ class Counting(Sealed):
     def __init__(self) -> None:
         self.asked = 0
 
-    def likely(self, state: Duel, seat: int, draw: Draw) -> Move:
+    def rollout_move(self, state: Duel, seat: int, draw: Draw) -> Move:
         self.asked += 1
-        return super().likely(state, seat, draw)
+        return super().rollout_move(state, seat, draw)
 
 
 @each_game
@@ -68,9 +68,9 @@ def test_it_makes_one_of_its_moves_and_the_same_for_the_same_draws(
 def test_it_decides_the_same_in_two_worlds_that_look_the_same_to_it(rules: Rules[Any, Any]) -> None:
     for moves in range(4):
         state, seat, choices = asked(rules, f"pair{moves}", moves)
-        other = rules.worlds(rules.view(state, seat), draws("other"))
+        other = rules.sample_state(rules.view(state, seat), draws("other"))
         views = [rules.view(world, seat) for world in (state, other)]
-        moves_there = (*rules.moves(other, seat), *rules.asides(other, seat))
+        moves_there = (*rules.moves(other, seat), *rules.out_of_turn_moves(other, seat))
         assert moves_there == choices
         assert len({decide("search", rules, view, choices, draws("x"), imagined(25)) for view in views}) == 1
 

@@ -64,7 +64,7 @@ def result(game: Record) -> tuple[int, ...]:
 @pytest.mark.parametrize(("slug", "seats"), GAMES)
 def test_the_parts_of_a_game_follow_each_other(slug: str, seats: int) -> None:
     game = played(slug, seats)
-    parts = [rules_of(slug).part(view) for view in views(game)]
+    parts = [rules_of(slug).heading(view) for view in views(game)]
     begun = [after for before, after in pairwise([(), *parts]) if after != before]
     assert len(begun) == len(set(begun)), "no part comes back"
     assert begun == expected(slug, seats)[: len(begun)]

@@ -92,9 +92,9 @@ def _empire_players(_rng: random.Random) -> Chooser:
 
     def choose(state: Any, rng: random.Random) -> tuple[int, Move]:
         rules = empire_positions.EMPIRE
-        sealed = [seat for seat in (0, 1) if rules.asides(state, seat)]
+        sealed = [seat for seat in (0, 1) if rules.out_of_turn_moves(state, seat)]
         if sealed and rng.random() < 0.4:
-            return sealed[0], rng.choice(rules.asides(state, sealed[0]))
+            return sealed[0], rng.choice(rules.out_of_turn_moves(state, sealed[0]))
         return empire_positions.choice(state, rng)
 
     return choose

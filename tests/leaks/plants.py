@@ -171,7 +171,7 @@ def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def shuffle_told(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Byzanz, "told", lambda self, move, seat, viewer, settled: str(move))
+    patch.setattr(Byzanz, "redact_move", lambda self, move, seat, viewer, settled: str(move))
 
 
 @plant("byzanz")
@@ -252,7 +252,7 @@ def moderator_sees_all_without_a_look(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
-    part = Byzanz.part
+    part = Byzanz.heading
 
     def shifted(self: Byzanz, view: Any) -> Any:
         return part(self, view)[: 1 + hidden[-1] % 2]
@@ -266,7 +266,7 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
 
     hidden: list[int] = []
     made = timeline.read
-    patch.setattr(Byzanz, "part", shifted)
+    patch.setattr(Byzanz, "heading", shifted)
     patch.setattr(timeline, "read", read)
 
 

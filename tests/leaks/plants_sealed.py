@@ -39,39 +39,39 @@ def sealed_now() -> list[int]:
 
 @plant("empire")
 def a_sealed_choice_is_told(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Empire, "told", lambda self, move, seat, viewer, settled: str(move))
+    patch.setattr(Empire, "redact_move", lambda self, move, seat, viewer, settled: str(move))
 
 
 @plant("empire")
 def a_sealed_meld_is_counted(patch: pytest.MonkeyPatch) -> None:
-    said = Empire.told
+    said = Empire.redact_move
 
     def counted(self: Empire, move: Any, seat: Any, viewer: Any, settled: bool) -> str:
         right = said(self, move, seat, viewer, settled)
         return f"{right} {len(move.args)}" if right == "meld ?" else right
 
-    patch.setattr(Empire, "told", counted)
+    patch.setattr(Empire, "redact_move", counted)
 
 
 @plant("empire")
 def a_redraw_names_its_first_card(patch: pytest.MonkeyPatch) -> None:
-    said = Empire.told
+    said = Empire.redact_move
 
     def named(self: Empire, move: Any, seat: Any, viewer: Any, settled: bool) -> str:
         right = said(self, move, seat, viewer, settled)
         return " ".join((right, *move.args[:1])) if right.startswith("redraw ? ") else right
 
-    patch.setattr(Empire, "told", named)
+    patch.setattr(Empire, "redact_move", named)
 
 
 @plant("empire")
 def a_card_passed_face_down_is_public(patch: pytest.MonkeyPatch) -> None:
-    said = Empire.told
+    said = Empire.redact_move
 
     def named(self: Empire, move: Any, seat: Any, viewer: Any, settled: bool) -> str:
         return str(move) if settled and move.verb == "keep" else said(self, move, seat, viewer, settled)
 
-    patch.setattr(Empire, "told", named)
+    patch.setattr(Empire, "redact_move", named)
 
 
 def _open_too(patch: pytest.MonkeyPatch, which: str) -> None:
@@ -307,7 +307,7 @@ def lacks_hold_what_the_kitty_holds(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzantium")
 def the_deal_is_told(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Byzantium, "told", lambda self, move, seat, viewer, settled: str(move))
+    patch.setattr(Byzantium, "redact_move", lambda self, move, seat, viewer, settled: str(move))
 
 
 @plant("byzantium")

@@ -48,7 +48,7 @@ class Told:
 
     def read(self, at: int, move: Move) -> str:
         """How the viewer reads a move in the place of this one."""
-        return self.kind.rules.told(move, self.steps[at].seat, self.viewer, at + 1 in self.open_seqs)
+        return self.kind.rules.redact_move(move, self.steps[at].seat, self.viewer, at + 1 in self.open_seqs)
 
     def is_secret(self, at: int) -> bool:
         """Whether the viewer may not know all of an entry: a shuffle, or another's choice under seal."""
@@ -155,7 +155,7 @@ class Telling:
         step, rules = self.one.steps[at], self.rules
         assert step.seat is not None
         read = self.one.read(at, step.made)
-        moves = (*rules.moves(state, step.seat), *rules.asides(state, step.seat))
+        moves = (*rules.moves(state, step.seat), *rules.out_of_turn_moves(state, step.seat))
         alike = [move for move in moves if move.verb == step.made.verb and self.one.read(at, move) == read]
         return replace(step, move=str(self.rng.choice(alike))) if alike else None
 

@@ -416,7 +416,7 @@ def test_a_whole_game_through_the_forms_without_scripts(
         answer = _decide(client, look(client, url(game, seat)), dice, now.view(seat))
         assert answer.status_code == 303, read(answer).text
         now = position(game.id)
-        if not now.outcome and now.rules.asides(now.state, seat) and dice.random() < 0.4:
+        if not now.outcome and now.rules.out_of_turn_moves(now.state, seat) and dice.random() < 0.4:
             changed += 1
             answer = _decide(client, look(client, url(game, seat)), dice, now.view(seat))
             assert answer.status_code == 303, read(answer).text

@@ -102,7 +102,7 @@ def test_every_listed_move_has_a_way_on_the_page(client: FlaskClient, table: Any
     verbs = {value for name, value in page.form("play").buttons if name == "verb"}
     for move in moves:
         assert move in exact or move.split()[0] in verbs, move
-    for sale in now.rules.asides(now.state, seat):
+    for sale in now.rules.out_of_turn_moves(now.state, seat):
         assert str(sale) in exact
 
 
@@ -181,13 +181,13 @@ def test_a_sale_out_of_turn_spoils_nobodys_page(client: FlaskClient, table: Any)
     for number in range(400):
         now = position(game.id)
         mover = min(now.awaited)
-        seller = next((s for s in range(3) if s != mover and now.rules.asides(now.state, s)), None)
+        seller = next((s for s in range(3) if s != mover and now.rules.out_of_turn_moves(now.state, s)), None)
         if seller is not None and now.awaited[mover].kind == "bid":
             break
         make(game, mover, str(now.rules.moves(now.state, mover)[0]), f"n{number}")
     assert seller is not None
     open_page = look(client, url(game, mover))
-    sale = str(now.rules.asides(now.state, seller)[0])
+    sale = str(now.rules.out_of_turn_moves(now.state, seller)[0])
     assert press(client, look(client, url(game, seller)), "move", sale).status_code == 303
     assert press(client, open_page, "move", "pass").status_code == 303
 

@@ -107,7 +107,9 @@ def play_hash(rules: Rules[Any, Any], state: Any) -> str:
     shuffle, outcome = rules.chance(state), rules.outcome(state)
     open_moves = []
     for seat in range(len(rules.scores(state))) if outcome is None and shuffle is None else ():
-        open_moves.append([sorted(map(str, moves(state, seat))) for moves in (rules.moves, rules.asides)])
+        open_moves.append(
+            [sorted(map(str, moves(state, seat))) for moves in (rules.moves, rules.out_of_turn_moves)]
+        )
     ended = outcome and [outcome.scores, outcome.winners, outcome.reason]
     what = [shuffle and shuffle.label, sorted(rules.awaited(state)), open_moves, rules.scores(state), ended]
     return _short(json.dumps(what))

@@ -63,7 +63,7 @@ def _is_aside(moment: Moment) -> bool:
     entry = moment.entry
     if entry.seat is None or entry.move.startswith("!"):
         return False
-    return moment.rules.is_aside(moment.before, entry.seat, moment.rules.parse(entry.move))
+    return moment.rules.is_out_of_turn(moment.before, entry.seat, moment.rules.parse(entry.move))
 
 
 def _unsold(moment: Moment) -> bool:
@@ -97,8 +97,8 @@ def _emptied(moment: Moment) -> bool:
 
 def _void_under_seal(moment: Moment) -> bool:
     seats = range(len(moment.rules.scores(moment.before)))
-    asides = [moment.rules.asides(moment.before, seat) for seat in seats]
-    return moment.entry.move.startswith("!void") and any(asides)
+    out_of_turn_moves = [moment.rules.out_of_turn_moves(moment.before, seat) for seat in seats]
+    return moment.entry.move.startswith("!void") and any(out_of_turn_moves)
 
 
 def _full_territory(moment: Moment) -> bool:

@@ -1,4 +1,4 @@
-"""One move, from the click to what follows: stale turns, retries, asides, time-outs."""
+"""One move, from the click to what follows: stale turns, retries, out_of_turn_moves, time-outs."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_a_sale_out_of_turn_spoils_nobodys_page(table: Begin) -> None:
 def _sale(game_id: str) -> tuple[int, str]:
     at = position(game_id)
     for seat in range(1, 4):
-        for move in at.rules.asides(at.state, seat):
+        for move in at.rules.out_of_turn_moves(at.state, seat):
             return seat, str(move)
     raise AssertionError("nobody can sell; choose another deal")
 
@@ -164,7 +164,7 @@ def _deal_with_a_set_to_sell() -> str:
         game_id = f"sale{number}"
         key = chance.key(game_id, bytes(32), ["Alice", "Bob", "Charlie", "Daphne"])
         state, _ = umpire.settle(rules, rules.setup(4, {}), chance.deal(key))
-        if 0 in rules.awaited(state) and any(rules.asides(state, seat) for seat in (1, 2, 3)):
+        if 0 in rules.awaited(state) and any(rules.out_of_turn_moves(state, seat) for seat in (1, 2, 3)):
             return game_id
     raise AssertionError("no such deal among 500")
 

@@ -202,7 +202,9 @@ class Book:
             raise Wrong(entry.seq, f"{entry.move!r} of seat {entry.seat}, which was not taken back")
         move = self.rules.parse(entry.move)
         turn = self.open.get(entry.seat)
-        if turn is None and (entry.by == "clock" or not self.rules.is_aside(self.state, entry.seat, move)):
+        if turn is None and (
+            entry.by == "clock" or not self.rules.is_out_of_turn(self.state, entry.seat, move)
+        ):
             raise Wrong(entry.seq, f"{entry.move!r} of seat {entry.seat}, which was asked nothing")
         if entry.by == "clock" and turn is not None:
             if entry.move != self._fallback(entry.seat):

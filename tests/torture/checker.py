@@ -17,7 +17,7 @@ from tests.torture.clock_rules import doubted, drained, given_up, noticed, spare
 from tests.torture.evidence import Evidence, Found, Row, connect, gather
 from tests.torture.log_rules import acknowledged, answered, begun, chained, gapless, legal, once, verified
 from tests.torture.mail_rules import delivered, single
-from tests.torture.order_rules import idle, kept, obeyed, own, withdrawn
+from tests.torture.order_rules import answer, idle, kept, own, withdrawn
 from tests.torture.side_rules import accepted, banked, clocked, heard, posted, projected, punctual, sound
 
 
@@ -57,7 +57,7 @@ RULES: Rules = (
     verified,
     kept,
     withdrawn,
-    obeyed,
+    answer,
     idle,
     own,
     posted,

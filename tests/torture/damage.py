@@ -171,18 +171,18 @@ DAMAGES = (
     ),
     Damage("an order is taken back by nobody", "withdrawn", (_end_order("withdrawn", "standing"),)),
     Damage(
-        "a move by an order that never was", "obeyed", ("DELETE FROM standing_order WHERE status = 'done'",)
+        "a move by an order that never was", "answer", ("DELETE FROM standing_order WHERE status = 'done'",)
     ),
     Damage(
         "an order stands that was carried out",
-        "obeyed",
+        "answer",
         (
             "UPDATE standing_order SET status = 'standing', ended_at = NULL, ended_seq = NULL"
             " WHERE status = 'done'",
         ),
     ),
-    Damage("an order is done that did nothing", "obeyed", (_end_order("done", "standing"),)),
-    Damage("an order says what nobody said", "obeyed", ("UPDATE standing_order SET text = 'take most'",)),
+    Damage("an order is done that did nothing", "answer", (_end_order("done", "standing"),)),
+    Damage("an order says what nobody said", "answer", ("UPDATE standing_order SET text = 'take most'",)),
     Damage(
         "an order was not carried out",
         "idle",

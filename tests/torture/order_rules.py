@@ -103,7 +103,7 @@ class Standing:
         rules, before = known.rules, known.states[entry.seq - 1]
         view, moves = rules.view(before, row["seat"]), rules.moves(before, row["seat"])
         for text in sorted(self.texts):
-            answer = rules.obey(rules.parse_order(text), view, moves)
+            answer = rules.answer_order(rules.parse_order(text), view, moves)
             if answer is not None and str(answer.move) == entry.move:
                 self.texts = {answer.rest.text} if answer.rest else set()
                 self.spent = None if answer.rest else entry.seq
@@ -118,13 +118,13 @@ class Standing:
                 yield f"{name} was carried out by entry {self.spent} and is {row['status']}"
         elif row["status"] == "done":
             view = known.rules.view(known.states[row["ended_seq"]], row["seat"])
-            if not row["occasion"] or not known.rules.lapsed(row["occasion"], view):
+            if not row["occasion"] or not known.rules.order_expired(row["occasion"], view):
                 yield f"{name} is done, though no entry did what it says"
         elif row["status"] in ALIVE and row["text"] not in self.texts:
             yield f"{name} says {row['text']!r}, not {sorted(self.texts)}"
 
 
-def obeyed(found: Evidence) -> Found:
+def answer(found: Evidence) -> Found:
     """Each move by order is what an order of its seat said that stood then; one that is used up makes no other."""
     said, meant = _said(found)
     for game in found.games.values():
@@ -178,7 +178,7 @@ def idle(found: Evidence) -> Found:
             if answer is not None:
                 yield (
                     game.id,
-                    f"the order {answer.left.key} of seat {seat} should have made {answer.obeyed.move}",
+                    f"the order {answer.left.key} of seat {seat} should have made {answer.answer.move}",
                 )
 
 

@@ -18,7 +18,7 @@ from server.errors import Refused
 from server.i18n import KEPT
 
 ROOT = Path(__file__).parents[2]
-KEEPING = {"kept": (1,), "Obeyed": (2,)}
+KEEPING = {"kept": (1,), "OrderAnswer": (2,)}
 """What stores an English sentence to be told in its reader's language, with the place of the sentence."""
 WORDLESS = (".css",)
 """Ends of the names of templates without words."""

@@ -94,7 +94,7 @@ def test_what_is_kept_in_english_is_known(texts: Catalog) -> None:
 # ---- the check itself ----
 
 HOUSE = {
-    "byzanz/rules.py": 'raise IllegalMove("It is not your turn.")\nObeyed(move, "Bid %(price)s for you.")\n',
+    "byzanz/rules.py": 'raise IllegalMove("It is not your turn.")\nOrderAnswer(move, "Bid %(price)s for you.")\n',
     "server/pages/door.py": '_("Come in, %(name)s.", name=name)\nkept("Nobody answers.")\n',
     "templates/door.html": '{{ ngettext("%(num)s card", "%(num)s cards", n) }}{{ pgettext("a list", " and ") }}',
     "templates/pages/style.css": '.door { content: _("no text") }',

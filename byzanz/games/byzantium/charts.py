@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from byzanz.games.byzantium.rules import View
 
 
-def part(view: View) -> Part:
+def heading(view: View) -> Part:
     """The round."""
     return (f"round {view.round}",) if view.round else ()
 
@@ -34,7 +34,7 @@ def charts(views: Sequence[View]) -> tuple[Chart, ...]:
 def _points(views: Sequence[View]) -> Iterator[Row]:
     for place, view in enumerate(views):
         if view.step != "put":  # the cards of the round that is over still lie there
-            yield part(view), place, [len(hand) for hand in view.shown[-1]]
+            yield heading(view), place, [len(hand) for hand in view.shown[-1]]
 
 
 def _left(views: Sequence[View]) -> Iterator[Row]:
@@ -46,4 +46,4 @@ def _left(views: Sequence[View]) -> Iterator[Row]:
         for turn in range(1, dealt[0] - min(final) + 1):
             sizes = [max(dealt[0] - turn, left) for left in final]
             place = next(place for place in played if all(map(le, views[place].hand_sizes, sizes)))
-            yield (*part(views[place]), f"turn {turn}"), place, sizes
+            yield (*heading(views[place]), f"turn {turn}"), place, sizes

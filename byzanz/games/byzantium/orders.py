@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from byzanz.games.byzantium.cards import CARD, DEAD, LONGEST, NAME, SLOT, SUIT, completed
-from byzanz.rules import IllegalMove, Move, Obeyed, Order, UnreadableOrder
+from byzanz.rules import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
 
 if TYPE_CHECKING:
     from byzanz.games.byzantium.rules import View
@@ -65,7 +65,7 @@ def _read_placement(words: Sequence[str]) -> str:
     return f"{card} on {slot}"
 
 
-def occasion(order: Order, view: View) -> str:
+def order_scope(order: Order, view: View) -> str:
     """The deal that an order is for, unless it is for always."""
     if order.text.endswith(" always") or not isinstance(view.viewer, int):
         return ""
@@ -84,7 +84,7 @@ def occasion(order: Order, view: View) -> str:
     return f"deal {view.round + out}"
 
 
-def lapsed(left_for: str, view: View) -> bool:
+def order_expired(left_for: str, view: View) -> bool:
     """Whether the deal is over, or the seat is out of it."""
     deal = int(left_for.removeprefix("deal "))
     return deal < view.round or (
@@ -92,9 +92,9 @@ def lapsed(left_for: str, view: View) -> bool:
     )
 
 
-def obey(
+def answer_order(
     order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
-) -> Obeyed | None:
+) -> OrderAnswer | None:
     """What an order answers now; see `Rules.obey`.
 
     Args:
@@ -106,14 +106,14 @@ def obey(
     found = next((words for words in placements if Move(VERB, words) in moves), None)
     move = Move(VERB, found) if found else fallback(view, moves)
     if not found and ask:
-        return Obeyed(None, "None of the placements on your list is possible now.")
+        return OrderAnswer(None, "None of the placements on your list is possible now.")
     rest = _left_of(order, [words for words in placements if words[0] != move.args[0]])
     places = {"move": str(move)}
     if not found:
-        return Obeyed(
+        return OrderAnswer(
             move, "“%(move)s” for you: it leaves your hand the most cards that can be placed.", places, rest
         )
-    return Obeyed(
+    return OrderAnswer(
         move, "“%(move)s” for you: of your list it was the first that is possible now.", places, rest
     )
 

@@ -45,8 +45,8 @@ from byzanz.rules import (
     IllegalMove,
     Move,
     NotAwaited,
-    Obeyed,
     Order,
+    OrderAnswer,
     Outcome,
     Question,
     Rules,
@@ -228,11 +228,11 @@ class Byzantium(Rules[State, View]):
         found = [PUTS[card, slot] for card in state.hands[seat] for slot, cards in slots if card in cards]
         return tuple(found) or (PASS,)
 
-    def asides(self, state: State, seat: int) -> tuple[Move, ...]:
+    def out_of_turn_moves(self, state: State, seat: int) -> tuple[Move, ...]:
         """None: nothing is done out of turn."""
         return ()
 
-    def is_aside(self, state: State, seat: int, move: Move) -> bool:
+    def is_out_of_turn(self, state: State, seat: int, move: Move) -> bool:
         """Never."""
         return False
 
@@ -279,11 +279,11 @@ class Byzantium(Rules[State, View]):
             scores=self.scores(state),
         )
 
-    def told(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
+    def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
         """Every move is public, except in which order the cards lie."""
         return f"shuffle {move.args[0]}" if seat is None and viewer != ALL else str(move)
 
-    def worlds(self, view: View, draw: Draw) -> State:
+    def sample_state(self, view: View, draw: Draw) -> State:
         """A state of this view, each as likely: the unseen is dealt anew, to nobody what it showed not to hold.
 
         Who passed earlier could have placed all that could be placed later: it has the least to choose from, so that
@@ -325,7 +325,7 @@ class Byzantium(Rules[State, View]):
 
         return max(moves, key=playable_after)
 
-    def appraise(self, view: View) -> float:
+    def evaluate(self, view: View) -> float:
         """Minus the points so far, and minus a share for each card in hand, the fewer slots it has the more."""
         if not isinstance(view.viewer, int):
             return 0.0
@@ -335,7 +335,7 @@ class Byzantium(Rules[State, View]):
         slots = playable(_cross_of(view))
         return score - sum(1 / (1 + slots.get(card, 0)) for card in numbers(view.hand or ()))
 
-    def likely(self, state: State, seat: int, draw: Draw) -> Move:
+    def rollout_move(self, state: State, seat: int, draw: Draw) -> Move:
         """The card that fits on the fewest slots, on any of them."""
         fits = {
             card: [slot for slot, cards in openings(state.cross).items() if card in cards]
@@ -367,21 +367,21 @@ class Byzantium(Rules[State, View]):
         """Read a standing order: `put 7r on e, 8r on ef then any` (docs/orders.md)."""
         return orders.read_order(text)
 
-    def occasion(self, order: Order, view: View) -> str:
+    def order_scope(self, order: Order, view: View) -> str:
         """The deal that an order is for, such as `deal 2`, unless it is for always."""
-        return orders.occasion(order, view)
+        return orders.order_scope(order, view)
 
-    def lapsed(self, occasion: str, view: View) -> bool:
+    def order_expired(self, occasion: str, view: View) -> bool:
         """Whether the deal is over, or the seat is out of it."""
-        return orders.lapsed(occasion, view)
+        return orders.order_expired(occasion, view)
 
-    def obey(self, order: Order, view: View, moves: Sequence[Move]) -> Obeyed | None:
+    def answer_order(self, order: Order, view: View, moves: Sequence[Move]) -> OrderAnswer | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
-        return orders.obey(order, view, moves, self.fallback)
+        return orders.answer_order(order, view, moves, self.fallback)
 
-    def part(self, view: View) -> Part:
+    def heading(self, view: View) -> Part:
         """The round."""
-        return charts.part(view)
+        return charts.heading(view)
 
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Points of each round, and how the hands became empty."""

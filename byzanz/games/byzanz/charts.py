@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 END: Part = ("end",)
 
 
-def part(view: View) -> Part:
+def heading(view: View) -> Part:
     """The round and the lot, named by its lot card, or the round and its market; `end` after the last one."""
     if view.step == "deal":
         return ()
@@ -47,7 +47,7 @@ def charts(views: Sequence[View]) -> tuple[Chart, ...]:
 
 def _ends(views: Sequence[View]) -> Iterator[tuple[Part, int]]:
     """Each lot, each market and the last sales, with the place of the view in which it is over."""
-    parts = [part(view) for view in views]
+    parts = [heading(view) for view in views]
     for place, (now, after) in enumerate(pairwise(parts), start=1):
         if now != after:
             yield now, place

@@ -83,7 +83,7 @@ def profit(sale: Move) -> int:
     return PROFIT[kept_of(numbers(sale.args))]
 
 
-def appraise(view: View, seat: int) -> float:
+def evaluate(view: View, seat: int) -> float:
     """Profit so far, and what the cards in hand, bid, or lot nearly won may still bring.
 
     Args:
@@ -114,7 +114,7 @@ def _later(lots: tuple[int, ...], size: int) -> float:
     return _LATER * sum(waiting) / len(waiting)
 
 
-def likely(state: State, seat: int) -> Move:
+def rollout_move(state: State, seat: int) -> Move:
     """What a player who counts on `worth` answers."""
     table = TABLES[len(state.won)]
     left = (table.rounds - state.round + 1) / table.rounds if state.step != "end" else 0.0

@@ -26,7 +26,7 @@ from byzanz.games.byzanz.cards import (
     sales_from,
 )
 from byzanz.games.byzanz.state import LIMIT
-from byzanz.rules import IllegalMove, Move, Obeyed, Order, UnreadableOrder
+from byzanz.rules import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
 
 if TYPE_CHECKING:
     from byzanz.games.byzanz.rules import View
@@ -62,7 +62,7 @@ def read_order(text: str) -> Order:
     return Order(" ".join((verb, *READERS[verb](words[1:]))), ABOUT.get(verb, verb))
 
 
-def occasion(order: Order, view: View) -> str:
+def order_scope(order: Order, view: View) -> str:
     """The lot that an order about bidding is for, unless it is for every lot."""
     verb, *words = order.text.split()
     if verb == "ladder" and view.hand is not None:
@@ -75,7 +75,7 @@ def occasion(order: Order, view: View) -> str:
     return f"lot {_next_lot(view)}"
 
 
-def lapsed(left_for: str, view: View) -> bool:
+def order_expired(left_for: str, view: View) -> bool:
     """Whether the lot is decided, or the seat has passed."""
     lot, done = int(left_for.removeprefix("lot ")), _lots_done(view)
     if lot != done + 1:
@@ -83,7 +83,7 @@ def lapsed(left_for: str, view: View) -> bool:
     return view.step == "tax" or (view.step == "bid" and _seat(view) in view.passed)
 
 
-def obey(order: Order, view: View, moves: Sequence[Move]) -> Obeyed | None:
+def answer_order(order: Order, view: View, moves: Sequence[Move]) -> OrderAnswer | None:
     """What an order answers now; see `Rules.obey`."""
     kind = (view.question or "").partition(" ")[0]
     if kind != order.about:
@@ -208,14 +208,14 @@ READERS: dict[str, Callable[[Sequence[str]], list[str]]] = {
 }
 
 
-def _bid(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
+def _bid(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> OrderAnswer:
     at = words.index("upto")
     limit, own = int(words[at + 1]), view.totals[_seat(view)]
     bid = _rung(words[:at], view, limit) if at else _cheapest(moves, limit - own)
     lasting = order if words[-1] == "lot" else None
     if bid is not None:
         total = own + sum(VALUE[CARD[name]] for name in bid.args)
-        return Obeyed(
+        return OrderAnswer(
             bid,
             "Raised to %(total)s for you: your limit is %(limit)s.",
             {"total": total, "limit": limit},
@@ -223,14 +223,16 @@ def _bid(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) 
         )
     places = {"price": view.highest, "limit": limit}
     if words[at + 3] == "ask":
-        return Obeyed(
+        return OrderAnswer(
             None, "The price is %(price)s, and your order goes no further: your limit was %(limit)s.", places
         )
     if view.highest < limit:
-        return Obeyed(
+        return OrderAnswer(
             PASS, "Passed for you: none of your cards goes on to your limit of %(limit)s.", places, lasting
         )
-    return Obeyed(PASS, "Passed for you: the price hit %(price)s, your limit was %(limit)s.", places, lasting)
+    return OrderAnswer(
+        PASS, "Passed for you: the price hit %(price)s, your limit was %(limit)s.", places, lasting
+    )
 
 
 def _rung(ladder: Sequence[str], view: View, limit: int) -> Move | None:
@@ -257,11 +259,11 @@ def _cheapest(moves: Iterable[Move], most: int) -> Move | None:
     return cheapest if cost <= most else None
 
 
-def _pass(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
-    return Obeyed(PASS, "Passed for you, as you ordered.", rest=order if words[0] == "every" else None)
+def _pass(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> OrderAnswer:
+    return OrderAnswer(PASS, "Passed for you, as you ordered.", rest=order if words[0] == "every" else None)
 
 
-def _tax(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
+def _tax(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> OrderAnswer:
     payable = [move.args[0] for move in moves]
     in_all = Counter((*(view.hand or ()), *view.lot))
     for wish in words:
@@ -272,16 +274,16 @@ def _tax(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) 
                 paid = max(
                     fits, key=lambda name: (_profit(in_all - Counter([name])), -(VALUE[CARD[name]] or 3))
                 )
-            return Obeyed(
+            return OrderAnswer(
                 Move("tax", (paid,)),
                 "Paid %(card)s as tax for you: of the lot it came first on your list.",
                 {"card": paid},
                 _kept(order),
             )
-    return Obeyed(None, "Nothing on your list for the tax is in the lot.")
+    return OrderAnswer(None, "Nothing on your list for the tax is in the lot.")
 
 
-def _take(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
+def _take(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> OrderAnswer:
     market, hand = dict(view.market), Counter(view.hand)
     for wish in words:
         fits = [good for good in market if wish in (good, "best", "most")]
@@ -289,13 +291,13 @@ def _take(order: Order, words: Sequence[str], view: View, moves: Sequence[Move])
             amount = {good: sum(VALUE[CARD[name]] or 2 for name in market[good]) for good in fits}
             sold = {good: _profit(hand + Counter(market[good])) if wish == "best" else 0 for good in fits}
             taken = max(fits, key=lambda good: (sold[good], amount[good]))
-            return Obeyed(
+            return OrderAnswer(
                 Move("take", (taken,)),
                 "Took %(good)s at the market for you: of what lay there it came first on your list.",
                 {"good": taken},
                 _kept(order),
             )
-    return Obeyed(None, "Nothing on your list lies in the market.")
+    return OrderAnswer(None, "Nothing on your list lies in the market.")
 
 
 def _profit(cards: Counter[str]) -> int:
@@ -307,19 +309,19 @@ def _profit(cards: Counter[str]) -> int:
     return profit
 
 
-def _limit(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
+def _limit(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> OrderAnswer:
     hand = view.hand or ()
     for wish in words:
         move = _lighter(wish, hand, moves)
         if move is not None:
             still_over = len(hand) - len(move.args) > LIMIT
-            return Obeyed(
+            return OrderAnswer(
                 move,
                 "Over the limit: “%(move)s” for you, as your list says.",
                 {"move": str(move)},
                 order if still_over else _kept(order),
             )
-    return Obeyed(None, "Nothing on your list for the hand limit is in your hand.")
+    return OrderAnswer(None, "Nothing on your list for the hand limit is in your hand.")
 
 
 def _lighter(wish: str, hand: Sequence[str], moves: Sequence[Move]) -> Move | None:
@@ -339,18 +341,18 @@ def _best_sale(sales: Iterable[Move]) -> Move | None:
     return max(ranked)[3] if ranked else None
 
 
-def _finish(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> Obeyed:
+def _finish(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> OrderAnswer:
     sale = _best_sale(move for move in moves if move.verb == "sell")
     if sale is None:
-        return Obeyed(Move("done"), "All your sets are sold: done for you.")
-    return Obeyed(sale, "Sold a set for you at the end: “%(move)s”.", {"move": str(sale)}, order)
+        return OrderAnswer(Move("done"), "All your sets are sold: done for you.")
+    return OrderAnswer(sale, "Sold a set for you at the end: “%(move)s”.", {"move": str(sale)}, order)
 
 
 def _kept(order: Order) -> Order | None:
     return order if order.text.endswith(" always") else None
 
 
-ANSWERS: dict[str, Callable[[Order, Sequence[str], View, Sequence[Move]], Obeyed]] = {
+ANSWERS: dict[str, Callable[[Order, Sequence[str], View, Sequence[Move]], OrderAnswer]] = {
     "ladder": _bid,
     "raise": _bid,
     "pass": _pass,

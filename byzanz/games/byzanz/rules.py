@@ -37,7 +37,19 @@ from byzanz.games.byzanz.cards import (
     total,
 )
 from byzanz.games.byzanz.state import ANSWERS, State, check_asked, deal, lot_card, needed, sell
-from byzanz.rules import ALL, BadSetup, Draw, Move, Obeyed, Order, Outcome, Question, Rules, Shuffle, Viewer
+from byzanz.rules import (
+    ALL,
+    BadSetup,
+    Draw,
+    Move,
+    Order,
+    OrderAnswer,
+    Outcome,
+    Question,
+    Rules,
+    Shuffle,
+    Viewer,
+)
 
 __all__ = ["Byzanz", "State", "View"]
 
@@ -174,13 +186,13 @@ class Byzanz(Rules[State, View]):
         selling = state.step == "end" and 0 <= seat < len(state.done) and not state.done[seat]
         return (*sales_from(state.hands[seat]), DONE) if selling else ()
 
-    def asides(self, state: State, seat: int) -> tuple[Move, ...]:
+    def out_of_turn_moves(self, state: State, seat: int) -> tuple[Move, ...]:
         """Sales while the game runs, unless they are among the answers (rules/byzanz.md "Selling")."""
         if state.step in ("deal", "end", "over") or not 0 <= seat < len(state.hands):
             return ()
         return () if state.step == "limit" and seat == state.turn else sales_from(state.hands[seat])
 
-    def is_aside(self, state: State, seat: int, move: Move) -> bool:
+    def is_out_of_turn(self, state: State, seat: int, move: Move) -> bool:
         """A sale, unless this seat is over the limit or asked for its last sales."""
         question = self.awaited(state).get(seat)
         return move.verb == "sell" and (question is None or question.kind not in ("limit", "end"))
@@ -239,11 +251,11 @@ class Byzanz(Rules[State, View]):
             done=state.done,
         )
 
-    def told(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
+    def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
         """Every move is public, except in which order the cards lie."""
         return "shuffle deal" if seat is None and viewer != ALL else str(move)
 
-    def worlds(self, view: View, draw: Draw) -> State:
+    def sample_state(self, view: View, draw: Draw) -> State:
         """A state of this view: the unseen is dealt anew, to hands (with what is known) and all piles."""
         if view.step == "deal":
             return self.setup(view.seats, {})
@@ -291,13 +303,13 @@ class Byzanz(Rules[State, View]):
             return max(sales, key=lambda move: (heuristics.profit(move), -move.args.count("merchant")))
         return DONE if view.step == "end" else min(moves, key=lambda move: VALUE[CARD[move.args[0]]] or 5)
 
-    def appraise(self, view: View) -> float:
+    def evaluate(self, view: View) -> float:
         """Profit so far, and what the cards in hand, bid, or lot nearly won may still bring."""
-        return heuristics.appraise(view, view.viewer) if isinstance(view.viewer, int) else 0.0
+        return heuristics.evaluate(view, view.viewer) if isinstance(view.viewer, int) else 0.0
 
-    def likely(self, state: State, seat: int, draw: Draw) -> Move:
+    def rollout_move(self, state: State, seat: int, draw: Draw) -> Move:
         """What a player who counts on `byzanz_prospects.worth` answers."""
-        return heuristics.likely(state, seat)
+        return heuristics.rollout_move(state, seat)
 
     def scores(self, state: State) -> tuple[int, ...]:
         """The profit of each seat."""
@@ -320,21 +332,21 @@ class Byzanz(Rules[State, View]):
         """Read a standing order: `ladder sp3 wine2 upto 9 then pass`, `take wine cloth` (docs/orders.md)."""
         return orders.read_order(text)
 
-    def occasion(self, order: Order, view: View) -> str:
+    def order_scope(self, order: Order, view: View) -> str:
         """The lot that an order about bidding is for, such as `lot 7`, unless it is for every lot."""
-        return orders.occasion(order, view)
+        return orders.order_scope(order, view)
 
-    def lapsed(self, occasion: str, view: View) -> bool:
+    def order_expired(self, occasion: str, view: View) -> bool:
         """Whether the lot is decided, or the seat is out of its auction."""
-        return orders.lapsed(occasion, view)
+        return orders.order_expired(occasion, view)
 
-    def obey(self, order: Order, view: View, moves: Sequence[Move]) -> Obeyed | None:
+    def answer_order(self, order: Order, view: View, moves: Sequence[Move]) -> OrderAnswer | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
-        return orders.obey(order, view, moves)
+        return orders.answer_order(order, view, moves)
 
-    def part(self, view: View) -> Part:
+    def heading(self, view: View) -> Part:
         """The round and the lot or market, at last `end`."""
-        return charts.part(view)
+        return charts.heading(view)
 
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Profit, prices, the market, hands."""

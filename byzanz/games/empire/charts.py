@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from byzanz.games.empire.view import View
 
 
-def part(view: View) -> Part:
+def heading(view: View) -> Part:
     """The year."""
     return (f"year {view.year}",)
 

@@ -86,7 +86,7 @@ def _disasters(hand: Cards) -> Cards:
 # What a player might do
 
 
-def likely(state: State, seat: int) -> Move:
+def rollout_move(state: State, seat: int) -> Move:
     """What a player who wants force and legacy answers.
 
     Args:
@@ -144,7 +144,7 @@ def swing(own: Cards, theirs: Cards, move: Move) -> int:
 # What it may bring
 
 
-def appraise(view: View, me: int) -> float:
+def evaluate(view: View, me: int) -> float:
     """The lead in legacy, what the battle of this year may bring, and what a low territory threatens."""
     lead = float(view.legacy[me] - view.legacy[1 - me])
     return lead if view.step == "over" else lead + _prospects(view, me) + _gifts(view, me)

@@ -30,7 +30,7 @@ from byzanz.games.empire.cards import (
 )
 from byzanz.games.empire.moves import DECLINE
 from byzanz.games.empire.state import deck_of
-from byzanz.rules import IllegalMove, Move, Obeyed, Order, UnreadableOrder
+from byzanz.rules import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
 
 if TYPE_CHECKING:
     from byzanz.games.empire.rules import View
@@ -77,7 +77,7 @@ def read_order(text: str) -> Order:
     return Order(" ".join((verb, *meant, *["always"][:always])), verb)
 
 
-def occasion(order: Order, view: View) -> str:
+def order_scope(order: Order, view: View) -> str:
     """The year whose question an order is for, unless it is for always."""
     verb, *words = order.text.split()
     if words[-1] == "always" or not isinstance(view.viewer, int):
@@ -94,14 +94,14 @@ def occasion(order: Order, view: View) -> str:
     return f"year {year}"
 
 
-def lapsed(left_for: str, view: View) -> bool:
+def order_expired(left_for: str, view: View) -> bool:
     """Whether the year is over."""
     return int(left_for.removeprefix("year ")) < view.year
 
 
-def obey(
+def answer_order(
     order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
-) -> Obeyed | None:
+) -> OrderAnswer | None:
     """What an order answers now; see `Rules.obey`.
 
     Args:
@@ -203,40 +203,40 @@ READERS: dict[str, Callable[[str, Sequence[str]], list[str]]] = {
 }
 
 
-def _choose(verb: str, line: str, moves: Sequence[Move], most: Move, lasting: Order | None) -> Obeyed:
+def _choose(verb: str, line: str, moves: Sequence[Move], most: Move, lasting: Order | None) -> OrderAnswer:
     """A redraw or a meld."""
     cards = () if line == "none" else tuple(line.split())
     move = most if line == "most" else Move(verb, cards)
     if move not in moves:
-        return Obeyed(None, "“%(move)s” is not possible any more.", {"move": str(move)})
-    return Obeyed(move, "“%(move)s” for you, as you ordered.", {"move": str(move)}, lasting)
+        return OrderAnswer(None, "“%(move)s” is not possible any more.", {"move": str(move)})
+    return OrderAnswer(move, "“%(move)s” for you, as you ordered.", {"move": str(move)}, lasting)
 
 
 def _keep(
     wishes: Iterable[str], deck: int, moves: Sequence[Move], most: Move, lasting: Order | None
-) -> Obeyed:
+) -> OrderAnswer:
     held = [move.args[0] for move in moves]
     least = min(held, key=lambda name: kept_worth(NUMBER[deck][name]))
     for wish in wishes:
         card = {"most": most.args[0], "least": least}.get(wish, wish)
         if card in held:
-            return Obeyed(
+            return OrderAnswer(
                 Move("keep", (card,)),
                 "Kept %(card)s for you: of your hand it came first on your list.",
                 {"card": card},
                 lasting,
             )
-    return Obeyed(None, "None of the cards on your list is in your hand.")
+    return OrderAnswer(None, "None of the cards on your list is in your hand.")
 
 
-def _respond(line: str, moves: Sequence[Move], most: Move, lasting: Order | None) -> Obeyed:
+def _respond(line: str, moves: Sequence[Move], most: Move, lasting: Order | None) -> OrderAnswer:
     """The first of the list that may be answered; `most` gives way to what follows it if nothing helps."""
     verb = next(move.verb for move in moves if move != DECLINE)
     listed, _, then = line.partition(" then ")
     for wish in listed.split(", " if verb == "buy-off" else " "):
         move = most if wish == "most" else Move(verb, tuple(wish.split()))
         if move in moves and move != DECLINE:
-            return Obeyed(move, "“%(move)s” for you, as you ordered.", {"move": str(move)}, lasting)
+            return OrderAnswer(move, "“%(move)s” for you, as you ordered.", {"move": str(move)}, lasting)
     if then == "ask":
-        return Obeyed(None, "Nothing on your list can be answered now.")
-    return Obeyed(DECLINE, "Declined for you, as you ordered.", rest=lasting)
+        return OrderAnswer(None, "Nothing on your list can be answered now.")
+    return OrderAnswer(DECLINE, "Declined for you, as you ordered.", rest=lasting)

@@ -39,8 +39,8 @@ from byzanz.rules import (
     BadSetup,
     Draw,
     Move,
-    Obeyed,
     Order,
+    OrderAnswer,
     Outcome,
     Question,
     Rules,
@@ -107,11 +107,11 @@ class Empire(Rules[State, View]):
             return ()
         return _choices(state, seat) if state.step in SEALED else responses(state)
 
-    def asides(self, state: State, seat: int) -> tuple[Move, ...]:
+    def out_of_turn_moves(self, state: State, seat: int) -> tuple[Move, ...]:
         """The same choices again while the other seat's is not in: the last one counts (formats.md §1)."""
         return _choices(state, seat) if _has_sealed(state, seat) else ()
 
-    def is_aside(self, state: State, seat: int, move: Move) -> bool:
+    def is_out_of_turn(self, state: State, seat: int, move: Move) -> bool:
         """A further choice in place of one that is sealed."""
         return move.verb == state.step and _has_sealed(state, seat)
 
@@ -126,7 +126,7 @@ class Empire(Rules[State, View]):
         """As rules/empire.md "Public and hidden"."""
         return view_of(state, viewer, self.awaited(state))
 
-    def told(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
+    def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
         """Of a shuffle its label, of others' choices nothing while sealed, of a redraw then the count alone."""
         if viewer == ALL or (seat is not None and (seat == viewer or move.verb not in SEALED)):
             return str(move)
@@ -138,7 +138,7 @@ class Empire(Rules[State, View]):
             return f"redraw ? {len(move.args)}"
         return "keep ?" if move.verb == "keep" and viewer == PUBLIC else str(move)
 
-    def worlds(self, view: View, draw: Draw) -> State:
+    def sample_state(self, view: View, draw: Draw) -> State:
         """A state of this view: hidden hands, draw piles, cards face down and sealed choices are dealt anew."""
         return world_of(view, draw)
 
@@ -156,13 +156,13 @@ class Empire(Rules[State, View]):
         best = max(moves, key=lambda move: swing(own, theirs, move))
         return best if swing(own, theirs, best) > 0 else DECLINE
 
-    def appraise(self, view: View) -> float:
+    def evaluate(self, view: View) -> float:
         """The lead in legacy, what the battle of this year may bring, and what a low territory threatens."""
-        return heuristics.appraise(view, view.viewer) if isinstance(view.viewer, int) else 0.0
+        return heuristics.evaluate(view, view.viewer) if isinstance(view.viewer, int) else 0.0
 
-    def likely(self, state: State, seat: int, draw: Draw) -> Move:
+    def rollout_move(self, state: State, seat: int, draw: Draw) -> Move:
         """A strong meld, troops thrown away for better ones, the worst card passed on."""
-        return heuristics.likely(state, seat)
+        return heuristics.rollout_move(state, seat)
 
     def scores(self, state: State) -> tuple[int, ...]:
         """The legacy of each seat."""
@@ -183,21 +183,21 @@ class Empire(Rules[State, View]):
         """Read a standing order: `defend vandals then ask`, `meld most always` (docs/orders.md)."""
         return orders.read_order(text)
 
-    def occasion(self, order: Order, view: View) -> str:
+    def order_scope(self, order: Order, view: View) -> str:
         """The year that an order is for, such as `year 3`, unless it is for always."""
-        return orders.occasion(order, view)
+        return orders.order_scope(order, view)
 
-    def lapsed(self, occasion: str, view: View) -> bool:
+    def order_expired(self, occasion: str, view: View) -> bool:
         """Whether the year is over."""
-        return orders.lapsed(occasion, view)
+        return orders.order_expired(occasion, view)
 
-    def obey(self, order: Order, view: View, moves: Sequence[Move]) -> Obeyed | None:
+    def answer_order(self, order: Order, view: View, moves: Sequence[Move]) -> OrderAnswer | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
-        return orders.obey(order, view, moves, self.fallback)
+        return orders.answer_order(order, view, moves, self.fallback)
 
-    def part(self, view: View) -> Part:
+    def heading(self, view: View) -> Part:
         """The year."""
-        return charts.part(view)
+        return charts.heading(view)
 
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Territory and legacy."""

@@ -210,7 +210,7 @@ def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
     return {
         "view": view,
         "moves": [str(move) for move in moves],
-        "asides": [str(move) for move in rules.asides(state, seat)],
+        "asides": [str(move) for move in rules.out_of_turn_moves(state, seat)],
         "fallback": str(rules.fallback(view, moves)),
         "entries": entries[-STORY_LINES:],
         "left_out": max(0, len(entries) - STORY_LINES),

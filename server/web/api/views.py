@@ -209,11 +209,11 @@ def _position(session: Session, game: Game) -> Position:
 
 
 def legal(position: Position, seat: int) -> list[str]:
-    """Every move that this seat could make now, answers before asides, in canonical text."""
+    """Every move that this seat could make now, answers before out_of_turn_moves, in canonical text."""
     if position.paused or position.outcome:
         return []
     rules, state = position.rules, position.state
-    return [str(each) for each in (*rules.moves(state, seat), *rules.asides(state, seat))]
+    return [str(each) for each in (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))]
 
 
 def _legal_now(session: Session, game_id: str, seat: int) -> list[str]:

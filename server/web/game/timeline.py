@@ -76,4 +76,4 @@ def read(session: Session, game: Game, upto: int | None = None) -> Moments:
     for at, state in enumerate(states):
         same = at and state is states[at - 1]  # acts at the table change nothing on it
         views.append(views[-1] if same else rules.view(state, PUBLIC))
-    return Moments(rules, entries, states, views, [rules.part(view) for view in views])
+    return Moments(rules, entries, states, views, [rules.heading(view) for view in views])

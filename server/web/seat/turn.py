@@ -266,7 +266,7 @@ def _choices(position: Position, seat: int) -> dict[str, Any]:
     moves = rules.moves(state, seat)
     return {
         "answers": _by_verb(moves),
-        "asides": _by_verb(rules.asides(state, seat)),
+        "asides": _by_verb(rules.out_of_turn_moves(state, seat)),
         "fallback": str(rules.fallback(rules.view(state, seat), moves)) if moves else None,
     }
 
