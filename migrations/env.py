@@ -5,10 +5,10 @@ from __future__ import annotations
 from alembic import context
 from sqlalchemy import Connection, text
 
-from server.store import models
-from server.store.engine import db
+from server.store import models  # noqa: F401 - the tables register themselves
+from server.store.engine import Base, db
 
-target = models.Base.metadata
+target = Base.metadata
 
 
 def run(connection: Connection) -> None:
