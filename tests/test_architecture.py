@@ -164,6 +164,7 @@ RULES = "The rules know no server, no clock and no random generator"
 BYZANZ = "Layers of byzanz"
 GAME = "Layers of a game"
 SERVER = "Layers of the server"
+FACTORY = "Only the command line, the demo and the benchmarks make the application"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ SERVER = "Layers of the server"
         ("server/play/moves.py", "import server.web.seat.turn", SERVER),
         ("server/lobby/create.py", "import server.mail.deliverability", SERVER),
         ("server/errors.py", "import server.store.log", SERVER),
-        ("server/store/log.py", "from server import create_app", "Only the command line, the demo and the benchmarks make the application"),
+        ("server/store/log.py", "from server import create_app", FACTORY),
         ("server/shortcuts.py", "", SERVER),
         ("byzanz/helpers.py", "", BYZANZ),
     ],
