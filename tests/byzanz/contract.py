@@ -213,7 +213,7 @@ def check_determinism(case: Case, number: int) -> None:
 
 
 def check_listed_is_accepted(case: Case, number: int) -> None:
-    """What is listed is accepted, and nothing else; each move is listed once; out_of_turn_moves are told from answers."""
+    """What is listed is accepted, and nothing else; each move is listed once; out-of-turn moves and answers differ."""
     rules = case.rules
     known = all_moves(case, number)
     for moment, draw in settled(case, number, every=4):
