@@ -173,7 +173,7 @@ def _save(person_id: int) -> None:
     spoken = form.get("language", "")
     if spoken and spoken not in languages.NAMES:
         raise BadWish(
-            "“%(code)s” is none of the languages offered.", field="language", code=wishes.shown(spoken)
+            "“%(code)s” is not one of the languages offered.", field="language", code=wishes.shown(spoken)
         )
     with transaction() as session:
         person = session.get_one(Person, person_id)

@@ -212,7 +212,9 @@ def _pace() -> pace.Pace:
     if chosen in pace.PRESETS:
         return pace.PRESETS[chosen]
     if chosen != "own":
-        raise BadWish("“%(text)s” is none of the paces offered.", field="pace", text=wishes.shown(chosen))
+        raise BadWish(
+            "“%(text)s” is not one of the time controls offered.", field="pace", text=wishes.shown(chosen)
+        )
     allowance = _number("allowance", 86400)
     days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
     return pace.Pace(allowance, _number("bank", pace.usual_bank(allowance)), days_off)
@@ -222,10 +224,10 @@ def _number(name: str, absent: int, field: str | None = None) -> int:
     """A whole number from the form; seats are counted, so a number of them is small."""
     text = flask.request.form.get(name, "") or str(absent)
     if not (text.isascii() and text.isdigit() and len(text) < 8):
-        raise BadWish("“%(text)s” should be a whole number.", field=field or name, text=wishes.shown(text))
+        raise BadWish("“%(text)s” must be a whole number.", field=field or name, text=wishes.shown(text))
     number = int(text)
     if name not in ("allowance", "bank") and number > _most_seats():
-        raise BadWish("So many seats no game has.", field=field or name)
+        raise BadWish("No game has that many seats.", field=field or name)
     return number
 
 

@@ -18,8 +18,6 @@ def page(slug: str) -> str | tuple[str, int]:
     try:
         rules = rules_of(slug)
     except BadSetup:
-        return error_page(
-            404, _("There is no such game"), _("Begin at the front page: it names the games there are.")
-        )
+        return error_page(404, _("Game not found"), _("The home page lists all games."))
     view = rules.view(rules.setup(min(rules.seats), {}), PUBLIC)
     return render_template("pages/rules.html", rules=rules, view=view)
