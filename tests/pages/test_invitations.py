@@ -275,7 +275,7 @@ def test_a_signed_in_stranger_takes_a_free_seat(client: FlaskClient) -> None:
     assert read(send(client, path, {"name": "Alice"})).status == 422
     assert send(client, path, {"cut": "d"}).headers["Location"] == "/"
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Greedy bot", "Daphne"]
-    assert "at this table already" in look(client, path).text
+    assert "You already have a seat at this table" in look(client, path).text
 
 
 def test_the_last_free_seat_leads_to_the_table(client: FlaskClient) -> None:

@@ -89,7 +89,7 @@ def test_a_game_that_rests_says_so_and_a_button_wakes_it(client: FlaskClient, ta
     page = look(client, url(game, 1))
     assert "Nobody is responding." in page.text
     assert "until a moderator resumes it" not in page.text
-    assert "rests until one of its players is back" in look(client, f"/g/{game.id}").text
+    assert "is paused until a player returns" in look(client, f"/g/{game.id}").text
     send(client, url(game, 1), do="reclaim")
     assert "Nobody is responding." not in look(client, url(game, 1)).text
 

@@ -101,7 +101,7 @@ def test_all_steps_of_a_true_record_are_right(send: Any, slug: str) -> None:
     for deal in report.shuffles:
         assert f"Shuffle {deal.label}: {len(deal.cards)} cards ✓ matches" in text_of(page, "shuffles")
         assert " ".join(deal.logged) in text_of(page, "shuffles")
-    assert f"{len(record.entries)} of {len(record.entries)} entries fit." in text_of(page, "chain")
+    assert f"{len(record.entries)} of {len(record.entries)} entries are correct." in text_of(page, "chain")
     assert record.head is not None
     assert record.head in text_of(page, "chain")
     for name in record.header.seats:
@@ -390,7 +390,7 @@ def test_a_finished_game_is_checked_from_its_log(client: FlaskClient, over: Any)
     assert page.status == 200
     assert_sound("finished", page)
     assert set(signs(page).values()) == {"✓ correct"}
-    assert f"{entries(over.id)} of {entries(over.id)} entries fit." in page.text
+    assert f"{entries(over.id)} of {entries(over.id)} entries are correct." in page.text
     door = next(item for item in page.root.iter("a") if item.get("download"))
     (kept,) = read(client.get(door.get("href", "")).text)
     with db.reading() as session:
