@@ -205,7 +205,7 @@ def test_a_card_and_its_place_are_told_before_they_are_played(
     expect(go).to_have_text(option.strip())
     assert entries(game.id) == before
     go.click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert entries(game.id) > before
 
 
@@ -235,14 +235,14 @@ def test_a_move_leads_to_its_receipt_without_a_reload(tab: Tabs, town: Town) -> 
     page = tab().goto(url(game, seat))
     page.evaluate(MARK)
     page.get_by_role("button", name="Pass", exact=True).click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert untouched(page)
     assert re.search(r"/receipt/\d+$", page.url)
-    assert "Your move is made" in page.title()
+    assert "Move played" in page.title()
     expect(page.locator("h1")).to_be_focused()
     assert page.evaluate("scrollY") == 0
     page.go_back()
-    expect(page.locator("h1")).not_to_have_text("Your move is made")
+    expect(page.locator("h1")).not_to_have_text("Move played")
     assert not untouched(page)
 
 
@@ -291,7 +291,7 @@ def test_whatever_is_unexpected_is_left_to_the_browser(
 
     page.route(f"**{url(game, seat)}", meet)
     page.get_by_role("button", name="Pass", exact=True).click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert not untouched(page)
     made.faults.clear()
 
@@ -312,7 +312,7 @@ def test_a_move_that_arrived_is_not_played_again(tab: Tabs, town: Town) -> None:
     page.route(f"**{url(game, seat)}", lose)
     tick(page, goods(game, seat)[0])
     page.locator('button[value="bid"]').click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert entries(game.id) == before + 1
     made.faults.clear()
 
@@ -325,7 +325,7 @@ def test_a_double_click_is_one_move(tab: Tabs, town: Town) -> None:
     tick(page, goods(game, seat)[0])
     before = entries(game.id)
     page.locator('button[value="bid"]').dblclick()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert entries(game.id) == before + 1
     assert len(posts) == 1
 
@@ -334,12 +334,12 @@ def test_an_order_is_left_without_a_reload(tab: Tabs, town: Town) -> None:
     game, seat = town.first("byzanz", "ordering")
     page = tab().goto(url(game, seat))
     page.evaluate(MARK)
-    page.get_by_text("Leave an order for what comes next").click()
-    page.get_by_text("In your own words").click()
+    page.get_by_text("Add a standing order").click()
+    page.get_by_text("Type an order").click()
     page.locator('#orders input[name="order"]').fill("finish")
-    page.locator("#orders details details[open]").get_by_role("button", name="See what this does").click()
-    expect(page.locator("h1")).to_have_text("Leave this order?")
-    page.get_by_role("button", name="Leave this order").click()
+    page.locator("#orders details details[open]").get_by_role("button", name="Preview").click()
+    expect(page.locator("h1")).to_have_text("Save this order?")
+    page.get_by_role("button", name="Save this order").click()
     expect(page.locator("#orders")).to_be_focused()
     expect(page.locator("#orders .standing")).to_have_count(1)
     page.get_by_role("button", name="Withdraw").click()
@@ -365,7 +365,7 @@ def test_news_of_the_table_leave_the_selection_alone(tab: Tabs, town: Town) -> N
     first = page.locator('#play input[name="request_id"]').get_attribute("value")
     make(game, 0, "redraw", at=utc_now())
     wake(page)
-    expect(page.locator("#live p")).to_have_text("The table has moved on: 1 new entry.")
+    expect(page.locator("#live p")).to_have_text("The game has moved on: 1 new entry.")
     expect(page.locator("#play input:checked")).to_have_count(2)
     page.locator("#live a").click()
     expect(page.locator("#live a")).to_be_hidden()
@@ -377,7 +377,7 @@ def test_news_of_the_table_leave_the_selection_alone(tab: Tabs, town: Town) -> N
     tally(page).to_have_text("To be redrawn: 2. You may tick 2 more.")
     expect(page.locator(f"#e{entries(game.id)}")).to_be_focused()
     page.locator('button[name="verb"]').click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
 
 
 def test_news_keep_a_card_and_its_place_and_an_order_half_written(tab: Tabs, town: Town) -> None:
@@ -387,13 +387,13 @@ def test_news_keep_a_card_and_its_place_and_an_order_half_written(tab: Tabs, tow
     page = tab().goto(url(game, seat))
     page.locator(f'#play input[value="{move.args[0]}"]').check(force=True)
     page.locator(f'.slot[value="{move.args[2]}"]').click()
-    page.get_by_text("Leave an order for what comes next").click()
-    page.get_by_text("In your own words").click()
+    page.get_by_text("Add a standing order").click()
+    page.get_by_text("Type an order").click()
     page.locator('#orders input[name="order"]').fill("put any")
     for _ in range(2):
         moderate(town, game.id, "!note")
     wake(page)
-    expect(page.locator("#live p")).to_have_text("The table has moved on: 2 new entries.")
+    expect(page.locator("#live p")).to_have_text("The game has moved on: 2 new entries.")
     before = entries(game.id)
     page.locator("#live a").click()
     expect(page.locator("#live a")).to_be_hidden()
@@ -402,7 +402,7 @@ def test_news_keep_a_card_and_its_place_and_an_order_half_written(tab: Tabs, tow
     expect(page.locator('#orders input[name="order"]')).to_be_visible()
     assert entries(game.id) == before
     page.locator("[data-place]").click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
 
 
 def test_a_page_that_waits_says_when_it_is_ones_turn(tab: Tabs, town: Town) -> None:
@@ -482,7 +482,7 @@ def test_the_time_left_counts_down(tab: Tabs, town: Town) -> None:
 
 def minutes(page: Page) -> int:
     """The time left that a page shows."""
-    said = re.fullmatch(r"(\d+) h (\d+) min", page.locator("time[data-left]").text_content() or "")
+    said = re.fullmatch(r"(\d+) h (\d+) min left", page.locator("time[data-left]").text_content() or "")
     assert said is not None
     return int(said[1]) * 60 + int(said[2])
 
@@ -524,7 +524,7 @@ def test_the_first_minute_takes_three_clicks_at_most(tab: Tabs, town: Town, slug
     page = tab(size=PHONE, scripts=scripts).goto(url(game, seat))  # the click on the link
     for click in clicks:
         click(page)
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert 1 + len(clicks) <= 3
 
 
@@ -533,7 +533,7 @@ def test_an_option_of_a_mail_takes_two(tab: Tabs, town: Town, scripts: bool) -> 
     game, seat = town.first("byzanz", f"option-{scripts}")
     page = tab(size=PHONE, scripts=scripts).goto(f"{url(game, seat)}?move=pass")
     page.locator("#chosen button").click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
 
 
 # ---- nothing is promised that would be refused, and nothing that may be done is called wrong ----
@@ -661,13 +661,13 @@ def test_a_receipt_leads_to_the_next_game(tab: Tabs, town: Town, scripts: bool) 
     other, _ = town.first("byzanz", f"led-{scripts}")
     page = tab(scripts=scripts, person="Alice").goto(url(game, seat))
     page.get_by_role("button", name="Pass", exact=True).click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     waiting = page.locator(".actions a[href*='/t/']").count()
     counted = re.match(r"\((\d+)\) ", page.title())
     assert counted is not None
     assert 1 <= int(counted[1]) <= waiting
     expect(page.locator(f"a[href$='{url(other, seat)}']")).to_have_count(1)
-    expect(page.get_by_text("Leave an order for what comes next")).to_be_visible()
+    expect(page.get_by_text("Add a standing order")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

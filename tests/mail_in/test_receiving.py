@@ -79,7 +79,7 @@ def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
     (message,) = post()
     text = text_of(message)
     parts = [
-        "You have time until",
+        "Move by",
         "\n\n##- ",
         "Or answer this mail",
         "- pass\n- bid olive1\n- bid olive1 olive2",
@@ -366,9 +366,9 @@ def by_answering(_game: Table, box: Desk, _client: FlaskClient) -> None:
 
 def by_the_button(game: Table, _box: Desk, client: FlaskClient) -> None:
     page = client.get(f"/t/{game.tokens[0]}").text
-    assert "We cannot reach you by mail." in page
+    assert "We cannot reach you by email." in page
     assert client.post(f"/t/{game.tokens[0]}/mail").status_code == 303
-    assert "We cannot reach you by mail." not in client.get(f"/t/{game.tokens[0]}").text
+    assert "We cannot reach you by email." not in client.get(f"/t/{game.tokens[0]}").text
 
 
 @one_database

@@ -195,7 +195,7 @@ def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any):
             assert (f" {place.slot}: " in shown) == bool(place.card)
             assert not place.card or f"{place.slot}: {named([place.card]).pop()}" in shown
         assert all(card in shown for card in named(position(game.id).view(seat).hand))
-        assert "Place a card on the cross. You have time until" in shown
+        assert "Place a card on the cross. Move by" in shown
     assert all(line.removeprefix("- ").rstrip(":") in html5lib_text(html) for line in told_lines(text))
 
 

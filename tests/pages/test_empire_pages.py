@@ -102,7 +102,7 @@ def test_nothing_ticked_is_no_meld(client: FlaskClient, table: Any):
     before = entries(game.id)
     answer = press(client, look(client, url(game, seat)), "verb", "meld", [])
     assert answer.status_code == 422
-    assert "Tick the cards first." in read(answer).text
+    assert "Select the cards first." in read(answer).text
     assert entries(game.id) == before
     assert press(client, read(answer), "move", "meld").status_code == 303
     assert position(game.id).view(seat).chosen[seat] == ()

@@ -67,7 +67,7 @@ def test_who_wants_a_digest_gets_no_mail_for_a_turn_and_no_clock_runs_until_it_c
     turn = row(Turn, (game.id, 1))
     assert (turn.started_at, turn.due_at) == (SEVEN, SEVEN + timedelta(days=1))
     assert "Bob, a game awaits you." in text_of(message)
-    assert "Bid for the lot, or pass. You have time until Wed 4 Mar, 07:00 (UTC)." in text_of(message)
+    assert "Bid for the lot, or pass. Move by Wed 4 Mar, 07:00 (UTC)." in text_of(message)
     assert f"\nhttps://byzanz.test/t/{game.tokens[1]}\n" in text_of(message)
 
 
@@ -294,7 +294,7 @@ def test_the_link_in_a_digest_stops_all_mail_with_one_click_and_offers_less(tabl
     (message,) = post(SEVEN)
     address = message["List-Unsubscribe"].strip("<>").removeprefix("https://byzanz.test")
     bob = game.people[1]
-    assert "One mail a day" in client.get(address).text
+    assert "One email a day" in client.get(address).text
     assert client.post(address, data={"do": "cadence", "cadence": "once"}).status_code == 200
     assert row(Person, bob).cadence == "once"
     assert client.post(address, data={"do": "cadence", "cadence": "hourly"}).status_code == 400
@@ -365,4 +365,4 @@ def test_the_account_page_shows_and_keeps_the_choice(table: Begin, client, caden
     assert answer.status_code == 303
     page = client.get("/account", base_url="https://byzanz.test").text
     assert f'value="{cadence}" checked' in page
-    assert "at the latest 24 hours after the turn opened" in page
+    assert "at the latest 24 hours after the turn began" in page

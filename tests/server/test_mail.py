@@ -123,7 +123,7 @@ def test_a_turn_mail_says_everything_in_its_order(table: Begin) -> None:
     (message,) = post()
     text = text_of(message)
     parts = [
-        "Bid for the lot, or pass. You have time until Tue 3 Mar, 10:00 (UTC).",
+        "Bid for the lot, or pass. Move by Tue 3 Mar, 10:00 (UTC).",
         "Since your last move",
         "The cards are shuffled and dealt.",
         "The table",
@@ -497,10 +497,8 @@ def test_a_reminder_says_the_same_moment_as_the_mail_before(table: Begin) -> Non
     post()
     queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
     (message,) = post(NOW + timedelta(hours=20))
-    assert text_of(message).startswith(
-        "Alice, the table waits for you: Bid for the lot, or pass. You have time until"
-    )
-    assert "until Tue 3 Mar, 10:00 (UTC)" in text_of(message)
+    assert text_of(message).startswith("Alice, the table waits for you: Bid for the lot, or pass. Move by")
+    assert "Move by Tue 3 Mar, 10:00 (UTC)" in text_of(message)
     assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(days=1)
 
 

@@ -497,7 +497,7 @@ def test_no_token_reaches_the_log_of_gunicorn(there: Scene, capfd: pytest.Captur
 def test_a_look_is_seen_by_the_players_and_ends_at_its_entry(there: Scene, now: datetime) -> None:
     alice = there.tokens["here", "Alice"]["seat"]
     story = there.ask(there.browser(), "GET", f"/t/{alice}/history").text
-    assert "A moderator looks at the hand of Alice." in story
+    assert "A moderator views Alice’s hand." in story
     assert "a question" in story
     daphne = there.tokens["here", "Daphne"]["seat"]
     with engine.reading() as session:

@@ -279,7 +279,7 @@ def mend(watch: Watch) -> None:
         assert all(turn.due_at is None for turn in watch.turns() if turn.seat == 3)
         client, path = watch.app.test_client(), f"/t/{watch.game.tokens[3]}"
         page = client.get(path).text
-        assert "We cannot reach you by mail" in page
+        assert "We cannot reach you by email" in page
         action = re.search(r'action="([^"]+)"[^>]*>(?:(?!</form>).)*?Try again', page, re.DOTALL)
         assert action is not None
         form = re.search(rf'action="{action[1]}".*?</form>', page, re.DOTALL)
