@@ -76,9 +76,9 @@ def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
     (message,) = post()
     text = text_of(message)
     parts = [
-        "You have time until",
+        "Move by",
         "\n\n##- ",
-        "Or answer this mail",
+        "Or reply to this email",
         "- pass\n- bid olive1\n- bid olive1 olive2",
     ]
     places = [text.index(part) for part in parts]
@@ -129,8 +129,8 @@ def test_a_reply_plays_and_is_answered_once(game: Table, box: Desk) -> None:
     assert moves_of(game.id, 0) == ["bid olive1"]
     (text,) = to_alice()
     assert text.startswith("Your line was carried out.")
-    assert "- Line 1, “bid olive1”: played, as entry 2." in text
-    assert "- Alice bids with Olives 1 (+1)." in text
+    assert "- Line 1, “bid olive1”: played (entry 2)." in text
+    assert "- Alice bids Olives 1 (+1)." in text
 
 
 @one_database
@@ -153,7 +153,7 @@ def test_an_answer_to_an_old_turn_says_so(game: Table, box: Desk) -> None:
         submit(game.id, seat, "pass")
     box.write("bid olive1")
     assert "bid olive1" not in moves_of(game.id, 0)
-    assert any("That turn is over. The newest mail" in text for text in to_alice())
+    assert any("That turn is over. If it is your turn again" in text for text in to_alice())
 
 
 @one_database
@@ -161,8 +161,8 @@ def test_lines_are_played_on_as_long_as_nobody_else_comes_in_between(game: Table
     box.write("sell olive1 olive2 merchant", "bid olive2", "pass")
     assert moves_of(game.id, 0) == ["sell olive1 olive2 merchant", "bid olive2"]
     (text,) = to_alice()
-    assert text.startswith("Not all of your mail could be played.")
-    assert "Line 3, “pass”: Not played: the table has moved on after the line before." in text
+    assert text.startswith("Only part of your email was played.")
+    assert "Line 3, “pass”: Not played: the game moved on after the previous line." in text
 
 
 @one_database

@@ -120,16 +120,16 @@ def test_a_turn_mail_says_everything_in_its_order(table: Begin) -> None:
     (message,) = post()
     text = text_of(message)
     parts = [
-        "Bid for the lot, or pass. You have time until Tue 3 Mar, 10:00 (UTC).",
+        "Bid for the lot, or pass. Move by Tue 3 Mar, 10:00 (UTC).",
         "Since your last move",
         "The cards are shuffled and dealt.",
         "The table",
-        "On auction, the lot of 5:",
+        "Up for auction, the lot of 5:",
         "Your hand",
         "You can",
-        "If you do not answer by then, this is played for you: Pass.",
+        "If you do not move in time, the server plays this for you: Pass.",
         f"\nhttps://byzanz.test/t/{game.tokens[0]}\n",
-        "No more mails about this game:\nhttps://byzanz.test/u/",
+        "Stop emails about this game:\nhttps://byzanz.test/u/",
     ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
@@ -389,7 +389,7 @@ def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kin
         "answered": ("Bob has accepted", "has begun", "/o/"),
         "fresh": ("here is your link", f"/t/{game.tokens[0]}\n"),
         "refused": ("The mail server of Bob refuses", "550 no such user", "stands still", "/o/"),
-        "cancelled": ("Alice has called off “The Golden Horn”",),
+        "cancelled": ("Alice has cancelled “The Golden Horn”",),
     }[kind]
     for words in expected:
         assert words in text_of(message)
@@ -495,9 +495,9 @@ def test_a_reminder_says_the_same_moment_as_the_mail_before(table: Begin) -> Non
     queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
     (message,) = post(NOW + timedelta(hours=20))
     assert text_of(message).startswith(
-        "Alice, the table waits for you: Bid for the lot, or pass. You have time until"
+        "Alice, the others are waiting for you: Bid for the lot, or pass. Move by"
     )
-    assert "until Tue 3 Mar, 10:00 (UTC)" in text_of(message)
+    assert "by Tue 3 Mar, 10:00 (UTC)" in text_of(message)
     assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(days=1)
 
 

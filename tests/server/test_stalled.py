@@ -631,7 +631,7 @@ def test_a_moderators_reason_is_in_the_mail(table: Begin, mia: int) -> None:
     while deliver.deliver(NOW, pigeons, steady=lambda: 0.0):
         pass
     (text,) = [body for mail in pigeons.to("alice") if "autopilot" in (body := text_of(mail))]
-    assert "The reason: because" in text
+    assert "Reason: because" in text
 
 
 def test_alarms_end_with_the_game(table: Begin, mia: int) -> None:

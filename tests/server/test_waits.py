@@ -155,7 +155,7 @@ def test_the_news_of_a_time_out_and_the_next_turn_are_one_mail(table: Begin) -> 
         seat = awaited(game.id)
         submit(game.id, seat, bold_move(game.id, seat), due)
     (text,) = to(post(due + timedelta(days=3)), "Alice")
-    assert "You did not answer in time before, so this was played for you:\n- Alice passes." in text
+    assert "You ran out of time earlier, so this was played for you:\n- Alice passes." in text
     assert statuses()[f"timeout:{game.id}:0:2"] == "dropped"
 
 
@@ -225,7 +225,7 @@ def test_answers_of_friends_that_came_at_night_are_one_mail_in_the_morning(table
     change(Game, game.id, organiser_id=game.people[0])
     assert post(EVENING) == []
     (text,) = to(post(MORNING), "Alice")
-    assert "Bob has accepted and sits at your table.\nCharlie has declined; the seat is free." in text
+    assert "Bob has accepted and joins your table.\nCharlie has declined; the seat is free." in text
 
 
 def test_news_of_another_game_or_for_another_reader_stays_apart(table: Begin) -> None:

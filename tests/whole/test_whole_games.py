@@ -85,7 +85,7 @@ def kind_of(message: object) -> str:
     text = str(message.get_body(("plain",)).get_content())  # type: ignore[attr-defined]
     if "See how it went" in text:
         return "over"
-    if "You have time until" in text:
+    if "Move by" in text:
         return "turn"
     return "other"
 
