@@ -400,7 +400,7 @@ def test_after_a_complaint_turns_are_not_mailed_and_the_organiser_hears_of_it_on
     turn = row(Turn, (game.id, 1))
     assert turn.refused is not None
     assert turn.started_at is None
-    assert sum("It is the turn of Bob" in text for text in told) == 1
+    assert sum("Bob is to move" in text for text in told) == 1
 
 
 @one_database

@@ -192,7 +192,7 @@ def test_a_sealed_meld_is_shown_to_its_owner_and_can_be_changed(client: FlaskCli
     turn = _turn(game, EMPEROR)
     page = look(client, url(game, FOE))
     assert "Your sealed meld of force" in page.text
-    assert "Until the choice of Alice is in, you may change it here." in page.text
+    assert "You may change it here until Alice has chosen." in page.text
     assert _ticked(page) == sorted(one.split()[1:])
     form = page.form("play")
     assert press(client, page, "verb", "meld", ticks(page, other.split()[1:])).status_code == 303
@@ -425,7 +425,7 @@ def test_a_whole_game_through_the_forms_without_scripts(
     assert changed > 5
     assert asked_for >= {"redraw", "meld", "negotiate", "buy-off", "keep"}
     over = look(client, f"/g/{game.id}")
-    assert "Most legacy wins; equal legacy is a draw." in over.text
+    assert "The most legacy wins; equal legacy is a draw." in over.text
     assert ("The Empire fell in year" in over.text) == (reason == "fallen")
     assert [str(score) in over.text for score in now.outcome.scores] == [True, True]
     assert look(client, url(game, 0)).status == 200

@@ -618,7 +618,7 @@ def test_the_mail_says_what_was_played_and_how_to_come_back(table: Begin) -> Non
     while deliver.deliver(NOW + DAY, pigeons, steady=lambda: 0.0):
         pass
     text = next(body for mail in pigeons.to("alice") if "autopilot" in (body := text_of(mail)))
-    assert "twice in a row" in text
+    assert "two deadlines in a row" in text
     assert "\n- Alice " in text
     assert game.tokens[0] in text
     assert "!autopilot" not in text

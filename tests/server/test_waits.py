@@ -121,7 +121,7 @@ def test_acts_in_a_row_become_one_mail(table: Begin) -> None:
     for message in messages:
         text = text_of(message)
         assert text.index("“word 0”") < text.index("“word 1”") < text.index("“word 2”")
-        assert "as entries 2, 3, 4, for everybody to see" in text
+        assert "entries 2, 3, 4 in the game’s log, visible to everyone" in text
         assert_same(text, words_of(html_of(message)))
         newest = [f"act:{game.id}:4:{person}" for person in game.people]
         assert message["Message-ID"] in {compose.message_id(key) for key in newest}
@@ -209,7 +209,7 @@ def test_the_end_tells_the_act_that_ended_it(table: Begin) -> None:
     messages = post(NOW + MINUTE)
     assert len(messages) == 4
     for message in messages:
-        assert "was ended by a moderator before its time" in text_of(message)
+        assert "A moderator has ended" in text_of(message)
         assert "“nobody plays”" in text_of(message)
         assert_same(text_of(message), words_of(html_of(message)))
 
