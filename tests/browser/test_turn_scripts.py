@@ -56,17 +56,17 @@ def test_a_first_bid_is_added_up(tab: Tabs, town: Town) -> None:
     game, seat = town.first("byzanz", "adding")
     page = tab().goto(url(game, seat))
     button = page.locator('button[value="bid"]')
-    tally(page).to_have_text("Tick cards to see what they do.")
+    tally(page).to_have_text("Tap cards to bid.")
     one, other = goods(game, seat)[:2]
     tick(page, one)
-    tally(page).to_contain_text(f"{one[-1]} in all: the first bid.")
+    tally(page).to_contain_text(f"Total {one[-1]}: the first bid.")
     tick(page, other)
     total = int(one[-1]) + int(other[-1])
-    tally(page).to_contain_text(f"{total} in all: the first bid.")
+    tally(page).to_contain_text(f"Total {total}: the first bid.")
     assert (button.text_content() or "").startswith(f"Bid {total} with ")
-    page.get_by_role("button", name="Untick all").click()
+    page.get_by_role("button", name="Clear").click()
     expect(page.locator("#play input:checked")).to_have_count(0)
-    expect(button).to_have_text("Bid the ticked cards")
+    expect(button).to_have_text("Bid the selected cards")
     expect(page.locator("#clear")).to_be_hidden()
     expect(page.locator('#play input[name="card"]').first).to_be_focused()
 
@@ -81,11 +81,11 @@ def test_a_bid_that_is_too_low_is_told_by_how_much(tab: Tabs, town: Town) -> Non
     highest, least = int(standing[-1]), int(mine[0][-1])
     tick(page, mine[0])
     if least <= highest:
-        tally(page).to_have_text(f"{least} in all is too low: {highest + 1 - least} more needed.")
-        expect(page.locator('button[value="bid"]')).to_have_text("Bid the ticked cards")
+        tally(page).to_have_text(f"Total {least} is too low: add at least {highest + 1 - least} more.")
+        expect(page.locator('button[value="bid"]')).to_have_text("Bid the selected cards")
     tick(page, *mine[1:])
     total = sum(int(card[-1]) for card in mine)
-    tally(page).to_contain_text(f"{total} in all: leads by {total - highest}.")
+    tally(page).to_contain_text(f"Total {total}: you would lead by {total - highest}.")
 
 
 def test_merchants_cannot_be_bid(tab: Tabs, town: Town) -> None:
@@ -98,7 +98,7 @@ def test_merchants_cannot_be_bid(tab: Tabs, town: Town) -> None:
     page = tab().goto(url(game, seat))
     tick(page, "merchant")
     tally(page).to_contain_text("Merchants cannot be bid.")
-    expect(page.locator('button[value="bid"]')).to_have_text("Bid the ticked cards")
+    expect(page.locator('button[value="bid"]')).to_have_text("Bid the selected cards")
 
 
 def test_a_set_is_told_with_its_profit(tab: Tabs, town: Town) -> None:
@@ -109,16 +109,16 @@ def test_a_set_is_told_with_its_profit(tab: Tabs, town: Town) -> None:
     exact = page.locator(f'button[name="move"][value="{sale}"]')
     first, *others = sale.split()[1:]
     tick(page, first)
-    tally(page).to_have_text("A set is three cards: 2 more needed.")
+    tally(page).to_have_text("A set has three cards: add 2 more.")
     tick(page, *others)
     profit = exact.get_attribute("data-points")
-    tally(page).to_have_text(f"A set for sale: {profit} profit.")
+    tally(page).to_have_text(f"A set: {profit} profit.")
     expect(page.locator('button[value="sell"]')).to_have_text(exact.locator(".says").text_content() or "")
     extra = page.locator('#play input[name="card"]:not(:checked)')
     if extra.count():
         extra.first.check()
-        tally(page).to_have_text("That is no set for sale.")
-        expect(page.locator('button[value="sell"]')).to_have_text("Sell the ticked cards")
+        tally(page).to_have_text("These cards are not a set.")
+        expect(page.locator('button[value="sell"]')).to_have_text("Sell the selected cards")
 
 
 def test_a_discard_says_how_many_are_still_to_go(tab: Tabs, town: Town) -> None:
@@ -130,12 +130,12 @@ def test_a_discard_says_how_many_are_still_to_go(tab: Tabs, town: Town) -> None:
         boxes.nth(number).check()
         left = over - number - 1
         if left > 0:
-            tally(page).to_contain_text(f"After that, still to go: {left}.")
+            tally(page).to_contain_text(f"After that, {left} more to go.")
         elif left == 0:
-            tally(page).to_contain_text("After that you hold seven cards.")
+            tally(page).to_contain_text("That leaves you with seven cards.")
         else:
-            tally(page).to_contain_text("A discard leaves at least seven cards: untick 1.")
-            expect(page.locator('button[value="discard"]')).to_have_text("Discard the ticked cards")
+            tally(page).to_contain_text("You must keep at least seven cards: deselect 1.")
+            expect(page.locator('button[value="discard"]')).to_have_text("Discard the selected cards")
 
 
 # ---- Empire ----
@@ -157,7 +157,7 @@ def test_the_force_of_a_meld_is_added_up(tab: Tabs, town: Town, seat: int) -> No
     for box in page.locator('#play input[name="card"]').all():
         box.check()
     tally(page).to_contain_text("in a meld.")
-    expect(button).to_have_text("Seal the meld of the ticked cards")
+    expect(button).to_have_text("Seal a meld of the selected cards")
 
 
 def test_a_redraw_counts_to_four(tab: Tabs, town: Town) -> None:
@@ -165,16 +165,16 @@ def test_a_redraw_counts_to_four(tab: Tabs, town: Town) -> None:
     page = tab(size=PHONE).goto(url(game, seat))
     boxes = page.locator('#play input[name="card"]')
     said = (
-        "To be redrawn: 1. You may tick 3 more.",
-        "To be redrawn: 2. You may tick 2 more.",
-        "To be redrawn: 3. You may tick 1 more.",
-        "To be redrawn: 4, as many as may be.",
-        "At most four cards may be redrawn: untick 1.",
+        "1 to redraw; you may select 3 more.",
+        "2 to redraw; you may select 2 more.",
+        "3 to redraw; you may select 1 more.",
+        "4 to redraw, which is the maximum.",
+        "You may redraw at most four cards: deselect 1.",
     )
     for number, sentence in enumerate(said):
         boxes.nth(number).check()
         tally(page).to_have_text(sentence)
-    expect(page.locator('button[name="verb"]')).to_have_text("Redraw the ticked cards")
+    expect(page.locator('button[name="verb"]')).to_have_text("Redraw the selected cards")
 
 
 # ---- Byzantium ----
@@ -197,7 +197,7 @@ def test_a_card_and_its_place_are_told_before_they_are_played(
         place.click,
     ]
     for step in steps if card_first else reversed(steps):
-        expect(go).to_have_text("Put the card on the place")
+        expect(go).to_have_text("Place the card")
         step()
     expect(place).to_have_attribute("aria-pressed", "true")
     tally(page).to_contain_text(f" fits on {slot}.")
@@ -224,7 +224,7 @@ def test_a_card_that_does_not_fit_the_chosen_place_is_told(tab: Tabs, town: Town
     page.locator(f'#play input[value="{black.args[0]}"]').press("Enter")
     assert entries(game.id) == before
     page.locator("#clear").click()
-    tally(page).to_have_text("Choose a card, then press a place on the cross")
+    tally(page).to_have_text("Choose a card, then a place on the cross")
 
 
 # ---- without a reload ----
@@ -374,7 +374,7 @@ def test_news_of_the_table_leave_the_selection_alone(tab: Tabs, town: Town) -> N
     assert [value.partition("#")[0] for value in chosen] == ticked
     assert page.locator('#play input[name="request_id"]').get_attribute("value") != first
     assert page.locator('#play input[name="seen"]').get_attribute("value") == str(entries(game.id))
-    tally(page).to_have_text("To be redrawn: 2. You may tick 2 more.")
+    tally(page).to_have_text("2 to redraw; you may select 2 more.")
     expect(page.locator(f"#e{entries(game.id)}")).to_be_focused()
     page.locator('button[name="verb"]').click()
     expect(page.locator("h1")).to_have_text("Move played")

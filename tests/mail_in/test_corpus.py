@@ -115,7 +115,7 @@ def check_answer(letter: Letter) -> None:
         assert "Bcc" not in message, letter.name
         assert message["Reply-To"].startswith("play+"), letter.name
         assert "/t/" in text_of(message), letter.name
-        assert ("played, as entry 2." in text_of(message)) == bool(letter.moves), letter.name
+        assert ("played (entry 2)." in text_of(message)) == bool(letter.moves), letter.name
 
 
 @one_database

@@ -85,10 +85,10 @@ def test_it_shows_the_table_as_it_stood(client: FlaskClient, table: Any):
     hand = position(game.id).view(0).hand
     advance(game, "take")
     page = look(client, f"{url(game, 0)}/history?at=1")
-    drawn = re.search(r'aria-label="Hand of Alice">(.*?)</ul>', page.html)
+    drawn = re.search(r'aria-label="Alice’s hand">(.*?)</ul>', page.html)
     assert drawn
     assert drawn[1].count("<li>") == len(hand)
-    assert "Hand of Bob" not in page.html
+    assert "Bob’s hand" not in page.html
     assert 'rel="next"' in page.html
     assert 'rel="prev"' not in page.html
     last = look(client, f"/g/{game.id}/history?at={entries(game.id)}")

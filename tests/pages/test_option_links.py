@@ -170,7 +170,7 @@ def test_the_answer_is_the_same_whether_any_game_waits(client: FlaskClient, tabl
         for message in mails(engine.utc_now())
         if "your games" in message["Subject"]
     ]
-    assert sum("Bob, no game awaits you at the moment." in text for text in texts) == 3
+    assert sum("Bob, it is not your turn in any game at the moment." in text for text in texts) == 3
 
 
 def test_silence_does_not_stop_the_mail_that_was_asked_for(client: FlaskClient, table: Any):

@@ -47,12 +47,14 @@ def test_an_order_is_shown_in_plain_words_before_it_is_kept(client: FlaskClient,
     page = read(post(client, game, 1, do="preview", order="RAISE upto 7"))
     assert page.status == 200
     assert (
-        "Raise as cheaply as possible, up to 7 in all. Beyond that, pass. This is for one lot." in page.text
+        "Raise by as little as possible, up to a total of 7. Beyond that, pass. This applies to one lot."
+        in page.text
     )
     assert kept(game) == []
     left = read(post(client, game, 1, do="preview", part=["take", "wine", "", "most", "always"]))
     assert (
-        "take the first of these that is there: Wine, then the group of most value. Every time." in left.text
+        "Take the first of these available at the market: Wine, then the most valuable group. Every time."
+        in left.text
     )
     shown = follow(client, post(client, game, 1, do="leave", order="take wine most always"))
     assert "take wine most always" in shown.text

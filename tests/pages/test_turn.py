@@ -56,7 +56,7 @@ def test_a_bid_of_ticked_cards_leads_to_its_receipt(client: FlaskClient, table: 
     assert answer.status_code == 303
     receipt = look(client, answer.headers["Location"])
     assert receipt.status == 200
-    assert "Alice bids with" in receipt.text
+    assert "Alice bids" in receipt.text
     assert position(game.id).view(seat).bids[seat] == (tick.partition("#")[0],)
 
 

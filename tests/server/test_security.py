@@ -504,8 +504,8 @@ def test_a_look_is_seen_by_the_players_and_ends_at_its_entry(there: Scene, now: 
         head = session.get_one(Game, "here").head
     there.ask(there.browser(), "POST", f"/t/{daphne}", {"move": "pass", "seen": head, "request_id": "late"})
     looked = there.ask(there.browser("Mia"), "GET", f"/m/here/look/{there.look}?at={head + 1}").text
-    assert "Hand of Alice" in looked
-    assert "Hand of Daphne" not in looked
+    assert "Alice’s hand" in looked
+    assert "Daphne’s hand" not in looked
     assert f'id="e{there.look}"' in looked
     assert f'id="e{head + 1}"' not in looked
 
