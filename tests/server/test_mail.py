@@ -194,8 +194,8 @@ def test_the_moment_printed_is_the_moment_it_is_due(table: Begin) -> None:
     turn = row(Turn, ("g1", 0))
     assert turn.started_at == later
     assert turn.due_at == datetime(2026, 3, 3, 12, 1, tzinfo=UTC)
-    assert "by Tue 3 Mar, 12:01 (UTC)" in text_of(message)
-    assert "by Tue 3 Mar, 12:01 (UTC)" in words_of(html_of(message))
+    assert "Move by Tue 3 Mar, 12:01 (UTC)" in text_of(message)
+    assert "Move by Tue 3 Mar, 12:01 (UTC)" in words_of(html_of(message))
 
 
 def test_the_table_has_a_time_zone_and_a_persons_own_goes_before_it(table: Begin) -> None:
