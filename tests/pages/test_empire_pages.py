@@ -283,7 +283,7 @@ def test_cards_tell_in_words_what_is_printed_on_them(client: FlaskClient):
         assert (f"+{card.bonus} each" in cells[5]) == bool(card.bonus)
         assert (f"+{card.legacy} legacy" in cells[5]) == bool(card.legacy)
         assert ("bought off" in cells[5]) == (card.trait == "bought-off")
-        assert ("defence" in cells[5]) == (card.trait == "defence")
+        assert ("can defend" in cells[5]) == (card.trait == "defence")
         assert ("single use" in cells[5]) == card.unique
         assert ("every age" in cells[4]) == (card.ages == "EML")
 
@@ -334,7 +334,7 @@ def test_a_turn_mail_says_what_is_asked_and_what_is_in_hand(app: Flask, table: A
     assert "&" not in text
     assert not re.search(r"^- (territory|;)", text, re.MULTILINE)
     if view.melds[0].cards:
-        assert f"Force {view.melds[view.emperor].force}" in text
+        assert f"Total force {view.melds[view.emperor].force}" in text
 
 
 def test_a_mail_tells_of_a_sealed_meld_without_its_cards(app: Flask, table: Any):
