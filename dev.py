@@ -87,7 +87,11 @@ def set_up(kind: str) -> None:
     with only_one_at_a_time():
         if is_ready(kind):
             return
-        print("dev.py: setting up .venv; this takes up to a minute and happens once.", file=sys.stderr, flush=True)
+        print(
+            "dev.py: setting up .venv; this takes up to a minute and happens once.",
+            file=sys.stderr,
+            flush=True,
+        )
         uv = shutil.which("uv")
         sound = STAMP.exists() and runs(str(PYTHON), NEW_ENOUGH if uv else f"import pip; {NEW_ENOUGH}")
         STAMP.unlink(missing_ok=True)
