@@ -1,7 +1,7 @@
-"""One server and one Chromium for all tests of this folder, and tabs that fail the test if anything goes wrong.
+"""One server and one Chromium for all tests of this folder; tabs fail the test if anything goes wrong.
 
-The fixtures live as long as the folder's tests run, not longer: while Playwright is at work, nothing else in the same
-process may run an event loop.
+The fixtures end with the tests of this folder, because nothing else in the process may run an event loop while
+Playwright is active.
 """
 
 from __future__ import annotations

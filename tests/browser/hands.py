@@ -1,4 +1,4 @@
-"""Ways to play a move on a seat's page: as a finger or a mouse does it, and by the keyboard alone."""
+"""Ways to play a move on a seat's page: by touch or mouse, and by keyboard alone."""
 
 from __future__ import annotations
 

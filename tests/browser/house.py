@@ -1,4 +1,4 @@
-"""A server for the browser: a real port, its scheduler asleep, games moved on straight through `server.play`."""
+"""A server for browser tests: a real port, the scheduler stopped, games advanced directly through `server.play`."""
 
 from __future__ import annotations
 

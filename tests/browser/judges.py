@@ -1,6 +1,6 @@
-"""What a page in a browser is held against: the accessibility engine, and whether all of it can be seen and hit.
+"""Checks for a page in a browser: the accessibility engine, and whether everything is visible and clickable.
 
-Each judge answers with sentences about what is wrong, none if nothing is.
+Each check returns sentences about what is wrong, or none.
 """
 
 from __future__ import annotations

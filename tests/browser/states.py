@@ -1,4 +1,4 @@
-"""Every page in every state that it can be in, by name: how to get there."""
+"""Every page in every possible state, by name, and how to reach it."""
 
 from __future__ import annotations
 

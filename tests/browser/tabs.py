@@ -1,4 +1,4 @@
-"""Tabs of Chromium that note whatever goes wrong in them."""
+"""Chromium tabs that record every error that occurs in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The games and the people behind all pages: made when a page wants them, and shared."""
+"""The games and people behind all pages: created when a page needs them, and shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions of Empire set up by hand, games played at random, and the law that no card is lost."""
+"""Hand-made positions of Empire, games played at random, and the check that no card is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second reading of rules/byzanz.md, slow and plain: lists of card names, no code of the game. The two must agree."""
+"""A second, slow and plain implementation of rules/byzanz.md without code of the game; both must agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second reading of rules/empire.md, slow and plain: lists of card names, no code of the game. The two must agree."""
+"""A second, slow and plain implementation of rules/empire.md without code of the game; both must agree."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A small game with sealed simultaneous answers and a response: the contract is proven on it first.
+"""A small game with sealed simultaneous choices and a response; the contract is tested on it first.
 
-Two seats, four cards each, four rounds. Both lay a card, sealed until both are in and to be changed until
-then. Who laid the lower may `respond` with a second card to add to it, or `decline`; the higher sum scores.
-Before rounds 2 and 3 what is left is shuffled and each seat draws one.
+Two seats, four cards each, four rounds. Each seat lays a card, which stays sealed and may be changed until both have
+laid one. The seat with the lower card may `respond` by adding a second card, or `decline`; the higher sum scores.
+Before rounds 2 and 3 the remaining cards are shuffled and each seat draws one.
 """
 
 from collections.abc import Mapping, Sequence

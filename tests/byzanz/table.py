@@ -1,4 +1,4 @@
-"""A table at which a game is played by hand and written down, honestly or not."""
+"""Games played move by move and recorded, truthfully or with planted faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is played for a silent seat (rules/empire.md "Fallback"), and what a bot that looks one move ahead prefers."""
+"""The fallback move of Empire, and what a bot that looks one move ahead prefers (rules/empire.md "Fallback")."""
 
 from __future__ import annotations
 

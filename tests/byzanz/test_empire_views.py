@@ -1,4 +1,4 @@
-"""Who may know and remember what (rules/empire.md "Public and hidden", promise 10)."""
+"""What each viewer may know and remember in Empire (rules/empire.md "Public and hidden", promise 10)."""
 
 from __future__ import annotations
 

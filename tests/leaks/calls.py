@@ -1,4 +1,4 @@
-"""All that a viewer can ask of a running game, and what he is mailed: each answer as one text, or byte for byte."""
+"""Everything a viewer can request from a running game or is emailed, each answer as text or byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two worlds that share nothing but the dice."""
+"""Two worlds that share nothing but the random seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The games that pairs of worlds are played of: how they go on by chance, and the moments that are looked at."""
+"""The games that pairs of worlds play: how they continue at random, and which moments are compared."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Pairs of games with the same public events that differ only in what one viewer may not know.
 
-A game is played at random up to some moment, and told once more with other secrets (`retold`).
+A game is played at random up to some moment, then rewritten with other secrets (`retold`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Leaks, each planted by one change of the running code: the check of the paired worlds must find every one.
+"""Planted leaks, each by one change of the running code; the paired-worlds check must find every one.
 
-A plant takes a MonkeyPatch. Those whose code runs inside a request draw on the game that is asked about.
+A plant takes a MonkeyPatch. Plants whose code runs inside a request leak from the requested game.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Leaks of choices under seal, planted in Empire, and of hands and kitty, planted in Byzantium."""
+"""Planted leaks of sealed choices in Empire and of hands and the kitty in Byzantium."""
 
 from __future__ import annotations
 

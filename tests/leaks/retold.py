@@ -1,8 +1,8 @@
-"""A game told once more, so that one viewer cannot tell the two apart.
+"""A game rewritten so that one viewer cannot tell it from the original.
 
-In a shuffle two cards change places, or another seat chooses something else under seal, and what comes later
-follows. Whatever the viewer could tell apart at any moment is taken back, and so is a forced move that becomes a
-real choice: whether a move came at once is a public event. What is left after many such changes is the other game.
+Each change swaps two cards in a shuffle or another seat's sealed choice, and replays what follows. Changes that the
+viewer could notice at any moment are undone, and so are those that turn a forced move into a real choice, because
+whether a move came at once is a public event. Many such changes give the other game.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What you may not know never reaches you (promise 10).
+"""Hidden information never reaches a viewer (promise 10).
 
-Pairs of worlds, equal byte for byte to a viewer who may not tell them apart; and leaks planted on purpose, which
-the same comparison must find.
+Pairs of worlds must be equal byte for byte to a viewer who may not tell them apart. The same comparison must find
+leaks that are planted on purpose.
 """
 
 from __future__ import annotations

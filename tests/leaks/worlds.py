@@ -1,7 +1,7 @@
-"""One of two worlds on a server: a game of a pair, in which everything differs that its viewer may not know.
+"""One of two worlds: a server with a game of a pair, differing in everything that its viewer may not know.
 
-Besides the cards these are: the seed; salts, causes and notes of others' moves; others' request ids, links, addresses
-and time zones. What everybody may know is the same to the byte: ids, times, public causes, cuts.
+Besides the cards, the worlds differ in the seed, in salts, causes and notes of other players' moves, and in other
+players' request ids, links, addresses and time zones. Public data is equal to the byte: ids, times, causes, cuts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The mails of the corpus, each with what is to become of it, and a first player to send them."""
+"""The emails of the corpus, each with its expected outcome, and a first player to send them."""
 
 from __future__ import annotations
 

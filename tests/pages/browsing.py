@@ -1,4 +1,4 @@
-"""A browser for tests: reads a page strictly, fills its forms, presses its buttons."""
+"""A test browser: parses pages strictly, fills in forms, presses buttons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Browsers for the tests of the pages."""
+"""Browsers for the page tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games of Byzantium for the tests of the pages: brought to any of their moments."""
+"""Games of Byzantium for the page tests, advanced to any position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms of a page as a browser would fill and send them."""
+"""Forms of a page, filled in and submitted as a browser would."""
 
 from __future__ import annotations
 

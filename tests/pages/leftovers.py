@@ -1,4 +1,4 @@
-"""What of a page or a mail is still English though there are words for it."""
+"""Finding texts of a page or an email that are still English although a translation exists."""
 
 from __future__ import annotations
 

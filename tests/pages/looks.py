@@ -1,4 +1,4 @@
-"""What the look of a page is held against, whatever the game: soundness, and that no text was forgotten."""
+"""Checks of any page for any game: valid markup, and no untranslated text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games for the tests of the pages: brought to where they are wanted, straight through the server."""
+"""Games for the page tests, advanced directly through the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A house full of trouble: one game for each thing that a moderator should see, and one in which all is well."""
+"""A server with one game for each issue a moderator should see, and one game without any."""
 
 from __future__ import annotations
 

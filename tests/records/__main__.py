@@ -1,8 +1,8 @@
-"""`python3 dev.py records`: add finished games to those that must replay for ever, and play them all over again.
+"""`python3 dev.py records`: add finished games to the recorded games, and replay them all.
 
-python3 dev.py records check           play all games over again
-python3 dev.py records add FILE…       verify and keep the records in these files; - reads standard input
-python3 dev.py records rehash          after a state_format was raised: play all over again, hash the states anew
+python3 dev.py records check           replay all games
+python3 dev.py records add FILE…       verify the records in these files and add them; - reads standard input
+python3 dev.py records rehash          after raising a state_format: replay all games and hash the states again
 """
 
 from __future__ import annotations

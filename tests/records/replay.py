@@ -1,4 +1,4 @@
-"""A game on the shelf played over again: is every position still the one it was?"""
+"""Replaying a recorded game: every position must be the same as when it was recorded."""
 
 from __future__ import annotations
 

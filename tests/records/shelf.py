@@ -1,4 +1,4 @@
-"""The games that are kept: each a record as it was exported, and beside it two hashes an entry."""
+"""The recorded games: each a record as exported, and a file with two hashes per entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be seen in a game on the shelf: rare ends, rare moves, acts at the table; README.md says where."""
+"""Rare events in the recorded games: endings, moves, table acts; README.md says which game shows which."""
 
 from __future__ import annotations
 

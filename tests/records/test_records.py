@@ -1,4 +1,4 @@
-"""Every game on the shelf replays bit for bit, and whatever changes how one is played is found at its entry."""
+"""Every recorded game replays bit for bit, and any change of play is detected at its entry."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A mail server for tests that fails as it is told, and a sender that needs none."""
+"""A mail server for tests that fails on command, and a sender that needs none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables with everybody who may come to their doors: who sits, sat, looks on, moderates, and each one's links."""
+"""Games with every kind of visitor: players, former players, spectators, moderators, and their links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games asked for, confirmed and mailed about: what the tests of lifecycle and of its pages start from."""
+"""Games created, confirmed and announced by email: the setup for the tests of the lobby and its pages."""
 
 from __future__ import annotations
 

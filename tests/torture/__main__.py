@@ -1,9 +1,9 @@
-"""`python3 dev.py torture`: break things on purpose, and say how often nothing was lost.
+"""`python3 dev.py torture`: break things on purpose and report how many trials found nothing lost.
 
-python3 dev.py torture                 every torture, for some seconds each: what a change must pass
-python3 dev.py torture --ci            as many as a release must pass: a quarter of an hour on two quiet cores
-python3 dev.py torture --full          as many as there is time for in a day
-python3 dev.py torture NAME…           some of them: kill9 doubles deadlines mails outages fuzz edits broken
+python3 dev.py torture                 every test for some seconds: what a change must pass
+python3 dev.py torture --ci            as many trials as a release must pass: 15 minutes on two idle cores
+python3 dev.py torture --full          as many trials as fit in a day
+python3 dev.py torture NAME…           only these: kill9 doubles deadlines mails outages fuzz edits broken
 python3 dev.py torture kill9 --kills N
 """
 

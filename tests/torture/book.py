@@ -1,8 +1,8 @@
-"""What a game's log implies: the positions, every turn that was ever open, and who did not answer in time.
+"""What a game's log implies: positions, every turn that was ever open, and every missed deadline.
 
-The log is read entry by entry as it was written, a transaction at a time: an answer, an aside, the clock's play or a
-seat taken back, then the shuffles, forced moves, standing orders and autopilots that follow from it. Turns change
-where that ends. It knows nothing of `server`.
+The log is read entry by entry, one transaction at a time: an answer, a move out of turn, a move by the clock or a
+player's return, then the shuffles, forced moves, standing orders and autopilots that follow. Turns change where that
+ends. The module imports nothing of `server`.
 """
 
 from __future__ import annotations

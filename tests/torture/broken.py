@@ -1,4 +1,4 @@
-"""Servers that break a promise on purpose, to see that the checker notices; only the torturers can ask for one."""
+"""Servers that break a promise on purpose, to test that the checker notices; only torture runs start them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Judges what a torture left behind: `python -m tests.torture.checker DATABASE_URL JOURNAL [games | mails | clocks]`.
+"""Check the result of a torture run: `python -m tests.torture.checker DATABASE_URL JOURNAL [games|mails|clocks]`.
 
-It reads the database and the journal, may ask `byzanz` what the rules of a game are, and imports nothing of `server`.
-Exit status 1 if anything is broken.
+The checker reads the database and the journal, may use the rules in `byzanz`, and imports nothing of `server`. It
+exits with status 1 if any promise is broken.
 """
 
 from __future__ import annotations

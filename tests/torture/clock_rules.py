@@ -1,4 +1,4 @@
-"""What must be true of turns that ran out while much went wrong, all in true time, which the server never sees."""
+"""Rules for turns that timed out under faults, in true time, which the server never sees."""
 
 from __future__ import annotations
 

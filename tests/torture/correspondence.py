@@ -1,4 +1,4 @@
-"""The mails that players get about their turns, and their replies, by LMTP as a mail server brings them."""
+"""Players' turn emails and their replies, delivered by LMTP like a mail server does."""
 
 from __future__ import annotations
 

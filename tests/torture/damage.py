@@ -1,4 +1,4 @@
-"""Harm done to a database on purpose, each kind with the rule of the checker that must notice (promises.md)."""
+"""Damage done to a database on purpose, each kind with the checker rule that must notice it."""
 
 from __future__ import annotations
 

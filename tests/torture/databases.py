@@ -1,4 +1,4 @@
-"""Databases to be tortured: an SQLite file, or a database of its own on a PostgreSQL server."""
+"""Databases for torture runs: an SQLite file, or a separate database on a PostgreSQL server."""
 
 from __future__ import annotations
 

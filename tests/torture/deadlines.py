@@ -1,7 +1,7 @@
-"""Promise 4: a deadline fires once, never early, and a move that races it wins or loses, but not both.
+"""Promise 4: a deadline fires once, never early, and a move that races it either wins or loses.
 
-Time is an argument of every tick, so here it runs 120 times as fast: several clocks, killed at random, let turns of ten
-minutes run out while others try to move at the last moment.
+Time is an argument of every tick, so it runs 120 times as fast here. Several schedulers, killed at random, let turns
+of ten minutes time out while other processes try to move at the last moment.
 """
 
 from __future__ import annotations

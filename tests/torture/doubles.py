@@ -1,4 +1,4 @@
-"""Promise 3: double clicks, two devices and retries are one entry, and no writer is ever told of a locked database."""
+"""Promise 3: double clicks, two devices and retries make one entry, and no client sees a locked database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promise 8: an edit of history is noticed: `byzanz doctor` and `byzanz verify` name the game and the place."""
+"""Promise 8: edits of history are detected; `byzanz doctor` and `byzanz verify` name the game and the place."""
 
 from __future__ import annotations
 

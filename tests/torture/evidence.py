@@ -1,4 +1,4 @@
-"""What a database holds of its games, read by plain SQL, and what the journal says: the facts that are judged."""
+"""The facts to be judged: what a database holds, read by plain SQL, and what the journal says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mail server that fails in every way there is, as the dice fall, and notes what it took before it says so."""
+"""A mail server that fails at random in every known way and records each email before acknowledging it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promise 13: bad input gets a clear answer and changes nothing: the test of that, again and again, with other dice."""
+"""Promise 13: bad input gets a clear answer and changes nothing; repeats that test with other seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server under torture: its settings, its processes, and starting them again."""
+"""A server under torture: its settings, its processes, and restarting them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the torturers asked and were answered, on the disk before anything else happens: one JSON object a line.
+"""The requests of a torture run and their answers, on disk before anything else happens, as JSON lines.
 
-`what` says what a line is: `game` (begun), `ask` and `answer` (of a move), `order` and `ordered`, `withdraw` and
-`withdrawn` (a standing order), `letter` and `taken` (a mail that came in), `left` and `back` (a player), `mail`
-(accepted by our mail server), `kill`, `end` (when the last tick was, and for how many seconds a clock may be slow).
+`what` is the kind of line: `game` (started), `ask` and `answer` (of a move), `order` and `ordered`, `withdraw` and
+`withdrawn` (a standing order), `letter` and `taken` (an incoming email), `left` and `back` (a player), `mail`
+(accepted by our mail server), `kill`, `end` (when the last tick was, and how many seconds a clock may be slow).
 """
 
 from __future__ import annotations

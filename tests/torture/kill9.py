@@ -1,4 +1,4 @@
-"""Promise 1: kill -9 at any moment, and no acknowledged move or order is lost, none doubled, none half done."""
+"""Promise 1: kill -9 at any moment; no acknowledged move or order is lost, duplicated or half done."""
 
 from __future__ import annotations
 

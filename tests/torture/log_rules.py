@@ -1,4 +1,4 @@
-"""What must be true of the logs: nothing lost, nothing twice, nothing half done. Each rule yields what is broken."""
+"""Rules for logs: nothing lost, nothing twice, nothing half done. Each rule yields the violations it finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be true of mails that were handed to a server that fails: none lost, none sent again without a crash."""
+"""Rules for emails sent to a failing server: none lost, none sent again without a crash."""
 
 from __future__ import annotations
 

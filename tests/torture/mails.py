@@ -1,7 +1,7 @@
-"""Promise 6: no mail is lost, and at most one more copy, with the same Message-ID, goes out for each crash.
+"""Promise 6: no email is lost, and each crash causes at most one extra copy, with the same Message-ID.
 
-The mail server refuses, hangs, drips, hangs up, is down for hours, and has the mailer killed that it has just accepted
-a mail from. Time is an argument of each batch, so here it runs 1,200 times as fast.
+The mail server refuses, hangs, drips, hangs up, is down for hours, and kills the mailer just after accepting an email
+from it. Time is an argument of each batch, so it runs 1,200 times as fast here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What must be true of standing orders and of seats that are played for: none lost, none carried out twice.
+"""Rules for standing orders and seats on autopilot: none lost, none carried out twice.
 
-The rules of a game say what an order answers; when each was left and ended, the database and the journal must agree.
+The rules of a game determine what an order answers; database and journal must agree on when each began and ended.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Promise 5: nobody loses a turn to our downtime, to a clock that jumps, or to a mail that never arrived.
+"""Promise 5: nobody loses a turn to our downtime, to a clock that jumps, or to an email that never arrived.
 
-Time is an argument of all that the server does by itself, so months go by in seconds: parts of it are away for minutes
-or days, start anew, or wake up; the machine's clock jumps and is set right, or is said to be right; addresses are full,
-and mails come back. The journal has it all in true time, which the server never sees.
+The server takes time as an argument, so months pass in seconds. Processes are down for minutes or days, restart or
+resume; the machine's clock jumps and is corrected, or a moderator confirms it; mailboxes are full and emails bounce.
+The journal records everything in true time, which the server never sees.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""People at their tables: they look, decide, ask, and ask again with the same request id when the line goes dead.
+"""Simulated players: they look, decide, submit, and retry with the same request id when the connection fails.
 
-They also leave standing orders and take them back, and answer some of their mails.
+They also submit and withdraw standing orders, and reply to some of their emails.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Real servers to be killed: each is `byzanz WORDS…` in a process group of its own, on a loopback port of its own.
+"""Real servers to be killed: each is `byzanz WORDS…` in its own process group, on its own loopback port.
 
-They are forked from one process that has imported everything and opened nothing, so that a start takes a tenth of a
-second instead of two: many kills need many starts. What runs after the fork is the program as it is.
+They are forked from a process that has imported everything and opened nothing, so a start takes a tenth of a second
+instead of two; many kills need many starts. After the fork, the unmodified program runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one torture did and found."""
+"""The figures and faults of one torture run."""
 
 from __future__ import annotations
 

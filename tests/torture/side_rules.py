@@ -1,4 +1,4 @@
-"""What must be true beside the logs: of mails, turns, clocks and snapshots. Each rule yields what is broken."""
+"""Rules for everything beside the logs: emails, turns, clocks and snapshots. Each rule yields violations."""
 
 from __future__ import annotations
 

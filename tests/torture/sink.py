@@ -1,4 +1,4 @@
-"""A mail server that takes every mail and notes it in the journal before it says so."""
+"""A mail server that accepts every email and records it in the journal before acknowledging it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games to be tortured, begun the way `byzanz new --start` begins them, with the tokens of their seats."""
+"""Games for torture runs, started like `byzanz new --start` does, with the tokens of their seats."""
 
 from __future__ import annotations
 

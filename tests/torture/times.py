@@ -1,4 +1,4 @@
-"""A clock that runs faster than the machine's: time is an argument of all that the server does by itself."""
+"""A clock that runs faster than the machine's; the server takes time as an argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chromium, with JavaScript or without."""
+"""Chromium, with or without JavaScript."""
 
 from __future__ import annotations
 

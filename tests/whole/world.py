@@ -1,4 +1,4 @@
-"""A server with a real web port and a real mail port, and people who know nothing but the mails they get."""
+"""A server with a real web port and a real mail port, and people who know only what their emails say."""
 
 from __future__ import annotations
 

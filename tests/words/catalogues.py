@@ -1,4 +1,4 @@
-"""The catalogues: brought up to date with the texts of the house, and what is wrong with one."""
+"""Updating the catalogues with the texts of the project, and finding faults in one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every text of the house that people read, as the code and the templates have it."""
+"""Every text of the project that people read, collected from the code and the templates."""
 
 from __future__ import annotations
 

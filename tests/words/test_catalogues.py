@@ -1,4 +1,4 @@
-"""The catalogues hold every text of the house in every language, and the check of that finds what is wrong."""
+"""The catalogues contain every text in every language, and the check finds each kind of fault."""
 
 from __future__ import annotations
 
