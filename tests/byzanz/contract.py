@@ -213,7 +213,7 @@ def check_determinism(case: Case, number: int) -> None:
 
 
 def check_listed_is_accepted(case: Case, number: int) -> None:
-    """What is listed is accepted, and nothing else; each move is listed once; out-of-turn moves and answers differ."""
+    """The listed moves are exactly those accepted, each listed once and distinct from moves out of turn."""
     rules = case.rules
     known = all_moves(case, number)
     for moment, draw in settled(case, number, every=4):
