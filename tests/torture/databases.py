@@ -43,7 +43,7 @@ def postgres() -> Iterator[str | None]:
         return
     with folder() as private:
         before = os.environ.get("XDG_RUNTIME_DIR")
-        os.environ["XDG_RUNTIME_DIR"] = str(private)  # otherwise the wheel makes a shared folder world-writable
+        os.environ["XDG_RUNTIME_DIR"] = str(private)  # else the wheel opens a shared folder to all users
         server = wheel.get_server(private / "data", cleanup_mode="stop")
         try:
             yield str(server.get_uri())

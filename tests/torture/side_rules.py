@@ -52,7 +52,7 @@ def _mails(game: Game) -> tuple[Mails, Mails]:
             may[f"remind:{at}"] = ("remind", person["id"], turn.seat, turn.opened)
         if person is not None and not person["silent"] and not game.seats[turn.seat]["silent"]:
             due[f"turn:{at}"] = ("turn", person["id"], turn.seat, turn.opened)
-    answers = {f"answer:{letter['digest']}" for letter in game.letters}  # people who write very often get no answer
+    answers = {f"answer:{letter['digest']}" for letter in game.letters}  # at most 40 a day are sent
     may |= {row["key"]: _facts(row) for row in game.mails if row["key"] in answers}
     due |= _of_the_late(game, game.known) | _of_the_gone(game, game.known)
     if game.known.rules.outcome(game.known.state) is not None:
