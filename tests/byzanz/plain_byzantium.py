@@ -1,4 +1,4 @@
-"""A second, slow and plain implementation of rules/byzantium.md without code of the game; both must agree."""
+"""A second, slow and plain implementation of docs/rules/byzantium.md without code of the game; both must agree."""
 
 from __future__ import annotations
 

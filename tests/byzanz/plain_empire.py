@@ -1,4 +1,4 @@
-"""A second, slow and plain implementation of rules/empire.md without code of the game; both must agree."""
+"""A second, slow and plain implementation of docs/rules/empire.md without code of the game; both must agree."""
 
 from __future__ import annotations
 

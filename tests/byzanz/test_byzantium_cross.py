@@ -1,4 +1,4 @@
-"""Dead slots and exclusive pairs of slots, derived from the geometry of the cards (rules/byzantium.md "Slots")."""
+"""Dead slots and exclusive pairs of slots, from the geometry of the cards (docs/rules/byzantium.md "Slots")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fallback move of Byzantium, and how a bot evaluates a view (rules/byzantium.md)."""
+"""The fallback move of Byzantium, and how a bot evaluates a view (docs/rules/byzantium.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hidden information in Byzantium, where a pass reveals something about a hand (rules/byzantium.md, promise 10)."""
+"""Hidden information in Byzantium; a pass reveals something about a hand (docs/rules/byzantium.md, promise 10)."""
 
 from __future__ import annotations
 

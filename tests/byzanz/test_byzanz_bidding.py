@@ -1,4 +1,4 @@
-"""Bidding: the turn order, legal bids, and the winner and price of a lot (rules/byzanz.md "Bidding", "Who bids")."""
+"""Bidding: the turn order, legal bids, and the winner and price of a lot (docs/rules/byzanz.md "A round")."""
 
 from __future__ import annotations
 

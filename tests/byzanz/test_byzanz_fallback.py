@@ -1,4 +1,4 @@
-"""The fallback move of Byzanz, and how a bot evaluates a view (rules/byzanz.md)."""
+"""The fallback move of Byzanz, and how a bot evaluates a view (docs/rules/byzanz.md)."""
 
 from __future__ import annotations
 

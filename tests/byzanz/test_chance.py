@@ -1,4 +1,4 @@
-"""Shuffles match formats.md §3 to the byte, and every integer and every order is equally likely."""
+"""Shuffles match docs/formats.md §3 to the byte, and every integer and every order is equally likely."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The fallback move of Empire, and what a bot that looks one move ahead prefers (rules/empire.md "Fallback")."""
+"""The fallback move of Empire, and what a bot one move ahead prefers (docs/rules/empire.md "Default moves")."""
 
 from __future__ import annotations
 

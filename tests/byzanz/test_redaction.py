@@ -1,4 +1,4 @@
-"""The record of a running game contains only what its reader may know (formats.md §4)."""
+"""The record of a running game contains only what its reader may know (docs/formats.md §4)."""
 
 from typing import Any
 

@@ -174,7 +174,7 @@ class World:
         return found
 
     def hidden(self, seat: int | None, by: str) -> bool:
-        """Whether the viewer may not know salt, note and true cause of such an entry (formats.md §4)."""
+        """Whether the viewer may not know salt, note and true cause of such an entry (docs/formats.md §4)."""
         return by == "chance" or (seat != self.seat and by in ("player", "order", "rules"))
 
     def cause(self, seq: int, seat: int | None, by: str, note: str | None) -> tuple[str, str | None]:

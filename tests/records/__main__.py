@@ -24,7 +24,7 @@ from tests.records.replay import Changed, Find, Rewritten, check, hashes_of
 from tests.records.shelf import Hashes, Unreadable
 
 FEWEST = 60
-"""So many games must be there (promises.md)."""
+"""The least number of recorded games."""
 
 
 @dataclass(slots=True)

@@ -79,7 +79,7 @@ def check(record: Record, hashes: Hashes, find: Find = rules_of) -> None:
 
 
 def positions(rules: Rules[Any, Any], record: Record) -> Iterator[tuple[Entry, Any]]:
-    """Every entry with the state after it; that of a table act is the one it leaves (formats.md §2)."""
+    """Every entry with the state after it; that of a table act is the one it leaves (docs/formats.md §2)."""
     state: Any = rules.setup(len(record.header.seats), record.header.options)
     made: list[tuple[int, Any]] = []
     for entry in record.entries:

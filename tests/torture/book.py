@@ -249,7 +249,7 @@ def read(
     """Read a log.
 
     Args:
-        key: the key of the game's shuffles (formats.md §3).
+        key: the key of the game's shuffles (docs/formats.md §3).
         seats: the number of seats; people: those held by people.
         left: when standing orders were submitted; signs: when they were submitted or withdrawn.
 

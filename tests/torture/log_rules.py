@@ -90,7 +90,7 @@ def gapless(found: Evidence) -> Found:
 
 
 def chained(found: Evidence) -> Found:
-    """Each entry carries the hash of itself and the one before, and time never runs backwards (formats.md §2)."""
+    """Each entry carries the hash of itself and the one before, and time never runs backwards (docs/formats.md §2)."""
     names = ("seq", "at", "seat", "by", "move", "note", "salt")
     for game in found.games.values():
         before, last = "0" * 64, ""
