@@ -16,7 +16,7 @@ from tests.words.found import texts
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do what the words on the command line ask for; 1 if `--check` finds anything."""
+    """Run the command; return 1 if `--check` finds anything."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(prog="dev.py words", description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, fail if anything is wrong")
