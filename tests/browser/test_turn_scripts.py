@@ -1,4 +1,4 @@
-"""The turn page at work in Chromium: what is said of ticked cards, moves without a reload, news of the table."""
+"""The turn page in Chromium: previews of selected cards, moves without a reload, notice of new moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every mail of the corpus is read as its manifest says, and does at a table what it says there."""
+"""Every email of the corpus is read as its manifest says, and has the effect on a game that it says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done about mails that come in: once each, nothing for strangers, and mended addresses are mailed again."""
+"""Incoming emails are processed once, strangers get nothing, and working addresses are emailed again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in by mail, the account, and the unsubscribe link."""
+"""Signing in by email, the account, and the unsubscribe link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Byzantium as people meet it: cross and list, words, mails; nothing needs a script."""
+"""Pages and emails of Byzantium: cross and list, texts, emails; nothing needs a script."""
 
 from __future__ import annotations
 

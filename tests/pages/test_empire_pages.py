@@ -1,4 +1,4 @@
-"""Empire on its pages and in its mails: forms without scripts, choices under seal, sums that can be followed."""
+"""Pages and emails of Empire: forms without scripts, sealed choices, sums that readers can follow."""
 
 from __future__ import annotations
 

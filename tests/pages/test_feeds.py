@@ -1,4 +1,4 @@
-"""A person's feeds: deadlines as a calendar, games as news; what they tell, to whom, and how often they are sent."""
+"""Feeds: deadlines as a calendar, games as news; what they contain, for whom, and how often they are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public page of a game and its history: what each reader may read, and the table at any entry."""
+"""A game's public page and history: what each reader may see, and the position at any entry."""
 
 from __future__ import annotations
 

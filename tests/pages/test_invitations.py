@@ -1,4 +1,4 @@
-"""The page of somebody invited, the organiser's page, a free seat: every button, and what each refuses."""
+"""The invitation page, the organiser's page and open seats: every button, and what each refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages in the language of whoever reads: his own, the browser's, or chosen at the foot; nothing is left in English."""
+"""Pages in the reader's language (own, the browser's or chosen), with nothing left in English."""
 
 from __future__ import annotations
 

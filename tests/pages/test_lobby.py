@@ -1,4 +1,4 @@
-"""The front page, the form for a new game, and the fresh link for a dead one."""
+"""The front page, the form for a new game, and replacing an expired link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The moderators' desk: what wants attention and the way to what helps, the search, and the account of deeds."""
+"""The moderators' desk: issues with the action that helps, the search, and the list of actions."""
 
 from __future__ import annotations
 

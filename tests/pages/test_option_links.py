@@ -1,4 +1,4 @@
-"""Links in mails that open the page with an answer chosen, and the way from one game that waits to the next."""
+"""Links in emails that preselect an answer, and the link to the next game in which the player is to move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standing orders on a seat's own page: previewed, left, refused, withdrawn, confirmed; the seat taken back."""
+"""Standing orders on a seat's page: previewed, submitted, refused, withdrawn, confirmed; leaving autopilot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaving and coming back on a seat's page, seats on autopilot on everybody's, and the evidence beside the log."""
+"""Leaving and returning on a seat's page, seats on autopilot on all pages, and the emails beside the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The turn page, its form and its receipt, from the link alone."""
+"""The turn page, its form and its receipt, opened by the link alone."""
 
 from __future__ import annotations
 

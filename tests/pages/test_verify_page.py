@@ -1,4 +1,4 @@
-"""A record checked in the browser: every step, the fault at its own step, and a clear answer to whatever is sent."""
+"""Verifying a record in the browser: every step, the fault at its own step, and a clear answer to any upload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a person is mailed about his turns, and the daily digest: what it names, when it goes, what it starts."""
+"""Email frequency and the daily digest: which turns it names, when it is sent, which clocks it starts."""
 
 from __future__ import annotations
 

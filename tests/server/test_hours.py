@@ -1,4 +1,4 @@
-"""The humane clock of a running game: hours fixed when a turn opens, the bank, what mails and pages say of them."""
+"""The clock of a running game: hours fixed when a turn opens, the time bank, and how emails and pages show them."""
 
 from __future__ import annotations
 

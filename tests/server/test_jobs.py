@@ -1,4 +1,4 @@
-"""What happens by itself: time-outs, reminders, bots, outages, jumps of the clock, and the clockwork behind it."""
+"""The scheduler: timeouts, reminders, bots, outages, clock jumps, and how jobs are called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mails say and to whom: headers, text and HTML, what is still news, and what sending one sets going."""
+"""Emails: recipients, headers, text and HTML, whether they are still relevant, and what sending one starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each mail in the language of its reader, at one table of three languages, and none with anything left in English."""
+"""Every email in its reader's language, in a game with three languages, with nothing left in English."""
 
 from __future__ import annotations
 

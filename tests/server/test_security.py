@@ -1,4 +1,4 @@
-"""What holds against forged hosts, forged forms, guessers and floods, on every page at once."""
+"""Protection against forged hosts, forged forms, guessing and flooding, on every page at once."""
 
 from __future__ import annotations
 

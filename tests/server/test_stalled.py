@@ -1,4 +1,4 @@
-"""The steps for seats that do not answer: missed, on autopilot, back, left, unreached; and tables nobody plays at."""
+"""Seats that do not answer: missed turns, autopilot, return, leaving, unreachable; and games without players."""
 
 from __future__ import annotations
 

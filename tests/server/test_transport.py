@@ -1,4 +1,4 @@
-"""What each failure of a mail server means: for good, for now, or our own fault."""
+"""Each failure of a mail server is classified: permanent, temporary, or our own error."""
 
 from __future__ import annotations
 

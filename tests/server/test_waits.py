@@ -1,4 +1,4 @@
-"""Mails that wait: for the end of quiet hours, and for a mail that tells their news as well."""
+"""Emails that wait: for the end of quiet hours, or for an email that carries the same news."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Empire by the links in the mails: choices under seal, changed before the other's is in, and battles."""
+"""A game of Empire by the links in emails: sealed choices, changed before the opponent answers, and battles."""
 
 from __future__ import annotations
 
