@@ -7,9 +7,12 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from struct import Struct
+from typing import TypeAlias
 
-from byzanz.rules import Move, RulesError, Shuffle
+from byzanz.moves import Move, RulesError, Shuffle
 
+Draw: TypeAlias = Callable[[int], int]
+"""A source of chance handed in from outside: `draw(n)` is an integer from 0 to n-1."""
 LONGEST_CUT = 64
 """A cut has 0 to this many code points."""
 _WORD = 2**64

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from byzanz.rules import IllegalMove, Move, Rules, S, Shuffle, UnreadableMove, V
+from byzanz.moves import IllegalMove, Move, Shuffle, UnreadableMove
+from byzanz.rules import Rules, S, V
 
 
 @dataclass(frozen=True, slots=True)

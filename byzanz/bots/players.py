@@ -7,7 +7,9 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from byzanz.bots.search import Spent, searched
-from byzanz.rules import BadSetup, Draw, Move, Rules, S, V
+from byzanz.chance import Draw
+from byzanz.moves import BadSetup, Move
+from byzanz.rules import Rules, S, V
 
 Decider: TypeAlias = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw, Spent], Move]
 """What chooses one of `moves`, from a view of the seat that is asked."""

@@ -14,7 +14,9 @@ from math import exp, sqrt
 from statistics import fmean, stdev
 from typing import TypeAlias
 
-from byzanz.rules import Draw, Move, Rules, S, Shuffle, V
+from byzanz.chance import Draw
+from byzanz.moves import Move, Shuffle
+from byzanz.rules import Rules, S, V
 
 Spent: TypeAlias = Callable[[], float]
 """The share of its time that a bot has spent, from 0; from 1 on it must decide. Asked before each imagined game."""

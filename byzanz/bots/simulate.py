@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 
 from byzanz.bots import decide, imagined, known_bot
 from byzanz.chance import Stream, clean_cut, commitment, deal, key
+from byzanz.moves import BadSetup
 from byzanz.record import GENESIS, Entry, Header, Record, Result, sealed_entry
-from byzanz.rules import BadSetup, Rules, S, V
+from byzanz.rules import Rules, S, V
 from byzanz.umpire import Step, play, settle
 
 _FIRST_DAY = datetime(2000, 1, 1)  # noqa: DTZ001 - written with Z; no clock is asked

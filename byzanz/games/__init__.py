@@ -7,7 +7,8 @@ from typing import Any
 from byzanz.games.byzantium.rules import Byzantium
 from byzanz.games.byzanz.rules import Byzanz
 from byzanz.games.empire.rules import Empire
-from byzanz.rules import BadSetup, Rules
+from byzanz.moves import BadSetup
+from byzanz.rules import Rules
 
 _GAMES: tuple[Rules[Any, Any], ...] = (Byzanz(), Empire(), Byzantium())
 """In the order in which lists show the games; the versions of one game from the earliest on."""

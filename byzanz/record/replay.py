@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from byzanz.chance import shuffled
+from byzanz.moves import Move, RulesError, Shuffle
 from byzanz.record.entry import Entry, act, act_fault
 from byzanz.record.jsonl import Header
 from byzanz.record.report import Dealt, Wrong
-from byzanz.rules import Move, Rules, RulesError, Shuffle
+from byzanz.rules import Rules
 from byzanz.umpire import forced
 
 CHOOSERS = ("player", "order", "clock", "autopilot", "bot")

@@ -10,11 +10,12 @@ from typing import Any
 
 from byzanz.chance import clean_cut, commitment, key
 from byzanz.games import rules_of
+from byzanz.moves import RulesError, Shuffle
 from byzanz.record.entry import GENESIS, Entry, abandoned, is_shuffle, true_hash
 from byzanz.record.jsonl import Header, Record, Result
 from byzanz.record.replay import Replay
 from byzanz.record.report import STEPS, Report, Step, StepName, StepState, Wrong
-from byzanz.rules import Rules, RulesError, Shuffle
+from byzanz.rules import Rules
 
 Find = Callable[[str, int | None], Rules[Any, Any]]
 """Gives the rules of a slug and a version."""

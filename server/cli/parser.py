@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import Any, NoReturn
 
+from byzanz.moves import RulesError
 from byzanz.record import BadRecord, Wrong
-from byzanz.rules import RulesError
 
 Asked = argparse.Namespace
 

@@ -7,7 +7,8 @@ import json
 from sqlalchemy.orm import Session
 
 from byzanz import record
-from byzanz.rules import RulesError, Viewer
+from byzanz.moves import RulesError
+from byzanz.rules import Viewer
 from server.play import positions
 from server.play.positions import Broken
 from server.store import log

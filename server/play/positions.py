@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 
 from byzanz import record, umpire
 from byzanz.games import rules_of
-from byzanz.rules import ALL, Outcome, Question, Rules, Viewer
+from byzanz.moves import Outcome, Question
+from byzanz.rules import ALL, Rules, Viewer
 from server.store import log
 from server.store.models import Game, Seat, Snapshot
 

@@ -15,7 +15,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from byzanz import bots
-from byzanz.rules import Draw, IllegalMove, Move
+from byzanz.chance import Draw
+from byzanz.moves import IllegalMove, Move
 from server import lobby, play
 from server.errors import Refused
 from server.i18n import kept

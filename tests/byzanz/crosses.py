@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from byzanz.games.byzantium.rules import Byzantium, State
-from byzanz.rules import Move
+from byzanz.moves import Move
 from tests.byzanz.plain_byzantium import CARDS, NAMES
 
 BYZANTIUM = Byzantium()

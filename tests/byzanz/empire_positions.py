@@ -13,7 +13,7 @@ from typing import Any
 import byzanz.games
 from byzanz.games.empire.cards import CARDS, NUMBER
 from byzanz.games.empire.rules import Empire, State
-from byzanz.rules import Move
+from byzanz.moves import Move
 from byzanz.umpire import forced
 
 EMPIRE = Empire()

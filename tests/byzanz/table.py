@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from byzanz.chance import Stream, commitment, deal, key
+from byzanz.moves import Move
 from byzanz.record import GENESIS, Entry, Header, Record, Result, counting, sealed_entry, true_hash
-from byzanz.rules import Move, Rules
+from byzanz.rules import Rules
 from byzanz.umpire import Step, play, read_made, replay, settle
 from tests.byzanz.sealed_game import Sealed
 

@@ -10,8 +10,9 @@ from byzanz.bots import BOTS, UnknownBot, decide
 from byzanz.bots.simulate import simulated
 from byzanz.chance import BadCut, Stream, deal
 from byzanz.games import rules_of
+from byzanz.moves import BadSetup, Move
 from byzanz.record import verify, write
-from byzanz.rules import PUBLIC, BadSetup, Move, Rules
+from byzanz.rules import PUBLIC, Rules
 from byzanz.umpire import play, settle
 from tests.byzanz.sealed_game import Duel, Sealed
 

@@ -14,8 +14,9 @@ from byzanz.bots.simulate import simulated
 from byzanz.games import rules_of
 from byzanz.games.byzantium import rules
 from byzanz.games.byzantium.rules import State
+from byzanz.moves import Question
 from byzanz.record import Wrong, read, shown, verify, write
-from byzanz.rules import PUBLIC, Question
+from byzanz.rules import PUBLIC
 from tests.byzanz.crosses import BYZANTIUM, astray, game, move
 from tests.byzanz.table import Table
 

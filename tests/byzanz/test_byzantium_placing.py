@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from byzanz.rules import PUBLIC, IllegalMove, Move, NotAwaited
+from byzanz.moves import IllegalMove, Move, NotAwaited
+from byzanz.rules import PUBLIC
 from tests.byzanz.crosses import BYZANTIUM, after, answers, at, move
 from tests.byzanz.plain_byzantium import CARDS, COLOUR, DEAD, EXCLUSIVE, NAMES
 

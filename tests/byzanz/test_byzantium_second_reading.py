@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from byzanz.games.byzantium import cards, rules
 from byzanz.games.byzantium.rules import State
-from byzanz.rules import IllegalMove
+from byzanz.moves import IllegalMove
 from tests.byzanz.crosses import (
     BYZANTIUM,
     answers,

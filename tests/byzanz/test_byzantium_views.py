@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from byzanz.games.byzantium import rules
 from byzanz.games.byzantium.cards import playable
 from byzanz.games.byzantium.rules import State, View
-from byzanz.rules import ALL, PUBLIC, IllegalMove, Move
+from byzanz.moves import IllegalMove, Move
+from byzanz.rules import ALL, PUBLIC
 from tests.byzanz.crosses import (
     BYZANTIUM,
     after,

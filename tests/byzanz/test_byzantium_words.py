@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.rules import AmbiguousMove, Move, RulesError, UnreadableMove
+from byzanz.moves import AmbiguousMove, Move, RulesError, UnreadableMove
 from tests.byzanz.crosses import BYZANTIUM, game, move
 from tests.byzanz.plain_byzantium import CARDS, NAMES
 

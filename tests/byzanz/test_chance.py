@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byzanz.chance import BadCut, Stream, clean_cut, commitment, deal, key, shuffled
+from byzanz.moves import Move, Shuffle
 from byzanz.record import GENESIS, entry_hash
-from byzanz.rules import Move, Shuffle
 
 VECTORS: dict[str, Any] = json.loads(Path(__file__).with_name("vectors.json").read_text())
 SEED = bytes.fromhex(VECTORS["seed"])

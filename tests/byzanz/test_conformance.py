@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byzanz.chance import Draw
 from byzanz.games import latest, rules_of
-from byzanz.rules import BadSetup, Draw, IllegalMove, Move, Outcome, Question, RulesError, Viewer
+from byzanz.moves import BadSetup, IllegalMove, Move, Outcome, Question, RulesError
+from byzanz.rules import Viewer
 from tests.byzanz import contract
 from tests.byzanz.contract import Case
 from tests.byzanz.sealed_game import CARDS, Duel, DuelView, Sealed

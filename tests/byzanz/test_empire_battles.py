@@ -9,7 +9,7 @@ import pytest
 
 from byzanz.games.empire.cards import force, legacy, melds_from
 from byzanz.games.empire.heuristics import strongest
-from byzanz.rules import IllegalMove, NotAwaited
+from byzanz.moves import IllegalMove, NotAwaited
 from byzanz.umpire import settle
 from tests.byzanz.empire_positions import (
     BYZANTINES,

@@ -16,8 +16,9 @@ from byzanz.games import rules_of
 from byzanz.games.empire import moves
 from byzanz.games.empire import state as empire_state
 from byzanz.games.empire.rules import State
+from byzanz.moves import Question
 from byzanz.record import opened, redacted, shown, verify, write
-from byzanz.rules import PUBLIC, Question
+from byzanz.rules import PUBLIC
 from byzanz.umpire import play, replay, settle
 from tests.byzanz.empire_positions import EMPIRE, astray, game, words
 from tests.byzanz.table import Table

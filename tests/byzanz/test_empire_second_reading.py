@@ -16,7 +16,7 @@ from byzanz.games.empire import state as empire_state
 from byzanz.games.empire.rules import State
 from byzanz.games.empire.state import deck_of
 from byzanz.games.empire.view import melded
-from byzanz.rules import IllegalMove, Move
+from byzanz.moves import IllegalMove, Move
 from byzanz.umpire import settle
 from tests.byzanz.empire_positions import EMPIRE, SHEET, at, choice, move, shuffled, words
 from tests.byzanz.plain_empire import DECKS, Plain, force

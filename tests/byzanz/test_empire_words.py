@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.rules import AmbiguousMove, Move, RulesError, UnreadableMove
+from byzanz.moves import AmbiguousMove, Move, RulesError, UnreadableMove
 from tests.byzanz.empire_positions import EMPIRE, SHEET, game, move
 
 FOES = [row["card"] for row in SHEET if row["deck"] == "foes"]

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from byzanz.rules import BadSetup, IllegalMove, Move, NotAwaited
+from byzanz.moves import BadSetup, IllegalMove, Move, NotAwaited
 from tests.byzanz.empire_positions import (
     ALL_CARDS,
     BYZANTINES,

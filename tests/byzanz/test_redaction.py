@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from byzanz.games import rules_of
+from byzanz.moves import Move
 from byzanz.record import Entry, opened, redacted, shown, verify
-from byzanz.rules import ALL, PUBLIC, Move, Viewer
+from byzanz.rules import ALL, PUBLIC, Viewer
 from tests.byzanz.sealed_game import Sealed
 from tests.byzanz.table import Table, find
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from byzanz.bots import at_once, decide, imagined, within
-from byzanz.chance import Stream, deal
+from byzanz.chance import Draw, Stream, deal
 from byzanz.games import latest
-from byzanz.rules import PUBLIC, Draw, Move, Rules
+from byzanz.moves import Move
+from byzanz.rules import PUBLIC, Rules
 from byzanz.umpire import play, settle
 from tests.byzanz.sealed_game import Duel, Sealed
 

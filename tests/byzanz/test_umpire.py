@@ -8,7 +8,7 @@ import pytest
 
 from byzanz.chance import deal
 from byzanz.games import rules_of
-from byzanz.rules import IllegalMove, Move, NotAwaited, Shuffle, UnreadableMove
+from byzanz.moves import IllegalMove, Move, NotAwaited, Shuffle, UnreadableMove
 from byzanz.umpire import Step, forced, play, read_made, replay, settle
 from tests.byzanz.sealed_game import Duel, Sealed
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from byzanz.rules import PUBLIC, Move, Viewer
+from byzanz.moves import Move
+from byzanz.rules import PUBLIC, Viewer
 from byzanz.umpire import forced
 from tests.leaks.games import KINDS, Kind, Moment, Step
 from tests.leaks.retold import Told, retold, secrets

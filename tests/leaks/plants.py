@@ -17,8 +17,9 @@ import pytest
 from byzanz import record
 from byzanz.games.byzanz.cards import VALUE, names
 from byzanz.games.byzanz.rules import Byzanz, View
+from byzanz.moves import IllegalMove
 from byzanz.record import jsonl, redaction
-from byzanz.rules import ALL, PUBLIC, IllegalMove, Rules
+from byzanz.rules import ALL, PUBLIC, Rules
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import compose, context, relevance, rounds
 from server.play import history, moves, positions

@@ -13,8 +13,9 @@ from byzanz.games.byzantium.cards import names as slot_cards
 from byzanz.games.byzantium.rules import Byzantium
 from byzanz.games.empire.cards import names
 from byzanz.games.empire.rules import Empire
+from byzanz.moves import IllegalMove
 from byzanz.record import redaction
-from byzanz.rules import ALL, IllegalMove
+from byzanz.rules import ALL
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import context, relevance
 from server.play import moves, turns

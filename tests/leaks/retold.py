@@ -14,7 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from byzanz import record
-from byzanz.rules import Move, RulesError, Viewer
+from byzanz.moves import Move, RulesError
+from byzanz.rules import Viewer
 from byzanz.umpire import forced
 from tests.leaks.games import Kind, Step
 

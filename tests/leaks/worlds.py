@@ -272,7 +272,7 @@ class World:
                     seat=seat,
                     number=number,
                     text=ORDERS[self.pair.slug],
-                    occasion="",
+                    scope="",
                     left_at=NOW,
                     left_seq=1,
                     status=status,

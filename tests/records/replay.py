@@ -8,8 +8,9 @@ from hashlib import sha256
 from typing import Any
 
 from byzanz.games import rules_of
+from byzanz.moves import RulesError
 from byzanz.record import Entry, Record, Wrong, act, verify
-from byzanz.rules import Rules, RulesError
+from byzanz.rules import Rules
 from byzanz.umpire import read_made
 from tests.records.shelf import Hashes
 

@@ -15,8 +15,9 @@ import pytest
 from byzanz.bots.simulate import simulated
 from byzanz.games import latest, rules_of
 from byzanz.games.byzantium.rules import Byzantium, State
+from byzanz.moves import BadSetup, IllegalMove, Move
 from byzanz.record import Record, read, write
-from byzanz.rules import BadSetup, IllegalMove, Move, Rules
+from byzanz.rules import Rules
 from tests.byzanz.sealed_game import Sealed
 from tests.records import shelf
 from tests.records.__main__ import FEWEST, add, check_all, main, played_over, rehash

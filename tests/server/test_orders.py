@@ -11,7 +11,7 @@ from sqlalchemy import select
 from byzanz import record
 from byzanz.games import rules_of
 from byzanz.games.byzanz.rules import Byzanz
-from byzanz.rules import IllegalMove, UnreadableOrder
+from byzanz.moves import IllegalMove, UnreadableOrder
 from server import play
 from server.errors import NoSuchOrder, TooMany
 from server.play import positions, turns

@@ -12,7 +12,8 @@ from sqlalchemy import select
 
 from byzanz import chance, record, umpire
 from byzanz.games import rules_of
-from byzanz.rules import PUBLIC, IllegalMove, UnreadableMove
+from byzanz.moves import IllegalMove, UnreadableMove
+from byzanz.rules import PUBLIC
 from server import play
 from server.play import positions, running, turns
 from server.store import engine, log, models

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from byzanz import chance, umpire
+from byzanz.moves import RulesError, Shuffle
 from byzanz.record import Entry
-from byzanz.rules import Rules, RulesError, Shuffle
+from byzanz.rules import Rules
 
 MOST_MISSED = 2
 """Decisions in a row that the clock makes for a seat before it goes on autopilot."""

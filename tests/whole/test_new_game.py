@@ -20,7 +20,8 @@ import pytest
 
 from byzanz import games, record
 from byzanz.bots.simulate import simulated
-from byzanz.rules import BadSetup, Move, Rules
+from byzanz.moves import BadSetup, Move
+from byzanz.rules import Rules
 from server import config
 from server.store import engine, links
 from server.store.models import Game, Link

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
-from byzanz.rules import AmbiguousMove, IllegalMove, Move, UnreadableMove
+from byzanz.moves import AmbiguousMove, IllegalMove, Move, UnreadableMove
 
 Cards: TypeAlias = tuple[int, ...]
 """Cards as numbers, ascending."""

@@ -7,13 +7,13 @@ from itertools import groupby
 from operator import le
 from typing import TYPE_CHECKING
 
-from byzanz.charts import Chart, Part, Row, chart, seats
+from byzanz.charts import Chart, Heading, Row, chart, seats
 
 if TYPE_CHECKING:
     from byzanz.games.byzantium.rules import View
 
 
-def heading(view: View) -> Part:
+def heading(view: View) -> Heading:
     """The round."""
     return (f"round {view.round}",) if view.round else ()
 

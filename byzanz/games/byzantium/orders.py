@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from byzanz.games.byzantium.cards import CARD, DEAD, LONGEST, NAME, SLOT, SUIT, completed
-from byzanz.rules import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
+from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
 
 if TYPE_CHECKING:
     from byzanz.games.byzantium.rules import View
@@ -84,9 +84,9 @@ def order_scope(order: Order, view: View) -> str:
     return f"deal {view.round + out}"
 
 
-def order_expired(left_for: str, view: View) -> bool:
+def order_expired(scope: str, view: View) -> bool:
     """Whether the deal is over, or the seat is out of it."""
-    deal = int(left_for.removeprefix("deal "))
+    deal = int(scope.removeprefix("deal "))
     return deal < view.round or (
         deal == view.round and isinstance(view.viewer, int) and view.out[view.viewer]
     )
@@ -95,12 +95,12 @@ def order_expired(left_for: str, view: View) -> bool:
 def answer_order(
     order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
 ) -> OrderAnswer | None:
-    """What an order answers now; see `Rules.obey`.
+    """What an order answers now; see `Rules.answer_order`.
 
     Args:
         fallback: what `any` stands for, see `Rules.fallback`.
     """
-    if (view.question or "").partition(" ")[0] != order.about:
+    if (view.question or "").partition(" ")[0] != order.kind:
         return None
     placements, ask = _placements(order), order.text.endswith(" then ask")
     found = next((words for words in placements if Move(VERB, words) in moves), None)
@@ -131,7 +131,7 @@ def _left_of(order: Order, placements: Sequence[tuple[str, str, str]]) -> Order 
     then = order.text.rpartition(" ")[2]
     if not placements:
         return (
-            None if then == "ask" else Order(order.text if then == "always" else f"{VERB} {ANY}", order.about)
+            None if then == "ask" else Order(order.text if then == "always" else f"{VERB} {ANY}", order.kind)
         )
     listed = ", ".join(" ".join(words) for words in placements)
-    return Order(f"{VERB} {listed} then {then}", order.about)
+    return Order(f"{VERB} {listed} then {then}", order.kind)

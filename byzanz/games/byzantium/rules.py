@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from byzanz.charts import Chart, Part
+from byzanz.chance import Draw
+from byzanz.charts import Chart, Heading
 from byzanz.games.byzantium import charts, orders
 from byzanz.games.byzantium.cards import (
     ACES,
@@ -38,10 +39,8 @@ from byzanz.games.byzantium.cards import (
     refusal,
     spot,
 )
-from byzanz.rules import (
-    ALL,
+from byzanz.moves import (
     BadSetup,
-    Draw,
     IllegalMove,
     Move,
     NotAwaited,
@@ -49,10 +48,9 @@ from byzanz.rules import (
     OrderAnswer,
     Outcome,
     Question,
-    Rules,
     Shuffle,
-    Viewer,
 )
+from byzanz.rules import ALL, Rules, Viewer
 
 __all__ = ["Arm", "Byzantium", "Place", "State", "View"]
 
@@ -371,15 +369,15 @@ class Byzantium(Rules[State, View]):
         """The deal that an order is for, such as `deal 2`, unless it is for always."""
         return orders.order_scope(order, view)
 
-    def order_expired(self, occasion: str, view: View) -> bool:
+    def order_expired(self, scope: str, view: View) -> bool:
         """Whether the deal is over, or the seat is out of it."""
-        return orders.order_expired(occasion, view)
+        return orders.order_expired(scope, view)
 
     def answer_order(self, order: Order, view: View, moves: Sequence[Move]) -> OrderAnswer | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return orders.answer_order(order, view, moves, self.fallback)
 
-    def heading(self, view: View) -> Part:
+    def heading(self, view: View) -> Heading:
         """The round."""
         return charts.heading(view)
 

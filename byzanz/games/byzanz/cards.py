@@ -13,7 +13,7 @@ from itertools import combinations
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias, overload
 
-from byzanz.rules import AmbiguousMove, Move, UnreadableMove
+from byzanz.moves import AmbiguousMove, Move, UnreadableMove
 
 Cards: TypeAlias = tuple[int, ...]
 """Cards as numbers, ascending (the deck alone stands in its own order)."""

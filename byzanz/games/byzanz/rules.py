@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from byzanz.charts import Chart, Part
+from byzanz.chance import Draw
+from byzanz.charts import Chart, Heading
 from byzanz.games.byzanz import charts, heuristics, orders
 from byzanz.games.byzanz.cards import (
     CARD,
@@ -37,19 +38,8 @@ from byzanz.games.byzanz.cards import (
     total,
 )
 from byzanz.games.byzanz.state import ANSWERS, State, check_asked, deal, lot_card, needed, sell
-from byzanz.rules import (
-    ALL,
-    BadSetup,
-    Draw,
-    Move,
-    Order,
-    OrderAnswer,
-    Outcome,
-    Question,
-    Rules,
-    Shuffle,
-    Viewer,
-)
+from byzanz.moves import BadSetup, Move, Order, OrderAnswer, Outcome, Question, Shuffle
+from byzanz.rules import ALL, Rules, Viewer
 
 __all__ = ["Byzanz", "State", "View"]
 
@@ -336,15 +326,15 @@ class Byzanz(Rules[State, View]):
         """The lot that an order about bidding is for, such as `lot 7`, unless it is for every lot."""
         return orders.order_scope(order, view)
 
-    def order_expired(self, occasion: str, view: View) -> bool:
+    def order_expired(self, scope: str, view: View) -> bool:
         """Whether the lot is decided, or the seat is out of its auction."""
-        return orders.order_expired(occasion, view)
+        return orders.order_expired(scope, view)
 
     def answer_order(self, order: Order, view: View, moves: Sequence[Move]) -> OrderAnswer | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return orders.answer_order(order, view, moves)
 
-    def heading(self, view: View) -> Part:
+    def heading(self, view: View) -> Heading:
         """The round and the lot or market, at last `end`."""
         return charts.heading(view)
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import combinations, product
 from typing import NamedTuple, TypeAlias
 
-from byzanz.rules import AmbiguousMove, Move, UnreadableMove
+from byzanz.moves import AmbiguousMove, Move, UnreadableMove
 
 Cards: TypeAlias = tuple[int, ...]
 """Cards as numbers, ascending (draw piles and the first cards drawn alone stand in their own order)."""

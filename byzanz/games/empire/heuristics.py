@@ -32,7 +32,7 @@ from byzanz.games.empire.cards import (
 from byzanz.games.empire.moves import DECLINE, FALLEN, HIGHEST, RESPONSES, responses
 from byzanz.games.empire.state import State, deck_of, emperor_of
 from byzanz.games.empire.view import HIDDEN, View
-from byzanz.rules import Move
+from byzanz.moves import Move
 
 _TYPICAL = {"E": (16, 20), "M": (18, 19), "L": (19, 16)}
 """The force of a good meld of the Foe and of the Emperor in each age, as simulated games show it."""

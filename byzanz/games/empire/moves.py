@@ -41,7 +41,7 @@ from byzanz.games.empire.state import (
     onward,
     put,
 )
-from byzanz.rules import IllegalMove, Move, NotAwaited
+from byzanz.moves import IllegalMove, Move, NotAwaited
 
 DECLINE = Move("decline")
 RESPONSES = ("defend", "negotiate", "buy-off")

@@ -30,7 +30,7 @@ from byzanz.games.empire.cards import (
 )
 from byzanz.games.empire.moves import DECLINE
 from byzanz.games.empire.state import deck_of
-from byzanz.rules import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
+from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
 
 if TYPE_CHECKING:
     from byzanz.games.empire.rules import View
@@ -94,29 +94,29 @@ def order_scope(order: Order, view: View) -> str:
     return f"year {year}"
 
 
-def order_expired(left_for: str, view: View) -> bool:
+def order_expired(scope: str, view: View) -> bool:
     """Whether the year is over."""
-    return int(left_for.removeprefix("year ")) < view.year
+    return int(scope.removeprefix("year ")) < view.year
 
 
 def answer_order(
     order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
 ) -> OrderAnswer | None:
-    """What an order answers now; see `Rules.obey`.
+    """What an order answers now; see `Rules.answer_order`.
 
     Args:
         fallback: what `most` stands for, see `Rules.fallback`.
     """
-    if (view.question or "").partition(" ")[0] != order.about or not isinstance(view.viewer, int):
+    if (view.question or "").partition(" ")[0] != order.kind or not isinstance(view.viewer, int):
         return None
-    line = order.text.removeprefix(f"{order.about} ").removesuffix(" always")
+    line = order.text.removeprefix(f"{order.kind} ").removesuffix(" always")
     lasting = order if order.text.endswith(" always") else None
     most = fallback(view, moves)
-    if order.about in ROLE:
+    if order.kind in ROLE:
         return _respond(line, moves, most, lasting)
-    if order.about == "keep":
+    if order.kind == "keep":
         return _keep(line.split(), deck_of(view.viewer, view.year), moves, most, lasting)
-    return _choose(order.about, line, moves, most, lasting)
+    return _choose(order.kind, line, moves, most, lasting)
 
 
 def _next_year(verb: str, view: View, seat: int) -> int:
@@ -239,4 +239,4 @@ def _respond(line: str, moves: Sequence[Move], most: Move, lasting: Order | None
             return OrderAnswer(move, "“%(move)s” for you, as you ordered.", {"move": str(move)}, lasting)
     if then == "ask":
         return OrderAnswer(None, "Nothing on your list can be answered now.")
-    return OrderAnswer(DECLINE, "Declined for you, as you ordered.", rest=lasting)
+    return OrderAnswer(DECLINE, "Declined for you, as you ordered.", remaining=lasting)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from byzanz.charts import Chart, Part
+from byzanz.chance import Draw
+from byzanz.charts import Chart, Heading
 from byzanz.games.empire import charts, heuristics, orders
 from byzanz.games.empire.cards import (
     BYZANTINES,
@@ -33,20 +34,8 @@ from byzanz.games.empire.moves import DECLINE, LEGACY_AT_START, START, asked, ch
 from byzanz.games.empire.sampling import world_of
 from byzanz.games.empire.state import SEALED, State, due_shuffle, shuffle
 from byzanz.games.empire.view import View, view_of
-from byzanz.rules import (
-    ALL,
-    PUBLIC,
-    BadSetup,
-    Draw,
-    Move,
-    Order,
-    OrderAnswer,
-    Outcome,
-    Question,
-    Rules,
-    Shuffle,
-    Viewer,
-)
+from byzanz.moves import BadSetup, Move, Order, OrderAnswer, Outcome, Question, Shuffle
+from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 
 __all__ = ["Empire", "State", "View"]
 
@@ -187,15 +176,15 @@ class Empire(Rules[State, View]):
         """The year that an order is for, such as `year 3`, unless it is for always."""
         return orders.order_scope(order, view)
 
-    def order_expired(self, occasion: str, view: View) -> bool:
+    def order_expired(self, scope: str, view: View) -> bool:
         """Whether the year is over."""
-        return orders.order_expired(occasion, view)
+        return orders.order_expired(scope, view)
 
     def answer_order(self, order: Order, view: View, moves: Sequence[Move]) -> OrderAnswer | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return orders.answer_order(order, view, moves, self.fallback)
 
-    def heading(self, view: View) -> Part:
+    def heading(self, view: View) -> Heading:
         """The year."""
         return charts.heading(view)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from byzanz.chance import Draw
 from byzanz.games.empire.cards import (
     BYZANTINES,
     FOES,
@@ -19,7 +20,6 @@ from byzanz.games.empire.cards import (
 )
 from byzanz.games.empire.state import AFTERWARDS, Batch, Pair, State, deck_of, put
 from byzanz.games.empire.view import HIDDEN, Deck, View
-from byzanz.rules import Draw
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from byzanz.games.empire.cards import (
     plus,
     usable,
 )
-from byzanz.rules import IllegalMove, Move, Shuffle
+from byzanz.moves import IllegalMove, Move, Shuffle
 
 T = TypeVar("T")
 Pair: TypeAlias = tuple[Cards, Cards]

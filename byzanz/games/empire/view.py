@@ -26,7 +26,8 @@ from byzanz.games.empire.cards import (
     numbers,
 )
 from byzanz.games.empire.state import State, deck_of, emperor_of, known_of, seat_of
-from byzanz.rules import ALL, PUBLIC, Question, Viewer
+from byzanz.moves import Question
+from byzanz.rules import ALL, PUBLIC, Viewer
 
 HIDDEN = "?"
 """Stands for a card that the viewer may not know."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from byzanz import record
-from byzanz.rules import Outcome
+from byzanz.moves import Outcome
 from server.play import autopilot, positions, running, turns
 from server.play.moderation.act import Act, NotPossible, seconds_of, stands, write
 from server.play.moderation.seat_acts import more_time

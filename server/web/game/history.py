@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from byzanz import record
-from byzanz.charts import Part
+from byzanz.charts import Heading
 from byzanz.games import rules_of
 from byzanz.rules import ALL, Viewer
 from server import i18n
@@ -116,12 +116,12 @@ class Section(NamedTuple):
     """Lines that follow each other in one part of the game.
 
     Args:
-        part: of the game, empty before the first begins.
-        heads: those of its words that the section before did not have, each with its place in the part.
+        heading: empty before the first begins.
+        heads: those of its words that the section before did not have, each with its place in the heading.
         lines: at least one.
     """
 
-    part: Part
+    heading: Heading
     heads: list[tuple[int, str]]
     lines: list[Line]
 
@@ -209,7 +209,7 @@ def _page(kept: Sequence[record.Entry], at: int | None, before: int | None) -> t
 def _sections(lines: Sequence[Line], told: Moments) -> list[Section]:
     """The lines under the headings of the parts of the game."""
     found: list[Section] = []
-    previous: Part = ()
+    previous: Heading = ()
     for part, same in groupby(lines, key=lambda line: told.made_in(line.entry.seq)):
         heads = [(at, word) for at, word in enumerate(part) if part[: at + 1] != previous[: at + 1]]
         found.append(Section(part, heads, list(same)))
@@ -217,7 +217,7 @@ def _sections(lines: Sequence[Line], told: Moments) -> list[Section]:
     return found
 
 
-def jumps(openings: Mapping[Part, int]) -> dict[str, list[tuple[str, int]]]:
+def jumps(openings: Mapping[Heading, int]) -> dict[str, list[tuple[str, int]]]:
     """For each large part of the game its smaller ones, or itself, and the entry after which each begins."""
     found: dict[str, list[tuple[str, int]]] = {}
     for part, seq in openings.items():
