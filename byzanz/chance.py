@@ -7,10 +7,11 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from struct import Struct
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from byzanz.moves import Move, RulesError, Shuffle
 
+T = TypeVar("T")
 Draw: TypeAlias = Callable[[int], int]
 """A source of chance handed in from outside: `draw(n)` is an integer from 0 to n-1."""
 LONGEST_CUT = 64
@@ -87,19 +88,17 @@ class Stream:
         return first
 
 
-def shuffled(key: bytes, label: str, cards: Sequence[str]) -> tuple[str, ...]:
-    """The cards in the order that this key and label give (Fisher–Yates, formats.md §3).
+def shuffled(items: Sequence[T], draw: Draw) -> tuple[T, ...]:
+    """Return the items in the order that these draws give (Fisher–Yates, formats.md §3).
 
     Args:
-        key: the key of the game.
-        label: the label of the shuffle.
-        cards: in canonical order.
+        items: in canonical order.
+        draw: the source of chance; `Stream(key, label).below` for a shuffle of the log.
     """
-    order = list(cards)
-    below = Stream(key, label).below
-    for i in range(len(order) - 1, 0, -1):
-        j = below(i + 1)
-        order[i], order[j] = order[j], order[i]
+    order = list(items)
+    for last in range(len(order) - 1, 0, -1):
+        other = draw(last + 1)
+        order[last], order[other] = order[other], order[last]
     return tuple(order)
 
 
@@ -109,7 +108,11 @@ def deal(key: bytes) -> Callable[[Shuffle], Move]:
     Args:
         key: the key of the game.
     """
-    return lambda shuffle: Move("shuffle", (shuffle.label, *shuffled(key, shuffle.label, shuffle.cards)))
+
+    def dealt(shuffle: Shuffle) -> Move:
+        return Move("shuffle", (shuffle.label, *shuffled(shuffle.cards, Stream(key, shuffle.label).below)))
+
+    return dealt
 
 
 def clean_cut(text: str) -> str:

@@ -14,8 +14,8 @@ from math import exp, sqrt
 from statistics import fmean, stdev
 from typing import TypeAlias
 
-from byzanz.chance import Draw
-from byzanz.moves import Move, Shuffle
+from byzanz.chance import Draw, shuffled
+from byzanz.moves import Move
 from byzanz.rules import Rules, S, V
 
 Spent: TypeAlias = Callable[[], float]
@@ -99,7 +99,8 @@ def _win_share(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> float:
         if rules.outcome(state) is not None:
             break
         if (shuffle := rules.chance(state)) is not None:
-            state = rules.apply(state, None, _any_order(shuffle, draw))
+            order = shuffled(shuffle.cards, draw)
+            state = rules.apply(state, None, Move("shuffle", (shuffle.label, *order)))
         else:
             asked = min(rules.awaited(state))
             state = rules.apply(state, asked, rules.rollout_move(state, asked, draw))
@@ -108,11 +109,3 @@ def _win_share(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> float:
         return outcome.winners.count(seat) / len(outcome.winners)
     hopes = [rules.evaluate(rules.view(state, other)) for other in seats]
     return 1 / sum([exp(min(50.0, (hope - hopes[seat]) / _CLEAR)) for hope in hopes])
-
-
-def _any_order(shuffle: Shuffle, draw: Draw) -> Move:
-    cards = list(shuffle.cards)
-    for last in range(len(cards) - 1, 0, -1):
-        other = draw(last + 1)
-        cards[last], cards[other] = cards[other], cards[last]
-    return Move("shuffle", (shuffle.label, *cards))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from byzanz.chance import shuffled
+from byzanz.chance import Stream, shuffled
 from byzanz.moves import Move, RulesError, Shuffle
 from byzanz.record.entry import Entry, act, act_fault
 from byzanz.record.jsonl import Header
@@ -113,7 +113,7 @@ class Replay:
         if (entry.seat, entry.by) != (None, "chance") or not entry.move.startswith(f"shuffle {due.label} "):
             _refuse_before(entry, due)
         logged = tuple(entry.move.split(" ")[2:])
-        order = None if self.key is None else shuffled(self.key, due.label, due.cards)
+        order = None if self.key is None else shuffled(due.cards, Stream(self.key, due.label).below)
         self.dealt.append(Dealt(entry.seq, due.label, due.cards, logged, order))
         if sorted(logged) != sorted(due.cards):
             raise Wrong(entry.seq, f"these are not the cards of the shuffle {due.label}", "shuffles")

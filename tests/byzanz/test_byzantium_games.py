@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from byzanz.bots.simulate import simulated
 from byzanz.games import rules_of
-from byzanz.games.byzantium import rules
-from byzanz.games.byzantium.rules import State
+from byzanz.games.byzantium import moves
+from byzanz.games.byzantium.state import State
 from byzanz.moves import Question
 from byzanz.record import Wrong, read, shown, verify, write
 from byzanz.rules import PUBLIC
@@ -43,17 +43,17 @@ def keeps_the_card(state, seat, words):
     return replace(honest_put(state, seat, words), hands=state.hands)
 
 
-def loses_the_kitty(state, due, shuffle):
+def loses_the_kitty(state, shuffle):
     """A deal that forgets what nobody gets."""
-    return replace(honest_deal(state, due, shuffle), kitty=())
+    return replace(honest_deal(state, shuffle), kitty=())
 
 
-def leaves_the_cross(state, due, shuffle):
+def leaves_the_cross(state, shuffle):
     """A deal onto the cross of the last round."""
-    return replace(honest_deal(state, due, shuffle), cross=state.cross)
+    return replace(honest_deal(state, shuffle), cross=state.cross)
 
 
-honest_put, honest_deal = rules._put, rules._deal
+honest_put, honest_deal = moves._put, moves._deal
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ honest_put, honest_deal = rules._put, rules._deal
     [("_put", keeps_the_card), ("_deal", loses_the_kitty), ("_deal", leaves_the_cross)],
 )
 def test_a_planted_fault_of_bookkeeping_is_found(name, fault, monkeypatch):
-    monkeypatch.setattr(rules, name, fault)
+    monkeypatch.setattr(moves, name, fault)
     with pytest.raises((AssertionError, ValueError)):
         conserve(2, 1)
 

@@ -14,7 +14,8 @@ import pytest
 
 from byzanz.bots.simulate import simulated
 from byzanz.games import latest, rules_of
-from byzanz.games.byzantium.rules import Byzantium, State
+from byzanz.games.byzantium.rules import Byzantium
+from byzanz.games.byzantium.state import State
 from byzanz.moves import BadSetup, IllegalMove, Move
 from byzanz.record import Record, read, write
 from byzanz.rules import Rules

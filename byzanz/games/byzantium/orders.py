@@ -6,13 +6,12 @@ An order sees what its owner sees: the view. A seat has one order at the most: a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from byzanz.games.byzantium.cards import CARD, DEAD, LONGEST, NAME, SLOT, SUIT, completed
+from byzanz.games.byzantium.cards import CARD, NAME, SLOT, SUIT
+from byzanz.games.byzantium.cross import DEAD
+from byzanz.games.byzantium.view import View
 from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
-
-if TYPE_CHECKING:
-    from byzanz.games.byzantium.rules import View
+from byzanz.parsing import completed, order_words
 
 VERB = "put"
 ANY = "any"
@@ -28,12 +27,7 @@ def read_order(text: str) -> Order:
     Raises:
         UnreadableOrder, AmbiguousMove, UnreadableMove: it is not one order; the sentence says what would be.
     """
-    if len(text) > LONGEST or not text.isascii() or not text.isprintable():
-        raise UnreadableOrder(
-            "An order is one line of plain letters and digits, at most %(most)s.", most=LONGEST
-        )
-    words = text.lower().replace(",", " ").split()
-    words = words[1:] if words[:1] == ["order"] else words
+    words = order_words(text)
     if not words or not VERB.startswith(words[0]):
         raise UnreadableOrder("Write put, then placements in their order: put 7r on e, 8r on ef then any.")
     return Order(" ".join((VERB, *_read_list(words[1:]))), VERB)

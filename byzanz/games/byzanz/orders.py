@@ -18,7 +18,6 @@ from byzanz.games.byzanz.cards import (
     NAME,
     PROFIT,
     VALUE,
-    completed,
     kept_of,
     names,
     numbers,
@@ -27,6 +26,7 @@ from byzanz.games.byzanz.cards import (
 )
 from byzanz.games.byzanz.state import LIMIT
 from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
+from byzanz.parsing import completed
 
 if TYPE_CHECKING:
     from byzanz.games.byzanz.rules import View

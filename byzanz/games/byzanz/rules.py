@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from byzanz.chance import Draw
+from byzanz.chance import Draw, shuffled
 from byzanz.charts import Chart, Heading
 from byzanz.games.byzanz import charts, heuristics, orders
 from byzanz.games.byzanz.cards import (
@@ -253,7 +253,7 @@ class Byzanz(Rules[State, View]):
         in_sight = [market, *map(numbers, (view.lot, view.gone, *view.bids, *view.kept))]
         hands = [numbers(view.known[seat] if hand is None else hand) for seat, hand in enumerate(view.hands)]
         deck, removed = numbers(view.deck or ()), numbers(view.removed or ())
-        pool = _shuffled(minus(PACK, sum([*in_sight, *hands, deck, removed], ())), draw)
+        pool = shuffled(minus(PACK, sum([*in_sight, *hands, deck, removed], ())), draw)
         for seat, hand in enumerate(hands):
             places = view.hand_sizes[seat] - len(hand)
             hands[seat], pool = plus(hand, pool[:places]), pool[places:]
@@ -341,11 +341,3 @@ class Byzanz(Rules[State, View]):
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Profit, prices, the market, hands."""
         return charts.charts(views)
-
-
-def _shuffled(cards: Cards, draw: Draw) -> Cards:
-    pool = list(cards)
-    for last in range(len(pool) - 1, 0, -1):
-        other = draw(last + 1)
-        pool[last], pool[other] = pool[other], pool[last]
-    return tuple(pool)
