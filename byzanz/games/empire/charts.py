@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from byzanz.charts import Chart, Heading, chart, seats
-
-if TYPE_CHECKING:
-    from byzanz.games.empire.view import View
+from byzanz.games.empire.view import View
 
 
 def heading(view: View) -> Heading:

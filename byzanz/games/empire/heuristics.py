@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import product
 from math import exp, tanh
 
+from byzanz.games.empire.battle import DECLINE, FALLEN, HIGHEST, RESPONSES, responses
 from byzanz.games.empire.cards import (
     BONUS,
     BYZANTINES,
@@ -29,7 +30,6 @@ from byzanz.games.empire.cards import (
     numbers,
     plus,
 )
-from byzanz.games.empire.moves import DECLINE, FALLEN, HIGHEST, RESPONSES, responses
 from byzanz.games.empire.state import State, deck_of, emperor_of
 from byzanz.games.empire.view import HIDDEN, View
 from byzanz.moves import Move

@@ -8,32 +8,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from byzanz.games.empire.battle import DECLINE
 from byzanz.games.empire.cards import (
     BYZANTINES,
     CARDS,
     FOES,
     KIND,
-    LONGEST,
     MOST_REDRAWN,
     NAME,
     NUMBER,
     YEARS,
     Names,
     broken_limit,
-    completed,
     in_order,
     kept_worth,
     named,
     numbers,
 )
-from byzanz.games.empire.moves import DECLINE
 from byzanz.games.empire.state import deck_of
+from byzanz.games.empire.view import View
 from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
-
-if TYPE_CHECKING:
-    from byzanz.games.empire.rules import View
+from byzanz.parsing import completed, order_words
 
 VERBS = ("redraw", "meld", "defend", "negotiate", "replace", "buy-off", "keep")
 """The questions of a year, in their order."""
@@ -58,12 +54,7 @@ def read_order(text: str) -> Order:
     Raises:
         UnreadableOrder, AmbiguousMove, UnreadableMove: it is not one order; the sentence says what would be.
     """
-    if len(text) > LONGEST or not text.isascii() or not text.isprintable():
-        raise UnreadableOrder(
-            "An order is one line of plain letters and digits, at most %(most)s.", most=LONGEST
-        )
-    words = text.lower().replace(",", " ").split()
-    words = words[1:] if words[:1] == ["order"] else words
+    words = order_words(text)
     verb = completed(words[0], VERBS) if words else ""
     if not verb:
         raise UnreadableOrder("An order begins with one of: %(known)s.", known=", ".join(VERBS))
