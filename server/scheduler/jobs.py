@@ -180,7 +180,7 @@ def _bots_mind(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Mov
         return None
     rules, state = position.rules, position.state
     moves = (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
-    time_left = bots.within(seconds, steady)
+    time_left = bots.time_budget(seconds, steady)
     return bots.decide(name, rules, rules.view(state, seat), moves, draw, time_left), position.head
 
 

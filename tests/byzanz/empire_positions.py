@@ -15,7 +15,7 @@ from byzanz.games.empire.cards import CARDS, NUMBER
 from byzanz.games.empire.rules import Empire
 from byzanz.games.empire.state import State
 from byzanz.moves import Move
-from byzanz.umpire import forced
+from byzanz.umpire import forced_move
 
 EMPIRE = Empire()
 SHEET_FILE = Path(byzanz.games.__file__).with_name("empire") / "empire-cards.csv"
@@ -148,7 +148,7 @@ def after(state: State, *lines: str) -> State:
 
 def settled(state: State) -> State:
     """The moment after all forced moves, up to a shuffle or a choice."""
-    while EMPIRE.chance(state) is None and (due := forced(EMPIRE, state)):
+    while EMPIRE.chance(state) is None and (due := forced_move(EMPIRE, state)):
         state = EMPIRE.apply(state, *due)
     return state
 

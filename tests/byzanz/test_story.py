@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from byzanz import record
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.charts import Chart, Heading
 from byzanz.games import latest, rules_of
 from byzanz.games.byzanz import charts as byzanz_charts
 from byzanz.games.byzanz.cards import VALUE
 from byzanz.record import Record
 from byzanz.rules import PUBLIC
-from byzanz.umpire import read_made
+from byzanz.umpire import read_logged
 
 GAMES = [(rules.slug, seats) for rules in latest() for seats in rules.seats]
 
@@ -23,15 +23,15 @@ GAMES = [(rules.slug, seats) for rules in latest() for seats in rules.seats]
 def played(slug: str, seats: int, number: int = 1) -> Record:
     """A whole game of bots, half of them any, half of them greedy."""
     bots = [("greedy", "random")[seat % 2] for seat in range(seats)]
-    return simulated(rules_of(slug), seats, b"story", number, bots)
+    return simulate_game(rules_of(slug), seats, b"story", number, bots)
 
 
 def views(game: Record) -> list[Any]:
     """What the public saw after each move that counts."""
     rules = rules_of(game.header.game)
     state, found = rules.setup(len(game.header.seats), {}), []
-    for entry in record.counting(game.entries):
-        state = rules.apply(state, entry.seat, read_made(rules, entry.move))
+    for entry in record.effective(game.entries):
+        state = rules.apply(state, entry.seat, read_logged(rules, entry.move))
         found.append(rules.view(state, PUBLIC))
     return found
 
@@ -110,7 +110,7 @@ def paid_by_the_log(game: Record) -> list[tuple[int, int]]:
     """Who paid how much for lots that were bid for, read from the texts of the entries alone."""
     lying: dict[int, int] = {}
     found = []
-    for entry in record.counting(game.entries):
+    for entry in record.effective(game.entries):
         verb, *cards = entry.move.split(" ")
         if entry.seat is None:
             continue

@@ -177,17 +177,17 @@ def shuffle_told(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def history_unredacted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(record, "redacted", lambda rules, entries, *rest: tuple(entries))
+    patch.setattr(record, "redact_entries", lambda rules, entries, *rest: tuple(entries))
 
 
 @plant("byzanz")
 def record_unredacted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(record, "shown", lambda whole, viewer: whole)
+    patch.setattr(record, "redact_record", lambda whole, viewer: whole)
 
 
 @plant("byzanz")
 def record_with_the_seed(patch: pytest.MonkeyPatch) -> None:
-    shown = record.shown
+    shown = record.redact_record
 
     def seeded(whole: jsonl.Record, viewer: Any) -> jsonl.Record:
         with engine.reading() as session:
@@ -195,15 +195,15 @@ def record_with_the_seed(patch: pytest.MonkeyPatch) -> None:
         part = shown(whole, viewer)
         return dataclasses.replace(part, header=dataclasses.replace(part.header, seed=seed))
 
-    patch.setattr(record, "shown", seeded)
+    patch.setattr(record, "redact_record", seeded)
 
 
 def _unmasked(patch: pytest.MonkeyPatch, *fields: str) -> None:
     """Let these fields of others' entries stand as they are."""
-    seen = redaction._seen
+    seen = redaction._redacted
     patch.setattr(
         redaction,
-        "_seen",
+        "_redacted",
         lambda rules, entry, viewer, settled: dataclasses.replace(
             seen(rules, entry, viewer, settled), **{name: getattr(entry, name) for name in fields}
         ),

@@ -77,7 +77,7 @@ def a_card_passed_face_down_is_public(patch: pytest.MonkeyPatch) -> None:
 
 def _open_too(patch: pytest.MonkeyPatch, which: str) -> None:
     """Let more choices be open than the rules say: `replaced` ones, or `lying` ones of a moment that is not settled."""
-    opened = redaction.opened
+    opened = redaction.open_choices
 
     def longer(rules: Any, seats: int, options: Any, entries: Any) -> frozenset[int]:
         log_so_far = [*entries]
@@ -87,7 +87,7 @@ def _open_too(patch: pytest.MonkeyPatch, which: str) -> None:
         return right | {seq for seq in sealed if (seq > last) == (which == "lying")}
 
     for room in (redaction, record):
-        patch.setattr(room, "opened", longer)
+        patch.setattr(room, "open_choices", longer)
 
 
 @plant("empire")
@@ -102,13 +102,13 @@ def a_choice_is_opened_before_the_other_is_in(patch: pytest.MonkeyPatch) -> None
 
 @plant("empire")
 def salts_of_sealed_choices(patch: pytest.MonkeyPatch) -> None:
-    seen = redaction._seen
+    seen = redaction._redacted
 
     def salted(rules: Any, entry: record.Entry, viewer: Any, settled: bool) -> record.Entry:
         right = seen(rules, entry, viewer, settled)
         return dataclasses.replace(right, salt=entry.salt) if entry.seat is not None else right
 
-    patch.setattr(redaction, "_seen", salted)
+    patch.setattr(redaction, "_redacted", salted)
 
 
 # What a view must not hold

@@ -90,11 +90,11 @@ def test_why_an_order_did_it_is_told_to_its_owner_alone_and_to_all_after_the_end
     leave(game.id, 0, "raise upto 9 then pass")
     log_ = entries(game.id)
     rules = rules_of("byzanz")
-    mine = record.redacted(rules, log_, 0, False, frozenset())[1]
-    theirs = record.redacted(rules, log_, 1, False, frozenset())[1]
+    mine = record.redact_entries(rules, log_, 0, False, frozenset())[1]
+    theirs = record.redact_entries(rules, log_, 1, False, frozenset())[1]
     assert (mine.by, mine.note) == ("order", log_[1].note)
     assert (theirs.by, theirs.note, theirs.salt) == ("player", None, None)
-    assert record.redacted(rules, log_, 1, True, frozenset())[1].by == "order"
+    assert record.redact_entries(rules, log_, 1, True, frozenset())[1].by == "order"
 
 
 def test_two_ladders_bid_against_each_other_in_one_transaction(table: Begin) -> None:

@@ -329,7 +329,7 @@ def test_a_whole_game_ends_with_a_record_that_verifies(table: Begin, n: int) -> 
     log_entries = entries(game.id)
     previous = record.GENESIS
     for entry in log_entries:
-        assert entry.hash == record.true_hash(previous, entry)
+        assert entry.hash == record.expected_hash(previous, entry)
         previous = entry.hash
 
 

@@ -51,7 +51,7 @@ class Line:
     @property
     def act(self) -> tuple[str, ...] | None:
         """The words of a table act, None for a move."""
-        return record.act(self.entry)
+        return record.table_act(self.entry)
 
 
 def eyes(game: Game, viewer: Viewer) -> Viewer:
@@ -83,8 +83,8 @@ def _redacted(
 ) -> Sequence[record.Entry]:
     rules = rules_of(game.slug, game.rules)
     seats = len(positions.seats_of(session, game.id))
-    open_seqs = record.opened(rules, seats, json.loads(game.options), whole)
-    return record.redacted(rules, entries, viewer, game.status == "over", open_seqs)
+    open_seqs = record.open_choices(rules, seats, json.loads(game.options), whole)
+    return record.redact_entries(rules, entries, viewer, game.status == "over", open_seqs)
 
 
 def _voids(session: Session, game: Game) -> list[tuple[int, int]]:
@@ -97,7 +97,7 @@ def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str) -> L
     at = log.moment(entry.at)
     voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
     when = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day()}, HH:mm", rebase=False)
-    return Line(entry, at, when, None if record.act(entry) else voided)
+    return Line(entry, at, when, None if record.table_act(entry) else voided)
 
 
 def last_own(session: Session, game: Game, seat: int) -> int:

@@ -49,14 +49,14 @@ class Moments:
         found: dict[Heading, int] = {}
         before: Heading = ()
         for entry, part in zip(self.entries, self.parts, strict=True):
-            if part != before and record.act(entry) is None:
+            if part != before and record.table_act(entry) is None:
                 found[part] = entry.seq
             before = part
         return found
 
     def charts(self) -> list[tuple[Chart, tuple[int, ...]]]:
         """The charts of the game, each with the seq of each of its steps; none that would be empty."""
-        seqs = [entry.seq for entry in record.counting(self.entries)]
+        seqs = [entry.seq for entry in record.effective(self.entries)]
         if not seqs:
             return []
         charts = self.rules.charts([self.views[seq - 1] for seq in seqs])
