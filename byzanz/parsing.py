@@ -71,6 +71,6 @@ def completed(word: str, among: Sequence[str]) -> str:
     if len(fits) > 1:
         named = fits if len(fits) <= _MOST_NAMED else [*fits[: _MOST_NAMED - 1], "another"]
         raise AmbiguousMove(
-            "%(word)s can be %(fits)s: write more letters.", word=word, fits=" or ".join(named)
+            "%(word)s could be %(fits)s. Write more letters.", word=word, fits=" or ".join(named)
         )
     return fits[0] if fits else ""

@@ -31,7 +31,7 @@ def rules_of(slug: str, version: int | None = None) -> Rules[Any, Any]:
     if version is not None and version not in versions:
         known = ", ".join(map(str, sorted(versions)))
         raise BadSetup(
-            "There are no rules %(version)s of %(slug)s; the versions are: %(known)s.",
+            "There is no version %(version)s of the rules of %(slug)s; the versions are: %(known)s.",
             version=version,
             slug=slug,
             known=known,

@@ -131,7 +131,7 @@ class _Verification:
                 raise InvalidRecord(last, "the game is over, but the result is missing", "result")
             if record.header.seed is not None:
                 raise InvalidRecord(
-                    last + 1, "missing: the seed is redact_record, but the game is not over", "result"
+                    last + 1, "missing: the seed is shown, but the game is not over", "result"
                 )
             return
         if not replay.over:

@@ -299,5 +299,5 @@ def test_games_are_found_by_slug_and_version() -> None:
     assert byzanz in latest()
     with pytest.raises(BadSetup, match="the games are: byzanz"):
         rules_of("chess")
-    with pytest.raises(BadSetup, match="There are no rules 99 of byzanz"):
+    with pytest.raises(BadSetup, match="There is no version 99 of the rules of byzanz"):
         rules_of("byzanz", 99)

@@ -129,7 +129,7 @@ def test_an_order_that_fails_is_stopped_and_the_movers_move_stands(
     def fault(*_: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Byzanz, "obey", fault)
+    monkeypatch.setattr(Byzanz, "answer_order", fault)
     submit(game.id, 0, "pass")
     (row,) = rows(game.id)
     assert (row.status, row.reason) == ("stopped", "It could not be carried out as the table stands now.")

@@ -64,7 +64,7 @@ def read_move(text: str) -> Move:
     if read_verb(words[0], VERBS) == "put":
         return _read_put(words[1:])
     if words[1:]:
-        raise UnreadableMove("pass stands alone, without any card.")
+        raise UnreadableMove("Write pass alone, without a card.")
     return PASS
 
 

@@ -169,13 +169,13 @@ def refusal(cross: Cross, slot: int, card: int) -> IllegalMove:
     """Why a card that does not fit on a slot does not."""
     name, arm = SLOTS[slot], SLOTS[slot][0]
     if name in DEAD:
-        return IllegalMove("On %(slot)s no card can lie: it would touch the other Ace.", slot=name)
+        return IllegalMove("No card can be placed on %(slot)s: it would touch the other Ace.", slot=name)
     if card not in SUIT[arm]:
         if card in SUIT["n"]:
-            return IllegalMove("%(card)s is black: it goes on the arms n and s.", card=NAME[card])
-        return IllegalMove("%(card)s is red: it goes on the arms e and w.", card=NAME[card])
+            return IllegalMove("%(card)s is black: place it on arm n or s.", card=NAME[card])
+        return IllegalMove("%(card)s is red: place it on arm e or w.", card=NAME[card])
     if cross[slot] != EMPTY:
-        return IllegalMove("On %(slot)s lies %(card)s already.", slot=name, card=NAME[cross[slot]])
+        return IllegalMove("%(slot)s is taken: %(card)s lies there.", slot=name, card=NAME[cross[slot]])
     other = rival(cross, slot)
     if other != EMPTY:
         return IllegalMove(
@@ -187,9 +187,9 @@ def refusal(cross: Cross, slot: int, card: int) -> IllegalMove:
     parent = _PARENT[slot]
     if cross[parent] == EMPTY:
         return IllegalMove(
-            "%(slot)s hangs on %(parent)s, where no card lies yet.", slot=name, parent=name[:-1]
+            "%(slot)s is not open yet: no card lies on %(parent)s.", slot=name, parent=name[:-1]
         )
     places = {"arm": arm, "slot": name, "card": NAME[cross[parent]]}
     if direction(cross, arm) > 0:
-        return IllegalMove("The arm %(arm)s rises: on %(slot)s goes a card above %(card)s.", **places)
-    return IllegalMove("The arm %(arm)s falls: on %(slot)s goes a card below %(card)s.", **places)
+        return IllegalMove("Arm %(arm)s is rising: place a card higher than %(card)s on %(slot)s.", **places)
+    return IllegalMove("Arm %(arm)s is falling: place a card lower than %(card)s on %(slot)s.", **places)

@@ -52,7 +52,7 @@ def apply(state: State, seat: int | None, move: Move) -> State:
     if move.verb == "put":
         return _put(state, seat, move.args)
     if move != PASS:
-        raise IllegalMove("You are asked to place a card: put, the card, on and the slot.")
+        raise IllegalMove("Place a card: write put, the card, on and the slot.")
     return _pass(state, seat)
 
 
@@ -76,7 +76,7 @@ def _deal(state: State, move: Move) -> State:
         raise IllegalMove("Nothing is to be shuffled now.")
     if move.args[:1] != (due.label,) or sorted(move.args[1:]) != sorted(NAME):
         raise IllegalMove(
-            "The shuffle is “%(label)s” and then all %(cards)s cards but the Aces.",
+            "The shuffle is “%(label)s”, followed by all %(cards)s cards but the Aces.",
             label=due.label,
             cards=len(PACK),
         )
@@ -101,7 +101,7 @@ def _put(state: State, seat: int, words: Names) -> State:
     if len(words) != 3 or words[1] != "on":
         raise IllegalMove("Write put, a card, on and a slot, such as put 7r on el.")
     if words[0] not in CARD:
-        raise IllegalMove("There is no card %(word)s to be placed in this game.", word=words[0][:20])
+        raise IllegalMove("There is no card %(word)s in this game.", word=words[0][:20])
     if words[2] not in SLOT:
         raise IllegalMove("There is no slot %(word)s on the cross.", word=words[2][:20])
     card, slot = CARD[words[0]], SLOT[words[2]]

@@ -36,12 +36,12 @@ def read_order(text: str) -> Order:
 def _read_list(words: Sequence[str]) -> list[str]:
     if words[:1] == [ANY]:
         if words[1:] not in ([], ["always"]):
-            raise UnreadableOrder("After put any stands always or nothing.")
+            raise UnreadableOrder("After put any, write always or nothing.")
         return list(words)
     at = words.index("then") if "then" in words else len(words)
     then = completed(" ".join(words[at + 1 :]) or "ask", THEN)
     if not at or not then or len(words) == at + 1:
-        raise UnreadableOrder("Name placements first; after them stands then any or then ask, or nothing.")
+        raise UnreadableOrder("List placements first. After them you may write then any or then ask.")
     placements = [_read_placement(words[start : min(start + 3, at)]) for start in range(0, at, 3)]
     if len(set(placements)) < len(placements):
         raise UnreadableOrder("Name each placement once.")
@@ -66,7 +66,7 @@ def order_scope(order: Order, view: View) -> str:
     placements = _placements(order)
     out = view.out[view.viewer]
     if placements and out:
-        raise IllegalMove("You are out for this deal, and do not hold the cards of the next one yet.")
+        raise IllegalMove("You are out for this deal, and the next one has not been dealt yet.")
     if view.round + out > view.rounds:
         raise IllegalMove("You will not be asked to place a card any more.")
     missing = [card for card, _, _ in placements if card not in (view.hand or ())]
@@ -74,7 +74,7 @@ def order_scope(order: Order, view: View) -> str:
         raise IllegalMove("You do not hold %(cards)s.", cards=" ".join(dict.fromkeys(missing)))
     closed = {place.slot for place in view.places if place.state in ("taken", "closed")}
     if late := next((slot for _, _, slot in placements if slot in closed), None):
-        raise IllegalMove("On %(slot)s no card can be placed any more.", slot=late)
+        raise IllegalMove("No card can be placed on %(slot)s any more.", slot=late)
     return f"deal {view.round + out}"
 
 

@@ -85,15 +85,15 @@ def _why_not(response: str) -> IllegalMove:
     """What a response must be."""
     match response:
         case "defend":
-            return IllegalMove("Defend with one card of your hand that plays in defence, or decline.")
+            return IllegalMove("Defend with one card from your hand that plays in defence, or decline.")
         case "negotiate":
-            return IllegalMove("Remove one northern or southern card of the Foe's meld, or decline.")
+            return IllegalMove("Remove one northern or southern card from the Foe's meld, or decline.")
         case "replace":
             return IllegalMove(
-                "Put one northern or southern card of your hand in its place, within the limits, or decline."
+                "Replace it with one northern or southern card from your hand, within the limits, or decline."
             )
     return IllegalMove(
-        "Name a card of the Foe's meld that can be bought off, with, and a card of your meld, or decline."
+        "Write buy-off, a card in the Foe's meld that can be bought off, with, and a card in your meld, or decline."
     )
 
 

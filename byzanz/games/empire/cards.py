@@ -261,7 +261,7 @@ def _bargain(words: Sequence[str]) -> Names:
 
 def _check_count(verb: str, count: int) -> None:
     if verb == "decline" and count:
-        raise UnreadableMove("decline stands alone, without any card.")
+        raise UnreadableMove("Write decline alone, without a card.")
     if verb not in ("redraw", "meld", "decline") and count != 1:
         raise UnreadableMove("Name one card: %(verb)s and then the card.", verb=verb)
 

@@ -81,8 +81,11 @@ def _cards_of(state: State, seat: int, words: Names) -> Cards:
     """The cards of a move, which must be in hand and in canonical order."""
     hand = names(state.hands[seat])
     for word in words:
-        if words.count(word) > hand.count(word):
-            raise IllegalMove("Of %(card)s you hold only %(count)s.", card=word[:30], count=hand.count(word))
+        held = hand.count(word)
+        if not held:
+            raise IllegalMove("You do not hold %(card)s.", card=word[:30])
+        if words.count(word) > held:
+            raise IllegalMove("You hold only %(count)s of %(card)s.", card=word[:30], count=held)
     if words != in_order(words):
         raise IllegalMove("Write the cards in this order: %(cards)s.", cards=" ".join(in_order(words)))
     return numbers(deck_of(seat, state.year), words)
@@ -101,7 +104,9 @@ def _meld(state: State, seat: int, words: Names) -> State:
     cards = _cards_of(state, seat, words)
     kind = broken_limit(cards)
     if kind is not None:
-        raise IllegalMove("At most %(limit)s of kind %(kind)s in a meld.", limit=LIMITS[kind], kind=kind)
+        raise IllegalMove(
+            "A meld may have at most %(limit)s of kind %(kind)s.", limit=LIMITS[kind], kind=kind
+        )
     return _sealed(state, seat, cards)
 
 

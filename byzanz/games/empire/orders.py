@@ -61,10 +61,10 @@ def read_order(text: str) -> Order:
     always = words[-1:] == ["always"]
     listed = words[1:-1] if always else words[1:]
     if not listed:
-        raise UnreadableOrder("Name cards, or most, or none: %(verb)s and then which.", verb=verb)
+        raise UnreadableOrder("Name the cards after %(verb)s, or write most or none.", verb=verb)
     meant = READERS[verb](verb, listed)
     if always and verb in ("redraw", "meld") and meant[0] not in ("none", "most"):
-        raise UnreadableOrder("Cards are for one year: leave always away, or write none or most.")
+        raise UnreadableOrder("An order with cards is for one year: leave out always, or write none or most.")
     return Order(" ".join((verb, *meant, *["always"][:always])), verb)
 
 
@@ -78,7 +78,7 @@ def order_scope(order: Order, view: View) -> str:
         raise IllegalMove("You will not be asked to %(verb)s any more.", verb=verb)
     if verb in ("redraw", "meld") and words[0] not in ("none", "most"):
         if year != view.year:
-            raise IllegalMove("You do not hold the cards of the year %(year)s yet.", year=year)
+            raise IllegalMove("You do not hold the cards of year %(year)s yet.", year=year)
         missing = Counter(words) - Counter(view.hand)
         if missing:
             raise IllegalMove("You do not hold %(cards)s.", cards=" ".join(sorted(missing.elements())))
@@ -127,7 +127,7 @@ def _read_cards(verb: str, words: Sequence[str]) -> list[str]:
     if verb == "redraw" and len(cards) > MOST_REDRAWN:
         raise UnreadableOrder("Redraw at most %(most)s cards.", most=MOST_REDRAWN)
     if verb == "meld" and not any(_could_be_melded(deck, cards) for deck in (FOES, BYZANTINES)):
-        raise UnreadableOrder("These cards can never be one meld.")
+        raise UnreadableOrder("These cards can never form one meld.")
     return list(cards)
 
 
@@ -148,7 +148,7 @@ def _read_response(verb: str, words: Sequence[str]) -> list[str]:
     at = words.index("then") if "then" in words else len(words)
     then = completed(" ".join(words[at + 1 :]) or "decline", THEN)
     if not at or not then or len(words) == at + 1:
-        raise UnreadableOrder("Name cards first; after them stands then decline or then ask, or nothing.")
+        raise UnreadableOrder("List cards first. After them you may write then decline or then ask.")
     if verb == "buy-off":
         return [", ".join(_once(_bargains(words[:at]))), "then", then]
     return [*_once([_wish(word, EITHER[verb]) for word in words[:at]]), "then", then]
@@ -162,7 +162,7 @@ def _bargains(words: Sequence[str]) -> list[str]:
             found.append(rest.pop(0))
             continue
         if len(rest) < 3 or rest[1] != "with":
-            raise UnreadableOrder("Write pairs such as huns with taxes, avars with trade; or most.")
+            raise UnreadableOrder("Write pairs, such as huns with taxes, avars with trade, or write most.")
         card, price = _wish(rest[0], _OF_TRAIT["bought-off"]), _wish(rest[2], tuple(NUMBER[BYZANTINES]))
         found.append(f"{card} with {price}")
         del rest[:3]
@@ -173,7 +173,7 @@ def _wish(word: str, among: Sequence[str]) -> str:
     found = completed(word, (*among, "most"))
     if not found:
         known = ", ".join((*among, "most"))
-        raise UnreadableOrder("%(word)s is none of: %(known)s.", word=word[:20], known=known)
+        raise UnreadableOrder("%(word)s is not one of: %(known)s.", word=word[:20], known=known)
     return found
 
 

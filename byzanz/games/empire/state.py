@@ -178,16 +178,16 @@ def check_asked(state: State, seat: int, verb: str) -> None:
     if state.step == "over":
         raise NotAwaited("The game is over.")
     if state.step in AFTERWARDS:
-        raise NotAwaited("The cards are not shuffled yet.")
+        raise NotAwaited("The cards have not been shuffled yet.")
     if state.step in SEALED:
         if seat not in choosers(state):
             raise NotAwaited("You have no card to keep.")
         if verb != state.step:
-            raise IllegalMove("Both players are asked to %(verb)s now.", verb=state.step)
+            raise IllegalMove("Both players must %(verb)s now.", verb=state.step)
     elif seat not in asked(state):
         raise NotAwaited("It is not your turn: the other player may %(verb)s now.", verb=state.step)
     elif verb not in (state.step, "decline"):
-        raise IllegalMove("You are asked to %(verb)s a card or to decline.", verb=state.step)
+        raise IllegalMove("Answer with %(verb)s or decline.", verb=state.step)
 
 
 # What nobody decides: shuffles, drawing, ageing
@@ -240,7 +240,7 @@ def shuffle(state: State, move: Move) -> State:
     order = move.args[1:]
     if move.verb != "shuffle" or move.args[:1] != (shuffle.label,) or sorted(order) != sorted(shuffle.cards):
         raise IllegalMove(
-            "The shuffle that is due is %(label)s, of all its cards and no other.", label=shuffle.label
+            "The shuffle that is due is %(label)s, with all its cards and no others.", label=shuffle.label
         )
     begins = state.step == "begin"
     kept = state.buried if begins else tuple([b for b in state.buried if deck_of(b[1], b[0]) != deck])
