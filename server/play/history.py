@@ -7,7 +7,8 @@ import json
 from sqlalchemy.orm import Session
 
 from byzanz import record
-from byzanz.rules import RulesError, Viewer
+from byzanz.moves import RulesError
+from byzanz.rules import Viewer
 from server.play import positions
 from server.play.positions import Broken
 from server.store import log
@@ -38,7 +39,7 @@ def record_of(session: Session, game: Game, viewer: Viewer) -> record.Record:
     entries = tuple(log.entries(session, game.id, upto=game.head))
     result, head = (_result(game.result), entries[-1].hash) if game.result else (None, None)
     try:
-        return record.shown(record.Record(header, entries, result, head), viewer)
+        return record.redact_record(record.Record(header, entries, result, head), viewer)
     except RulesError as error:
         raise Broken(f"game {game.id}: {error}") from error
 

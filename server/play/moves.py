@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import umpire
 from byzanz.games import rules_of
-from byzanz.rules import Move
+from byzanz.moves import Move
 from server.errors import BadRequest, NoSuchLink, NotYourTurn, Paused, Stale
 from server.play import autopilot, positions, running, turns
 from server.play.positions import Position

@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from byzanz import orders as ordering
-from byzanz.orders import Left
-from byzanz.rules import OrderAnswer
+from byzanz.moves import OrderAnswer
+from byzanz.orders import PlacedOrder
 from server.errors import NoSuchLink, NoSuchOrder, TooMany
 from server.play import autopilot, moves, running
 from server.play.positions import Position
@@ -67,10 +67,10 @@ def leave_order(
     with _at_the_seat(game_id, seat, now, link_id) as (session, game, position):
         rules, view = position.rules, position.rules.view(position.state, seat)
         order = rules.parse_order(text[: moves.LONGEST_TEXT + 1])
-        occasion = rules.order_scope(order, view)
+        scope = rules.order_scope(order, view)
         _check_room(session, game, seat)
         head = game.head
-        row = standing_orders.leave(session, game, rules, seat, order, occasion, now)
+        row = standing_orders.leave(session, game, rules, seat, order, scope, now)
         row.left_at = left_at or now
         autopilot.back(session, game, seat, now)
         running.advance(session, game, position, position.state, now, mover=seat)
@@ -83,13 +83,13 @@ class Previewed:
 
     Args:
         text: canonical.
-        occasion: what it would be for, empty when it stands until withdrawn.
+        scope: what it would be for, empty when it stands until withdrawn.
         replaces: the text of the order whose place it would take, if any.
         now: what it makes of the question that is open, None when it only waits.
     """
 
     text: str
-    occasion: str
+    scope: str
     replaces: str | None
     now: OrderAnswer | None
 
@@ -107,14 +107,14 @@ def preview_order(session: Session, game: Game, seat: int, text: str) -> Preview
     position = running.position(session, game)
     rules, state = position.rules, position.state
     order = rules.parse_order(text)
-    occasion = rules.order_scope(order, rules.view(state, seat))
+    scope = rules.order_scope(order, rules.view(state, seat))
     _check_room(session, game, seat)
     older = [row.text for row in standing_orders.of_seat(session, game.id, seat)]
-    replaces = next((old for old in older if rules.parse_order(old).about == order.about), None)
-    answer = None
+    replaces = next((old for old in older if rules.parse_order(old).kind == order.kind), None)
+    decision = None
     if seat in position.awaited:
-        answer = ordering.answer(rules, state, seat, [Left(0, order, occasion)])
-    return Previewed(order.text, occasion, replaces, answer.answer if answer else None)
+        decision = ordering.decide(rules, state, seat, [PlacedOrder(0, order, scope)])
+    return Previewed(order.text, scope, replaces, decision.answer if decision else None)
 
 
 def _check_room(session: Session, game: Game, seat: int) -> None:

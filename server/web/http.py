@@ -12,7 +12,7 @@ from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_wtf.csrf import CSRFProtect
 
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server import i18n
 from server.errors import Refused
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
 from byzanz import umpire
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server.play import turns
 from server.play.positions import Position
 from server.store import engine

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from byzanz.games.byzantium.rules import Byzantium, State
-from byzanz.rules import Move
+from byzanz.games.byzantium.rules import Byzantium
+from byzanz.games.byzantium.state import State
+from byzanz.moves import Move
 from tests.byzanz.plain_byzantium import CARDS, NAMES
 
 BYZANTIUM = Byzantium()

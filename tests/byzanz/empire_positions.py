@@ -12,9 +12,10 @@ from typing import Any
 
 import byzanz.games
 from byzanz.games.empire.cards import CARDS, NUMBER
-from byzanz.games.empire.rules import Empire, State
-from byzanz.rules import Move
-from byzanz.umpire import forced
+from byzanz.games.empire.rules import Empire
+from byzanz.games.empire.state import State
+from byzanz.moves import Move
+from byzanz.umpire import forced_move
 
 EMPIRE = Empire()
 SHEET_FILE = Path(byzanz.games.__file__).with_name("empire") / "empire-cards.csv"
@@ -146,8 +147,8 @@ def after(state: State, *lines: str) -> State:
 
 
 def settled(state: State) -> State:
-    """Return the position after all forced moves, before a shuffle or a choice."""
-    while EMPIRE.chance(state) is None and (due := forced(EMPIRE, state)):
+    """The moment after all forced moves, up to a shuffle or a choice."""
+    while EMPIRE.chance(state) is None and (due := forced_move(EMPIRE, state)):
         state = EMPIRE.apply(state, *due)
     return state
 

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from byzanz.games.byzanz.rules import Byzanz, State
-from byzanz.rules import Move
+from byzanz.moves import Move
 
 BYZANZ = Byzanz()
 GOODS = ("cloth", "grain", "olive", "spice", "wine", "wood")

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from byzanz.chance import Stream, commitment, deal, key
-from byzanz.record import GENESIS, Entry, Header, Record, Result, counting, sealed_entry, true_hash
-from byzanz.rules import Move, Rules
-from byzanz.umpire import Step, play, read_made, replay, settle
+from byzanz.moves import Move
+from byzanz.record import GENESIS, Entry, Header, Record, Result, effective, expected_hash, new_entry
+from byzanz.rules import Rules
+from byzanz.umpire import Step, play, read_logged, replay, settle
 from tests.byzanz.sealed_game import Sealed
 
 SEED = bytes(range(32))
@@ -28,7 +29,7 @@ def chained(entries: list[Entry]) -> tuple[Entry, ...]:
     for entry in entries:
         previous = done[-1].hash if done else GENESIS
         numbered = replace(entry, seq=len(done) + 1)
-        done.append(replace(numbered, hash=true_hash(previous, numbered)))
+        done.append(replace(numbered, hash=expected_hash(previous, numbered)))
     return tuple(done)
 
 
@@ -49,7 +50,7 @@ class Table:
         """Append an entry, valid or not."""
         previous = self.entries[-1].hash if self.entries else GENESIS
         seq = len(self.entries) + 1
-        self.entries.append(sealed_entry(previous, seq, at, seat, by, move, note, f"{seq:032x}"))
+        self.entries.append(new_entry(previous, seq, at, seat, by, move, note, f"{seq:032x}"))
 
     def write_steps(self, steps: tuple[Step, ...]) -> None:
         """Append what happened by itself."""
@@ -59,7 +60,7 @@ class Table:
     def move(self, seat: int, text: str, by: str = "player", note: str | None = None) -> None:
         """Play a move and everything that follows."""
         self.write(seat, by, text, note)
-        state = play(self.rules, self.state, seat, read_made(self.rules, text))
+        state = play(self.rules, self.state, seat, read_logged(self.rules, text))
         self.state, steps = settle(self.rules, state, self.deal)
         self.write_steps(steps)
 
@@ -81,7 +82,7 @@ class Table:
         self.act(f"!void {target}")
         self.act("!pause")
         made: list[tuple[int | None, Move]] = [
-            (entry.seat, read_made(self.rules, entry.move)) for entry in counting(self.entries)
+            (entry.seat, read_logged(self.rules, entry.move)) for entry in effective(self.entries)
         ]
         self.state = replay(self.rules, len(self.header.seats), {}, made)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from byzanz.chance import deal as dealer
-from byzanz.rules import BadSetup, IllegalMove, Move, Outcome
+from byzanz.moves import BadSetup, IllegalMove, Move, Outcome
 from byzanz.umpire import settle
 from tests.byzanz.crosses import (
     BYZANTIUM,

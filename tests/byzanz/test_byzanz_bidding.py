@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byzanz.games.byzanz.cards import MERCHANT, VALUE, bids_from, names
-from byzanz.rules import IllegalMove, Move, NotAwaited
+from byzanz.moves import IllegalMove, Move, NotAwaited
 from tests.byzanz.contract import check_reading
 from tests.byzanz.positions import BYZANZ, after, answers, asked, at, cards, game, move, words
 

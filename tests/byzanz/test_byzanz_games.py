@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from byzanz.games.byzanz import state as byzanz_state
 from byzanz.games.byzanz.cards import minus
 from byzanz.games.byzanz.rules import State
-from byzanz.rules import Move, Question
+from byzanz.moves import Move, Question
 from tests.byzanz.positions import (
     BYZANZ,
     astray,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from byzanz.rules import IllegalMove
+from byzanz.moves import IllegalMove
 from tests.byzanz.positions import BYZANZ, after, answers, asked, astray, at, cards, move, words
 
 EMPTY = ("", "", "", "")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from byzanz.games.byzanz import state as byzanz_state
 from byzanz.games.byzanz.cards import numbers
 from byzanz.games.byzanz.rules import State
-from byzanz.rules import IllegalMove
+from byzanz.moves import IllegalMove
 from tests.byzanz.plain_byzanz import GROUPS, Plain, in_order
 from tests.byzanz.positions import BYZANZ, answers, choices, dealt, move, shuffled, strides, words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from byzanz.rules import IllegalMove, NotAwaited
+from byzanz.moves import IllegalMove, NotAwaited
 from tests.byzanz.positions import BYZANZ, after, answers, asked, at, differing, move, words
 
 LOT = "cloth4 grain1 merchant spice2 wood3"

@@ -8,7 +8,8 @@ from collections import Counter
 import pytest
 
 from byzanz.games.byzanz.cards import TABLES
-from byzanz.rules import ALL, BadSetup, IllegalMove, Move
+from byzanz.moves import BadSetup, IllegalMove, Move
+from byzanz.rules import ALL
 from tests.byzanz.positions import BYZANZ, PACK, asked, astray, cards, dealt, shuffled, words
 
 ROWS = {  # players: lots, removed, rounds

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from byzanz.games.byzanz import rules as module
 from byzanz.games.byzanz import state as byzanz_state
-from byzanz.rules import ALL, PUBLIC, Move
+from byzanz.moves import Move
+from byzanz.rules import ALL, PUBLIC
 from tests.byzanz.positions import (
     BYZANZ,
     PACK,

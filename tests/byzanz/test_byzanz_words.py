@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.rules import AmbiguousMove, Move, RulesError, UnreadableMove
+from byzanz.moves import AmbiguousMove, Move, RulesError, UnreadableMove
 from tests.byzanz.positions import BYZANZ, GOODS, NAMES, game, move
 
 SCRAPS = ("bid", "pass", "t", "m", "w2", "cloth1", "%", "%s", "\0", "sell", "2")

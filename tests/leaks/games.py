@@ -10,7 +10,8 @@ from typing import Any
 
 from byzanz.games import rules_of
 from byzanz.games.byzanz.cards import NAME
-from byzanz.rules import PUBLIC, Move, Rules, Viewer
+from byzanz.moves import Move
+from byzanz.rules import PUBLIC, Rules, Viewer
 from tests.byzanz import empire_positions
 from tests.byzanz.positions import choices
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from byzanz.rules import PUBLIC, Move, Viewer
-from byzanz.umpire import forced
+from byzanz.moves import Move
+from byzanz.rules import PUBLIC, Viewer
+from byzanz.umpire import forced_move
 from tests.leaks.games import KINDS, Kind, Moment, Step
 from tests.leaks.retold import Told, retold, secrets
 
@@ -81,7 +82,7 @@ def _next(kind: Kind, state: Any, choose: Any, rng: random.Random) -> Step:
     due = kind.rules.chance(state)
     if due is not None:
         return Step(None, str(Move("shuffle", (due.label, *rng.sample(due.cards, len(due.cards))))), False)
-    only = forced(kind.rules, state)
+    only = forced_move(kind.rules, state)
     if only is not None:
         return Step(only[0], str(only[1]), forced=True)
     seat, move = choose(state, rng)

@@ -17,8 +17,9 @@ import pytest
 from byzanz import record
 from byzanz.games.byzanz.cards import VALUE, names
 from byzanz.games.byzanz.rules import Byzanz, View
+from byzanz.moves import IllegalMove
 from byzanz.record import jsonl, redaction
-from byzanz.rules import ALL, PUBLIC, IllegalMove, Rules
+from byzanz.rules import ALL, PUBLIC, Rules
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import compose, context, relevance, rounds
 from server.play import history, moves, positions
@@ -176,17 +177,17 @@ def shuffle_told(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def history_unredacted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(record, "redacted", lambda rules, entries, *rest: tuple(entries))
+    patch.setattr(record, "redact_entries", lambda rules, entries, *rest: tuple(entries))
 
 
 @plant("byzanz")
 def record_unredacted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(record, "shown", lambda whole, viewer: whole)
+    patch.setattr(record, "redact_record", lambda whole, viewer: whole)
 
 
 @plant("byzanz")
 def record_with_the_seed(patch: pytest.MonkeyPatch) -> None:
-    shown = record.shown
+    shown = record.redact_record
 
     def seeded(whole: jsonl.Record, viewer: Any) -> jsonl.Record:
         with engine.reading() as session:
@@ -194,15 +195,15 @@ def record_with_the_seed(patch: pytest.MonkeyPatch) -> None:
         part = shown(whole, viewer)
         return dataclasses.replace(part, header=dataclasses.replace(part.header, seed=seed))
 
-    patch.setattr(record, "shown", seeded)
+    patch.setattr(record, "redact_record", seeded)
 
 
 def _unmasked(patch: pytest.MonkeyPatch, *fields: str) -> None:
-    """Leave these fields of others' entries unredacted."""
-    seen = redaction._seen
+    """Let these fields of others' entries stand as they are."""
+    seen = redaction._redacted
     patch.setattr(
         redaction,
-        "_seen",
+        "_redacted",
         lambda rules, entry, viewer, settled: dataclasses.replace(
             seen(rules, entry, viewer, settled), **{name: getattr(entry, name) for name in fields}
         ),

@@ -13,8 +13,9 @@ from byzanz.games.byzantium.cards import names as slot_cards
 from byzanz.games.byzantium.rules import Byzantium
 from byzanz.games.empire.cards import names
 from byzanz.games.empire.rules import Empire
+from byzanz.moves import IllegalMove
 from byzanz.record import redaction
-from byzanz.rules import ALL, IllegalMove
+from byzanz.rules import ALL
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import context, relevance
 from server.play import moves, turns
@@ -75,8 +76,8 @@ def a_card_passed_face_down_is_public(patch: pytest.MonkeyPatch) -> None:
 
 
 def _open_too(patch: pytest.MonkeyPatch, which: str) -> None:
-    """Reveal more choices than the rules allow: `replaced` ones, or `lying` ones of an unsettled moment."""
-    opened = redaction.opened
+    """Let more choices be open than the rules say: `replaced` ones, or `lying` ones of a moment that is not settled."""
+    opened = redaction.open_choices
 
     def longer(rules: Any, seats: int, options: Any, entries: Any) -> frozenset[int]:
         log_so_far = [*entries]
@@ -86,7 +87,7 @@ def _open_too(patch: pytest.MonkeyPatch, which: str) -> None:
         return right | {seq for seq in sealed if (seq > last) == (which == "lying")}
 
     for room in (redaction, record):
-        patch.setattr(room, "opened", longer)
+        patch.setattr(room, "open_choices", longer)
 
 
 @plant("empire")
@@ -101,13 +102,13 @@ def a_choice_is_opened_before_the_other_is_in(patch: pytest.MonkeyPatch) -> None
 
 @plant("empire")
 def salts_of_sealed_choices(patch: pytest.MonkeyPatch) -> None:
-    seen = redaction._seen
+    seen = redaction._redacted
 
     def salted(rules: Any, entry: record.Entry, viewer: Any, settled: bool) -> record.Entry:
         right = seen(rules, entry, viewer, settled)
         return dataclasses.replace(right, salt=entry.salt) if entry.seat is not None else right
 
-    patch.setattr(redaction, "_seen", salted)
+    patch.setattr(redaction, "_redacted", salted)
 
 
 # What a view must not hold

@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import Any
 
 from byzanz import record
-from byzanz.rules import Move, RulesError, Viewer
-from byzanz.umpire import forced
+from byzanz.moves import Move, RulesError
+from byzanz.rules import Viewer
+from byzanz.umpire import forced_move
 from tests.leaks.games import Kind, Step
 
 TRIES, FIRST_TRIES = 200, 80
@@ -44,7 +45,7 @@ class Told:
     @cached_property
     def open_seqs(self) -> frozenset[int]:
         """The sealed choices that are open in the end."""
-        return record.opened(self.kind.rules, self.seats, {}, entries(self.steps))
+        return record.open_choices(self.kind.rules, self.seats, {}, entries(self.steps))
 
     def read(self, at: int, move: Move) -> str:
         """How the viewer reads a move in place of this one."""
@@ -131,7 +132,7 @@ class Telling:
                 return False
             steps.append(step)
             states.append(after)
-        if forced(self.rules, states[-1]) is not None:
+        if forced_move(self.rules, states[-1]) is not None:
             return False
         self.other.steps[at:], self.other.states[at:] = steps, states
         return True
@@ -187,7 +188,7 @@ class Telling:
         """Whether a move is forced in this state as it was in the first game."""
         if step.seat is None:
             return True
-        only = forced(self.rules, state)
+        only = forced_move(self.rules, state)
         return only == (step.seat, step.made) if step.forced else only is None
 
 

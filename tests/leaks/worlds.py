@@ -272,7 +272,7 @@ class World:
                     seat=seat,
                     number=number,
                     text=ORDERS[self.pair.slug],
-                    occasion="",
+                    scope="",
                     left_at=NOW,
                     left_seq=1,
                     status=status,
@@ -291,7 +291,7 @@ class World:
         by, note = self.cause(seq, seat, by, None)
         self.dice.relabel(self.salt_label(seq, seat, by, move))
         at = log.stamp(NOW + timedelta(minutes=seq))
-        entry = record.sealed_entry(before, seq, at, seat, by, move, note, self.dice.token_hex(16))
+        entry = record.new_entry(before, seq, at, seat, by, move, note, self.dice.token_hex(16))
         fields = {name: getattr(entry, name) for name in record.Entry.__slots__}
         session.add(Entry(game_id=game.id, **fields))
         return entry
@@ -377,8 +377,8 @@ class World:
         rules, viewer = self.pair.kind.rules, PUBLIC if self.seat is None else self.seat
         with self.app.app_context(), engine.reading() as session:
             entries = log.entries(session, self.game_id)
-        open_seqs = record.opened(rules, self.pair.seats, {}, entries)
-        seen = record.redacted(rules, entries, viewer, False, open_seqs)
+        open_seqs = record.open_choices(rules, self.pair.seats, {}, entries)
+        seen = record.redact_entries(rules, entries, viewer, False, open_seqs)
         return [(entry.seat, entry.move) for entry in seen]
 
     def mails(self, session: Session) -> list[Mail]:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from byzanz.games.byzantium.cards import DEAD, NAME, RIVALS, SLOT, SLOTS, SUIT, box, spot
+from byzanz.games.byzantium.cards import NAME, SLOT, SLOTS, SUIT
+from byzanz.games.byzantium.cross import DEAD, RIVALS, box, spot
 from tests.pages.browsing import Page, look
 from tests.pages.crossing import moments
 from tests.pages.looks import assert_sound

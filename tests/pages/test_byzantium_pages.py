@@ -108,7 +108,7 @@ def test_a_card_of_the_wrong_colour_is_refused_with_the_reason_and_stays_chosen(
     answer = press_place(client, look(client, url(game, 0)), black, "e")
     page = read(answer)
     assert answer.status_code == 422
-    assert f"{black} is black: it goes on the arms n and s." in page.text
+    assert f"{black} is black: place it on arm n or s." in page.text
     assert_sound("refused", page)
     assert [item.get("value") for item in page.root.iter("input") if item.get("checked") is not None] == [
         black

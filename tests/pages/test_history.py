@@ -322,7 +322,7 @@ def test_sealed_orders_are_shown_at_their_moments_once_the_game_is_over(client: 
                 seat=2,
                 number=1,
                 text="pass every lot",
-                occasion="",
+                scope="",
                 left_at=NOW,
                 left_seq=2,
                 status="withdrawn",

@@ -21,9 +21,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.games import latest, rules_of
-from byzanz.record import Record, examine, read, shown, write
+from byzanz.record import Record, examine, read, redact_record, write
 from byzanz.rules import PUBLIC
 from server import create_app, play
 from server.play import history
@@ -88,7 +88,7 @@ def text_of(page: Page, step: str) -> str:
 @pytest.mark.parametrize("slug", [rules.slug for rules in latest()])
 def test_all_steps_of_a_true_record_are_right(send: Any, slug: str) -> None:
     rules = rules_of(slug)
-    record = simulated(rules, max(rules.seats), b"verify", 1, ["random"])
+    record = simulate_game(rules, max(rules.seats), b"verify", 1, ["random"])
     page = page_of(send(write(record)))
     assert page.status == 200
     assert_sound(slug, page)
@@ -115,7 +115,7 @@ def test_the_lines_of_python_check_the_record_they_stand_beside(
     send: Any, slug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = rules_of(slug)
-    record = simulated(rules, min(rules.seats), b"python", 2, ["random"])
+    record = simulate_game(rules, min(rules.seats), b"python", 2, ["random"])
     page = page_of(send(write(record)))
     (tmp_path / "record.jsonl").write_text(write(record))
     monkeypatch.chdir(tmp_path)
@@ -208,7 +208,7 @@ def test_a_changed_entry_stops_the_steps_after_it(send: Any) -> None:
 def test_a_record_of_a_running_game_says_what_is_hidden(send: Any) -> None:
     table = tables.Table(BYZANZ, 3)
     table.choose(3)
-    record = shown(table.running(), PUBLIC)
+    record = redact_record(table.running(), PUBLIC)
     page = page_of(send(write(record)))
     assert_sound("running", page)
     assert f"{examine(record).unchecked} entries could not be checked" in page.text
@@ -242,7 +242,7 @@ def test_the_first_wrong_game_of_several_is_shown(send: Any) -> None:
 
 def test_a_file_of_too_many_games_is_refused(send: Any) -> None:
     table = tables.Table(BYZANZ, 3)
-    answer = page_of(send(write(shown(table.running(), PUBLIC)) * (MOST_GAMES + 1)))
+    answer = page_of(send(write(redact_record(table.running(), PUBLIC)) * (MOST_GAMES + 1)))
     assert answer.status == 422
     assert f"more than {MOST_GAMES} games" in answer.text
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from byzanz.bots import BOTS
 from byzanz.games import latest, rules_of
-from byzanz.record import BadRecord, Record, Wrong, read
+from byzanz.record import BadRecord, InvalidRecord, Record, read
 from byzanz.rules import Rules
 from tests.records import shelf
 from tests.records.replay import Changed, Find, Rewritten, check, hashes_of
@@ -131,7 +131,7 @@ def add(folder: Path, names: Sequence[str]) -> list[Path]:
                 raise Unreadable(f"{name}: {called} is kept already")
             try:
                 hashes[called] = hashes_of(record)
-            except Wrong as wrong:
+            except InvalidRecord as wrong:
                 raise Unreadable(f"{name}: game {record.header.id}: {wrong}") from wrong
             new[called] = record
     return [shelf.keep(folder, record, hashes[called]) for called, record in new.items()]

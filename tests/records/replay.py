@@ -8,9 +8,10 @@ from hashlib import sha256
 from typing import Any
 
 from byzanz.games import rules_of
-from byzanz.record import Entry, Record, Wrong, act, verify
-from byzanz.rules import Rules, RulesError
-from byzanz.umpire import read_made
+from byzanz.moves import RulesError
+from byzanz.record import Entry, InvalidRecord, Record, table_act, verify
+from byzanz.rules import Rules
+from byzanz.umpire import read_logged
 from tests.records.shelf import Hashes
 
 Find = Callable[[str, "int | None"], Rules[Any, Any]]
@@ -39,7 +40,7 @@ def hashes_of(record: Record, find: Find = rules_of) -> Hashes:
         find: returns the rules.
 
     Raises:
-        Wrong: the record is invalid.
+        InvalidRecord: the record is not true.
     """
     verify(record, find)
     rules = find(record.header.game, record.header.rules)
@@ -69,7 +70,7 @@ def check(record: Record, hashes: Hashes, find: Find = rules_of) -> None:
     _compare(record, hashes, rules)
     try:
         verify(record, find)
-    except Wrong as wrong:
+    except InvalidRecord as wrong:
         raise _changed(record, wrong.seq, wrong.reason) from wrong
     told = f"states have format {rules.state_format} now, these hashes are of {hashes.state_format}"
     if rules.state_format > hashes.state_format:
@@ -83,10 +84,10 @@ def positions(rules: Rules[Any, Any], record: Record) -> Iterator[tuple[Entry, A
     state: Any = rules.setup(len(record.header.seats), record.header.options)
     made: list[tuple[int, Any]] = []
     for entry in record.entries:
-        words = act(entry)
+        words = table_act(entry)
         if words is None:
             made.append((entry.seq, state))
-            state = rules.apply(state, entry.seat, read_made(rules, entry.move))
+            state = rules.apply(state, entry.seat, read_logged(rules, entry.move))
         elif words[0] == "!void":
             while made and made[-1][0] >= int(words[1]):
                 state = made.pop()[1]

@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.games import latest, rules_of
-from byzanz.games.byzantium.rules import Byzantium, State
+from byzanz.games.byzantium.rules import Byzantium
+from byzanz.games.byzantium.state import State
+from byzanz.moves import BadSetup, IllegalMove, Move
 from byzanz.record import Record, read, write
-from byzanz.rules import BadSetup, IllegalMove, Move, Rules
+from byzanz.rules import Rules
 from tests.byzanz.sealed_game import Sealed
 from tests.records import shelf
 from tests.records.__main__ import FEWEST, add, check_all, main, played_over, rehash
@@ -307,7 +309,7 @@ def test_a_game_or_bot_without_a_record_and_fewer_than_sixty_are_found(few: Path
 
 
 def record(number: int = 0) -> Record:
-    return simulated(rules_of("byzantium"), 2, b"added", number, ["random", "greedy"])
+    return simulate_game(rules_of("byzantium"), 2, b"added", number, ["random", "greedy"])
 
 
 def test_a_finished_game_is_added_once(few: Path, tmp_path: Path) -> None:

@@ -471,9 +471,9 @@ def test_the_more_bots_are_to_move_the_less_each_thinks(
 
     def within(seconds: float, clock: Any) -> Any:
         thought.append(seconds)
-        return bots.at_once
+        return bots.no_budget
 
-    monkeypatch.setattr(bots, "within", within)
+    monkeypatch.setattr(bots, "time_budget", within)
     for number in range(5):
         give_to_bots(table(3, game_id=f"game{number}"), range(3), "search")
         thought.clear()

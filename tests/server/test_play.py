@@ -12,7 +12,8 @@ from sqlalchemy import select
 
 from byzanz import chance, record, umpire
 from byzanz.games import rules_of
-from byzanz.rules import PUBLIC, IllegalMove, UnreadableMove
+from byzanz.moves import IllegalMove, UnreadableMove
+from byzanz.rules import PUBLIC
 from server import play
 from server.play import positions, running, turns
 from server.store import engine, log, models
@@ -328,7 +329,7 @@ def test_a_whole_game_ends_with_a_record_that_verifies(table: Begin, n: int) -> 
     log_entries = entries(game.id)
     previous = record.GENESIS
     for entry in log_entries:
-        assert entry.hash == record.true_hash(previous, entry)
+        assert entry.hash == record.expected_hash(previous, entry)
         previous = entry.hash
 
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from byzanz import chance, umpire
+from byzanz.moves import RulesError, Shuffle
 from byzanz.record import Entry
-from byzanz.rules import Rules, RulesError, Shuffle
+from byzanz.rules import Rules
 
 MOST_MISSED = 2
 """Decisions in a row that the clock makes for a seat before it goes on autopilot."""
@@ -135,7 +136,7 @@ class Book:
         if not expected:
             self._choose(entry)
         try:
-            move = umpire.read_made(self.rules, entry.move)
+            move = umpire.read_logged(self.rules, entry.move)
             self.states.append(self.rules.apply(self.state, entry.seat, move))
         except RulesError as error:
             raise Wrong(entry.seq, f"{entry.move!r}: {error}") from error
@@ -173,7 +174,7 @@ class Book:
         shuffle = self.rules.chance(self.state)
         if isinstance(shuffle, Shuffle):
             return None, "chance", str(chance.deal(self.key)(shuffle))
-        if (only := umpire.forced(self.rules, self.state)) is not None:
+        if (only := umpire.forced_move(self.rules, self.state)) is not None:
             return only[0], "rules", str(only[1])
         late = self.late
         if late is not None and self._asks(late.turn):

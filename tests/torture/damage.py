@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from byzanz.record import GENESIS, Entry, true_hash
+from byzanz.record import GENESIS, Entry, expected_hash
 from tests.torture.evidence import Row, rows
 
 
@@ -30,7 +30,7 @@ def forge(connection: Any, forged: Sequence[Entry]) -> None:
     """Overwrite entries with the same seq and matching hashes, as someone who knows the format could."""
     before = GENESIS
     for entry in forged:
-        sealed = replace(entry, hash=true_hash(before, entry))
+        sealed = replace(entry, hash=expected_hash(before, entry))
         before = sealed.hash
         connection.cursor().execute(
             f"UPDATE entry SET move = '{sealed.move}', at = '{sealed.at}', hash = '{sealed.hash}'"

@@ -185,7 +185,7 @@ def _come_back(clock: Time, noted: Journal, draw: random.Random) -> None:
 
 
 def _try(turn: Any, clock: Time, noted: Journal, draw: random.Random) -> None:
-    from byzanz.rules import RulesError
+    from byzanz.moves import RulesError
     from server import play
     from server.errors import Refused
     from server.play import positions

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.games import rules_of
 from byzanz.record import Entry, Record
 from tests.torture import databases
@@ -83,7 +83,7 @@ def _fill(games: int) -> None:
     with create_app().app_context():
         migrate.bring_up_to_date()
         for number in range(games):
-            record = simulated(rules_of("byzanz"), 3 + number % 4, SEED, number, ["random"])
+            record = simulate_game(rules_of("byzanz"), 3 + number % 4, SEED, number, ["random"])
             with engine.transaction() as session:
                 game, rows = _rows(record if number % 2 else _half(record))
                 session.add(game)

@@ -115,7 +115,7 @@ def verified(found: Evidence) -> Found:
     for game in found.games.values():
         try:
             record.verify(_record(game))
-        except record.Wrong as wrong:
+        except record.InvalidRecord as wrong:
             yield game.id, str(wrong)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from byzanz import orders as ordering
+from byzanz.moves import RulesError
 from byzanz.record import Entry
-from byzanz.rules import RulesError
 from tests.torture.book import Book
 from tests.torture.evidence import Evidence, Found, Game, Row
 
@@ -105,8 +105,8 @@ class Standing:
         for text in sorted(self.texts):
             answer = rules.answer_order(rules.parse_order(text), view, moves)
             if answer is not None and str(answer.move) == entry.move:
-                self.texts = {answer.rest.text} if answer.rest else set()
-                self.spent = None if answer.rest else entry.seq
+                self.texts = {answer.remaining.text} if answer.remaining else set()
+                self.spent = None if answer.remaining else entry.seq
                 return True
         return False
 
@@ -170,15 +170,15 @@ def idle(found: Evidence) -> Found:
             continue
         for seat in known.open:
             left = [
-                ordering.Left(row["id"], known.rules.parse_order(row["text"]), row["occasion"])
+                ordering.PlacedOrder(row["id"], known.rules.parse_order(row["text"]), row["occasion"])
                 for row in game.orders
                 if row["status"] == "standing" and row["seat"] == seat
             ]
-            answer = ordering.answer(known.rules, known.state, seat, left)
-            if answer is not None:
+            decision = ordering.decide(known.rules, known.state, seat, left)
+            if decision is not None:
                 yield (
                     game.id,
-                    f"the order {answer.left.key} of seat {seat} should have made {answer.answer.move}",
+                    f"the order {decision.placed.key} of seat {seat} should have made {decision.answer.move}",
                 )
 
 

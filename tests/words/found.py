@@ -13,7 +13,7 @@ from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_file
 
 import byzanz
 import server
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server.errors import Refused
 from server.i18n import KEPT
 

@@ -13,7 +13,8 @@ from itertools import combinations
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias, overload
 
-from byzanz.rules import AmbiguousMove, Move, UnreadableMove
+from byzanz.moves import AmbiguousMove, Move, UnreadableMove
+from byzanz.parsing import completed
 
 Cards: TypeAlias = tuple[int, ...]
 """Cards as numbers, ascending (the deck alone stands in its own order)."""
@@ -270,22 +271,6 @@ def _good(word: str, among: Sequence[str]) -> str:
             "There is no good %(word)s; the goods are %(known)s.", word=word[:20], known=known
         )
     return fits
-
-
-def completed(word: str, among: Sequence[str]) -> str:
-    """The one word that begins so, or nothing.
-
-    Raises:
-        AmbiguousMove: more than one does, and none is just this.
-    """
-    if word in among:
-        return word
-    fits = [full for full in among if full.startswith(word)]
-    if len(fits) > 1:
-        raise AmbiguousMove(
-            "%(word)s can be %(fits)s: write more letters.", word=word, fits=" or ".join(fits)
-        )
-    return fits[0] if fits else ""
 
 
 def _check_count(verb: str, count: int) -> None:

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from byzanz.charts import Chart, Part, Row, chart, seats
+from byzanz.charts import Chart, Heading, Row, chart, seats
 from byzanz.games.byzanz.cards import CARD, GROUPS, VALUE
 
 if TYPE_CHECKING:
     from byzanz.games.byzanz.rules import View
 
-END: Part = ("end",)
+END: Heading = ("end",)
 
 
-def heading(view: View) -> Part:
+def heading(view: View) -> Heading:
     """The round and the lot, named by its lot card, or the round and its market; `end` after the last one."""
     if view.step == "deal":
         return ()
@@ -45,7 +45,7 @@ def charts(views: Sequence[View]) -> tuple[Chart, ...]:
     )
 
 
-def _ends(views: Sequence[View]) -> Iterator[tuple[Part, int]]:
+def _ends(views: Sequence[View]) -> Iterator[tuple[Heading, int]]:
     """Each lot, each market and the last sales, with the place of the view in which it is over."""
     parts = [heading(view) for view in views]
     for place, (now, after) in enumerate(pairwise(parts), start=1):

@@ -27,7 +27,7 @@ from byzanz.games.byzanz.cards import (
     sales_from,
 )
 from byzanz.games.byzanz.state import State, lot_card, needed
-from byzanz.rules import Move
+from byzanz.moves import Move
 
 if TYPE_CHECKING:
     from byzanz.games.byzanz.rules import View

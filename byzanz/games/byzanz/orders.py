@@ -18,7 +18,6 @@ from byzanz.games.byzanz.cards import (
     NAME,
     PROFIT,
     VALUE,
-    completed,
     kept_of,
     names,
     numbers,
@@ -26,7 +25,8 @@ from byzanz.games.byzanz.cards import (
     sales_from,
 )
 from byzanz.games.byzanz.state import LIMIT
-from byzanz.rules import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
+from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
+from byzanz.parsing import completed
 
 if TYPE_CHECKING:
     from byzanz.games.byzanz.rules import View
@@ -70,23 +70,23 @@ def order_scope(order: Order, view: View) -> str:
         missing = Counter(words[: words.index("upto")]) - held
         if missing:
             raise IllegalMove("You do not hold %(cards)s.", cards=" ".join(sorted(missing.elements())))
-    if order.about != "bid" or words[-2:] == ["every", "lot"]:
+    if order.kind != "bid" or words[-2:] == ["every", "lot"]:
         return ""
     return f"lot {_next_lot(view)}"
 
 
-def order_expired(left_for: str, view: View) -> bool:
+def order_expired(scope: str, view: View) -> bool:
     """Whether the lot is decided, or the seat has passed."""
-    lot, done = int(left_for.removeprefix("lot ")), _lots_done(view)
+    lot, done = int(scope.removeprefix("lot ")), _lots_done(view)
     if lot != done + 1:
         return lot <= done
     return view.step == "tax" or (view.step == "bid" and _seat(view) in view.passed)
 
 
 def answer_order(order: Order, view: View, moves: Sequence[Move]) -> OrderAnswer | None:
-    """What an order answers now; see `Rules.obey`."""
+    """What an order answers now; see `Rules.answer_order`."""
     kind = (view.question or "").partition(" ")[0]
-    if kind != order.about:
+    if kind != order.kind:
         return None
     verb, *words = order.text.split()
     return ANSWERS[verb](order, words, view, moves)
@@ -260,7 +260,9 @@ def _cheapest(moves: Iterable[Move], most: int) -> Move | None:
 
 
 def _pass(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> OrderAnswer:
-    return OrderAnswer(PASS, "Passed for you, as you ordered.", rest=order if words[0] == "every" else None)
+    return OrderAnswer(
+        PASS, "Passed for you, as you ordered.", remaining=order if words[0] == "every" else None
+    )
 
 
 def _tax(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> OrderAnswer:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from byzanz.charts import Chart, Part
+from byzanz.chance import Draw, shuffled
+from byzanz.charts import Chart, Heading
 from byzanz.games.byzanz import charts, heuristics, orders
 from byzanz.games.byzanz.cards import (
     CARD,
@@ -37,19 +38,8 @@ from byzanz.games.byzanz.cards import (
     total,
 )
 from byzanz.games.byzanz.state import ANSWERS, State, check_asked, deal, lot_card, needed, sell
-from byzanz.rules import (
-    ALL,
-    BadSetup,
-    Draw,
-    Move,
-    Order,
-    OrderAnswer,
-    Outcome,
-    Question,
-    Rules,
-    Shuffle,
-    Viewer,
-)
+from byzanz.moves import BadSetup, Move, Order, OrderAnswer, Outcome, Question, Shuffle
+from byzanz.rules import ALL, Rules, Viewer
 
 __all__ = ["Byzanz", "State", "View"]
 
@@ -263,7 +253,7 @@ class Byzanz(Rules[State, View]):
         in_sight = [market, *map(numbers, (view.lot, view.gone, *view.bids, *view.kept))]
         hands = [numbers(view.known[seat] if hand is None else hand) for seat, hand in enumerate(view.hands)]
         deck, removed = numbers(view.deck or ()), numbers(view.removed or ())
-        pool = _shuffled(minus(PACK, sum([*in_sight, *hands, deck, removed], ())), draw)
+        pool = shuffled(minus(PACK, sum([*in_sight, *hands, deck, removed], ())), draw)
         for seat, hand in enumerate(hands):
             places = view.hand_sizes[seat] - len(hand)
             hands[seat], pool = plus(hand, pool[:places]), pool[places:]
@@ -336,26 +326,18 @@ class Byzanz(Rules[State, View]):
         """The lot that an order about bidding is for, such as `lot 7`, unless it is for every lot."""
         return orders.order_scope(order, view)
 
-    def order_expired(self, occasion: str, view: View) -> bool:
+    def order_expired(self, scope: str, view: View) -> bool:
         """Whether the lot is decided, or the seat is out of its auction."""
-        return orders.order_expired(occasion, view)
+        return orders.order_expired(scope, view)
 
     def answer_order(self, order: Order, view: View, moves: Sequence[Move]) -> OrderAnswer | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return orders.answer_order(order, view, moves)
 
-    def heading(self, view: View) -> Part:
+    def heading(self, view: View) -> Heading:
         """The round and the lot or market, at last `end`."""
         return charts.heading(view)
 
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Profit, prices, the market, hands."""
         return charts.charts(views)
-
-
-def _shuffled(cards: Cards, draw: Draw) -> Cards:
-    pool = list(cards)
-    for last in range(len(pool) - 1, 0, -1):
-        other = draw(last + 1)
-        pool[last], pool[other] = pool[other], pool[last]
-    return tuple(pool)

@@ -29,7 +29,7 @@ from byzanz.games.byzanz.cards import (
     put,
     total,
 )
-from byzanz.rules import IllegalMove, Move, NotAwaited
+from byzanz.moves import IllegalMove, Move, NotAwaited
 
 if TYPE_CHECKING:
     from dataclasses import replace as but

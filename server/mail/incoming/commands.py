@@ -14,7 +14,8 @@ from typing import Any
 from sqlalchemy import func, or_, select
 
 from byzanz.games import rules_of
-from byzanz.rules import Rules, RulesError
+from byzanz.moves import RulesError
+from byzanz.rules import Rules
 from server import play
 from server.errors import NotYourTurn, Refused, Stale
 from server.mail.incoming import reply

@@ -14,7 +14,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server.config import settings
 from server.errors import Refused
 from server.i18n import kept

@@ -273,8 +273,8 @@ def _entries(
     open_seqs: frozenset[int] = frozenset()
     if rules.sealed:
         count = len(positions.seats_of(session, game.id))
-        open_seqs = record.opened(rules, count, json.loads(game.options), log.entries(session, game.id))
-    seen = record.redacted(rules, entries, viewer, game.status == "over", open_seqs)
+        open_seqs = record.open_choices(rules, count, json.loads(game.options), log.entries(session, game.id))
+    seen = record.redact_entries(rules, entries, viewer, game.status == "over", open_seqs)
     return [replace(entry, note=one_line(i18n.retold(entry.note))) if entry.note else entry for entry in seen]
 
 

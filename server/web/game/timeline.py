@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from byzanz import record
-from byzanz.charts import Chart, Part
+from byzanz.charts import Chart, Heading
 from byzanz.games import rules_of
 from byzanz.rules import PUBLIC, Rules, Viewer
 from server.play import positions
@@ -33,30 +33,30 @@ class Moments:
     entries: Sequence[record.Entry]
     states: Sequence[Any]
     views: Sequence[Any]
-    parts: Sequence[Part]
+    parts: Sequence[Heading]
 
     def view(self, seq: int, viewer: Viewer) -> Any:
         """The table after an entry, as this viewer may know it."""
         return self.rules.view(self.states[seq - 1], viewer)
 
-    def made_in(self, seq: int) -> Part:
+    def made_in(self, seq: int) -> Heading:
         """The part of the game in which an entry was made: a shuffle opens one, a move may be the last of one."""
         opening = seq == 1 or record.is_shuffle(self.entries[seq - 1])
         return self.parts[seq - 1] if opening else self.parts[seq - 2]
 
-    def openings(self) -> dict[Part, int]:
+    def openings(self) -> dict[Heading, int]:
         """The seq after which each part of the game begins, in order; of one that began anew the last."""
-        found: dict[Part, int] = {}
-        before: Part = ()
+        found: dict[Heading, int] = {}
+        before: Heading = ()
         for entry, part in zip(self.entries, self.parts, strict=True):
-            if part != before and record.act(entry) is None:
+            if part != before and record.table_act(entry) is None:
                 found[part] = entry.seq
             before = part
         return found
 
     def charts(self) -> list[tuple[Chart, tuple[int, ...]]]:
         """The charts of the game, each with the seq of each of its steps; none that would be empty."""
-        seqs = [entry.seq for entry in record.counting(self.entries)]
+        seqs = [entry.seq for entry in record.effective(self.entries)]
         if not seqs:
             return []
         charts = self.rules.charts([self.views[seq - 1] for seq in seqs])

@@ -16,7 +16,8 @@ from sqlalchemy.orm import Session, selectinload
 from byzanz import games
 from byzanz.bots import BOTS
 from byzanz.games import rules_of
-from byzanz.rules import PUBLIC, BadSetup
+from byzanz.moves import BadSetup
+from byzanz.rules import PUBLIC
 from server import accounts, errors, i18n, lobby, validation
 from server.accounts import login
 from server.errors import BadWish, Refused

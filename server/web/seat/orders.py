@@ -13,7 +13,7 @@ from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server import play
 from server.errors import Refused
 from server.play import positions

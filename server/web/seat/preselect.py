@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import umpire
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server import play
 from server.accounts import login
 from server.play import turns

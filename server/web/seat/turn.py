@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
-from byzanz.rules import Move, RulesError
+from byzanz.moves import Move, RulesError
 from server import accounts, play
 from server.errors import Refused
 from server.mail import deliverability
