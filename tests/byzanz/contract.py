@@ -1,4 +1,4 @@
-"""What every game must keep (byzanz/rules.py), as checks that take a game and fail on what breaks it."""
+"""The contract of every game (byzanz/rules.py) as checks that take a game and fail if it breaks the contract."""
 
 import json
 from collections import Counter
@@ -46,9 +46,9 @@ NONSENSE = (
 
 @dataclass(frozen=True)
 class Case:
-    """A game at a table of a size, and what the checks must be told about it.
+    """A game with a number of seats, and what the checks must know about it.
 
-    `census` gives all cards from the view of ALL; moves with a verb of `unlisted` may be legal without being
+    `census` returns all cards from the view of ALL; moves with a verb of `unlisted` may be legal without being
     listed; the cards of those in `unordered` may be written in any order.
     """
 
@@ -64,7 +64,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Moment:
-    """A state, and what was made of it next."""
+    """A state, and the move that was made in it."""
 
     state: Any
     seat: int | None
@@ -73,13 +73,13 @@ class Moment:
 
 
 def choice(draw: Draw, items: Sequence[Any]) -> Any:
-    """Any of these."""
+    """Choose any of these."""
     return items[draw(len(items))]
 
 
 @cache
 def game(case: Case, number: int) -> tuple[Moment, ...]:
-    """A whole game of random moves, out_of_turn_moves out of turn among them; forced moves are made like all others."""
+    """Play a whole game at random, including moves out of turn; forced moves are played like all others."""
     rules, draw = case.rules, Stream(b"conformance", f"{case}:{number}").below
     dealer = deal(f"{case}:{number}".encode())
     state = rules.setup(case.seats, {})
@@ -106,7 +106,7 @@ def game(case: Case, number: int) -> tuple[Moment, ...]:
 
 
 def settled(case: Case, number: int, every: int = 1) -> Iterator[tuple[Moment, Draw]]:
-    """Moments in which seats may move, with a source of chance each; of a long game one in so many."""
+    """Yield moments in which seats may move, each with a random source; of a long game only every so many."""
     moments = game(case, number)
     every = every if len(moments) > 60 else 1
     for at, moment in enumerate(moments):
@@ -115,12 +115,12 @@ def settled(case: Case, number: int, every: int = 1) -> Iterator[tuple[Moment, D
 
 
 def listed(rules: Rules[Any, Any], state: Any, seat: int) -> tuple[Move, ...]:
-    """All that a seat may do."""
+    """Return all moves that a seat may make."""
     return (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
 
 
 def all_moves(case: Case, number: int) -> tuple[Move, ...]:
-    """Every move that was ever listed in a game, once, in a fixed order."""
+    """Return every move that was ever listed in a game, once, in a fixed order."""
     found = {
         str(move): move
         for moment, _ in settled(case, number, every=3)
@@ -131,12 +131,12 @@ def all_moves(case: Case, number: int) -> tuple[Move, ...]:
 
 
 def seats_and_public(case: Case) -> tuple[Viewer, ...]:
-    """Everybody from whom something is hidden."""
+    """Return all viewers from whom something is hidden."""
     return (*range(case.seats), PUBLIC)
 
 
 def check_setup(case: Case, number: int) -> None:
-    """A table too small or too large and unknown options are refused."""
+    """Wrong numbers of seats and unknown options are refused."""
     rules = case.rules
     for seats in (-1, 0, min(rules.seats) - 1, max(rules.seats) + 1):
         with pytest.raises(BadSetup):
@@ -147,7 +147,7 @@ def check_setup(case: Case, number: int) -> None:
 
 
 def check_codecs(case: Case, number: int) -> None:
-    """States survive being written; views become JSON."""
+    """States round-trip; views can be written as JSON."""
     rules = case.rules
     for moment in game(case, number):
         text = rules.encode(moment.after)
@@ -162,7 +162,7 @@ def check_codecs(case: Case, number: int) -> None:
 
 
 def check_texts(case: Case, number: int) -> None:
-    """Moves are read back from their text, in any case, spacing and order; short forms never mean another."""
+    """Moves round-trip as text in any case, spacing and order; an abbreviation never means another move."""
     parse = case.rules.parse
     moves = all_moves(case, number)
     verbs = {move.verb for move in moves}
@@ -179,7 +179,7 @@ def check_texts(case: Case, number: int) -> None:
 
 
 def check_short_forms(parse: Callable[[str], Move], move: Move, verbs: set[str], cards: set[str]) -> None:
-    """Every beginning of a word means the word or is refused as such; an exact word beats a beginning.
+    """Every beginning of a word means the word or is refused as ambiguous; an exact word takes precedence.
 
     A beginning that is a word itself makes another move in its canonical form.
     """
@@ -201,7 +201,7 @@ def check_short_forms(parse: Callable[[str], Move], move: Move, verbs: set[str],
 
 
 def check_determinism(case: Case, number: int) -> None:
-    """The same moves give the same states, and no state is changed by what comes after it."""
+    """The same moves give the same states, and no state is changed by later moves."""
     rules = case.rules
     moments = game(case, number)
     made = [(moment.seat, moment.move) for moment in moments]
@@ -213,7 +213,7 @@ def check_determinism(case: Case, number: int) -> None:
 
 
 def check_listed_is_accepted(case: Case, number: int) -> None:
-    """What is listed is accepted, and nothing else; each move is listed once; out_of_turn_moves are told from answers."""
+    """The listed moves are exactly those accepted, each listed once and distinct from moves out of turn."""
     rules = case.rules
     known = all_moves(case, number)
     for moment, draw in settled(case, number, every=4):
@@ -231,7 +231,7 @@ def check_listed_is_accepted(case: Case, number: int) -> None:
 
 
 def check_reading(listing: Sequence[Move], moves: tuple[Move, ...]) -> None:
-    """However a list of moves is read, it is the same."""
+    """A list of moves is the same however it is read."""
     assert listing == moves
     assert (len(listing), bool(listing)) == (len(moves), bool(moves))
     assert [listing[at] for at in range(len(moves))] == [*listing] == [*listing[:]]
@@ -241,7 +241,7 @@ def check_reading(listing: Sequence[Move], moves: tuple[Move, ...]) -> None:
 
 
 def check_accepted(case: Case, state: Any, seat: int, move: Move, expected: bool) -> None:
-    """A listed move is accepted; another is refused with a reason, unless its verb has unlisted forms."""
+    """A listed move is accepted; others are refused with a reason, unless their verb has unlisted forms."""
     refusal: RulesError | None = None
     try:
         case.rules.apply(state, seat, move)
@@ -256,7 +256,7 @@ def check_accepted(case: Case, state: Any, seat: int, move: Move, expected: bool
 
 
 def check_refusals(case: Case, number: int) -> None:
-    """Moves and texts that are none are refused, and never end in another exception."""
+    """Invalid moves and texts are refused, and never raise another exception."""
     rules = case.rules
     for text in NONSENSE:
         with pytest.raises(UnreadableMove):
@@ -289,7 +289,7 @@ def check_refusals(case: Case, number: int) -> None:
 
 
 def check_questions(case: Case, number: int) -> None:
-    """Somebody is asked while the game runs and no shuffle is due; questions rise; out_of_turn_moves change none."""
+    """A seat is to move while the game runs and no shuffle is due; questions rise; moves out of turn change none."""
     rules = case.rules
     last = 0
     for moment in game(case, number):
@@ -309,7 +309,7 @@ def check_questions(case: Case, number: int) -> None:
 
 
 def check_worlds(case: Case, number: int) -> None:
-    """A world drawn from a view gives the same view, the same public one, the same choices to its viewer."""
+    """A sampled state gives the same view, the same public view, and the same choices to its viewer."""
     rules = case.rules
     differ = Counter[Viewer]()
     for moment, draw in settled(case, number, every=3):
@@ -331,7 +331,7 @@ def check_worlds(case: Case, number: int) -> None:
 
 
 def check_sealed(case: Case, number: int) -> None:
-    """While answers are sealed, nobody else sees any difference between one and another."""
+    """While answers are sealed, nobody else can tell one from another."""
     rules = case.rules
     for moment, _ in settled(case, number):
         seat, asked = moment.seat, set(rules.awaited(moment.state).values())
@@ -348,7 +348,7 @@ def check_sealed(case: Case, number: int) -> None:
 
 
 def check_fallback(case: Case, number: int) -> None:
-    """What is played for a silent seat is legal, and answers its question after some moves at most."""
+    """The fallback is legal and answers its question after a few moves at most."""
     rules = case.rules
     for moment, _ in settled(case, number, every=3):
         for seat, question in rules.awaited(moment.state).items():
@@ -364,7 +364,7 @@ def check_fallback(case: Case, number: int) -> None:
 
 
 def check_likely(case: Case, number: int) -> None:
-    """What a player might answer in an imagined world is legal there, and the same for the same draws."""
+    """A rollout move is legal in the imagined state, and the same for the same draws."""
     rules = case.rules
     for moment, _ in settled(case, number, every=3):
         for seat in rules.awaited(moment.state):
@@ -376,7 +376,7 @@ def check_likely(case: Case, number: int) -> None:
 
 
 def check_told(case: Case, number: int) -> None:
-    """Shuffles are told without cards, sealed choices of others not at all, everything to ALL and its maker."""
+    """Shuffles are shown without cards, sealed choices of others not at all, everything to ALL and its author."""
     rules = case.rules
     for moment in game(case, number):
         seat, move = moment.seat, moment.move
@@ -393,7 +393,7 @@ def check_told(case: Case, number: int) -> None:
 
 
 def check_shuffles(case: Case, number: int) -> None:
-    """Labels are unique, and a shuffle is of cards that do not tell how they lay before."""
+    """Labels are unique, and the order of the cards to shuffle does not reveal how they lay before."""
     shuffles = [case.rules.chance(moment.state) for moment in game(case, number) if moment.seat is None]
     assert shuffles
     labels = [shuffle.label for shuffle in shuffles if shuffle is not None]
@@ -402,7 +402,7 @@ def check_shuffles(case: Case, number: int) -> None:
 
 
 def check_ending(case: Case, number: int) -> None:
-    """The game is over once, with the scores as they stand, and then nobody may do anything."""
+    """The game ends once, with the scores as they stand, and then nobody may do anything."""
     rules = case.rules
     moments = game(case, number)
     last = moments[-1].after
@@ -425,7 +425,7 @@ def check_ending(case: Case, number: int) -> None:
 
 
 def check_census(case: Case, number: int) -> None:
-    """No card is made or lost, whatever is played."""
+    """No card is created or lost, whatever is played."""
     rules = case.rules
     cards = case.census(rules.view(rules.setup(case.seats, {}), ALL))
     assert cards

@@ -1,8 +1,8 @@
-"""A small game with sealed simultaneous answers and a response: the contract is proven on it first.
+"""A small game with sealed simultaneous choices and a response; the contract is tested on it first.
 
-Two seats, four cards each, four rounds. Both lay a card, sealed until both are in and to be changed until
-then. Who laid the lower may `respond` with a second card to add to it, or `decline`; the higher sum scores.
-Before rounds 2 and 3 what is left is shuffled and each seat draws one.
+Two seats, four cards each, four rounds. Each seat lays a card, which stays sealed and may be changed until both have
+laid one. The seat with the lower card may `respond` by adding a second card, or `decline`; the higher sum scores.
+Before rounds 2 and 3 the remaining cards are shuffled and each seat draws one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ Hands = tuple[tuple[str, ...], ...]
 
 
 def worth(card: str) -> float:
-    """The value of a card; oaks win ties. Nothing laid is worth nothing."""
+    """Return the value of a card; oaks win ties, and the empty text has value 0."""
     return int(card[-1]) + 0.5 * (card[0] == "o") if card else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """The state: `laid` and `added` hold one card a seat, or the empty text; `stock` is hidden."""
+    """The state: `laid` and `added` hold one card per seat, or the empty text; `stock` is hidden."""
 
     step: str = "shuffle"
     number: int = 0
@@ -194,17 +194,17 @@ class Sealed(Rules[Duel, DuelView]):
 
 
 def lower(state: Duel) -> int:
-    """Who laid the lower card; of equal ones seat 0."""
+    """Return the seat with the lower card; among equals, seat 0."""
     return int(worth(state.laid[1]) < worth(state.laid[0]))
 
 
 def put(hands: Hands, seat: int, hand: list[str]) -> Hands:
-    """The hands with one of them replaced."""
+    """Return the hands with one of them replaced."""
     return (*hands[:seat], tuple(hand), *hands[seat + 1 :])
 
 
 def full(word: str, among: tuple[str, ...]) -> str:
-    """The one of `among` that this word is or begins."""
+    """Return the word of `among` that this word is or begins."""
     fits = [word] if word in among else [whole for whole in among if whole.startswith(word)]
     if len(fits) > 1:
         raise rules.AmbiguousMove("%(word)s is short for several.", word=word)

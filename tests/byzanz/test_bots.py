@@ -1,4 +1,4 @@
-"""Bots are legal, see their view only, and the greedy one is better than chance; simulated games repeat."""
+"""Bots play legal moves, see only their view, and greedy beats random; simulated games are reproducible."""
 
 from collections import Counter
 from dataclasses import replace

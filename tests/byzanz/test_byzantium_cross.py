@@ -1,4 +1,4 @@
-"""Which slots are dead and which close each other, from the cards as they lie (rules/byzantium.md "Slots")."""
+"""Dead slots and exclusive pairs of slots, from the geometry of the cards (docs/rules/byzantium.md "Slots")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole games: no card is lost, they end, their moves give them again, states and records can be written and read."""
+"""Whole games of Byzantium: no card is lost, games end and replay, states and records round-trip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be placed where, and the reasons for what may not (rules/byzantium.md "Slots", "Play", rulings)."""
+"""Legal placements in Byzantium, and the reasons for refusing others (docs/rules/byzantium.md "Slots", "Play")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The deal, whose turn it is, who is out, how rounds and the game end (rules/byzantium.md "Cards", "Play")."""
+"""The deal, the turn order, and the end of rounds and games (docs/rules/byzantium.md "Cards", "Play")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second, plain reading of the rules agrees with the game on positions, listings, refusals and the tree."""
+"""The second implementation of Byzantium agrees on positions, legal moves, refusals and the tree."""
 
 from __future__ import annotations
 

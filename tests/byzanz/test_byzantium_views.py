@@ -1,4 +1,4 @@
-"""Who may know what (rules/byzantium.md "Public and hidden", promise 10), a pass being news of a hand."""
+"""Hidden information in Byzantium; a pass reveals something about a hand (docs/rules/byzantium.md, promise 10)."""
 
 from __future__ import annotations
 

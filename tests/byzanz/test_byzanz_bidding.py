@@ -1,4 +1,4 @@
-"""Bidding, and who gets the lot at which price (rules/byzanz.md "Bidding", "Who bids", and the rulings)."""
+"""Bidding: the turn order, legal bids, and the winner and price of a lot (docs/rules/byzanz.md "A round")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole games: no card is lost, they end, their moves give them again, their states can be written and read."""
+"""Whole games of Byzanz: no card is lost, games end and replay, states round-trip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tax, the last auction of a round, the market, and the next round (rules/byzanz.md "A round")."""
+"""Tax, the last auction of a round, the market, and the next round (docs/rules/byzanz.md "A round")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sales, the hand limit, the end and who wins (rules/byzanz.md "Selling", "Hand limit", "End")."""
+"""Sales, the hand limit, the end and the winner (docs/rules/byzanz.md "Selling", "Hand limit", "End")."""
 
 from __future__ import annotations
 

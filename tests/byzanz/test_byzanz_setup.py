@@ -1,4 +1,4 @@
-"""The pack, the table of players and the deal (rules/byzanz.md "Cards", "Setup")."""
+"""The deck, the setup for each number of players, and the deal (docs/rules/byzanz.md "Cards", "Set-up")."""
 
 from __future__ import annotations
 

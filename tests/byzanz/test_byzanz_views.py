@@ -1,4 +1,4 @@
-"""Who may know what (rules/byzanz.md "Public and hidden", promise 10)."""
+"""Hidden information in Byzanz (docs/rules/byzanz.md "What is public and what is hidden", promise 10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a line as players write it, and refusing the rest (formats.md §1)."""
+"""Parsing moves of Byzanz as players write them, and refusing everything else (docs/formats.md §1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chance is what formats.md §3 says, to the byte, and treats every integer and every order alike."""
+"""Shuffles match docs/formats.md §3 to the byte, and every integer and every order is equally likely."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Every registered game keeps the contract, and each check has been seen to catch who breaks it."""
+"""Every registered game keeps the contract, and each check detects a game that breaks it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

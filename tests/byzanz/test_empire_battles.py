@@ -1,4 +1,4 @@
-"""Melds, responses, force, territory and legacy (rules/empire.md "A turn" 4 and 5, and the rulings)."""
+"""Melds, responses, force, territory and legacy (docs/rules/empire.md "A turn" 4 and 5, and the rulings)."""
 
 from __future__ import annotations
 

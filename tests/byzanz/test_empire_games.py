@@ -1,4 +1,4 @@
-"""Whole games: no card is lost, they end, their moves give them again, bots play them, records of them are true."""
+"""Whole games of Empire: no card is lost, games end and replay, bots play them, their records verify."""
 
 from __future__ import annotations
 

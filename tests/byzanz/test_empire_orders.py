@@ -1,4 +1,4 @@
-"""The standing orders of Empire: how they are read, how long they stand, what they answer (docs/orders.md)."""
+"""Standing orders of Empire: how they are read, how long they last, what they answer (docs/orders.md)."""
 
 from __future__ import annotations
 

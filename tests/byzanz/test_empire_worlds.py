@@ -1,4 +1,4 @@
-"""Worlds drawn from views, and pairs of worlds that a viewer cannot tell apart (promise 10)."""
+"""States sampled from views of Empire, and pairs of states that a viewer cannot tell apart (promise 10)."""
 
 from __future__ import annotations
 

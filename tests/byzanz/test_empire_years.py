@@ -1,4 +1,4 @@
-"""Set-up, drawing, ageing, redrawing, passing a card on: the course of a year (rules/empire.md "Setup", "A turn")."""
+"""Setup, drawing, ageing, redrawing and keeping a card: the course of a year (docs/rules/empire.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checking a record finds, step by step: each planted fault shows at its own step, and at no other."""
+"""Verification reports step by step: each planted fault shows at its own step and no other."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The standing orders of every game: read back as written, always legal, blind to what their owner cannot see.
+"""Standing orders of every game round-trip, play only legal moves, and ignore what their owner cannot see.
 
-Orders are drawn at random from the words of each game; whole games are driven by them.
+The orders are random combinations of the words of each game; they play whole games.
 """
 
 from __future__ import annotations

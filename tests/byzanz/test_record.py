@@ -1,4 +1,4 @@
-"""The text of a record: written, read back, and refused with its line when it is none."""
+"""Records as text: written, read back, and refused with the number of the faulty line."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A record of a running game holds what its reader may know and nothing more (formats.md §4)."""
+"""The record of a running game contains only what its reader may know (docs/formats.md §4)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The search bot is legal, sees its view only, keeps to its time, and is the same for the same seed."""
+"""The search bot plays legal moves, sees only its view, keeps its time limit, and is reproducible by seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What games tell about themselves: their parts, and charts whose numbers are those of the log and the result."""
+"""The parts of games, and charts whose numbers match the log and the result."""
 
 from __future__ import annotations
 

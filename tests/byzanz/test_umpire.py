@@ -1,4 +1,4 @@
-"""The umpire checks, settles in the fixed order and replays."""
+"""The umpire checks moves, settles in a fixed order, and replays."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""True records pass; whatever is changed in one is found at the entry where it was changed."""
+"""True records verify; any change to one is detected at the changed entry."""
 
 import json
 from collections.abc import Callable

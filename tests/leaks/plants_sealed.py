@@ -1,4 +1,4 @@
-"""Leaks of choices under seal, planted in Empire, and of hands and kitty, planted in Byzantium."""
+"""Planted leaks of sealed choices in Empire and of hands and the kitty in Byzantium."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["PLANTS"]
 
 
 def sealed_now() -> list[int]:
-    """A number for what each seat of the game of this world has sealed."""
+    """Return a number for the sealed choice of each seat of the game of this world."""
     chosen = position_now().state.chosen
     return [0 if cards is None else 1 + sum(card + 1 for card in cards) for cards in chosen]
 
@@ -75,7 +75,7 @@ def a_card_passed_face_down_is_public(patch: pytest.MonkeyPatch) -> None:
 
 
 def _open_too(patch: pytest.MonkeyPatch, which: str) -> None:
-    """Let more choices be open than the rules say: `replaced` ones, or `lying` ones of a moment that is not settled."""
+    """Reveal more choices than the rules allow: `replaced` ones, or `lying` ones of an unsettled moment."""
     opened = redaction.opened
 
     def longer(rules: Any, seats: int, options: Any, entries: Any) -> frozenset[int]:
@@ -239,7 +239,7 @@ def moments_of_both_hands(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(history, "eyes", lambda game, viewer: ALL)
 
 
-# Mails about a sealed decision
+# Emails about a sealed decision
 
 
 @plant("empire")
@@ -262,7 +262,7 @@ def the_mail_waits_for_a_large_choice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(relevance, "facts", late)
 
 
-# Byzantium: what others hold
+# Byzantium: hands of others
 
 
 @plant("byzantium")

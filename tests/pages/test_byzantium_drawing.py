@@ -1,4 +1,4 @@
-"""The cross of Byzantium as it is drawn: every card and every button lies where the rules say."""
+"""The drawing of the Byzantium cross: every card and every button is where the rules say."""
 
 from __future__ import annotations
 

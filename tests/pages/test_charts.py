@@ -1,4 +1,4 @@
-"""Charts: laws of their geometry; a finished game's page draws what its tables say, a running one's none."""
+"""Charts: properties of their geometry; finished games show what the tables say, running games show none."""
 
 from __future__ import annotations
 

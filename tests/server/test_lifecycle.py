@@ -1,4 +1,4 @@
-"""A game from its first wish to its first shuffle: who may do what, what is mailed, what is refused."""
+"""A game from its creation to the first shuffle: permissions, emails, refusals."""
 
 from __future__ import annotations
 

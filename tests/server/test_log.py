@@ -1,4 +1,4 @@
-"""The log: nobody changes or removes an entry, whatever way is tried."""
+"""The log: no entry can be changed or removed by any means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sealed standing orders: carried out with the move that makes them due, told to their owner, hidden from the rest."""
+"""Hidden standing orders: carried out with the move that makes them due, shown to their owner only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One move, from the click to what follows: stale turns, retries, out_of_turn_moves, time-outs."""
+"""One move and its consequences: stale turns, retries, out-of-turn moves, timeouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/new-game.md is whole and true: a game made of nothing but its blocks is added, checked and played."""
+"""docs/new-game.md is complete and correct: a game made only from its code blocks is added, checked and played."""
 
 from __future__ import annotations
 

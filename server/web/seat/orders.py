@@ -97,7 +97,5 @@ def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
 
 
 def _malformed(token: str) -> Answer:
-    sentence = _("Nothing has changed: reload the page and try again.")
-    return error_page(
-        400, _("This form did not reach us whole"), sentence, back=url_for("turn.show", token=token)
-    )
+    sentence = _("Nothing has changed. Reload the page and try again.")
+    return error_page(400, _("The form was incomplete"), sentence, back=url_for("turn.show", token=token))
