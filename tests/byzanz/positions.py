@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from byzanz.games.byzanz.rules import Byzanz, State
+from byzanz.games.byzanz.rules import Byzanz
+from byzanz.games.byzanz.state import State
 from byzanz.moves import Move
 
 BYZANZ = Byzanz()

@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.byzanz import rules as module
-from byzanz.games.byzanz import state as byzanz_state
 from byzanz.moves import Move
 from byzanz.rules import ALL, PUBLIC
 from tests.byzanz.positions import (
@@ -220,9 +218,11 @@ def test_planted_leaks_are_found(leak):
 
 def test_a_move_that_looks_at_a_hidden_hand_is_found(monkeypatch):
     """Bids listed for a seat that depend on what another holds."""
-    honest = byzanz_state.needed
+    honest = minimum_raise
     monkeypatch.setattr(
-        module, "needed", lambda state, seat: honest(state, seat) + state.hands[seat - 1].count(24)
+        byzanz_rules,
+        "minimum_raise",
+        lambda state, seat: honest(state, seat) + state.hands[seat - 1].count(24),
     )
     assert any("moves" in leaks(BYZANZ.view, 4, viewer, seed) for seed in range(6) for viewer in range(4))
 

@@ -16,7 +16,8 @@ import pytest
 
 from byzanz import record
 from byzanz.games.byzanz.cards import VALUE, names
-from byzanz.games.byzanz.rules import Byzanz, View
+from byzanz.games.byzanz.rules import Byzanz
+from byzanz.games.byzanz.view import View
 from byzanz.moves import IllegalMove
 from byzanz.record import jsonl, redaction
 from byzanz.rules import ALL, PUBLIC, Rules

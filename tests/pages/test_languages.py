@@ -119,7 +119,7 @@ def test_refusals_are_in_the_language_of_the_page(client: FlaskClient, table: Ca
     fields = {"move": "pas pas", "seen": 0, "request_id": "x"}
     answer = client.post(url(game, asked(game)), data=fields)
     assert answer.status_code == 422
-    told = str(i18n.catalogue("de")["%(verb)s stands alone, without any card."].string) % {"verb": "pass"}
+    told = str(i18n.catalogue("de")["%(verb)s takes no cards."].string) % {"verb": "pass"}
     assert told in answer.text
     api = client.post(f"/api/v1/seats/{game.tokens[asked(game)]}/moves", json=fields)
     assert told in api.text
