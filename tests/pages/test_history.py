@@ -139,7 +139,7 @@ def test_an_ended_game_is_open_to_all(client: FlaskClient, table: Any):
     assert f"/api/v1/games/{game.id}/record" in page.html
     for path in (f"/g/{game.id}", f"/g/{game.id}/history?at=1", f"{url(game, 0)}/history?at=1"):
         shown = look(client, path).html
-        assert all(f"Hand of {name}" in shown for name in ("Alice", "Bob", "Charlie"))
+        assert all(f"{name}’s hand" in shown for name in ("Alice", "Bob", "Charlie"))
 
 
 def test_a_running_game_shows_commitment_and_cuts_to_everybody(client: FlaskClient, table: Any):
@@ -284,7 +284,7 @@ def test_a_round_is_chosen_by_itself(client: FlaskClient, table: Any):
     first, second = (seqs(look(client, f"/g/{game.id}/history?part=round+{n}")) for n in (1, 2))
     assert [*first, *second] == seqs(whole)
     assert headings(whole, "h3") == ["Round 1", "Round 2"]
-    assert "round 2" in line(look(client, f"/g/{game.id}/history?part=round+2"), second[0])
+    assert "Round 2" in line(look(client, f"/g/{game.id}/history?part=round+2"), second[0])
 
 
 def test_the_table_at_any_moment_is_the_position_of_that_moment(app: Any, table: Any):
