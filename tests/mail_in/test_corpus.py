@@ -31,7 +31,7 @@ from tests.server.test_mail import text_of
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 each = pytest.mark.parametrize("letter", letters(), ids=lambda letter: letter.name)
 SHARES = 6
-"""Parts of the corpus that may be tested at the same time."""
+"""Parts of the corpus that can be tested in parallel."""
 REPLY = "play+abcdefghijklmnopqrstuvwxyz@byzanz.test"
 BOUNCE = "bounce+1-abcdefghij@byzanz.test"
 
@@ -73,7 +73,7 @@ def test_it_does_what_it_may_and_once(share: int, app: Flask, table: Callable[..
 
 
 def kept(app: Flask) -> Path:
-    """A copy of the database as it is."""
+    """Return a copy of the database."""
     with engine.db.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     file = Path(app.config["SQLALCHEMY_DATABASE_URI"].removeprefix("sqlite:///"))
@@ -81,7 +81,7 @@ def kept(app: Flask) -> Path:
 
 
 def restore(app: Flask, copy: Path) -> None:
-    """Put the copy back."""
+    """Restore the copy."""
     engine.db.engine.dispose()
     file = copy.with_suffix(".db")
     for old in file.parent.glob(f"{file.name}*"):
@@ -90,7 +90,7 @@ def restore(app: Flask, copy: Path) -> None:
 
 
 def check_game(letter: Letter, game: Table) -> None:
-    """What the mail has done, and nothing else."""
+    """Check that the email had its expected effect and no other."""
     assert moves_of(game.id, 0) == letter.moves, letter.name
     assert [row.kind for row in remembered()] == ([] if letter.nobody else [letter.kind]), letter.name
     assert answers(game.id) == (1 if letter.kind in ("reply", "refused") else 0), letter.name
@@ -107,7 +107,7 @@ def check_game(letter: Letter, game: Table) -> None:
 
 
 def check_answer(letter: Letter) -> None:
-    """The answer, if there is one, says what was played and can be answered."""
+    """Check that the answer, if any, says what was played and can be replied to."""
     for message in post():
         if message["Auto-Submitted"] != "auto-replied":
             continue

@@ -26,7 +26,7 @@ PIECES = tuple(b'\n|\r\n\r\n|--|=?utf-8?b?|<|>|"|\x00|\xff|boundary=|\n> |:|('.s
 
 @st.composite
 def mutated(draw: st.DrawFn) -> bytes:
-    """A mail of the corpus with pieces cut out, doubled, or put in."""
+    """Draw an email of the corpus with pieces removed, duplicated or inserted."""
     raw = bytearray(draw(st.sampled_from(SHORT)))
     for _ in range(draw(st.integers(1, 8))):
         at = draw(st.integers(0, len(raw)))
@@ -98,7 +98,7 @@ def test_no_mail_takes_long_to_read() -> None:
 
 
 def nested(depth: int) -> bytes:
-    """Parts in parts in parts, all with the same boundary and of different ones."""
+    """Nested parts, with equal and with different boundaries."""
     heads = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(depth))
     return heads + b"\n\npass\n"
 

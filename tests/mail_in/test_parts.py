@@ -19,7 +19,7 @@ LINES = st.sampled_from(
 
 
 def line_by_line(body: bytes) -> list[bytes]:
-    """What stands between boundaries `b`, going by RFC 2046 a line at a time."""
+    """Return the text between boundaries `b`, reading RFC 2046 line by line."""
     pieces: list[list[bytes]] = []
     for line in body.split(b"\n"):
         bare = line.rstrip()
@@ -47,7 +47,7 @@ def test_no_more_parts_are_looked_at_than_there_may_be() -> None:
 
 
 def nested(depth: int, rest: bytes) -> bytes:
-    """Parts within parts, each of which goes on to the end."""
+    """Nested parts, each of which extends to the end."""
     heads = (b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(depth))
     return b"".join(heads) + b"\n" + rest
 

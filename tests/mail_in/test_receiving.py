@@ -55,19 +55,19 @@ COMPLAINT = next(letter for letter in letters() if letter.name == "arf-abuse")
 
 @pytest.fixture
 def game(app: Flask, table: Begin) -> Table:
-    """A table of four; answers by mail are taken."""
+    """Start a game of four with replies by email enabled."""
     with_replies(app)
     return table(4)
 
 
 @pytest.fixture
 def box(game: Table) -> Desk:
-    """The mail about the first turn has gone out."""
+    """Send the email about the first turn."""
     return desk()
 
 
 def to_alice(now: datetime = NOW) -> list[str]:
-    """The texts of the mails that now go to Alice."""
+    """Return the texts of the emails now sent to Alice."""
     return [text_of(message) for message in post(now) if "alice" in str(message["To"])]
 
 
@@ -226,13 +226,13 @@ def test_orders_come_by_mail_are_sealed_and_taken_back(game: Table, box: Desk) -
 
 
 def orders() -> list[StandingOrder]:
-    """All standing orders that were ever left."""
+    """Return all standing orders ever submitted."""
     with engine.reading() as session:
         return list(session.scalars(select(StandingOrder).order_by(StandingOrder.id)))
 
 
 class Dies(BaseException):
-    """kill -9, as far as the database can see it."""
+    """Simulate kill -9 as far as the database can tell."""
 
 
 @pytest.mark.parametrize("line", ["bid olive1", "order ladder olive1 olive2 upto 3 then pass"])

@@ -42,7 +42,7 @@ PATIENCE = 30.0
 
 @contextmanager
 def listening(app: Flask) -> Iterator[int]:
-    """An LMTP server in a thread of its own; its port."""
+    """Run an LMTP server in a separate thread; return its port."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -139,7 +139,7 @@ def test_a_fault_of_ours_keeps_the_mail_with_who_brought_it(
 def hand_over(
     app: Flask, database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., int]:
-    """Hands a mail to `byzanz mail-in --stdin`, in the database of this test; the status."""
+    """Return a function that pipes an email to `byzanz mail-in --stdin` and returns the exit status."""
     for name, value in {
         "DATABASE_URL": database_url,
         "SECRET_KEY": SECRET,
@@ -229,7 +229,7 @@ def test_the_command_says_where_it_listens_and_stops_when_told(tmp_path: Path) -
 
 
 def stopped_when_told(process: subprocess.Popen[str]) -> None:
-    """It says where it listens, answers there, and ends well."""
+    """The command prints its address, answers there, and exits cleanly."""
     assert process.stdout is not None
     assert process.stderr is not None
     line = process.stdout.readline()

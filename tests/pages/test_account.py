@@ -35,7 +35,7 @@ def me(address: str = "alice@example.org") -> Person:
 
 @pytest.fixture
 def alice(client: FlaskClient) -> FlaskClient:
-    """Alice's browser, signed in; she plays against two bots."""
+    """Return Alice's browser, signed in; she plays against two bots."""
     invited(NOW, players=(), bots=("greedy", "greedy"))
     sign_in(client, "alice@example.org")
     return client

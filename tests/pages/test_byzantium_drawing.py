@@ -21,11 +21,11 @@ STYLE = (Path(__file__).parents[2] / "templates" / "games" / "byzantium" / "styl
 USABLE = [slot for slot in SLOTS if slot not in DEAD]
 SVG = "{http://www.w3.org/2000/svg}"
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""For what is shown, which no database has a part in."""
+"""Marks tests of pages, which do not depend on the database."""
 
 
 def drawn(page: Page) -> dict[str, tuple[int, int, int, int]]:
-    """The cards of the drawn cross by their places: centre and size."""
+    """Return the cards of the drawn cross by slot: centre and size."""
     found = {}
     for group in page.root.iter(f"{SVG}g"):
         title, at = (
@@ -94,7 +94,7 @@ def test_the_rules_page_draws_true_examples(client: FlaskClient):
 
 
 def ground(slot: str) -> tuple[float, float, float, float]:
-    """The edges of the button of a place, as the stylesheet has them."""
+    """Return the edges of a slot's button, as the stylesheet defines them."""
     rule = re.search(rf"\.at-{slot} \{{(.*?)\}}", STYLE)
     assert rule, slot
     given = {name: float(value) for name, value in re.findall(r"--(\w): (\S+);", rule[1])}

@@ -32,14 +32,14 @@ def play_form(page: Page) -> Element:
 
 
 def slots(page: Page) -> dict[str, Element]:
-    """The buttons on the drawn cross, by the place each stands for."""
+    """Return the buttons on the drawn cross, by slot."""
     return {
         item.get("value", ""): item for item in play_form(page).iter("button") if item.get("name") == "card"
     }
 
 
 def press_place(client: FlaskClient, page: Page, card: str | None, slot: str) -> Any:
-    """Choose a card, press a place: what a browser sends, in the order of the page."""
+    """Select a card and press a slot; return what a browser sends, in the order of the page."""
     form, sent = play_form(page), dict[str, list[str]]()
     for item in form.iter():
         name, value = item.get("name", ""), item.get("value", "")
@@ -126,7 +126,7 @@ def test_enter_on_a_card_plays_nothing(client: FlaskClient, cross: Any):
 
 
 def named(cards: Iterable[str]) -> set[str]:
-    """Cards in words, as pages name them."""
+    """Return the names of cards, as pages write them."""
     ranks = {"a": "ace", "j": "jack", "q": "queen", "k": "king"}
     return {f"{'red' if card[-1] == 'r' else 'black'} {ranks.get(card[:-1], card[:-1])}" for card in cards}
 
@@ -206,7 +206,7 @@ def part(message: EmailMessage, kind: str) -> str:
 
 
 def html5lib_text(html: str) -> str:
-    """What can be read of a mail in HTML, in which any mistake is an error; the signs of its cards only adorn it."""
+    """Return the readable text of an HTML email, without decorative card symbols; any mistake in it is an error."""
     parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
     body = parser.parse(html).find("body")
     assert body is not None
@@ -216,14 +216,14 @@ def html5lib_text(html: str) -> str:
 
 
 def told_lines(text: str) -> list[str]:
-    """The lines of a mail in text but for links and the hand, whose cards stand apart in HTML."""
+    """Return the lines of a text email without links and the hand, whose cards stand apart in HTML."""
     lines = text.splitlines()
     hand = lines.index("Your hand") + 1
     return [line for at, line in enumerate(lines) if line and at != hand and "https://" not in line]
 
 
 def stages(client: FlaskClient, cross: Any) -> Iterator[tuple[str, Page]]:
-    """Every kind of page about a game of Byzantium."""
+    """Return every kind of page about a game of Byzantium."""
     game = cross(3)
     for seat in moments(game, every=11):
         yield "asked", look(client, url(game, seat))

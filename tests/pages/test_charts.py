@@ -26,12 +26,12 @@ from tests.pages.playing import advance, entries, make, position, url
 Begin = Callable[..., Table]
 KINDS: tuple[Kind, ...] = ("lines", "rows", "bars", "points")
 HEAVIEST = 60_000
-"""Bytes that no page of a game reaches, over or not."""
+"""The size in bytes that no page of a game may reach, over or not."""
 
 
 @st.composite
 def any_charts(draw: st.DrawFn) -> Chart:
-    """A chart of any kind, of one step or many, small numbers and large ones."""
+    """Draw a chart of any kind, with one step or many, small numbers and large ones."""
     kind = draw(st.sampled_from(KINDS))
     count = draw(st.integers(1, 7))
     most = draw(st.sampled_from([0, 1, 7, 30, 900]))
@@ -50,7 +50,7 @@ def any_charts(draw: st.DrawFn) -> Chart:
 
 
 def check_place(told: Chart, it: Drawing) -> None:
-    """All lies inside the drawing and where its value says: the higher, the further up, by the same measure."""
+    """Check that everything is inside the drawing and at the height of its value, on one scale."""
     _, most = scale(told)
     assert it.height == it.base + BELOW
     for number, stroke in enumerate(it.strokes, start=1):
@@ -70,7 +70,7 @@ def check_place(told: Chart, it: Drawing) -> None:
 
 
 def check_table(told: Chart, it: Drawing) -> None:
-    """The table has each number once, and nothing else."""
+    """Check that the table has each number once, and nothing else."""
     drawn_there = sorted(
         (step.heading, line.of, value)
         for line in told.lines
@@ -138,7 +138,7 @@ def finish(game: Table, seed: int = 3) -> None:
 
 
 def figures(page: Page) -> Iterator[Element]:
-    """The charts of a page, elements of SVG by their plain names."""
+    """Return the charts of a page as SVG elements with plain names."""
     for item in page.root.iter():
         item.tag = item.tag.rpartition("}")[2]
     for item in page.root.iter("figure"):
@@ -147,20 +147,20 @@ def figures(page: Page) -> Iterator[Element]:
 
 
 def cells(figure: Element) -> list[list[str]]:
-    """The table under a chart, row by row, without its head."""
+    """Return the table below a chart, row by row, without its head."""
     [body] = figure.iter("tbody")
     return [[" ".join("".join(cell.itertext()).split()) for cell in row] for row in body]
 
 
 def scale_of(figure: Element) -> Callable[[float], float]:
-    """What value a height of the drawing stands for, from its ticks."""
+    """Return the value of a height in the drawing, from its ticks."""
     ticks = [item for item in figure.iter("text") if item.get("class") == "tick"]
     (low, zero), (high, most) = [(float(t.get("y", "")), int(t.text or "")) for t in (ticks[0], ticks[-1])]
     return lambda y: zero + (low - 4 - y) / (low - high) * (most - zero)
 
 
 def lines_of(figure: Element) -> list[list[float]]:
-    """The values of each line of a chart of lines, read off its drawing by the ticks."""
+    """Return the values of each line of a line chart, read off its drawing by the ticks."""
     value = scale_of(figure)
     found = []
     for group in figure.iter("g"):
@@ -175,7 +175,7 @@ def points_of(figure: Element) -> list[float]:
 
 
 def check_figure(figure: Element) -> None:
-    """A chart has a name, a description and a table, and its drawing shows the numbers of the table."""
+    """Check that a chart has a name, a description and a table, and that its drawing matches the table."""
     drawing = next(item for item in figure.iter("svg") if item.get("role") == "img")
     ids = {item.get("id") for item in drawing.iter()}
     assert drawing.get("aria-labelledby") in ids

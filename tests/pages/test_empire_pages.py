@@ -30,7 +30,7 @@ from tests.pages.looks import assert_sound, forgotten
 from tests.pages.playing import advance, entries, make, position, url
 
 KINDS = {"redraw": 0, "meld": 0, "defend": 24, "negotiate": 19, "replace": 59, "buy-off": 1, "keep": 0}
-"""Every question, with the luck that leads to it at the table of its name."""
+"""Every question, with the random seed that leads to it in the game of its name."""
 EMPEROR, FOE = 0, 1
 """The seats of year 1."""
 ID = re.compile(r'"request_id" value="[^"]+"')
@@ -39,25 +39,25 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def begun(table: Any, game_id: str = "e1") -> Table:
-    """A game of Empire for Alice, the first Emperor, and Bob."""
+    """Start a game of Empire between Alice, the first Emperor, and Bob."""
     game: Table = table(2, game_id, slug="empire")
     return game
 
 
 def brought(table: Any, kind: str) -> tuple[Table, int]:
-    """A game in which somebody is asked this, and who."""
+    """Return a game with this question open, and the seat to move."""
     game = begun(table, f"e-{kind}")
     return game, advance(game, kind, KINDS[kind])
 
 
 def moves(game: Table, seat: int, of: str = "moves") -> list[str]:
-    """What a seat may answer, or do besides."""
+    """Return the legal moves of a seat, also out of turn."""
     now = position(game.id)
     return [str(move) for move in getattr(now.rules, of)(now.state, seat)]
 
 
 def ticks(page: Page, cards: list[str]) -> list[str]:
-    """The boxes of these cards, one for each."""
+    """Return one checkbox for each of these cards."""
     free = list(page.form("play").boxes)
     chosen = []
     for card in cards:
@@ -144,7 +144,7 @@ def test_a_card_to_keep_is_one_button(client: FlaskClient, table: Any):
 
 
 def form_of(state: Any, role: str) -> str:
-    """The form of a moment that was set up by hand."""
+    """Return the form of a hand-made position."""
     seat = seat_of(role, state.year)
     answers: dict[str, list[str]] = {}
     for move in EMPIRE.moves(state, seat):
@@ -168,7 +168,7 @@ def test_cards_that_are_of_no_use_are_marked(app: Flask):
 
 
 def sealed(client: FlaskClient, game: Table, seat: int, cards: str) -> None:
-    """Seal a meld through the page."""
+    """Submit a sealed meld through the page."""
     page = look(client, url(game, seat))
     assert press(client, page, "verb", "meld", ticks(page, cards.split())).status_code == 303
 
@@ -306,7 +306,7 @@ def _template(name: str) -> Path:
 
 
 def mail_to(game: Table, seat: int) -> tuple[str, str]:
-    """Text and HTML of the newest turn mail of a seat, as it would leave now."""
+    """Return text and HTML of the newest turn email of a seat, as it would be sent now."""
     with engine.transaction() as session:
         query = select(Mail).where(Mail.kind == "turn", Mail.game_id == game.id, Mail.seat == seat)
         mail = session.scalars(query.order_by(Mail.id.desc())).first()
@@ -351,7 +351,7 @@ def test_a_mail_tells_of_a_sealed_meld_without_its_cards(app: Flask, table: Any)
 
 
 def pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
-    """Every page of a running game and around it."""
+    """Return every page of a running game and around it."""
     for kind in KINDS:
         game, seat = brought(table, kind)
         yield kind, look(client, url(game, seat))
@@ -435,7 +435,7 @@ def test_a_whole_game_through_the_forms_without_scripts(
 
 
 def _decide(client: FlaskClient, page: Page, dice: random.Random, view: Any) -> Any:
-    """Press any button; of a form with boxes mostly tick what it suggests, or a few."""
+    """Press any button; in a form with checkboxes, mostly tick what it suggests, or a few."""
     buttons = page.form("play").buttons
     verbs = [value for name, value in buttons if name == "verb"]
     exact = [value for name, value in buttons if name == "move"]

@@ -24,7 +24,7 @@ one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True
 
 
 def feed(person_id: int) -> str:
-    """The address of a fresh feed, without its ending."""
+    """Return the URL of a fresh feed, without its ending."""
     accounts.renew_feed(person_id, NOW)
     with engine.reading() as session:
         feeds = session.query(Link).filter_by(person_id=person_id, purpose="feed", revoked_at=None)

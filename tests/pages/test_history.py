@@ -75,7 +75,7 @@ def test_others_never_learn_whether_a_move_was_forced(client: FlaskClient, table
 
 
 def line(page: Page, seq: int) -> str:
-    """The line of an entry."""
+    """Return the line of an entry."""
     item = next(item for item in page.root.iter("li") if item.get("id") == f"e{seq}")
     return " ".join("".join(item.itertext()).split())
 
@@ -212,12 +212,12 @@ def test_a_long_log_comes_in_pages(client: FlaskClient, table: Any):
 
 
 def links(page: Page, text: str) -> list[str]:
-    """Where links of this text lead."""
+    """Return the targets of links with this text."""
     return [item.get("href", "") for item in page.root.iter("a") if "".join(item.itertext()) == text]
 
 
 def rels(page: Page) -> dict[str, str]:
-    """The links by which one steps from moment to moment."""
+    """Return the links for stepping from position to position."""
     return {item.get("rel", ""): item.get("href", "") for item in page.root.iter("a") if item.get("rel")}
 
 

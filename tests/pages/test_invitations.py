@@ -31,7 +31,7 @@ from tests.server.wishing import (
 
 @pytest.fixture
 def bare(client: FlaskClient) -> FlaskClient:
-    """A mail app's browser: it keeps no cookies."""
+    """Return the browser of an email app, which keeps no cookies."""
     return client.application.test_client(use_cookies=False)
 
 

@@ -27,11 +27,11 @@ from tests.server.wishing import ALICE, BOB, invited, token, wish
 
 OTHERS = [code for code in NAMES if code != "en"]
 SEATS = {rules.slug: max(2, min(rules.seats)) for rules in latest()}
-"""The games, and how many sit at a table here."""
+"""The games, and their numbers of players here."""
 
 
 def spoken(page: Page) -> str:
-    """The language that a page says it is written in; its first words must be in it, too."""
+    """Return the language that a page declares; its first words must be in it, too."""
     code = page.root.get("lang", "")
     first = "Skip to content"
     told = first if code == "en" else str(i18n.catalogue(code)[first].string)
@@ -40,25 +40,25 @@ def spoken(page: Page) -> str:
 
 
 def speaks(person_id: int, language: str | None) -> None:
-    """Let somebody have chosen a language."""
+    """Set the language of a person."""
     with engine.transaction() as session:
         session.get_one(Person, person_id).language = language
 
 
 def chosen(person_id: int) -> str | None:
-    """The language that somebody has."""
+    """Return the language of a person."""
     with engine.reading() as session:
         return session.get_one(Person, person_id).language
 
 
 def person(address: str) -> int:
-    """The id of the person with an address."""
+    """Return the id of the person with an address."""
     with engine.reading() as session:
         return session.query(Person).filter_by(email=address).one().id
 
 
 def sign_in(client: FlaskClient, person_id: int) -> None:
-    """Make it this person's browser."""
+    """Sign this person in with the browser."""
     with client.session_transaction() as cookie:
         cookie["person"] = person_id
 
@@ -129,7 +129,7 @@ def test_refusals_are_in_the_language_of_the_page(client: FlaskClient, table: Ca
 
 
 def choose(client: FlaskClient, path: str, language: str) -> str:
-    """Press a language's button at the foot of a page; where that leads."""
+    """Press the button of a language at the foot of a page; return the target."""
     answer = send(client, path, language=language)
     assert answer.status_code == 303
     return str(answer.headers["Location"])
@@ -331,7 +331,7 @@ def test_sentences_that_are_kept_in_english_are_known_again(app: Flask, language
 
 
 def pages(game: Table) -> Iterator[str]:
-    """The pages of a table, as far as it has come."""
+    """Return the pages of a game in its present state."""
     for seat in range(len(game.tokens)):
         yield url(game, seat)
         yield f"{url(game, seat)}/history"
@@ -363,7 +363,7 @@ def test_nothing_around_the_tables_is_left_in_english(client: FlaskClient, langu
 
 
 def check(client: FlaskClient, path: str, language: str) -> None:
-    """A page is in a language from end to end."""
+    """Check that a page is completely in one language."""
     page = look(client, path, headers={"Accept-Language": language})
     assert spoken(page) == language, path
     assert leftovers(language, texts_of(page.root)) == [], path

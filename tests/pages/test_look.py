@@ -23,7 +23,7 @@ KINDS = ("bid", "tax", "limit", "take", "end")
 
 
 def pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
-    """Every page of a running game and around it."""
+    """Return every page of a running game and around it."""
     for kind in KINDS:
         game = table(3, f"g-{kind}")
         seat = advance(game, kind)
@@ -98,7 +98,7 @@ def test_the_policy_allows_what_the_pages_use(client: FlaskClient, table: Any):
 
 @pytest.mark.parametrize(("kind", "most"), [(".js", 20_000), (".svg", 5_000)])
 def test_the_static_files_are_small(kind: str, most: int):
-    """Scripts and pictures, all of a kind together; the stylesheet is weighed as it is served, in test_style.py."""
+    """The total size of scripts and of images; test_style.py checks the stylesheet as it is served."""
     assert 0 < sum(path.stat().st_size for path in STATIC.iterdir() if path.suffix == kind) < most
 
 
@@ -114,7 +114,7 @@ def _contrast(one: str, other: str) -> float:
 
 
 def _tokens() -> tuple[dict[str, str], dict[str, str]]:
-    """The colours by day and by night."""
+    """Return the colours of light and dark mode."""
     css = (STATIC / "style.css").read_text()
     blocks = re.findall(r":root \{(.*?)\n *\}", css, re.DOTALL)
     day, night = (dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-fA-F]{6});", block)) for block in blocks[:2])

@@ -26,7 +26,7 @@ MIA = "mia@example.org"
 
 @pytest.fixture
 def mia(client: FlaskClient) -> FlaskClient:
-    """The browser of a moderator who sits at no table, signed in."""
+    """Return the browser of a signed-in moderator who has no seat."""
     with engine.transaction() as session:
         people.person_at(session, MIA, "Mia", NOW).moderator = True
     sign_in(client, MIA)
@@ -34,25 +34,25 @@ def mia(client: FlaskClient) -> FlaskClient:
 
 
 def moves(game_id: str) -> list[str]:
-    """The texts of all entries."""
+    """Return the texts of all entries."""
     with engine.reading() as session:
         return [entry.move for entry in log.entries(session, game_id)]
 
 
 def ask(browser: FlaskClient, game: str, act: str, typed: Mapping[str, str] | None = None) -> Page:
-    """Fill the form of an act and see its preview."""
+    """Fill in the form of an action and open its preview."""
     return read(send(browser, f"/m/{game}", {"reason": "because"} | dict(typed or {}), act=act))
 
 
 def agree(browser: FlaskClient, preview: Page, act: str) -> int:
-    """Press the button of a preview; the status of the answer."""
+    """Press the button of a preview; return the status of the answer."""
     action, filled = form(preview, act=act)
     assert action is not None
     return browser.post(action, data=filled).status_code
 
 
 def do(browser: FlaskClient, game: str, act: str, typed: Mapping[str, str] | None = None) -> None:
-    """An act with its preview, done."""
+    """Perform an action through its preview."""
     preview = ask(browser, game, act, typed)
     assert preview.status == 200
     assert agree(browser, preview, act) == 303
@@ -368,7 +368,7 @@ def test_a_moderator_who_plays_may_act_but_not_look(client: FlaskClient, table: 
 
 
 def hand(game: Table, seat: int) -> tuple[str, ...]:
-    """The cards of a seat."""
+    """Return the cards of a seat."""
     found = position(game.id).view(seat).hands[seat]
     assert found is not None
     return tuple(found)

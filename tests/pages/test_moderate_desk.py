@@ -34,7 +34,7 @@ def _now(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def mia(client: FlaskClient) -> FlaskClient:
-    """The browser of a moderator who sits at no table, signed in."""
+    """Return the browser of a signed-in moderator who has no seat."""
     moderator(MIA, NOW)
     sign_in(client, MIA)
     return client
@@ -42,12 +42,12 @@ def mia(client: FlaskClient) -> FlaskClient:
 
 @pytest.fixture
 def town(table: Begin) -> Town:
-    """A game in each kind of trouble."""
+    """Return a game for each kind of issue."""
     return troubled(table, NOW)
 
 
 def parts(page: Page) -> dict[str, list[Element]]:
-    """The cases of each part of the desk, by the part's id."""
+    """Return the cases of each part of the desk, by the id of the part."""
     found = {}
     for section in page.root.iter("section"):
         found[section.get("aria-labelledby", "")] = [
@@ -57,12 +57,12 @@ def parts(page: Page) -> dict[str, list[Element]]:
 
 
 def said(case: Element) -> str:
-    """All that a case tells, blanks joined."""
+    """Return the text of a case, with whitespace collapsed."""
     return " ".join(" ".join(case.itertext()).split())
 
 
 def ids(page: Page) -> set[str]:
-    """The games that a page leads to."""
+    """Return the games that a page links to."""
     return set(re.findall(r'href="/m/([a-z0-9]+)(?:[?"])', page.html)) - {"games", "deeds"}
 
 
@@ -204,7 +204,7 @@ def test_games_come_page_by_page_each_once(
 
 @contextmanager
 def counted() -> Iterator[list[str]]:
-    """The statements that reach the database within the block."""
+    """Collect the statements that reach the database within the block."""
     seen: list[str] = []
 
     def note(_conn: object, _cursor: object, statement: str, *_more: object) -> None:
@@ -218,14 +218,14 @@ def counted() -> Iterator[list[str]]:
 
 
 def asked_for(mia: FlaskClient, path: str) -> int:
-    """How many statements a page takes."""
+    """Return how many statements a page takes."""
     with counted() as seen:
         assert look(mia, path).status == 200
     return len(seen)
 
 
 def in_trouble(table: Begin, number: int) -> None:
-    """One more game that shows in several parts of each page."""
+    """Create another game that shows in several parts of each page."""
     game = table(3, f"t{number}")
     mia = moderator(MIA, NOW)
     play.moderate(game.id, "!autopilot 1 on", reason="x", person_id=mia, now=NOW)
@@ -311,7 +311,7 @@ def test_deeds_come_page_by_page(mia: FlaskClient, table: Begin, monkeypatch: py
 
 
 def mails_shown(page: Page, part: str) -> list[str]:
-    """The lines of a list of mails."""
+    """Return the lines of a list of emails."""
     return [said(case) for case in parts(page)[part]]
 
 
@@ -386,7 +386,7 @@ def test_a_refused_act_keeps_its_form_open_with_what_was_typed(mia: FlaskClient,
 
 
 def every_page(mia: FlaskClient, town: Town) -> Iterator[tuple[str, Page]]:
-    """Each page of moderators, in each state that looks different."""
+    """Return each page for moderators, in each state that looks different."""
     for path in ("/m/", "/m/games", "/m/games?status=mail&q=x", "/m/deeds", "/m/deeds?what=look"):
         yield path, look(mia, path)
     for name in town:

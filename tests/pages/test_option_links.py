@@ -23,12 +23,12 @@ one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True
 
 
 def chosen(table: Table, seat: int, move: str) -> str:
-    """The address that a mail gives an answer."""
+    """Return the URL that an email offers for an answer."""
     return f"{url(table, seat)}?{urlencode({'move': move})}"
 
 
 def button(html: str) -> dict[str, str]:
-    """What the one button of an answer that is ready sends."""
+    """Return what the only button of a preselected answer sends."""
     panel = html.partition('id="chosen"')[2].partition("</section>")[0]
     return dict(re.findall(r'name="([a-z_]+)" value="([^"]*)"', panel))
 

@@ -207,7 +207,7 @@ def test_every_order_that_the_page_of_orders_shows_is_told_in_words(app: Flask) 
 
 
 def chosen(form: Any) -> list[str]:
-    """What a browser sends of a form of which nothing but what must be chosen is chosen."""
+    """Return what a browser sends of a form in which only required fields are filled in."""
     parts = []
     for field in form.iter():
         if field.tag == "input" and field.get("name") == "part":

@@ -27,7 +27,7 @@ MIA = "mia@example.org"
 
 @pytest.fixture
 def mia(client: FlaskClient) -> FlaskClient:
-    """The browser of a moderator who sits at no table, signed in."""
+    """Return the browser of a signed-in moderator who has no seat."""
     with engine.transaction() as session:
         people.person_at(session, MIA, "Mia", NOW).moderator = True
     sign_in(client, MIA)
@@ -40,7 +40,7 @@ def moves(game_id: str) -> list[str]:
 
 
 def switch(game: Table, *seats: int) -> None:
-    """A moderator switches autopilots on."""
+    """Switch autopilots on as a moderator."""
     for seat in seats:
         play.moderate(game.id, f"!autopilot {seat} on", reason="x", person_id=game.people[0], now=NOW)
 
@@ -153,7 +153,7 @@ def test_a_malformed_switch_is_refused(mia: FlaskClient, table: Begin, typed: di
 
 
 def evidence(client: FlaskClient, path: str) -> list[str]:
-    """The lines of a page that are marked as evidence."""
+    """Return the lines of a page that are marked as evidence."""
     lines = [item for item in look(client, path).root.iter("li") if item.get("class") == "evidence"]
     return [" ".join(" ".join(line.itertext()).split()) for line in lines]
 

@@ -14,11 +14,11 @@ from server.web import stylesheet
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 HEAVY = 40_000
-"""Bytes that the sheet does not reach."""
+"""The size in bytes that the stylesheet may not reach."""
 
 
 def linked(client: FlaskClient, path: str = "/") -> list[str]:
-    """The stylesheets of a page."""
+    """Return the stylesheets of a page."""
     return re.findall(r'<link rel="stylesheet" href="([^"]+)"', client.get(path).text)
 
 

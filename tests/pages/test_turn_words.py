@@ -36,7 +36,7 @@ FIGURES = {
     "data-one": set(),
     "data-yours": set(),
 }
-"""The figures that the scripts put into each kind of words (play.js, live.js)."""
+"""The figures that the scripts insert into each kind of text (play.js, live.js)."""
 QUESTIONS = {
     "byzanz": (3, {"bid": 1, "tax": 1, "limit": 1, "take": 1, "end": 1}),
     "byzantium": (3, {"put": 1}),
@@ -49,19 +49,19 @@ EVERY = [(slug, kind) for slug, (_seats, kinds) in QUESTIONS.items() for kind in
 
 
 def brought(table: Any, slug: str, kind: str) -> tuple[Table, int]:
-    """A game in which somebody is asked this, and who."""
+    """Return a game with this question open, and the seat to move."""
     seats, kinds = QUESTIONS[slug]
     game = table(seats, f"e-{kind}" if slug == "empire" else f"{slug}-{kind}", slug=slug)
     return game, advance(game, kind, kinds[kind])
 
 
 def found(page: Page, key: str, value: str | None = None) -> list[Element]:
-    """The elements of a page that have this attribute."""
+    """Return the elements of a page that have this attribute."""
     return [item for item in page.root.iter() if item.get(key) is not None and value in (None, item.get(key))]
 
 
 def button(page: Page, verb: str) -> Element:
-    """The button that does this with the ticked cards."""
+    """Return the button for this verb with the selected cards."""
     return next(
         item for item in page.root.iter("button") if (item.get("name"), item.get("value")) == ("verb", verb)
     )

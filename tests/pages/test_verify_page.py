@@ -47,14 +47,14 @@ BYZANZ = rules_of("byzanz")
 
 @pytest.fixture
 def database_url(migrated_file: Path, tmp_path: Path) -> str:
-    """One kind of database will do: what is checked is what was sent, or a log."""
+    """Use one kind of database; the checks concern an upload or a log."""
     shutil.copy(migrated_file, tmp_path / "byzanz.db")
     return f"sqlite:///{tmp_path / 'byzanz.db'}"
 
 
 @pytest.fixture
 def send(client: FlaskClient, app: Flask) -> Callable[[bytes | str], TestResponse]:
-    """Sends a file to be checked, as the form does."""
+    """Upload a file to be verified, as the form does."""
     app.config["WTF_CSRF_ENABLED"] = False
     return lambda content: post(client, content)
 
@@ -67,7 +67,7 @@ def post(client: FlaskClient, content: bytes | str) -> TestResponse:
 
 
 def signs(page: Page) -> dict[str, str]:
-    """How each step went, in words."""
+    """Return the result of each step, in words."""
     steps = [item for item in page.root.iter("li") if (item.get("class") or "") == "panel"]
     return {step.get("id", ""): sign(step) for step in steps}
 
@@ -137,7 +137,7 @@ def test_the_lines_of_python_check_the_record_they_stand_beside(
 
 
 def run(page: Page) -> tuple[dict[str, Any], list[str]]:
-    """Run the lines that a page shows, in their order: the names they leave and what they print."""
+    """Run the lines that a page shows, in order; return their variables and their output."""
     shown_lines = ["".join(item.itertext()) for item in page.root.iter("pre")]
     assert len(shown_lines) == 4
     left: dict[str, Any] = {}
@@ -336,7 +336,7 @@ ODD = st.sampled_from(
 
 
 def test_whatever_is_sent_is_answered(send: Any) -> None:
-    """Damaged records: values exchanged for others, lines dropped, doubled and cut."""
+    """Draw damaged records: values swapped, lines removed, duplicated and cut."""
     tally = set()
 
     @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -380,7 +380,7 @@ def moderator() -> int:
 
 @pytest.fixture
 def over(table: Any) -> Any:
-    """A game that a moderator ended."""
+    """Return a game that a moderator ended."""
     game = table(4)
     advance(game, "take")
     give_up(game)
@@ -480,7 +480,7 @@ def test_a_forged_form_is_refused_and_one_of_ours_is_not(client: FlaskClient) ->
 
 @pytest.fixture
 def limited(database_url: str) -> Iterator[FlaskClient]:
-    """A browser of a server that limits how fast one address may ask."""
+    """Return a browser of a server with rate limits."""
     app = create_app(conftest.settings(database_url, rate_limits=True))
     app.config["WTF_CSRF_ENABLED"] = False
     with app.app_context():
@@ -499,7 +499,7 @@ def test_nobody_keeps_the_server_busy_with_checking(limited: FlaskClient) -> Non
 DATA = re.compile(
     r"[0-9a-z]{16,}|Byzanz|byzanz[-\w]*|\bg1\b|bot \d+|random|Alice|Bob|Charlie|Daphne|Golden Horn|The"
 )
-"""What need not be translated: names, ids, codes."""
+"""Texts that need no translation: names, ids, codes."""
 
 
 @pytest.mark.usefixtures("marked")

@@ -23,7 +23,7 @@ Begin = Callable[..., Table]
 
 @pytest.fixture
 def moderator(app: Flask) -> int:
-    """The id of a moderator who sits at no table."""
+    """Return the id of a moderator who has no seat."""
     with engine.transaction() as session:
         person = people.person_at(session, "mia@example.org", "Mia", NOW)
         person.moderator = True
@@ -253,7 +253,7 @@ def test_more_time_does_not_start_the_clock_of_somebody_who_cannot_be_reached(
 
 
 def poison(game_id: str) -> int:
-    """Write a move into the log that no rules allow; its seq."""
+    """Write an illegal move into the log; return its seq."""
     with engine.transaction() as session:
         game = session.get_one(models.Game, game_id)
         return log.append(session, game, seat=2, by="player", move="bid wood4 wood4 wood4", now=NOW).seq

@@ -26,7 +26,7 @@ Seating = Callable[..., Table]
 
 
 def seen(client: FlaskClient, token: str) -> dict[str, Any]:
-    """What the seat of this token is told."""
+    """Return what the API shows to the seat of this token."""
     answer = client.get(f"/api/v1/seats/{token}")
     assert answer.status_code == 200, answer.text
     told: dict[str, Any] = json.loads(answer.text)
@@ -34,7 +34,7 @@ def seen(client: FlaskClient, token: str) -> dict[str, Any]:
 
 
 def awaited(client: FlaskClient, table: Table) -> tuple[str, dict[str, Any]]:
-    """The token of the first seat that is asked something, and what it sees."""
+    """Return the token of the first seat to move, and its view."""
     for token in table.tokens:
         told = seen(client, token)
         if told["seat"] in told["awaited"]:
@@ -43,27 +43,27 @@ def awaited(client: FlaskClient, table: Table) -> tuple[str, dict[str, Any]]:
 
 
 def post(client: FlaskClient, token: str, move: object, head: object, request_id: object = "r1") -> Any:
-    """Ask for a move."""
+    """Submit a move."""
     body = {"move": move, "seen": head, "request_id": request_id}
     return client.post(f"/api/v1/seats/{token}/moves", json=body)
 
 
 def fault(answer: Any) -> dict[str, Any]:
-    """The error that an answer tells."""
+    """Return the error of an answer."""
     told: dict[str, Any] = answer.json["error"]
     assert set(told) == {"code", "message", "legal"}
     return told
 
 
 def refused(answer: Any, status: int, code: str) -> dict[str, Any]:
-    """The error of an answer that must be this refusal."""
+    """Return the error of an answer that must be this refusal."""
     assert (answer.status_code, fault(answer)["code"]) == (status, code), answer.text
     assert fault(answer)["message"]
     return fault(answer)
 
 
 def moderated(game_id: str, act: str) -> None:
-    """A moderator acts on the game."""
+    """Perform a moderator's action on the game."""
     with engine.transaction() as session:
         person = people.person_at(session, "mod@example.org", "Mod", NOW)
         person.moderator = True
@@ -318,9 +318,9 @@ def test_the_api_keeps_to_its_document(app: Flask, table: Seating, mode: schemat
 
 
 def call_often(cases: st.SearchStrategy[schemathesis.Case]) -> None:
-    """Make calls of this kind and hold each answer against the document.
+    """Make calls of this kind and check each answer against the document.
 
-    A well-formed move is often not legal now: that is a 422, which one of the checks would call a contradiction.
+    A well-formed move is often illegal now, which gives a 422; a standard check would report that as an error.
     """
 
     @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), database=None)

@@ -26,12 +26,12 @@ from tests.conftest import Table
 
 Run = Callable[..., tuple[int, str, str]]
 PATIENCE = 60.0
-"""Seconds for a server to come up on a busy machine."""
+"""Seconds in which a server starts even on a busy machine."""
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a command in an empty folder; its status, its output and what it said on standard error."""
+    """Run a command in an empty folder; return its status, its output and its standard error."""
     for name in [name for name in os.environ if name.startswith("BYZANZ_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
@@ -47,7 +47,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 
 
 def line(error: str) -> str:
-    """The one line that a command has said."""
+    """Return the only line that a command has printed."""
     assert error.startswith("byzanz: ")
     assert error.endswith("\n")
     assert error.count("\n") == 1, error
@@ -192,7 +192,7 @@ def test_games_without_a_seed_differ(run: Run) -> None:
 
 @pytest.fixture(scope="module")
 def played() -> bytes:
-    """The records of two games."""
+    """Return the records of two games."""
     command = [sys.executable, "-m", "server.cli", "simulate", "byzanz", "--players", "3", "--games", "2"]
     return subprocess.run([*command, "--seed", "01", "--out", "-"], check=True, capture_output=True).stdout
 
@@ -269,7 +269,7 @@ def test_a_reader_who_goes_away_is_no_fault(played: bytes, tmp_path: Path) -> No
 
 @pytest.fixture
 def on_database(database_url: str, monkeypatch: pytest.MonkeyPatch, run: Run) -> Run:
-    """Runs commands on the test's own database."""
+    """Return a function that runs commands on the test's database."""
     monkeypatch.setenv("BYZANZ_DATABASE_URL", database_url.replace("+psycopg", ""))
     monkeypatch.setenv("BYZANZ_SECRET_KEY", "a secret that only the tests know")
     monkeypatch.setenv("BYZANZ_MAIL_URL", "smtp://127.0.0.1:9")
@@ -330,7 +330,7 @@ def test_an_export_of_a_table_is_what_its_reader_may_see(
 
 @contextmanager
 def running(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """A command that runs until it is stopped, and the file that takes its output."""
+    """Start a command that runs until it is stopped; its output goes to a file."""
     out = folder / "out.txt"
     clean = {name: value for name, value in os.environ.items() if not name.startswith("BYZANZ_")}
     clean |= {
@@ -356,7 +356,7 @@ def running(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], 
 
 
 def said(process: subprocess.Popen[str], out: Path, pattern: str) -> str:
-    """What a running command has printed, as soon as it fits the pattern."""
+    """Return the output of a running command as soon as it matches the pattern."""
     limit = time.monotonic() + PATIENCE
     while time.monotonic() < limit and process.poll() is None:
         if found := re.search(pattern, out.read_text()):
@@ -366,7 +366,7 @@ def said(process: subprocess.Popen[str], out: Path, pattern: str) -> str:
 
 
 def opened(url: str, telling: str = "") -> str:
-    """The page at an address, as soon as it answers with success and tells this."""
+    """Return the page at a URL as soon as it answers with success and contains this text."""
     limit = time.monotonic() + PATIENCE
     why: object = "never asked"
     while time.monotonic() < limit:
@@ -396,7 +396,7 @@ def test_a_demo_opens_a_turn_and_leaves_nothing_behind(tmp_path: Path, told: sig
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
+    """Return a free port."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

@@ -22,7 +22,7 @@ CHANGES = {
     "Australia/Lord_Howe": (date(2026, 10, 4), date(2026, 4, 5)),
     "America/Havana": (date(2026, 3, 8), date(2026, 11, 1)),  # at midnight
 }
-"""Zones, with the days on which their clocks are put forward and back."""
+"""Time zones, with the days on which their clocks change."""
 
 moments = st.integers(-500_000, 500_000).map(lambda seconds: START + timedelta(seconds=seconds))
 spans = st.lists(st.tuples(moments, moments), max_size=6)
@@ -142,14 +142,14 @@ def test_what_is_left_out_ascends_and_never_touches(start: datetime, left_out: H
 
 
 def walls(zone: str, day: date) -> list[tuple[datetime, datetime]]:
-    """Each minute from two days before a day to two days after it, and what clocks in a zone show then."""
+    """Yield each minute from two days before a day to two days after it, with the wall time of a zone."""
     begin = datetime.combine(day - 2 * DAY, time(), UTC)
     steps = (begin + n * MINUTE for n in range(4 * clock.DAY))
     return [(at, at.astimezone(ZoneInfo(zone)).replace(tzinfo=None)) for at in steps]
 
 
 def plain_nights(zone: str, day: date, quiet: tuple[int, int]) -> list[Span]:
-    """The windows that begin the day before, on a day, and the day after: from the first to the last showing."""
+    """Return the windows that begin the day before, on a day, and the day after."""
     shown, found = walls(zone, day), []
     for first in (day - DAY, day):
         begins = datetime.combine(first, time()) + quiet[0] * MINUTE

@@ -12,7 +12,7 @@ from server import config
 
 @pytest.fixture(autouse=True)
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder without instance and .env, and an environment without settings."""
+    """Change to a folder without instance and .env, in an environment without settings."""
     monkeypatch.chdir(tmp_path)
     for name in config.Settings.model_fields:
         monkeypatch.delenv(f"BYZANZ_{name.upper()}", raising=False)

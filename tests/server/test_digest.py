@@ -40,17 +40,17 @@ Begin = Callable[..., Table]
 HOUR = timedelta(hours=1)
 TICK = 86400.0 * 99
 SEVEN = NOW.replace(hour=7) + timedelta(days=1)
-"""The first digest hour after the games began, which is at ten."""
+"""The first digest hour after the games start, which is at ten."""
 
 
 def wants_digest(game: Table, person: int = 0, **more: object) -> int:
-    """Let a player have one mail a day; his id."""
+    """Give a player a daily digest; return their id."""
     change(Person, game.people[person], cadence="digest", **more)
     return game.people[person]
 
 
 def late_joiner(table: Begin, **more: object) -> Table:
-    """A game in which Bob wants a digest and is awaited since NOW."""
+    """Return a game in which Bob gets a digest and is to move since NOW."""
     game = table(4)
     wants_digest(game, 1, **more)
     submit(game.id, 0, "pass")
@@ -163,13 +163,13 @@ def test_a_refused_digest_stops_the_clocks_of_all_that_it_named(table: Begin) ->
 
 
 def sent_digest() -> int:
-    """The id of the digest that went out."""
+    """Return the id of the digest that was sent."""
     with engine.reading() as session:
         return session.scalars(select(Mail.id).where(Mail.kind == "digest", Mail.status == "sent")).one()
 
 
 def bounced_digest(table: Begin) -> tuple[list[Table], Table]:
-    """Games that a digest named and started, and one in which a turn opened after it; then the digest comes back."""
+    """Return games that a digest named, and one in which a turn opened later; then the digest bounces."""
     games = [table(3, game_id=name) for name in ("one", "two")]
     later = table(3, game_id="later")
     wants_digest(games[0], 1)
@@ -183,7 +183,7 @@ def bounced_digest(table: Begin) -> tuple[list[Table], Table]:
 
 
 def assert_stopped(games: list[Table], later: Table) -> None:
-    """The clocks of the turns that the digest named stand, each table was alarmed; nothing else has changed."""
+    """Check that the clocks of the named turns are stopped, each game has an alert, and nothing else changed."""
     turns = [row(Turn, (game.id, 1)) for game in games]
     assert [(turn.started_at, turn.refused, turn.refused_at, turn.due_at) for turn in turns] == [
         (SEVEN, "550 gone", SEVEN + 2 * HOUR, None)

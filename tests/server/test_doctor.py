@@ -25,7 +25,7 @@ Seating = Callable[..., Table]
 
 @pytest.fixture
 def mail_server() -> Iterator[Inbox]:
-    """A mail server that takes everything."""
+    """A mail server that accepts everything."""
     inbox = Inbox()
     inbox.start()
     yield inbox
@@ -34,7 +34,7 @@ def mail_server() -> Iterator[Inbox]:
 
 @pytest.fixture(autouse=True)
 def environment(database_url: str, mail_server: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The settings of the test's own server."""
+    """Return the settings of the test's server."""
     monkeypatch.setenv("BYZANZ_DATABASE_URL", database_url)
     monkeypatch.setenv("BYZANZ_SECRET_KEY", SECRET)
     monkeypatch.setenv("BYZANZ_MAIL_URL", mail_server.url)
@@ -42,19 +42,19 @@ def environment(database_url: str, mail_server: Inbox, monkeypatch: pytest.Monke
 
 @pytest.fixture
 def alive(app: Flask) -> Flask:
-    """An application whose parts beat."""
+    """Return an application with current heartbeats."""
     for part in ("web", "scheduler"):
         clockwork.beat(Pulse(part, 5.0), engine.utc_now(), jobs.steady())
     return app
 
 
 def wrong(*, every: bool = False) -> list[Finding]:
-    """What is wrong."""
+    """Return the problems found."""
     return [finding for finding in doctor.findings(create_app, every) if not finding.sound]
 
 
 def only_wrong() -> str:
-    """The one thing that is wrong, with its remedy."""
+    """Return the only problem, with its remedy."""
     (finding,) = wrong()
     assert finding.remedy
     return str(finding)
@@ -101,7 +101,7 @@ def test_an_edit_of_history_is_noticed(alive: Flask, table: Seating, change: str
 
 
 def edit(statement: str) -> None:
-    """Change rows of g1 with the database's own tools, past the triggers, and put those back."""
+    """Change rows of g1 with the database's own tools, without the triggers, which are then restored."""
     joiner = " AND" if "WHERE" in statement else " WHERE"
     column = "id" if statement.startswith("UPDATE game") else "game_id"
     with engine.db.engine.connect().execution_options(writes=True) as connection, connection.begin():
@@ -252,7 +252,7 @@ def test_a_database_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch
 
 
 def way_in() -> list[Finding]:
-    """What is said about mail that comes in."""
+    """Return the findings about incoming email."""
     words = ("come in", "came in", "mail in at", "answers by mail")
     return [
         found
@@ -262,7 +262,7 @@ def way_in() -> list[Finding]:
 
 
 def received(**values: object) -> None:
-    """A mail has come in."""
+    """Receive an email."""
     row: dict[str, Any] = {
         "digest": "d",
         "at": engine.utc_now(),
@@ -274,7 +274,7 @@ def received(**values: object) -> None:
 
 
 def sent_once(ago: timedelta) -> None:
-    """A mail went out."""
+    """Send an email."""
     at = engine.utc_now() - ago
     with engine.transaction() as session:
         person = Person(email="x@example.org", name="X", created_at=at)

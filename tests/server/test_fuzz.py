@@ -91,10 +91,10 @@ FORMS: dict[str, dict[str, list[str]]] = {
     "/m/<game_id>/preview": MODERATE,
     "/m/<game_id>/act": MODERATE,
 }
-"""The fields of each form, with values that make sense now and then."""
+"""The fields of each form, with values that are sometimes plausible."""
 RECORD = next((Path(__file__).parents[1] / "records").rglob("3-*.jsonl")).read_text()
 FILES = {"/verify": {"record": [RECORD, RECORD[:2000], RECORD.replace("put", "pu", 1), "{}", "null"]}}
-"""Forms that send a file, and what stands in it now and then."""
+"""Forms that upload a file, with contents that are sometimes plausible."""
 QUERY = {
     "at": ["1", "4"],
     "before": ["3"],
@@ -119,7 +119,7 @@ odd = st.sampled_from(ODD) | st.text(max_size=40)
 
 @pytest.fixture(scope="module")
 def there(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """Tables with everybody around them, the same for all requests."""
+    """Return games with every kind of visitor, the same for all requests."""
     path = tmp_path_factory.mktemp("fuzz") / "byzanz.db"
     shutil.copy(migrated_file, path)
     app = create_app(configured(f"sqlite:///{path}"))
@@ -131,7 +131,7 @@ def there(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def filled(there: Scene, pattern: str, data: st.DataObject) -> str:
-    """A path of this pattern: mostly tokens and ids that open something, else anything."""
+    """Draw a path of this pattern: mostly tokens and ids that open something, else anything."""
     purpose = DOORS.get(pattern.split("/")[1], "")
     tokens = [links[purpose] for links in there.tokens.values() if purpose in links]
     ids = {"token": [*tokens, UNKNOWN], "game_id": ["here", "there", "open"]}
@@ -144,20 +144,20 @@ def filled(there: Scene, pattern: str, data: st.DataObject) -> str:
 
 
 def mostly(good: list[str]) -> st.SearchStrategy[str]:
-    """One of these three times out of four."""
+    """Draw one of these three times out of four."""
     right = st.sampled_from(good)
     return st.one_of(right, right, right, odd)
 
 
 def sent(data: st.DataObject, pattern: str) -> dict[str, tuple[io.BytesIO, str]]:
-    """The files of a form, each of which may be missing, odd, or have no name."""
+    """Draw the files of a form, each of which may be missing, odd or without a name."""
     drawn = data.draw(some_of(FILES[pattern])) if pattern in FILES else {}
     names = st.sampled_from(["game.jsonl", "game.jsonl", ""])
     return {name: (io.BytesIO(text.encode()), data.draw(names)) for name, text in drawn.items()}
 
 
 def some_of(fields: dict[str, list[str]]) -> st.SearchStrategy[dict[str, str]]:
-    """A form of which fields may be missing, odd, or what no page has."""
+    """Draw a form with missing, odd or unknown fields."""
     return st.fixed_dictionaries(
         {}, optional={name: mostly(good) for name, good in fields.items()} | {"x": odd}
     )

@@ -27,7 +27,7 @@ from tests.server.postman import Pigeons
 Begin = Callable[..., Table]
 SECOND, MINUTE, HOUR, DAY = (timedelta(seconds=n) for n in (1, 60, 3600, 86400))
 FRIDAY = datetime(2026, 3, 27, 20, 0, tzinfo=UTC)
-"""21:00 in Amsterdam, before the weekend in which clocks are put forward."""
+"""21:00 in Amsterdam, before the weekend in which clocks go forward."""
 AMSTERDAM = {"time_zone": "Europe/Amsterdam", "days_off": "67", "bank": 12 * 3600}
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -58,7 +58,7 @@ def at_night(person: int) -> None:
 
 @pytest.fixture
 def alice(app: Any) -> int:
-    """Alice, who sleeps from 23:00 to 7:00 and is away on Monday 30 March."""
+    """Return Alice, who has quiet hours from 23:00 to 7:00 and is away on Monday 30 March."""
     with engine.transaction() as session:
         person = people.person_at(session, "alice@example.org", "Alice", NOW).id
     at_night(person)

@@ -34,12 +34,12 @@ from tests.server.postman import Pigeons
 
 Begin = Callable[..., Table]
 TICK = 100.0
-"""Slow, so that hours pass in few beats: a part may be silent for ten minutes."""
+"""Slow, so that hours pass in few heartbeats: a process may be silent for ten minutes."""
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 
 class Machine:
-    """A machine on which both parts of the server run, with a clock that can be set and one that cannot."""
+    """A machine that runs web and scheduler, with a clock that can be set and a monotonic one."""
 
     def __init__(self, now: datetime = NOW) -> None:
         self.now = now
@@ -58,7 +58,7 @@ class Machine:
         self.steady += span.total_seconds()
 
     def run(self, span: timedelta) -> int:
-        """Time passes on a healthy server; how many were played for."""
+        """Let time pass on a healthy server; return the number of timeouts."""
         played, end = 0, self.now + span
         while self.now < end:
             self.wait(min(9 * MINUTE, end - self.now))
@@ -220,7 +220,7 @@ def turns_due(game_id: str) -> datetime:
 
 
 def forget(app: Flask) -> None:
-    """Empty every table but the log's, whose rows refuse to go; games get new ids instead."""
+    """Empty every table except the log's, whose rows cannot be deleted; games get new ids instead."""
     with engine.transaction() as session:
         for kind in (Turn, Mail, Outage, Beat, Alarm):
             session.execute(delete(kind))
@@ -501,7 +501,7 @@ def test_two_schedulers_make_one_move(table: Begin, monkeypatch: pytest.MonkeyPa
 
 
 def wait_for(what: Callable[[], object]) -> None:
-    """Wait till something holds; gives up after a time in which even a busy machine has done it."""
+    """Wait until a condition holds; give up after a time that is enough even on a busy machine."""
     for _ in range(600):
         if what():
             return

@@ -602,7 +602,7 @@ def test_quick_refuses_what_cannot_be_played(players: tuple[Guest, ...], now: da
 
 @contextmanager
 def statements() -> Iterator[list[str]]:
-    """What the database is told in this block."""
+    """Collect the statements that the database gets in this block."""
     told: list[str] = []
     ears: list[tuple[str, Callable[..., None]]] = [
         ("before_cursor_execute", lambda _connection, _cursor, statement, *_more: told.append(statement)),
@@ -617,7 +617,7 @@ def statements() -> Iterator[list[str]]:
 
 
 def work(deed: Callable[[], object]) -> tuple[str, ...]:
-    """The statements of one deed."""
+    """Return the statements of one action."""
     with statements() as told:
         deed()
     return tuple(told)
@@ -792,7 +792,7 @@ def test_who_accepts_after_all_gets_the_mails_of_the_game(now: datetime) -> None
 
 
 def at_once(app: Flask, *deeds: Callable[[], object]) -> list[object]:
-    """What several requests at the same moment return or raise."""
+    """Return what several simultaneous requests return or raise."""
     ready = Barrier(len(deeds))
 
     def run(deed: Callable[[], object]) -> object:
@@ -836,7 +836,7 @@ def test_a_sign_in_link_pressed_twice_at_once_works_once(app: Flask, now: dateti
 
 
 def held_up(session: Session) -> bool:
-    """Whether somebody waits for a lock that this session has."""
+    """Whether another session waits for a lock that this session holds."""
     waiting = (
         "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
     )

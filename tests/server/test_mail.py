@@ -40,7 +40,7 @@ from tests.server.postman import FaultyServer, Pigeons
 Begin = Callable[..., Table]
 MINUTE = timedelta(minutes=1)
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""For what is said, which no database has a part in."""
+"""Marks tests of texts, which do not depend on the database."""
 
 
 def text_of(message: EmailMessage) -> str:
@@ -56,7 +56,7 @@ def html_of(message: EmailMessage) -> str:
 
 
 def words_of(html: str) -> str:
-    """What a reader of the HTML sees, blanks made single."""
+    """Return what a reader of the HTML sees, with whitespace collapsed."""
     return " ".join("".join(body_of(html).itertext()).split())
 
 
@@ -80,7 +80,7 @@ def submit(game_id: str, seat: int, text: str, now: datetime = NOW) -> None:
 
 
 def bold_move(game_id: str, seat: int) -> str:
-    """The least bid there is, else what is played for who does not answer."""
+    """Return the lowest bid, or else the default move."""
     with engine.reading() as session:
         position = positions.load(session, session.get_one(Game, game_id))
     moves = position.rules.moves(position.state, seat)
@@ -226,7 +226,7 @@ def test_the_html_is_well_formed_loads_nothing_and_says_the_same(table: Begin) -
 
 
 def assert_same(text: str, shown: str) -> None:
-    """Each sentence of the text stands in the HTML; cards are counted in the one and shown one by one in the other."""
+    """Check that each sentence of the text is in the HTML; the text counts cards, the HTML shows each."""
     lines = [line.removeprefix("- ") for line in text.splitlines() if line and "https://" not in line]
     for line in lines:
         if line.endswith(":"):  # before a link; the label of its button
@@ -453,7 +453,7 @@ def test_a_person_who_moved_before_hand_is_not_told_of_it_at_the_last_moment(tab
     game = table(4)
 
     class Quick(Pigeons):
-        """A player who moves while the mail is on its way."""
+        """A player moves while the email is being sent."""
 
         def send(self, message: EmailMessage) -> None:
             super().send(message)
@@ -695,7 +695,7 @@ def test_a_mailer_that_dies_after_the_server_accepted_sends_one_more_copy_with_t
     pigeons = Pigeons()
 
     class Dies(BaseException):
-        """kill -9, as far as the database can see it."""
+        """Simulate kill -9 as far as the database can tell."""
 
     def send_and_die(message: EmailMessage) -> None:
         pigeons.sent.append(message)
@@ -768,7 +768,7 @@ def test_a_mail_that_gets_through_mails_every_stopped_turn_again(table: Begin) -
 
 
 class Dies(BaseException):
-    """kill -9, as far as the database can see it."""
+    """Simulate kill -9 as far as the database can tell."""
 
 
 @pytest.mark.parametrize("mended", ["asked", "accepted"])
@@ -809,7 +809,7 @@ def test_a_turn_that_stands_though_its_players_address_is_good_is_mailed_again(t
 
 
 def come_back(at: datetime) -> None:
-    """The newest turn mail that was sent comes back, and its reader asks for his mails again."""
+    """Bounce the newest turn email, and request the emails again."""
     with engine.reading() as session:
         sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent").order_by(Mail.id.desc())
         mail = session.scalars(sent).first()

@@ -31,20 +31,20 @@ OTHERS = [code for code in NAMES if code != "en"]
 
 @pytest.fixture
 def database_url(migrated_file: Path) -> Iterator[str]:
-    """One kind of database will do: none has a part in what is checked here."""
+    """Use one kind of database; the checks do not depend on it."""
     with copied(migrated_file) as url:
         yield url
 
 
 def speak(people: dict[int, str | None]) -> None:
-    """Let these persons have chosen a language."""
+    """Set the languages of these people."""
     with engine.transaction() as session:
         for person_id, language in people.items():
             session.get_one(Person, person_id).language = language
 
 
 def delivered() -> list[EmailMessage]:
-    """All mails that wait, delivered."""
+    """Deliver and return all waiting emails."""
     birds = Pigeons()
     while deliver(engine.utc_now(), birds, steady=lambda: 0.0):
         pass
@@ -52,26 +52,26 @@ def delivered() -> list[EmailMessage]:
 
 
 def to(name: str, sent: list[EmailMessage]) -> list[EmailMessage]:
-    """Those to one of them."""
+    """Return the emails to one person."""
     return [mail for mail in sent if f"{name}@example.org" in mail["To"]]
 
 
 def plain(mail: EmailMessage) -> str:
-    """The text of a mail."""
+    """Return the text of an email."""
     body = mail.get_body(("plain",))
     assert body is not None
     return str(body.get_content())
 
 
 def page(mail: EmailMessage) -> str:
-    """The HTML of a mail."""
+    """Return the HTML of an email."""
     body = mail.get_body(("html",))
     assert body is not None
     return str(body.get_content())
 
 
 def check(mail: EmailMessage, language: str) -> None:
-    """A mail is in a language from end to end, its text and its HTML."""
+    """Check that text and HTML of an email are completely in one language."""
     assert f'<html lang="{language}">' in page(mail)
     if language == "en":
         return
@@ -82,7 +82,7 @@ def check(mail: EmailMessage, language: str) -> None:
 
 
 def said(language: str, text: str) -> str:
-    """A text in a language."""
+    """Return a text in a language."""
     return text if language == "en" else str(i18n.catalogue(language)[text].string)
 
 
@@ -108,7 +108,7 @@ def test_three_languages_at_one_table(table: Callable[..., Table], slug: str) ->
 
 
 def advance_to(game: Table, seat: int) -> None:
-    """Play until this seat is awaited."""
+    """Play until this seat is to move."""
     while seat not in (now := position(game.id)).awaited:
         other = min(now.awaited)
         make(game, other, str(now.rules.moves(now.state, other)[0]))

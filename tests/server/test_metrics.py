@@ -22,7 +22,7 @@ Seating = Callable[..., Table]
 
 
 def figures(client: FlaskClient) -> dict[str, float]:
-    """The figures of a scrape, by name and label."""
+    """Return the figures of a scrape, by name and label."""
     answer = client.get("/metrics")
     assert answer.status_code == 200
     samples = [sample for family in text_string_to_metric_families(answer.text) for sample in family.samples]
@@ -95,7 +95,7 @@ def test_the_process_is_alive(client: FlaskClient) -> None:
 
 
 def reasons(client: FlaskClient) -> list[str]:
-    """Why the server is not ready."""
+    """Return why the server is not ready."""
     answer = client.get("/readyz")
     told = json.loads(answer.text)
     assert (answer.status_code, told["status"]) == ((503, "not ready") if told["reasons"] else (200, "ready"))

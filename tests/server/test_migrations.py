@@ -21,7 +21,7 @@ REVISIONS = [revision.revision for revision in ScriptDirectory(str(config.MIGRAT
 
 @pytest.fixture
 def empty(request: pytest.FixtureRequest, tmp_path: object) -> Iterator[Flask]:
-    """An app on a database without any table."""
+    """Return an app on a database without tables."""
     file = f"sqlite:///{tmp_path}/bare.db"
     url = file if request.param == "sqlite" else request.getfixturevalue("bare_postgres")
     app = create_app(settings(url))

@@ -56,14 +56,14 @@ KINDS = (
     "refused",
 )
 WORDS = ((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Alarm, "text"))
-"""What people wrote."""
+"""Texts written by people."""
 FAULTS = ((Person, "unreachable"), (Mail, "error"), (Turn, "refused"))
-"""What mail servers said."""
+"""Texts from mail servers."""
 
 
 @dataclass
 class Payloads:
-    """Makes texts that would run if they did not stand as text, and knows which it has made."""
+    """Creates texts that would run if they were not escaped, and remembers them."""
 
     made: int = 0
 
@@ -74,7 +74,7 @@ class Payloads:
 
 @dataclass(frozen=True)
 class Shown:
-    """A page or a mail as it would reach a browser."""
+    """A page or an email as a browser would get it."""
 
     what: str
     status: int
@@ -83,26 +83,26 @@ class Shown:
 
     @property
     def is_mail(self) -> bool:
-        """A mail has no headers of a web server to guard it."""
+        """An email has no HTTP headers to protect it."""
         return not self.headers
 
 
 @pytest.fixture
 def database_url(migrated_file: Path, tmp_path: Path) -> str:
-    """One kind of database will do: none has a part in what is checked here."""
+    """Use one kind of database; the checks do not depend on it."""
     shutil.copy(migrated_file, tmp_path / "byzanz.db")
     return f"sqlite:///{tmp_path / 'byzanz.db'}"
 
 
 @pytest.fixture
 def payloads() -> Payloads:
-    """A fresh maker of payloads."""
+    """Return a fresh maker of payloads."""
     return Payloads()
 
 
 @pytest.fixture
 def there(app: Flask, payloads: Payloads) -> Scene:
-    """Tables whose every text is a payload."""
+    """Return games in which every text is a payload."""
     made = scene(app, engine.utc_now())
     mia = made.person("Mia")
     for game_id in ("here", "there"):
@@ -114,7 +114,7 @@ def there(app: Flask, payloads: Payloads) -> Scene:
 
 
 def queue(session: Any, made: Scene) -> None:
-    """A mail of each kind, to who gets such mails."""
+    """Queue an email of each kind to a suitable recipient."""
     for kind in KINDS:
         game_id, name, seat = ("open", "Ida", 1) if kind in ("invite", "nudge") else ("here", "Daphne", 3)
         if kind in ("answered", "refused"):
@@ -143,7 +143,7 @@ def fill(payloads: Payloads, columns: Iterable[tuple[Any, str]]) -> None:
 
 
 def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
-    """Every page of every visitor, then forms and queries that are payloads."""
+    """Yield every page for every visitor, then forms and queries that are payloads."""
     people = {who: there.browser(visitor.name) for who, visitor in enumerate(visitors(there))}
     people[8] = there.browser("Alice")
     alice, mia = people[8], people[6]
@@ -193,7 +193,7 @@ def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
 
 
 def drawn(there: Scene, payloads: Payloads) -> Iterator[Shown]:
-    """Every mail and every page, when every text that this server does not write itself is a payload."""
+    """Return every email and every page, when every text not written by the server is a payload."""
     fill(payloads, WORDS)
     details = {"name": payloads(), "error": payloads(), "answer": "accepted", "why": "withdrawn", "last": 9}
     with engine.transaction() as session:
@@ -214,7 +214,7 @@ def _shown(what: str, answer: TestResponse) -> Shown:
 
 
 def mails(there: Scene) -> Iterator[Shown]:
-    """The HTML of every mail that goes out."""
+    """Return the HTML of every email that is sent."""
     birds = Pigeons()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "TOLD_BY", {})  # each by itself, told along with no other
@@ -230,7 +230,7 @@ def mails(there: Scene) -> Iterator[Shown]:
 
 
 def texts(shown: Shown) -> tuple[Element, str]:
-    """The tree of a page, and all its text and the values that people typed."""
+    """Return the tree of a page, with its text and the values that people typed."""
     parser = html5lib.HTMLParser(strict=not shown.is_mail, namespaceHTMLElements=False)
     root = parser.parse(shown.html)
     typed = [item.get(key, "") for item in root.iter() for key in ("value", "aria-label", "content")]
@@ -238,7 +238,7 @@ def texts(shown: Shown) -> tuple[Element, str]:
 
 
 def faults(shown: Shown, root: Element) -> Iterator[str]:
-    """What could run, load or be styled in place in a page or a mail."""
+    """Return everything in a page or an email that could run, load or carry inline styles."""
     for item in root.iter():
         tag = str(item.tag)
         if tag == "script" and (
@@ -283,7 +283,7 @@ def test_what_people_type_is_text_wherever_it_stands(there: Scene, payloads: Pay
 
 
 def _guarded(shown: Shown) -> None:
-    """The headers that keep a browser from running, framing, guessing and telling."""
+    """Check the headers that prevent running, framing, sniffing and leaking."""
     policy = dict(part.split(" ", 1) for part in shown.headers["Content-Security-Policy"].split("; "))
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["form-action"] == "'self'"
@@ -337,7 +337,7 @@ def test_in_a_real_browser_nothing_runs_and_nothing_is_sent(there: Scene, payloa
 
 
 def _kind(page: Shown) -> object:
-    """Pages of one kind are of one route with one status; of mails all are different."""
+    """Pages of one kind have the same route and status; all emails are different."""
     return page.what if page.is_mail else (page.what.rstrip("0123456789"), page.status)
 
 

@@ -159,7 +159,7 @@ def _sale(game_id: str) -> tuple[int, str]:
 
 
 def _deal_with_a_set_to_sell() -> str:
-    """The id of a game in which somebody but seat 0 is dealt a set: ids are tried, the deal follows from them."""
+    """Return the id of a game in which a seat other than 0 is dealt a set; the deal follows from the id."""
     rules = rules_of("byzanz")
     for number in range(500):
         game_id = f"sale{number}"
@@ -193,7 +193,7 @@ def test_a_sealed_choice_is_changed_from_any_page_of_its_question_and_from_no_ol
 
 
 def answer_plainly(game_id: str, seat: int) -> None:
-    """Play what the rules would for a seat that does not answer."""
+    """Play the default move for a seat."""
     at = position(game_id)
     move = at.rules.fallback(at.view(seat), at.rules.moves(at.state, seat))
     submit(game_id, seat, str(move), request_id=f"plain.{at.head}")
@@ -287,7 +287,7 @@ def test_at_least_an_hour_is_left_after_an_outage(table: Begin) -> None:
 
 
 def play_on(game_id: str, count: int) -> None:
-    """Whoever is awaited plays the first legal move, `count` times or to the end."""
+    """Play the first legal move of each seat to move, `count` times or to the end."""
     for number in range(count):
         at = position(game_id)
         if at.outcome:

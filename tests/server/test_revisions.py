@@ -22,7 +22,7 @@ from tests.conftest import settings
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A database without tables."""
+    """Return a database without tables."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/byzanz.db"
         return

@@ -94,7 +94,7 @@ ANSWERS = {
     "DELETE /api/v1/seats/<token>/orders/<order_id>": "404 404 404 404 404 404 404 404",
     "POST /api/v1/seats/<token>/moves": "404 409 409 404 404 422 404 404",
 }
-"""What each route answers each of the visitors, in their order."""
+"""The status of each route for each of the visitors, in order."""
 MOVE = {"move": "take wood", "seen": 5, "request_id": "r"}
 BODIES: dict[str, dict[str, Any]] = {
     "POST /i/<token>": {"answer": "decline"},
@@ -113,14 +113,14 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /m/<game_id>/preview": {"act": "pause", "reason": "x"},
     "POST /m/<game_id>/act": {"act": "pause", "reason": "x", "seen": "0"},
 }
-"""What is posted: well-formed, and refused or without effect for everybody who may ask at all."""
+"""Well-formed form data that is refused or has no effect for every permitted visitor."""
 OPENS = {
     "POST /s/<token>",
     "POST /t/<token>/games",
     "POST /m/alarms/<int:alarm_id>",
     "POST /m/<game_id>/look",
 }
-"""What changes something for those who may."""
+"""Form data that changes something for permitted visitors."""
 DOORS = {
     "feed": "feed",
     "t": "seat",
@@ -131,17 +131,17 @@ DOORS = {
     "api": "seat",
 }
 FETCHES = 100
-"""How often a mailed link of each kind is fetched by GET, and as often by HEAD; on PostgreSQL a tenth of that."""
+"""How often an emailed link of each kind is fetched by GET and by HEAD; a tenth as often on PostgreSQL."""
 
 
 @pytest.fixture
 def there(app: Flask, now: datetime) -> Scene:
-    """Tables with everybody around them; links to sign in still work."""
+    """Return games with every kind of visitor; links to sign in are still valid."""
     return scene(app, engine.utc_now())
 
 
 def visitors(there: Scene) -> tuple[Visitor, ...]:
-    """Everybody of VISITORS."""
+    """Return all VISITORS."""
     return (
         Visitor(),
         there.visitor("Eve", "there"),
@@ -155,14 +155,14 @@ def visitors(there: Scene) -> tuple[Visitor, ...]:
 
 
 def routes(app: Flask) -> Iterator[tuple[str, Rule]]:
-    """Every method of every route."""
+    """Return every method of every route."""
     for rule in app.url_map.iter_rules():
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
             yield f"{method} {rule.rule}", rule
 
 
 def address(there: Scene, rule: Rule, visitor: Visitor) -> str:
-    """The route's path as this visitor can ask for it."""
+    """Return the route's path with this visitor's tokens."""
     values = {
         "token": visitor.token(DOORS.get(rule.rule.split("/")[1], "")),
         "game_id": "open" if rule.rule.startswith("/join") else "here",
@@ -211,7 +211,7 @@ LIVE = (
     ("there", "Frank", 1),
     ("there", "Gina", 2),
 )
-"""The seats that a link opens: game, person, seat. Nobody has mailed Charlie his new one."""
+"""The seats that a link opens: game, person, seat. Nobody has emailed Charlie his new link."""
 
 
 def test_a_link_shows_its_own_seat(there: Scene) -> None:
@@ -282,7 +282,7 @@ def test_a_dead_link_is_like_one_that_never_was(there: Scene) -> None:
 
 
 def mailed(there: Scene) -> set[str]:
-    """Every address in the mails of all kinds of links."""
+    """Return every URL in the emails of all kinds of links."""
     now = engine.utc_now()
     made = lobby.create_game(wish(), now)
     accounts.mail_sign_in(ALICE.address, now)
@@ -310,7 +310,7 @@ def mailed(there: Scene) -> set[str]:
 
 
 def everyone_mailed() -> list[Mail]:
-    """The mails that have left."""
+    """Return the emails that were sent."""
     with engine.reading() as session:
         return list(session.scalars(select(Mail).where(Mail.status == "sent")))
 
@@ -334,7 +334,7 @@ def test_fetching_links_and_pages_does_nothing(there: Scene, request: pytest.Fix
 
 @pytest.mark.parametrize("purpose", ["invite", "organise"])
 def test_no_older_link_leads_to_the_seat_after_a_moderator_revoked_it(there: Scene, purpose: str) -> None:
-    """Whoever reads somebody's old mails could else press a button again and be led to the new link."""
+    """Someone who reads a player's old emails must not be able to press a button and be led to the new link."""
     mia = there.person("Mia")
     play.moderate("here", "!link 0", reason="her mails were read", person_id=mia, now=engine.utc_now())
     while deliver(engine.utc_now(), Pigeons()):

@@ -41,19 +41,19 @@ from tests.server.wishing import everything
 
 @pytest.fixture
 def database_url(migrated_file: Path, tmp_path: Path) -> str:
-    """One kind of database will do: none has a part in what is checked here."""
+    """Use one kind of database; the checks do not depend on it."""
     shutil.copy(migrated_file, tmp_path / "byzanz.db")
     return f"sqlite:///{tmp_path / 'byzanz.db'}"
 
 
 @pytest.fixture
 def there(app: Flask) -> Scene:
-    """Tables with everybody around them; links to sign in still work."""
+    """Return games with every kind of visitor; links to sign in are still valid."""
     return scene(app, engine.utc_now())
 
 
 def limited(database_url: str, **more: object) -> Iterator[FlaskClient]:
-    """A browser of a server that limits how fast one address may ask."""
+    """Return a browser of a server with rate limits per address."""
     app = create_app(settings(database_url, rate_limits=True, **more))
     with app.app_context():
         yield app.test_client()
@@ -91,7 +91,7 @@ CLAIMS = (
 
 
 def claims() -> list[dict[str, str]]:
-    """Headers that claim another host, a hundred and more."""
+    """Return more than a hundred headers that claim another host."""
     made = [{name: f"host={host}" if name == "Forwarded" else host} for name, host in product(CLAIMS, HOSTS)]
     return made + [{"Host": host, "X-Forwarded-Host": host, "X-Forwarded-Proto": "http"} for host in HOSTS]
 
@@ -161,7 +161,7 @@ def _cookie(there: Scene, name: str) -> str:
 
 
 def _not_fooled(answer: Any) -> None:
-    """Neither the page nor a header of an answer names the forged host as an address, and nothing broke."""
+    """Check that neither the page nor a header contains the forged host, and that nothing failed."""
     assert answer.status_code < 500
     where = answer.headers.get("Location", "/")
     assert where.startswith(("/", f"{BASE}/")), where
@@ -185,7 +185,7 @@ BY_ADDRESS = {
     "/api/v1/seats/<token>/moves",
     "/api/v1/seats/<token>/orders",
 }
-"""The only routes that take a form without the guard against forged ones."""
+"""The only routes that accept a form without a CSRF token."""
 FORGED: tuple[tuple[dict[str, str], dict[str, str]], ...] = (
     ({}, {"Referer": f"{BASE}/"}),
     ({"csrf_token": ""}, {"Referer": f"{BASE}/"}),
@@ -215,7 +215,7 @@ def test_every_form_that_a_cookie_vouches_for_must_be_from_our_page(there: Scene
 
 
 def test_forms_without_the_guard_look_at_no_cookie(there: Scene) -> None:
-    """What they do is the same for whoever is signed in, so that forging them gains nothing."""
+    """These routes do the same for every signed-in person, so forging them gains nothing."""
     dead = there.visitor("Charlie")
     for name, rule in routes(there.app):
         if rule.rule in BY_ADDRESS and name.startswith("POST"):
@@ -336,7 +336,7 @@ def test_limits_can_be_switched_off_for_benches(app: Flask, client: FlaskClient)
 
 
 def tokens_of_all(there: Scene) -> set[str]:
-    """Every token that any link of the database has, live or dead."""
+    """Return every token of any link in the database, valid or not."""
     with engine.reading() as session:
         return {links.token(link) for link in session.query(Link)}
 
@@ -423,7 +423,7 @@ def _no_token(there: Scene, text: str) -> None:
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
-    """What a running server would write of all that is logged, were its level the lowest."""
+    """Collect everything that a running server would log at the lowest level."""
     written = io.StringIO()
     root = logging.getLogger()
     handlers, level = root.handlers, root.level

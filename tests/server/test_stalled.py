@@ -32,7 +32,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 @pytest.fixture
 def mia(app: Flask) -> int:
-    """The id of a moderator who sits at no table."""
+    """Return the id of a moderator who has no seat."""
     with engine.transaction() as session:
         person = people.person_at(session, "mia@example.org", "Mia", NOW)
         person.moderator = True
@@ -80,7 +80,7 @@ def act(person_id: int, game_id: str, text: str, newcomer: acts.Newcomer | None 
 
 
 def run_out(game_id: str, seat: int | None = None) -> int:
-    """Let the time of an awaited seat run out; which it was."""
+    """Let the time of a seat to move run out; return the seat."""
     at = position(game_id)
     late = min(at.awaited) if seat is None else seat
     with engine.transaction() as session:
@@ -94,7 +94,7 @@ def run_out(game_id: str, seat: int | None = None) -> int:
 
 
 def run_out_until(game_id: str, seat: int, missed: int) -> None:
-    """The seat misses so many decisions in a row; whoever else is asked passes or does what is played for him."""
+    """Let the seat miss this many decisions in a row; the others pass or get their default move."""
     for _ in range(200):
         if seat_of(game_id, seat).missed == missed:
             return
@@ -109,7 +109,7 @@ def run_out_until(game_id: str, seat: int, missed: int) -> None:
 
 
 def verified(game_id: str) -> None:
-    """The log replays, and the record of it is in order."""
+    """Check that the log replays and its record verifies."""
     with engine.reading() as session:
         game = session.get_one(Game, game_id)
         whole = history.record_of(session, game, "all")
@@ -270,7 +270,7 @@ def test_an_answer_by_mail_is_a_sign_even_if_nothing_in_it_can_be_played(table: 
 
 
 def all_away(game: Table) -> None:
-    """Everybody misses decisions until nobody plays himself."""
+    """Let everyone miss decisions until no player is left."""
     for _ in range(300):
         if position(game.id).paused:
             return
@@ -512,13 +512,13 @@ def text_of(message: EmailMessage) -> str:
 
 
 def refuse(at: datetime = NOW) -> None:
-    """Every mail that waits is refused for good."""
+    """Refuse every waiting email permanently."""
     while deliver.deliver(at, Pigeons(*[MailRefused("550 no such user")] * 20), steady=lambda: 0.0):
         pass
 
 
 def awake(now: datetime) -> None:
-    """Both parts of the server have beaten just now."""
+    """Write a heartbeat for both parts of the server now."""
     for part in heartbeat.PARTS:
         pulse = heartbeat.Pulse(part, TICK)
         clockwork.beat(pulse, now, 0.0)

@@ -38,32 +38,32 @@ ROOT = Path(__file__).parents[2]
 PEOPLE = tuple(Guest(name, f"{name.lower()}@torture.example") for name in ("Alice", "Bob", "Charlie"))
 MOVES = 30
 TIMED_OUT, BACK = 12, 24
-"""How many moves players make; after how many of them one seat begins to miss its turns, and takes itself back."""
+"""How many moves are played, and after how many of them one seat starts to miss turns, then returns."""
 ORDERED, LEFT, WRITTEN = 4, 26, 28
-"""After how many an order makes one instead, others are left and one taken back, and one is written by mail."""
+"""After how many moves orders are carried out, submitted and withdrawn, and one move is sent by email."""
 PACE = Pace(86400, bank=3600)
 
 
 class Lines(Journal):
-    """A journal that is kept in memory."""
+    """A journal in memory."""
 
     def __init__(self, lines: list[Row]) -> None:
         self._lines = lines
 
     def write(self, what: str, **fields: Any) -> None:
-        """Add a line."""
+        """Append a line."""
         self._lines.append({"what": what, **fields})
 
 
 class Postman:
-    """A mail server that notes what it takes, as the tortures' own does."""
+    """A mail server that records its emails, like the one of the torture runs."""
 
     def __init__(self, lines: list[Row], letters: Correspondence) -> None:
         self._lines = lines
         self._letters = letters
 
     def send(self, message: EmailMessage) -> None:
-        """Take a mail."""
+        """Accept an email."""
         self._letters.heard(message)
         self._lines.append(
             {"what": "mail", "to": message["To"].addresses[0].addr_spec, "id": message["Message-ID"]}
@@ -74,7 +74,7 @@ class Postman:
 def played(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, list[Row]]]:
-    """A database with a game in its middle, and the journal of those who played it."""
+    """Return a database with a game under way, and the journal of its players."""
     if request.param == "sqlite":
         path = tmp_path_factory.mktemp("torture") / "byzanz.db"
         shutil.copy(request.getfixturevalue("migrated_file"), path)
@@ -85,7 +85,7 @@ def played(
 
 
 def _play(url: str) -> list[Row]:
-    """Play on an empty database; the journal."""
+    """Play on an empty database; return the journal."""
     lines: list[Row] = []
     journal = Lines(lines)
     letters = Correspondence(journal)
@@ -121,7 +121,7 @@ def _play(url: str) -> list[Row]:
 
 
 def _begin() -> str:
-    """The same deal every time."""
+    """Always deal the same cards."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(create, "secrets", SimpleNamespace(token_bytes=bytes))
         patch.setattr(names, "offered_cut", lambda: "the same cut")
@@ -144,7 +144,7 @@ def _deliver(now: datetime, lines: list[Row], letters: Correspondence) -> None:
 def _order(
     game_id: str, seat: int, text: str, now: datetime, journal: Journal, *, back: bool = False
 ) -> None:
-    """Leave an order, and take it back if that is wished for."""
+    """Submit an order, and withdraw it if requested."""
     name = {"game": game_id, "seat": seat}
     journal.write("order", **name, text=text)
     left = play.leave_order(game_id, seat, text, now=now)
@@ -156,7 +156,7 @@ def _order(
 
 
 def _write(game_id: str, now: datetime, letters: Correspondence, journal: Journal) -> None:
-    """Answer the newest turn mail."""
+    """Reply to the newest turn email."""
     at, asked = _position(game_id), letters.newest()
     assert asked is not None
     assert asked.seat in at.awaited
@@ -182,7 +182,7 @@ def _move(game_id: str, number: int, now: datetime, lines: list[Row]) -> None:
 
 
 def _time_out(game_id: str, seat: int, now: datetime) -> datetime:
-    """Let the time of a seat run out; the moment at which it has."""
+    """Let the time of a seat run out; return the time at which it has."""
     with engine.transaction() as session:
         game = session.get_one(Game, game_id)
         turn = session.get_one(Turn, (game_id, seat))
@@ -196,7 +196,7 @@ def _time_out(game_id: str, seat: int, now: datetime) -> datetime:
 
 @contextmanager
 def put_back(url: str) -> Iterator[Any]:
-    """A connection whose every change is taken back in the end."""
+    """Return a connection whose changes are rolled back at the end."""
     with closing(evidence.connect(url)) as connection:
         if url.startswith("sqlite"):
             connection.isolation_level = None  # tables are changed inside the transaction, too
@@ -290,7 +290,7 @@ def test_mails_that_went_wrong_are_noticed(
 
 
 def _in_true_time(connection: Any, lines: list[Row]) -> tuple[list[Row], Row, datetime]:
-    """The journal of a world in which nothing went wrong; the first turn that ran out in it, and when it did."""
+    """Return the journal of a run without faults, with the first turn that timed out and its time."""
     (game,) = evidence.gather(connection, lines).games.values()
     assert game.known is not None
     at = {entry.seq: entry.at for entry in game.entries}
@@ -324,7 +324,7 @@ def test_turns_that_ran_out_wrongly_are_noticed(
         early = {"what": "accepted", "true": (at - 72 * hour).isoformat()} | turn
 
         def again(came_back: timedelta, accepted: timedelta) -> list[Row]:
-            """The mail about the turn comes back so long before its end, and another is accepted."""
+            """Bounce the email about the turn this long before its end, and accept another one."""
             marks = {"stopped": at - came_back, "accepted": at - accepted}
             return [{"what": what, "true": mark.isoformat()} | turn for what, mark in marks.items()]
 

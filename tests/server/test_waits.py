@@ -40,7 +40,7 @@ NIGHT = {"quiet_from": 23 * 60, "quiet_to": 7 * 60}
 
 
 def to(messages: list[EmailMessage], name: str) -> list[str]:
-    """The texts of the mails to one of them."""
+    """Return the texts of the emails to one person."""
     return [text_of(message) for message in messages if str(message["To"]).startswith(name)]
 
 
@@ -244,7 +244,7 @@ def test_a_mailer_that_dies_before_the_mark_loses_no_news(table: Begin) -> None:
     moderate(game, "!note", reason="second")
 
     class Dies(BaseException):
-        """kill -9, as far as the database can see it."""
+        """Simulate kill -9 as far as the database can tell."""
 
     class Doomed(Pigeons):
         def send(self, message: EmailMessage) -> None:

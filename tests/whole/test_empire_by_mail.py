@@ -22,7 +22,7 @@ def server(database_url: str) -> Iterator[World]:
 
 
 class Schemer(Player):
-    """Seals what chance tells, and now and then something else before the other's choice is in.
+    """Makes random sealed choices, and sometimes replaces one before the opponent has chosen.
 
     Args:
         changed: how often.
@@ -31,7 +31,7 @@ class Schemer(Player):
     changed = 0
 
     def play(self, address: str) -> None:
-        """Open the link of a turn mail, answer all that is asked, then perhaps think again."""
+        """Open the link of a turn email, answer everything that is asked, and sometimes change the choice."""
         assert self.hand.open(address) == 200
         while "Your turn, " in self.hand.text():
             self._decide(self.form())
@@ -41,11 +41,11 @@ class Schemer(Player):
             self.changed += 1
 
     def form(self) -> Form:
-        """The form in which moves are made on the page one is at."""
+        """Return the form for moves of the current page."""
         return next(form for form in self.hand.forms() if "seen" in form.hidden)
 
     def seal(self, address: str, verb: str, count: int) -> str:
-        """Tick the first cards of the hand and seal them; the move that this is."""
+        """Select the first cards of the hand and submit them sealed; return the move."""
         assert self.hand.open(address) == 200
         ticked = self.form().boxes[:count]
         button = Button("verb", verb) if ticked else Button("move", verb)
@@ -70,26 +70,26 @@ class Schemer(Player):
 
 
 def made(server: World) -> list[tuple[int | None, str]]:
-    """All entries so far, as the log has them."""
+    """Return all entries of the log so far."""
     with server.app.app_context(), engine.reading() as session:
         game = session.scalars(select(models.Game)).one()
         return [(entry.seat, entry.move) for entry in log.entries(session, game.id)]
 
 
 def turn_mails(server: World) -> dict[str, str]:
-    """The link in each turn mail that comes with the next tick, by its reader."""
+    """Return the link in each turn email of the next tick, by recipient."""
     server.tick()
     return {to: link(message, "t") for to, message in server.new_mails() if kind_of(message) == "turn"}
 
 
 def later_mails(server: World) -> dict[str, str]:
-    """The same, when also those are mailed whose own move opened their next turn."""
+    """The same, including players whose own move opened their next turn."""
     server.pass_time(minutes=3)
     return turn_mails(server)
 
 
 def fought(player: Player, address: str) -> bool:
-    """Whether the page of a seat tells of the first battle."""
+    """Whether the page of a seat shows the first battle."""
     assert player.hand.open(address) == 200
     return "The battle of year 1" in player.hand.text()
 

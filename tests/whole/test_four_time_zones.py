@@ -42,16 +42,16 @@ NAMES = ("Alice", "Bob", "Charlie", "Daphne")
 ZONES = ("Europe/Amsterdam", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe")
 QUIET = ((23 * 60, 7 * 60), (22 * 60, 6 * 60 + 30), (0, 8 * 60), (21 * 60 + 15, 7 * 60 + 15))
 HOLIDAY = datetime(2026, 10, 12, tzinfo=UTC), datetime(2026, 10, 16, tzinfo=UTC)
-"""Alice's, entered at the beginning."""
+"""Alice's absence, entered at the start."""
 OUTAGE = datetime(2026, 10, 20, 13, 4, tzinfo=UTC), datetime(2026, 10, 21, 2, 47, tzinfo=UTC)
 BOUNCED = datetime(2026, 10, 27, tzinfo=UTC)
-"""From then on Daphne's address bounces, until she asks for her mail again two days later."""
+"""From then on Daphne's address bounces, until she requests her email again two days later."""
 OFF = "67"
 
 
 @cache
 def counts(minute: datetime, seat: int, away: bool) -> bool:
-    """Whether a minute counts for a seat, outages apart: asked of the clock on its wall, minute by minute."""
+    """Whether a minute counts for a seat, ignoring outages: computed from the wall time of that minute."""
     local = minute.astimezone(ZoneInfo(ZONES[seat]))
     shown, (start, end) = local.hour * 60 + local.minute, QUIET[seat]
     night = start <= shown < end if start < end else shown >= start or shown < end
@@ -60,7 +60,7 @@ def counts(minute: datetime, seat: int, away: bool) -> bool:
 
 
 def end_of(start: datetime, seconds: float, seat: int, away: bool, outage: bool = False) -> datetime:
-    """When so many seconds have been counted, found by walking through every minute."""
+    """Return when this many seconds have been counted, by walking through every minute."""
     at, left = start, timedelta(seconds=seconds)
     while True:
         minute = at.replace(second=0, microsecond=0)
@@ -72,12 +72,12 @@ def end_of(start: datetime, seconds: float, seat: int, away: bool, outage: bool 
 
 
 def full_minute(at: datetime) -> datetime:
-    """The next full minute."""
+    """Return the next full minute."""
     return at if not (at.second or at.microsecond) else at.replace(second=0, microsecond=0) + MINUTE
 
 
 def seconds_between(start: datetime, end: datetime, seat: int, away: bool) -> float:
-    """The seconds that count between two moments, outages apart; the second is a full minute."""
+    """Return the counted seconds between two times, ignoring outages; the second is a full minute."""
     found, at = timedelta(), start
     while at < end:
         minute = at.replace(second=0, microsecond=0)
@@ -89,7 +89,7 @@ def seconds_between(start: datetime, end: datetime, seat: int, away: bool) -> fl
 
 @dataclass
 class Watch:
-    """The test's hand on the clock, and what it has seen so far."""
+    """Advances the clock and records what the test has seen so far."""
 
     game: Table
     app: Flask
@@ -98,13 +98,13 @@ class Watch:
     pigeons: Pigeons = field(default_factory=Pigeons)
     read: int = 0
     plans: dict[tuple[int, int], datetime] = field(default_factory=dict)
-    """When a seat will answer the turn that opened at an entry; a seat that will not has none."""
+    """When each seat will answer the turn that opened at an entry; missing if it will not."""
     checked: int = 0
     kinds: set[str] = field(default_factory=set)
     out: bool = False
-    """Whether the outage has been."""
+    """Whether the outage is over."""
     used: dict[tuple[int, int], float] = field(default_factory=dict)
-    """Seconds that had counted of a turn when its mail came back."""
+    """Seconds of a turn that had been counted when its email bounced."""
 
     def turns(self) -> list[Turn]:
         with engine.reading() as session:
@@ -115,7 +115,7 @@ class Watch:
             return positions.load(session, session.get_one(Game, self.game.id))
 
     def ticks(self) -> None:
-        """All that the server does at a moment."""
+        """Do everything that the server does at one time."""
         with engine.transaction() as session:
             for part in heartbeat.PARTS:
                 row = session.get(Beat, part)
@@ -129,7 +129,7 @@ class Watch:
             pass
 
     def next_moment(self) -> datetime:
-        """When something is to happen next."""
+        """Return the time of the next event."""
         with engine.reading() as session:
             mails = select(Mail.not_before).where(Mail.status == "waiting")
             moments = list(session.scalars(mails))
@@ -142,7 +142,7 @@ class Watch:
 
 @pytest.fixture
 def app(database_url: str) -> Iterator[Flask]:
-    """The application with an address for replies."""
+    """Return the application with reply addresses."""
     made = create_app(settings(database_url, mail_domain=DOMAIN))
     with made.app_context():
         yield made
@@ -171,7 +171,7 @@ def watch(app: Flask, table: Any) -> Watch:
 
 
 def check_started(watch: Watch, seat: int, message: Any) -> None:
-    """A turn mail has been accepted: its turn is due when the count of minutes says, and when the mail says."""
+    """Check an accepted turn email: database and email agree with the minute-by-minute count."""
     (turn,) = [turn for turn in watch.turns() if turn.seat == seat]
     assert turn.started_at == watch.now
     away = seat == 0 and turn.opened_at < HOLIDAY[1]
@@ -187,7 +187,7 @@ def check_started(watch: Watch, seat: int, message: Any) -> None:
 
 
 def check_moved(watch: Watch, turn: Turn) -> None:
-    """After the outage a turn that it met is due later by the minutes of it that would have counted."""
+    """Check that a turn open during the outage is due later by the outage minutes that would have counted."""
     assert turn.started_at is not None
     away = turn.seat == 0 and turn.opened_at < HOLIDAY[1]
     printed = full_minute(end_of(turn.started_at, ALLOWANCE + turn.bank, turn.seat, away))
@@ -202,7 +202,7 @@ def check_moved(watch: Watch, turn: Turn) -> None:
 
 
 def plan(watch: Watch, seat: int) -> None:
-    """Decide when a player will answer: mostly by day, sometimes late, now and then never."""
+    """Decide when a player will answer: mostly by day, sometimes late, occasionally never."""
     (turn,) = [turn for turn in watch.turns() if turn.seat == seat]
     assert turn.due_at is not None
     wait = timedelta(seconds=round(watch.rng.lognormvariate(9.3, 1.1)))
@@ -214,7 +214,7 @@ def plan(watch: Watch, seat: int) -> None:
 
 
 def answer(watch: Watch, turn: Turn) -> None:
-    """Each player answers in the own way: page, reply, orders, API."""
+    """Answer in each player's own way: page, reply, orders, API."""
     position = watch.position()
     moves = position.rules.moves(position.state, turn.seat)
     move = str(moves[min(len(moves) - 1, watch.rng.choice((0, 0, 1)))])
@@ -234,7 +234,7 @@ def answer(watch: Watch, turn: Turn) -> None:
 
 
 def reply(watch: Watch, move: str) -> None:
-    """Bob answers the newest turn mail that he got, above what his mail reader quotes."""
+    """Reply as Bob to his newest turn email, above the quote."""
     newest = [mail for mail in watch.pigeons.to("bob@") if mail["Reply-To"]][-1]
     address = re.search(r"play\+[a-z2-7]{26}@[a-z.]+", str(newest["Reply-To"]))
     assert address is not None
@@ -249,7 +249,7 @@ def reply(watch: Watch, move: str) -> None:
 
 
 def bounce(watch: Watch, message: Any) -> None:
-    """The mail server of Daphne's provider sends a mail back, hours after it was accepted."""
+    """Bounce an email hours after it was accepted by Daphne's provider."""
     sender = str(message["Return-Path"]).strip("<>")
     raw = (
         f"From: MAILER-DAEMON@example.org\nTo: {sender}\nSubject: Undelivered Mail Returned to Sender\n"
@@ -272,7 +272,7 @@ def bounce(watch: Watch, message: Any) -> None:
 
 
 def mend(watch: Watch) -> None:
-    """Two days later Daphne opens her page by an old link and asks for her mail again: the clock begins anew."""
+    """Two days later Daphne opens her page by an old link and requests her email again; the clock starts anew."""
     watch.now += timedelta(days=2)
     with time_machine.travel(watch.now, tick=False):
         watch.ticks()
@@ -289,7 +289,7 @@ def mend(watch: Watch) -> None:
 
 
 def post(watch: Watch) -> None:
-    """Read what was mailed: check each turn that has started, and let its player plan."""
+    """Read the emails: check each turn that has started, and let its player plan."""
     for message in watch.pigeons.sent[watch.read :]:
         watch.read += 1
         seat = next(at for at, name in enumerate(NAMES) if name.lower() in str(message["To"]).lower())
@@ -305,7 +305,7 @@ def post(watch: Watch) -> None:
 
 
 def be_away(watch: Watch) -> None:
-    """No part of the server runs for a night; what it finds when it is back."""
+    """Stop all processes for a night, and check what the server finds when it is back."""
     watch.out, watch.now = True, OUTAGE[1]
     with time_machine.travel(watch.now, tick=False), engine.transaction() as session:
         session.add(Outage(part="web", from_at=OUTAGE[0], to_at=OUTAGE[1]))
@@ -346,7 +346,7 @@ def test_every_deadline_of_a_game_in_four_time_zones_is_right_to_the_second(watc
 
 
 def play_on(watch: Watch) -> int:
-    """Let weeks pass until the game is over; how many turns were missed."""
+    """Let weeks pass until the game is over; return how many turns were missed."""
     missed = 0
     while watch.position().outcome is None:
         moment_now = watch.next_moment()
@@ -368,7 +368,7 @@ def play_on(watch: Watch) -> int:
 
 
 def check_fallbacks(watch: Watch, due: list[tuple[int, str]], early: list[Turn]) -> int:
-    """What was due has been played by the clock, at the very moment; nothing else has."""
+    """Check that the clock has played exactly the due turns, at exactly their due times."""
     with engine.reading() as session:
         entries: list[record.Entry] = log.entries(session, watch.game.id)
     now = log.stamp(watch.now)

@@ -43,12 +43,12 @@ DATA = re.compile(
     r"Byzanz|The Golden Horn|Alice|Bob|UTC|[0-9a-f]{64}|drive 7|from the top|cut of \S+@example.org"
     r"|(Mon|Tue|Wed) \d+ Mar, \d\d:\d\d|\d+ Mar, \d\d:\d\d"
 )
-"""What stands on the pages of this table and need not be translated."""
+"""Texts on the pages of this game that need no translation."""
 Files = Mapping[str, str]
 
 
 def files_of(text: str) -> dict[str, str]:
-    """The blocks of a document that are whole files or what is added to one, by path."""
+    """Return the blocks of a document that are files or additions to files, by path."""
     return dict(BLOCK.findall(text))
 
 
@@ -58,11 +58,11 @@ FILES = files_of(DOCUMENT)
 
 @contextmanager
 def added(files: Files, folder: Path) -> Iterator[Rules[Any, Any]]:
-    """A house with one game more, as the document tells to add it; all is as before when the block ends.
+    """Add a game as the document says, until the block ends.
 
     Args:
         files: what to add, by path.
-        folder: where the new files are put, with a copy of all templates.
+        folder: for the new files and a copy of all templates.
     """
     shutil.copytree(config.TEMPLATES, folder / "templates")
     for path, text in files.items():
@@ -83,7 +83,7 @@ def added(files: Files, folder: Path) -> Iterator[Rules[Any, Any]]:
 
 
 def changed(module: ModuleType, lines: str) -> dict[str, Any]:
-    """The names of a module after these lines were added to it."""
+    """Return the names of a module after these lines were added to it."""
     names = dict(vars(module))
     exec(lines, names)  # lines of our own document
     return names
@@ -91,7 +91,7 @@ def changed(module: ModuleType, lines: str) -> dict[str, Any]:
 
 @pytest.fixture
 def game(tmp_path: Path) -> Iterator[Rules[Any, Any]]:
-    """The game of the document, added."""
+    """Return the game of the document, added."""
     with added(FILES, tmp_path) as rules:
         yield rules
 
@@ -99,7 +99,7 @@ def game(tmp_path: Path) -> Iterator[Rules[Any, Any]]:
 def check_conformance(
     rules: Rules[Any, Any], checks: tuple[Callable[..., None], ...] = contract.CHECKS
 ) -> None:
-    """What the suite does with each game on the list."""
+    """Run the conformance suite on a game."""
     cases = [case for case in conformance.cases() if case.rules is rules]
     assert len(cases) == len(rules.seats)
     for case in cases:
@@ -108,12 +108,12 @@ def check_conformance(
 
 
 class Charioteer(Player):
-    """Chooses a team and presses the button; before that, looks at all that can be looked at."""
+    """Chooses a team and presses the button, after looking at everything there is to see."""
 
     server: World
 
     def play(self, address: str) -> None:
-        """Play from the link of a turn mail."""
+        """Play from the link of a turn email."""
         look_around(self.server)
         super().play(address)
 
@@ -128,7 +128,7 @@ class Charioteer(Player):
 
 
 def pages(server: World) -> Iterator[tuple[str, Page]]:
-    """Every page that draws something of the game, as it stands."""
+    """Yield every page that draws something of the game."""
     with server.app.app_context(), engine.reading() as session:
         played = session.query(Game).one()
         doors = session.query(Link).filter_by(purpose="seat").all()
@@ -143,7 +143,7 @@ def pages(server: World) -> Iterator[tuple[str, Page]]:
 
 
 def look_around(server: World) -> None:
-    """All pages are drawn, are sound, and have no text that nobody can translate; the newest mail says it twice."""
+    """Check all pages for sound markup and untranslatable text, and the newest email for agreement of its parts."""
     check_mail(server.inbox.mails()[0].message)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flask_babel.Domain, "get_translations", lambda _self: Marked())
@@ -155,7 +155,7 @@ def look_around(server: World) -> None:
 
 
 def race(database_url: str) -> record.Record:
-    """Two friends play a whole game, from the form for a new one to the result; its record from the API, verified."""
+    """Play a whole game between two friends, from the form to the result; return its verified record."""
     with world(database_url) as server:
         friends = {
             f"{name}@example.org": Charioteer(f"{name}@example.org", PlainHand(), random.Random(name))
@@ -180,7 +180,7 @@ def race(database_url: str) -> record.Record:
 
 
 def check_story(history: Page, table: str, server: World) -> None:
-    """The history stands under the five laps, and the public page draws them, with a table."""
+    """Check that the history has five headings, one per lap, and that the public page has a chart with a table."""
     heads = ["".join(item.itertext()) for item in history.root.iter("h3")]
     assert heads == [f"Lap {lap}" for lap in range(1, 6)]
     finished = look(server.app.test_client(), table)
@@ -190,7 +190,7 @@ def check_story(history: Page, table: str, server: World) -> None:
 
 
 def check_mail(message: EmailMessage) -> None:
-    """A turn mail says the same as text and as HTML: every line of the one stands in the other."""
+    """Check that every line of the text of a turn email is in its HTML, and vice versa."""
     text, page = (message.get_body((kind,)) for kind in ("plain", "html"))
     assert text is not None
     assert page is not None
@@ -205,7 +205,7 @@ def check_mail(message: EmailMessage) -> None:
 
 
 def squeezed(text: str) -> str:
-    """Without blanks and commas: chips have none between them."""
+    """Remove spaces and commas, because chips have none between them."""
     return re.sub(r"[\s,]", "", text)
 
 
@@ -272,7 +272,7 @@ def test_its_rules_have_sound_types(tmp_path: Path) -> None:
 
 
 def check_laps(rules: Rules[Any, Any]) -> None:
-    """Who wins a lap, as step 1 of the document says in words."""
+    """Return the winner of a lap, as step 1 of the document defines it."""
     for first, second, winner in (
         ("9", "10", 1),
         ("9", "8", 1),
@@ -305,7 +305,7 @@ FAULTS = [
     (LOOKS + "table.html", '_("The track")', '"The track"', AssertionError),
     (LOOKS + "mail.html", "{{ words.option(move) }}", "", AssertionError),
 ]
-"""Mistakes in the document, and what each ends in."""
+"""Mistakes in the document, and the failure that each causes."""
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -328,7 +328,7 @@ def test_a_missing_block_is_found(tmp_path: Path, database_url: str, path: str) 
 
 
 def everything(files: Files, folder: Path, database_url: str) -> None:
-    """All that a game of these files is put through."""
+    """Run all checks on a game made of these files."""
     with added(files, folder) as rules:
         check_conformance(rules)
         check_laps(rules)

@@ -32,7 +32,7 @@ def players(n: int, seed: int) -> dict[str, Player]:
 
 
 def organise(server: World, people: dict[str, Player], slug: str = "byzanz") -> None:
-    """The first of them asks for a game on the page, confirms by mail; the others take their seats by mail."""
+    """Create a game on the page as the first player and confirm it by email; the others take their seats by email."""
     first, *friends = people.values()
     assert first.hand.open(f"{server.origin}/new") == 200
     form = first.hand.forms()[0]
@@ -61,7 +61,7 @@ def organise(server: World, people: dict[str, Player], slug: str = "byzanz") -> 
 
 
 def play_to_the_end(server: World, people: dict[str, Player]) -> dict[str, int]:
-    """Everybody answers the mails they get until the game is over; how many mails of each kind came."""
+    """Let everyone answer their emails until the game is over; return how many emails of each kind came."""
     seen: dict[str, int] = {}
     ended: set[str] = set()
     idle = 0
