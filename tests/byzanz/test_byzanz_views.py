@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byzanz.games.byzanz import rules as byzanz_rules
+from byzanz.games.byzanz.moves import minimum_raise
 from byzanz.moves import Move
 from byzanz.rules import ALL, PUBLIC
 from tests.byzanz.positions import (

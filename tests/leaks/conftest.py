@@ -95,7 +95,7 @@ def servers(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 @pytest.fixture
-def sample_state(servers: Worlds, monkeypatch: pytest.MonkeyPatch) -> Worlds:
+def worlds(servers: Worlds, monkeypatch: pytest.MonkeyPatch) -> Worlds:
     """Return the two servers, with randomness from a fixed stream."""
     load(servers.dice, monkeypatch)
     return servers
