@@ -14,7 +14,7 @@ from server.store import log
 from server.store.models import Game
 
 
-def record_of(session: Session, game: Game, viewer: Viewer) -> record.Record:
+def record_for(session: Session, game: Game, viewer: Viewer) -> record.Record:
     """The record of a game that has begun: complete once it is over, before only what this reader may know.
 
     Args:

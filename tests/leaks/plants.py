@@ -509,14 +509,14 @@ def lobby_names_the_smallest_hand(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def deck_order_in_the_records_options(patch: pytest.MonkeyPatch) -> None:
-    record_of = history.record_of
+    record_for = history.record_for
 
     def optioned(session: Any, game: Game, viewer: Any) -> record.Record:
-        made = record_of(session, game, viewer)
+        made = record_for(session, game, viewer)
         top = json.loads(whole_state())["deck"][:3]
         return dataclasses.replace(made, header=dataclasses.replace(made.header, options={"top": top}))
 
-    patch.setattr(history, "record_of", optioned)
+    patch.setattr(history, "record_for", optioned)
 
 
 def _everybodys_orders(patch: pytest.MonkeyPatch) -> None:

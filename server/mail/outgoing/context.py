@@ -127,7 +127,7 @@ def times(session: Session, found: Facts, now: datetime) -> turns.Times | None:
     if found.turn is None or found.game is None:
         return None
     if found.turn.started_at is None and found.mail.kind != "answer":
-        return turns.printed(session, found.game, found.turn, now)
+        return turns.times_if_started(session, found.game, found.turn, now)
     return turns.times(session, found.game, found.turn)
 
 

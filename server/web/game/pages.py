@@ -117,7 +117,7 @@ def _standing(session: Session, game: Game) -> dict[str, object]:
         "view": position.view(PUBLIC),
         "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
         "now": utc_now(),
-        "rests": autopilot.rests(session, game),
+        "rests": autopilot.is_unattended(session, game),
     }
 
 

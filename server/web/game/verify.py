@@ -97,7 +97,7 @@ def game(game_id: str) -> str:
                 "This game is still being played. When it is over, the server's secret is shown and its deal can be "
                 "checked here; until then its page shows the commitment."
             )
-        whole = history.record_of(session, found, PUBLIC)
+        whole = history.record_for(session, found, PUBLIC)
         return render_template(
             "game/verified.html", checked=[Checked(whole, record.examine(whole))], game=found
         )

@@ -224,7 +224,7 @@ def _page(
         "more": game.head - after > SINCE,
         "orders": _orders(session, position, number, after),
         "gone": autopilot.has_left(session, game.id, number),
-        "rests": autopilot.rests(session, game),
+        "rests": autopilot.is_unattended(session, game),
         "changed_since": since is not None,
         "outcome": position.outcome,
         "request_id": secrets.token_urlsafe(16),
