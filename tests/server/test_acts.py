@@ -259,7 +259,7 @@ def poison(game_id: str) -> int:
 
 
 def set_aside(game: Table) -> None:
-    with pytest.raises(Refused, match="set aside"):
+    with pytest.raises(Refused, match="on hold"):
         submit(game.id, 0, "pass", seen=1)
     assert turn_of(game.id, 0) is None
 
@@ -269,9 +269,9 @@ def test_a_game_set_aside_is_mended_by_taking_back_what_is_at_fault(table: Begin
     seq = poison(game.id)
     set_aside(game)
     for useless in ("!pause", "!extend 0 60", "!link 0", "!look 0"):
-        with pytest.raises(Refused, match="set aside"):
+        with pytest.raises(Refused, match="on hold"):
             act(game, moderator, useless)
-    with pytest.raises(Refused, match="set aside"):
+    with pytest.raises(Refused, match="on hold"):
         act(game, moderator, "!resume")
     act(game, moderator, "!note")
     act(game, moderator, f"!void {seq}")

@@ -292,7 +292,7 @@ def test_a_game_that_nobody_plays_rests_instead_of_playing_itself(table: Begin, 
         assert len(told) == n
     at = position(game.id)
     seat = min(at.rules.awaited(at.state))
-    with pytest.raises(Paused, match="rests"):
+    with pytest.raises(Paused, match="nobody is responding"):
         submit(game.id, seat, str(at.rules.moves(at.state, seat)[0]))
     verified(game.id)
 
