@@ -108,7 +108,7 @@ def playable_position(session: Session, game: Game) -> Position:
     if autopilot.is_unattended(session, game):
         raise Paused("The game is paused because nobody is responding. Open your page and press “I'm back”.")
     if position.paused:
-        raise Paused("The game is paused: nobody moves until a moderator resumes it.")
+        raise Paused("The game is paused until a moderator resumes it.")
     return position
 
 
@@ -120,10 +120,21 @@ def _check_turn(session: Session, position: Position, seat: int, move: Move, see
     else:
         turn = session.get(Turn, (position.game_id, seat))
         if turn is None:
-            raise NotYourTurn("It is not your turn now.")
+            raise _not_your_turn(session, position, seat, seen)
         opened_seq = turn.opened_seq
     if opened_seq > seen:
         raise Stale("The table has moved on since this page was drawn. Look again before you decide.")
+
+
+def _not_your_turn(session: Session, position: Position, seat: int, seen: int) -> NotYourTurn:
+    """The refusal of a move by a seat that has no open turn; a second answer is told what the first one was."""
+    first = log.last_move(session, position.game_id, seat, ("player",))
+    if first > seen and not log.voided(session, position.game_id, first):
+        move = log.entries(session, position.game_id, after=first - 1, upto=first)[0].move
+        return NotYourTurn(
+            "You have already answered: %(move)s. This second answer was not played.", move=move
+        )
+    return NotYourTurn("It is not your turn now.")
 
 
 def _sealed_since(session: Session, position: Position, move: Move) -> int:

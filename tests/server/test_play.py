@@ -103,8 +103,17 @@ def test_a_turn_that_opened_after_what_was_seen_is_stale(table: Begin) -> None:
 
 def test_a_seat_that_is_not_awaited_is_told_so(table: Begin) -> None:
     game = table(4)
-    with pytest.raises(errors.NotYourTurn):
+    with pytest.raises(errors.NotYourTurn, match="It is not your turn now"):
         submit(game.id, 2, "pass")
+
+
+def test_a_second_answer_is_told_what_the_first_one_was(table: Begin) -> None:
+    game = table(4)
+    submit(game.id, 0, "pass", request_id="first", seen=1)
+    with pytest.raises(errors.NotYourTurn, match=r"already answered: pass\. This second"):
+        submit(game.id, 0, "bid cloth1", request_id="second", seen=1)
+    with pytest.raises(errors.NotYourTurn, match="It is not your turn now"):
+        submit(game.id, 0, "bid cloth1", request_id="third", seen=2)
 
 
 @pytest.mark.parametrize(

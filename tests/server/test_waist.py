@@ -1,4 +1,4 @@
-"""One waist: outside `server/play` no code changes a running game, and a breach of that is found."""
+"""One waist, one reader: only `server/play` changes a running game or decides what may be read of it."""
 
 from __future__ import annotations
 
@@ -119,6 +119,62 @@ def outside() -> Iterator[Path]:
     return (
         path for path in SERVER.rglob("*.py") if path.relative_to(SERVER).parts[0] not in ("play", "store")
     )
+
+
+READS = {"entries", "by_request", "redacted", "opened", "shown"}
+"""Functions of `log` and `record` that give entries, or decide what of them may be read: for `play.history` alone."""
+ACTS = {
+    "mail/incoming/commands.py": "counts the entries between a move and the next turn",
+    "ops/doctor.py": "compares the head of a game with its log",
+    "web/moderation/desk.py": "lists the acts of moderators for moderators",
+    "web/moderation/game.py": "finds a moderator's own looks",
+    "web/moderation/issues.py": "finds when a game last went on",
+}
+"""Modules that may read rows of `Entry` for what no player has to be shown, and why."""
+
+
+def readings(tree: ast.AST, path: str) -> Iterator[str]:
+    """How a module outside `server/play` reads the log past `play.history`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="log" | "record" as module), attr=attr) if attr in READS:
+                yield f"{module}.{attr}"
+            case ast.ImportFrom(module=str(module), names=names) if module.startswith(
+                ("server.store", "byzanz.record")
+            ):
+                imports = {alias.name for alias in names}
+                yield from imports & (READS | (set() if path in ACTS else {"Entry"}))
+            case ast.Attribute(value=ast.Name(id="models"), attr="Entry"):
+                yield "models.Entry"
+            case ast.Call(
+                func=ast.Attribute(attr="like" | "not_like" | "startswith"),
+                args=[ast.Constant(value=str(text))],
+            ):
+                if text.startswith("!"):
+                    yield f"a query for {text}: ask store.log"
+
+
+def test_only_history_decides_what_may_be_read() -> None:
+    paths = {str(path.relative_to(SERVER)): path for path in outside()}
+    found = {name: list(readings(ast.parse(path.read_text()), name)) for name, path in paths.items()}
+    assert set(ACTS) <= set(found)
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "from server.store import log\nlog.entries(session, game.id)",
+        "from server.store.log import entries",
+        "from server.store.models import Entry, Game",
+        "from server.store import models\nselect(models.Entry.note)",
+        "from byzanz import record\nrecord.redacted(rules, entries, viewer, False)",
+        "from byzanz.record import shown",
+        "query.where(move.like('!void %'))",
+    ],
+)
+def test_a_reader_past_history_is_found(fault: str) -> None:
+    assert list(readings(ast.parse(fault), "web/game/pages.py"))
 
 
 def test_only_the_waist_changes_a_running_game() -> None:
