@@ -1,4 +1,4 @@
-"""Puts what the server reads at run time into the wheel: templates and migrations."""
+"""Add templates and migrations, which the server reads at run time, to the wheel."""
 
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,15 @@ FOLDERS = ("templates", "migrations")
 
 
 class DataFolders(BuildHookInterface[Any]):
-    """Copies them into `server/`; an editable install reads them in the checkout, never stale."""
+    """Copy the data folders into `server/` of a wheel; an editable install reads them from the checkout."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Adds each folder to a standard wheel's files.
+        """Add each data folder to the files of a standard wheel.
 
-        version: "standard" or "editable"; build_data: hatchling's, of which `force_include` is extended."""
+        Args:
+            version: "standard" or "editable".
+            build_data: from hatchling; its `force_include` is extended.
+        """
         if self.target_name == "wheel" and version == "standard":
             for name in FOLDERS:
                 build_data["force_include"][str(Path(self.root, name))] = f"server/{name}"

@@ -1,4 +1,4 @@
-"""What a WSGI server imports: `gunicorn wsgi:app`; also where `flask --app wsgi db …` finds the app."""
+"""The application for WSGI servers (`gunicorn wsgi:app`) and for `flask --app wsgi db …`."""
 
 from server import create_app
 

@@ -1,4 +1,4 @@
-"""Builds the wheel, installs it in an environment of its own and starts the demo there: `wheel.py FOLDER`."""
+"""Build the wheel, install it in a separate environment and start the demo there: `wheel.py FOLDER`."""
 
 import os
 import re
@@ -12,11 +12,11 @@ from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 120.0
-"""Seconds for the demo to show its link; a newcomer waits less, a busy machine more."""
+"""Seconds the demo may take to print its link; generous, because CI machines are busy."""
 
 
 def main(folder: Path) -> None:
-    """Does it all in `folder`, which it makes; stops with an error at the first thing wrong."""
+    """Run all checks in `folder`, which is created; stop with an error at the first failure."""
     folder.mkdir(parents=True)
     wheel = built(folder)
     carries(wheel)
@@ -26,11 +26,11 @@ def main(folder: Path) -> None:
     )
     assert "simulate" in shown.stdout, shown.stdout
     plays(bin_folder, folder)
-    print(f"{wheel.name}: carries its files, installs, and its demo opens a turn")
+    print(f"{wheel.name}: contains its files, installs, and its demo opens a turn")
 
 
 def built(folder: Path) -> Path:
-    """The wheel, built from this checkout."""
+    """Build the wheel from this checkout and return its path."""
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True
     )
@@ -39,7 +39,7 @@ def built(folder: Path) -> Path:
 
 
 def carries(wheel: Path) -> None:
-    """Every template and migration of the checkout is in the wheel, and no folder that is not for use."""
+    """Check that the wheel contains every template and migration, and no tests, docs or instance data."""
     files = set(ZipFile(wheel).namelist())
     tracked = ["git", "ls-files", "-z", "templates", "migrations", "server", "byzanz"]
     for name in subprocess.check_output(tracked, cwd=ROOT, text=True).split("\0"):
@@ -49,7 +49,7 @@ def carries(wheel: Path) -> None:
 
 
 def installed(wheel: Path, folder: Path) -> Path:
-    """The folder of the programs of an environment with the locked packages and the wheel."""
+    """Install the locked packages and the wheel in a new environment; return its folder of programs."""
     subprocess.run([sys.executable, "-m", "venv", str(folder / "env")], check=True)
     pip = [str(folder / "env/bin/python"), "-m", "pip", "--disable-pip-version-check", "-qq", "install"]
     subprocess.run([*pip, "--require-hashes", "-r", str(ROOT / "requirements.txt")], check=True)
@@ -58,7 +58,7 @@ def installed(wheel: Path, folder: Path) -> Path:
 
 
 def plays(bin_folder: Path, folder: Path) -> None:
-    """`byzanz demo` from the wheel prints a link that opens a turn to play."""
+    """Check that `byzanz demo` from the wheel prints a link that opens a turn."""
     said = folder / "demo.txt"
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("BYZANZ_", "PYTHON"))}
     clean["PYTHONUNBUFFERED"] = "1"
@@ -75,14 +75,14 @@ def plays(bin_folder: Path, folder: Path) -> None:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on now."""
+    """Return a port of this machine that is free now."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
 
 
 def link(said: Path, demo: "subprocess.Popen[bytes]") -> str:
-    """The link of a turn, as soon as the demo has printed it."""
+    """Return the link to a turn as soon as the demo has printed it."""
     limit = time.monotonic() + PATIENCE
     while time.monotonic() < limit and demo.poll() is None:
         if found := re.search(r"http://\S+/t/\w+", said.read_text()):

@@ -113,7 +113,7 @@ def _share(match: Match, number: int, seconds: float) -> float:
     while (outcome := rules.outcome(state)) is None:
         seat = min(rules.awaited(state))
         moves = (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
-        name, spent = match.bot if seat == one else match.other, bots.within(seconds, thread_time)
+        name, spent = match.bot if seat == one else match.other, bots.time_budget(seconds, thread_time)
         move = bots.decide(name, rules, rules.view(state, seat), moves, draws[seat], spent)
         state, _ = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
     return outcome.winners.count(one) / len(outcome.winners)

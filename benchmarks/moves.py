@@ -46,7 +46,7 @@ def measure(seconds: float = 5.0) -> dict[str, float | None]:
 
 
 def byzanz(pick: baselines.Pick) -> baselines.Game:
-    """Byzanz through the umpire, out_of_turn_moves among the moves to choose from; of the bids only the chosen one is written."""
+    """Byzanz through the umpire, out-of-turn moves included; of the bids only the chosen one is written."""
     rules, numbers = rules_of("byzanz"), count()
 
     def game() -> int:

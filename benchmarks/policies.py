@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from byzanz.bots import decide
-from byzanz.rules import Draw, Move, Rules
+from byzanz.chance import Draw
+from byzanz.moves import Move
+from byzanz.rules import Rules
 
 Habit = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw], Iterator[str]]
 """The orders that somebody leaves, from the game, his view, the answers to his question and his luck."""

@@ -15,8 +15,9 @@ from benchmarks.arrivals import Person
 from benchmarks.policies import HABITS, by_hand
 from byzanz import chance, orders, umpire
 from byzanz.games import rules_of
-from byzanz.orders import Left
-from byzanz.rules import IllegalMove, Move, Rules
+from byzanz.moves import IllegalMove, Move
+from byzanz.orders import PlacedOrder
+from byzanz.rules import Rules
 from server.play.clock import REMINDER_SHARE
 
 TABLES = (("byzanz", 3), ("byzanz", 4), ("byzanz", 5), ("empire", 2), ("byzantium", 3))
@@ -59,7 +60,7 @@ class Table:
         self.deal = chance.deal(chance.key(name, bytes(32), [""] * seats))
         self.people = [Person.drawn(f"{name} {seat}") for seat in range(seats)]
         self.luck = [chance.Stream(name.encode(), f"seat {seat}").below for seat in range(seats)]
-        self.left: list[list[Left]] = [[] for _ in range(seats)]
+        self.left: list[list[PlacedOrder]] = [[] for _ in range(seats)]
         self.state: Any = umpire.settle(rules, rules.setup(seats, {}), self.deal)[0]
 
     def play(self) -> Tally:
@@ -105,11 +106,11 @@ class Table:
         for text in HABITS[self.rules.slug](self.rules, view, moves, self.luck[seat]):
             order = self.rules.parse_order(text)
             try:
-                occasion = self.rules.order_scope(order, view)
+                scope = self.rules.order_scope(order, view)
             except IllegalMove:
                 continue
-            others = [left for left in self.left[seat] if left.order.about != order.about]
-            self.left[seat] = [*others, Left(0, order, occasion)]
+            others = [left for left in self.left[seat] if left.order.kind != order.kind]
+            self.left[seat] = [*others, PlacedOrder(0, order, scope)]
         self._obey()
 
     def _make(self, seat: int, move: Move) -> None:
@@ -124,14 +125,14 @@ class Table:
     def _obeyed(self, seat: int) -> bool:
         """Whether an order of an awaited seat has answered; one that does not fit any more stops."""
         left = self.left[seat]
-        for past in orders.over(self.rules, self.state, seat, left):
+        for past in orders.expired(self.rules, self.state, seat, left):
             left.remove(past)
-        while answer := orders.answer(self.rules, self.state, seat, left):
-            left.remove(answer.left)
-            if answer.answer.rest is not None:
-                left.append(Left(0, answer.answer.rest, answer.left.occasion))
-            if answer.answer.move is not None:
-                self._make(seat, answer.answer.move)
+        while decision := orders.decide(self.rules, self.state, seat, left):
+            left.remove(decision.placed)
+            if decision.answer.remaining is not None:
+                left.append(PlacedOrder(0, decision.answer.remaining, decision.placed.scope))
+            if decision.answer.move is not None:
+                self._make(seat, decision.answer.move)
                 return True
         return False
 

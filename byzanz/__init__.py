@@ -1,3 +1,3 @@
-"""The rules of the games: pure Python, no clock, no input or output, no generator of its own."""
+"""The rules of the games: pure Python without a clock, I/O or a random generator."""
 
 __version__ = "0.1.0"

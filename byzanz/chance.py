@@ -1,4 +1,4 @@
-"""Seed, commitment, key and shuffle: chance that nobody chose and all can check later (formats.md §3)."""
+"""Seed, commitment, key and shuffle: chance that nobody can steer and everybody can check later (formats.md §3)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from struct import Struct
+from typing import TypeAlias, TypeVar
 
-from byzanz.rules import Move, RulesError, Shuffle
+from byzanz.moves import Move, RulesError, Shuffle
 
+T = TypeVar("T")
+Draw: TypeAlias = Callable[[int], int]
+"""A source of chance handed in from outside: `draw(n)` is an integer from 0 to n-1."""
 LONGEST_CUT = 64
-"""A cut has 0 to this many code points."""
+"""The most code points in a cut."""
 _WORD = 2**64
 _FOUR_WORDS = Struct(">4Q")
 _NOT_IN_A_CUT = {"Cc", "Cs", "Zl", "Zp"}
@@ -22,7 +26,7 @@ class BadCut(RulesError):
 
 
 def commitment(game_id: str, seed: bytes) -> str:
-    """What is shown before anyone takes a seat: it binds the server to the seed and keeps it (formats.md §3).
+    """Return the hash that binds the server to a seed without showing it (formats.md §3).
 
     Args:
         game_id: the game's id.
@@ -32,18 +36,18 @@ def commitment(game_id: str, seed: bytes) -> str:
 
 
 def key(game_id: str, seed: bytes, cuts: Sequence[str]) -> bytes:
-    """The key of every shuffle of a game: the server's seed and all players' cuts together (formats.md §3).
+    """Return the key of a game's shuffles, made of the server's seed and all players' cuts (formats.md §3).
 
     Args:
         game_id: the game's id.
         seed: the seed that was committed to.
-        cuts: one text a seat, in seat order, as `clean_cut` passed them.
+        cuts: one a seat, in seat order, as `clean_cut` returned them.
     """
     return hmac.digest(seed, "\n".join((game_id, *cuts)).encode(), "sha256")
 
 
 class Stream:
-    """A stream of integers that is the same for the same key and label (formats.md §3).
+    """A stream of integers, the same for the same key and label (formats.md §3).
 
     Args:
         key: the key of the game.
@@ -57,7 +61,7 @@ class Stream:
         self._words: list[int] = []
 
     def below(self, n: int) -> int:
-        """The next integer from 0 to n-1, each as likely as the other.
+        """Return the next integer from 0 to n-1, each as likely.
 
         Args:
             n: from 1 to 2**64.
@@ -75,7 +79,7 @@ class Stream:
                 return drawn
 
     def _next(self) -> int:
-        """The first word of the next block; the three after it wait in reverse."""
+        """Return the first word of the next block, and keep the three after it in reverse."""
         block = hmac.digest(self._key, f"{self._label}:{self._block}".encode(), "sha256")
         self._block += 1
         first: int
@@ -84,39 +88,41 @@ class Stream:
         return first
 
 
-def shuffled(key: bytes, label: str, cards: Sequence[str]) -> tuple[str, ...]:
-    """The cards in the order that this key and label give (Fisher–Yates, formats.md §3).
+def shuffled(items: Sequence[T], draw: Draw) -> tuple[T, ...]:
+    """Return the items in the order that these draws give (Fisher–Yates, formats.md §3).
 
     Args:
-        key: the key of the game.
-        label: the label of the shuffle.
-        cards: in canonical order.
+        items: in canonical order.
+        draw: the source of chance; `Stream(key, label).below` for a shuffle of the log.
     """
-    order = list(cards)
-    below = Stream(key, label).below
-    for i in range(len(order) - 1, 0, -1):
-        j = below(i + 1)
-        order[i], order[j] = order[j], order[i]
+    order = list(items)
+    for last in range(len(order) - 1, 0, -1):
+        other = draw(last + 1)
+        order[last], order[other] = order[other], order[last]
     return tuple(order)
 
 
 def deal(key: bytes) -> Callable[[Shuffle], Move]:
-    """The dealer of a game: makes of each shuffle that is due the move `shuffle LABEL CARD…`.
+    """Return the dealer of a game, which turns a shuffle that is due into its move `shuffle LABEL CARD…`.
 
     Args:
         key: the key of the game.
     """
-    return lambda shuffle: Move("shuffle", (shuffle.label, *shuffled(key, shuffle.label, shuffle.cards)))
+
+    def dealt(shuffle: Shuffle) -> Move:
+        return Move("shuffle", (shuffle.label, *shuffled(shuffle.cards, Stream(key, shuffle.label).below)))
+
+    return dealt
 
 
 def clean_cut(text: str) -> str:
-    """The cut exactly as typed, if it can be one: a single line of 0 to 64 code points (formats.md §3).
+    """Return a cut exactly as typed, if it is a single line of 0 to 64 code points (formats.md §3).
 
     Args:
         text: what the player typed.
 
     Raises:
-        BadCut: too long, or with control or line-separator characters.
+        BadCut: it is too long or has control or line-separator characters.
     """
     if len(text) > LONGEST_CUT:
         raise BadCut(

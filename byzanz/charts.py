@@ -1,6 +1,6 @@
-"""What a game can tell about itself: in which part of it a moment lies, and the numbers that charts are drawn of.
+"""What a game can show besides its table: the headings of its history, and charts of a finished game.
 
-A game that tells neither is played just as well; its history has no headings then, and its end no charts.
+Both are optional: a game without them has a history without headings and an end without charts.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Part: TypeAlias = tuple[str, ...]
-"""Where in a game something happened, from the coarse to the fine, each word a kind and perhaps a number, such as
+Heading: TypeAlias = tuple[str, ...]
+"""The part of a game that a moment belongs to, from coarse to fine, each word a kind and perhaps a number:
 `("round 3", "lot 5")`.
-Empty before the first part begins. The templates of the game say it in words."""
-Row: TypeAlias = tuple[Part, int, Sequence["int | None"]]
-"""A step and the place of its view, with the value of each line."""
+Empty before the first part begins. The game's templates turn it into words."""
+Row: TypeAlias = tuple[Heading, int, Sequence["int | None"]]
+"""The heading and the view of a step, and the value of each line."""
 Kind: TypeAlias = Literal["lines", "rows", "bars", "points"]
-"""How a chart is drawn: `lines` go from step to step; `rows` are profiles, one below the other; `bars` stand side by
-side at each step; of `points` each step has one: who, and how much."""
+"""How to draw a chart: `lines` connect the steps; `rows` are profiles, one below the other; `bars` stand side by side
+at each step; `points` show at each step the one line that has a value, and that value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +25,20 @@ class Step:
     """A moment at which a chart has values.
 
     Args:
-        part: of the game, and what tells the steps within a part apart.
-        place: of the view that shows it, in the views that the chart was made of, from 0.
+        heading: of the part of the game, and a last word if the part has several steps.
+        place: the index of the view that shows it, among the views that the chart was made of.
     """
 
-    part: Part
+    heading: Heading
     place: int
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The values of one seat, or of one thing.
+    """The values of one seat or one thing.
 
     Args:
-        of: `seat 2`, or a name that the templates of the game say in words, such as `cloth`.
+        of: `seat 2`, or a name that the game's templates turn into words, such as `cloth`.
         values: one a step, from 0 up; None where there is none.
     """
 
@@ -48,12 +48,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Numbers of a game that can be drawn, and the table of the same numbers.
+    """Numbers of a game, to be drawn and to be listed in a table.
 
     Args:
-        name: what it shows; the templates of the game say it in words.
-        kind: how it is drawn.
-        steps: in the order of time.
+        name: what it shows; the game's templates turn it into words.
+        kind: how to draw it.
+        steps: in order of time.
         lines: at most seven.
     """
 
@@ -64,23 +64,19 @@ class Chart:
 
 
 def chart(name: str, kind: Kind, of: Sequence[str], rows: Iterable[Row]) -> Chart:
-    """A chart of what was found while going through the views.
+    """Make a chart of the rows found in the views of a game.
 
     Args:
         name, kind: see `Chart`.
-        of: whom or what each line is of.
-        rows: in the order of time.
+        of: the seat or thing that each line shows.
+        rows: in order of time.
     """
     found = tuple(rows)
-    steps = tuple(Step(part, place) for part, place, _ in found)
-    return Chart(
-        name,
-        kind,
-        steps,
-        tuple(Line(name, tuple(values[at] for *_, values in found)) for at, name in enumerate(of)),
-    )
+    steps = tuple(Step(heading, place) for heading, place, _ in found)
+    lines = tuple(Line(name, tuple(values[at] for *_, values in found)) for at, name in enumerate(of))
+    return Chart(name, kind, steps, lines)
 
 
 def seats(count: int) -> tuple[str, ...]:
-    """The names under which lines are of seats: `seat 0`, `seat 1` …"""
+    """Return the names of lines that show seats: `seat 0`, `seat 1` …"""
     return tuple(f"seat {seat}" for seat in range(count))

@@ -1,67 +1,71 @@
-"""Standing orders: what a seat has ordered beforehand answers for it, from its own view and nothing else."""
+"""Standing orders: what a seat has ordered beforehand answers for it, from the seat's own view and nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byzanz.rules import Order, OrderAnswer, Rules, S, V
+from byzanz.moves import Order, OrderAnswer
+from byzanz.rules import Rules, S, V
 from byzanz.umpire import play
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """An order that a seat has left.
+class PlacedOrder:
+    """An order that a seat has placed.
 
     Args:
-        key: names it for whoever keeps it.
-        occasion: what it was left for, see `Rules.occasion`.
+        key: identifies the order to the caller that keeps it.
+        order: the order itself.
+        scope: the decisions that it was placed for, see `Rules.order_scope`.
     """
 
     key: int
     order: Order
-    occasion: str
+    scope: str
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What an order makes of the question that its seat is asked."""
+class Decision:
+    """The order that decides a seat's question, and its answer."""
 
-    left: Left
+    placed: PlacedOrder
     answer: OrderAnswer
 
 
-def over(rules: Rules[S, V], state: S, seat: int, orders: Sequence[Left]) -> list[Left]:
-    """Those of a seat's orders whose occasion is past: they end by themselves.
+def expired(rules: Rules[S, V], state: S, seat: int, orders: Sequence[PlacedOrder]) -> list[PlacedOrder]:
+    """Return those of a seat's orders whose scope has passed, so that they end by themselves.
 
     Args:
         rules: the game.
         state: settled.
-        orders: that the seat has left.
+        seat: from 0.
+        orders: that the seat has placed.
     """
-    for_a_time = [left for left in orders if left.occasion]
-    view = rules.view(state, seat) if for_a_time else None
-    return [left for left in for_a_time if view is not None and rules.order_expired(left.occasion, view)]
+    scoped = [placed for placed in orders if placed.scope]
+    view = rules.view(state, seat) if scoped else None
+    return [placed for placed in scoped if view is not None and rules.order_expired(placed.scope, view)]
 
 
-def answer(rules: Rules[S, V], state: S, seat: int, orders: Sequence[Left]) -> Answer | None:
-    """What the first order that concerns a seat's question makes of it, or None: a person has to decide.
+def decide(rules: Rules[S, V], state: S, seat: int, orders: Sequence[PlacedOrder]) -> Decision | None:
+    """Let the first order that applies answer a seat's question; None if its player has to decide.
 
-    An order that fails, or answers what is not allowed, stops with a reason; whoever moved before loses nothing.
+    An order that fails or gives an illegal answer stops with a reason; moves already made stand.
 
     Args:
         rules: the game.
-        state: settled; the seat is awaited and has a choice.
-        orders: that the seat has left and whose occasion is not past, oldest first.
+        state: settled; the seat is to move and has a choice.
+        seat: from 0.
+        orders: that the seat has placed and that have not expired, oldest first.
     """
     view, moves = rules.view(state, seat), rules.moves(state, seat)
-    for left in orders:
+    for placed in orders:
         try:
-            answer = rules.answer_order(left.order, view, moves)
+            answer = rules.answer_order(placed.order, view, moves)
             if answer is not None and answer.move is not None:
                 play(rules, state, seat, answer.move)
         except Exception:  # a fault in one seat's order must not hold up the table
             answer = OrderAnswer(None, "It could not be carried out as the table stands now.")
         if answer is not None:
-            return Answer(left, answer)
+            return Decision(placed, answer)
     return None

@@ -1,179 +1,45 @@
-"""The contract every game keeps: what server, records and bots may ask of a game, and nothing else.
+"""The contract of a game: all that the server, records and bots may ask of it.
 
-A game is one file in `byzanz/games/`. It is pure: states are frozen, no clock, no I/O, no generator of its
-own. Seats are numbered from 0. A move is one line of text (`Move`); everything that decides for a seat sees a
-view, never a state.
+A game is a package in `byzanz/games/`, or one module if it is small. It is pure: states are frozen, and it has no
+clock, no I/O and no random generator of its own. Seats are numbered from 0. A move is one line of text (`Move`).
+Whatever decides for a seat sees a view, never a state.
 """
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from byzanz.charts import Chart, Part
+from byzanz.chance import Draw
+from byzanz.charts import Chart, Heading
+from byzanz.moves import Move, Order, OrderAnswer, Outcome, Question, Shuffle, UnreadableOrder
 
 PUBLIC: Literal["public"] = "public"
-"""The viewer who sits nowhere: what every passer-by may know."""
+"""A viewer without a seat, for whom everything hidden stays hidden."""
 ALL: Literal["all"] = "all"
-"""The viewer from whom nothing is hidden: a moderator's open eyes, or anybody once the game is over."""
+"""A viewer for whom nothing is hidden: a moderator who looks, or anybody once the game is over."""
 Viewer: TypeAlias = int | Literal["public", "all"]
 """A seat, PUBLIC or ALL."""
 
 
 class Seen(Protocol):
-    """What the view of every game tells: whose it is."""
+    """What the views of all games have in common."""
 
     @property
     def viewer(self) -> Viewer:
-        """Who sees this."""
+        """The viewer whose view this is."""
 
 
 S = TypeVar("S")
 V = TypeVar("V", bound=Seen)
 _JSON = json.JSONEncoder(separators=(",", ":"))
-Draw: TypeAlias = Callable[[int], int]
-"""A source of chance handed in from outside: `draw(n)` is an integer from 0 to n-1."""
-
-
-class RulesError(ValueError):
-    """A move, a text or a set-up that a game refuses: an English sentence says why and what would do.
-
-    Args:
-        message: an English sentence with named places (`"The bid must be above %(highest)s."`), marked for
-            extraction by being the first argument of this class or its kinds; the server translates it before
-            filling the places.
-        places: the value of each place.
-    """
-
-    def __init__(self, message: str, **places: object) -> None:
-        super().__init__(message % places if places else message)
-        self.message = message
-        self.places = places
-
-
-class UnreadableMove(RulesError):
-    """The text is no move of this game: unknown verb, unknown card, wrong number of words."""
-
-
-class AmbiguousMove(RulesError):
-    """The text abbreviates more than one verb or card."""
-
-
-class IllegalMove(RulesError):
-    """The move is well formed, but the rules do not allow it now."""
-
-
-class NotAwaited(IllegalMove):
-    """The game asks this seat nothing now."""
-
-
-class UnreadableOrder(RulesError):
-    """The text is no standing order of this game (docs/orders.md)."""
-
-
-class BadSetup(RulesError):
-    """The game cannot be played with this number of seats or these options."""
-
-
-class Move(NamedTuple):
-    """One move: a verb and its words, in canonical form (formats.md §1).
-
-    Args:
-        verb: lower-case ASCII, as in `rules/`.
-        args: the words after it, lower-case, cards in canonical order.
-    """
-
-    verb: str
-    args: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return " ".join((self.verb, *self.args))
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a seat is asked: a kind and a number that rises with each new decision, written `bid 17`.
-
-    While the question stays the same, so does the turn, however many moves answer it.
-    """
-
-    kind: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.number}"
-
-
-@dataclass(frozen=True, slots=True)
-class Shuffle:
-    """Cards to be shuffled next.
-
-    Args:
-        label: unique in the game (`deal`, `foes:2`).
-        cards: the cards in canonical order, before the shuffle.
-    """
-
-    label: str
-    cards: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a game ended.
-
-    Args:
-        scores: one number a seat.
-        winners: all who share the win, ascending.
-        reason: `finished`, `fallen` or `abandoned`.
-    """
-
-    scores: tuple[int, ...]
-    winners: tuple[int, ...]
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A standing order: what a seat wants done when it is asked (docs/orders.md).
-
-    Args:
-        text: canonical, in the game's own grammar: `ladder spice3 wine2 upto 9 then pass`.
-        about: the kind of question that it answers; of two orders about the same, the newer counts.
-    """
-
-    text: str
-    about: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class OrderAnswer:
-    """What a standing order makes of a question.
-
-    Args:
-        move: one of the seat's answers; None when the order does not fit and stops.
-        message: why, for its owner: an English sentence with named places, marked for extraction by being this
-            class's second argument.
-        places: the value of each place.
-        rest: the order that stands from now on; None when it is used up.
-    """
-
-    move: Move | None
-    message: str
-    places: Mapping[str, object] = field(default_factory=dict)
-    rest: Order | None = None
-
-    def __str__(self) -> str:
-        return self.message % self.places if self.places else self.message
 
 
 class Rules(ABC, Generic[S, V]):
-    """One version of one game's rules. Instances hold nothing; all is in the state."""
+    """One version of one game's rules. Instances have no state of their own."""
 
     slug: ClassVar[str]
     """The game's name in addresses, records and commands."""
@@ -182,81 +48,78 @@ class Rules(ABC, Generic[S, V]):
     title: ClassVar[str]
     """The game's name for people."""
     seats: ClassVar[range]
-    """How many may play."""
+    """The possible numbers of players."""
     state_type: ClassVar[type]
     """The dataclass of its states."""
     state_format: ClassVar[int]
     """Raised when the fields of the state change; snapshots of another format are dropped."""
     sealed: ClassVar[frozenset[str]] = frozenset()
-    """Verbs of sealed simultaneous choices: a further one by the same seat replaces the earlier until all are
-    in."""
+    """Verbs of sealed simultaneous choices: until all are in, a further one by the same seat replaces the earlier."""
 
     @abstractmethod
     def setup(self, seats: int, options: Mapping[str, Any]) -> S:
-        """The state before the first shuffle.
+        """Return the state before the first shuffle.
 
         Raises:
-            BadSetup: not for this number of seats, or an option it does not know.
+            BadSetup: the game does not have this number of seats or one of these options.
         """
 
     @abstractmethod
     def chance(self, state: S) -> Shuffle | None:
-        """The shuffle that must happen before anything else, or None.
+        """Return the shuffle that must happen before anything else, or None.
 
         Its result is applied as `shuffle LABEL CARD…` by seat None.
         """
 
     @abstractmethod
     def awaited(self, state: S) -> Mapping[int, Question]:
-        """The seats that are asked something, ascending, with their questions.
+        """Return the seats to move, ascending, with their questions.
 
-        Empty when chance is due or the game is over.
-        Seats that are asked at once share one question, kind and number.
+        Empty when a shuffle is due or the game is over. Seats that decide simultaneously share one question.
         """
 
     @abstractmethod
     def moves(self, state: S, seat: int) -> Sequence[Move]:
-        """The legal answers to this seat's question, in a fixed order; none if it is not awaited.
+        """Return the legal answers to this seat's question in a fixed order; none if the seat is not to move.
 
-        Exactly one means forced. Where there are many, they may be made when they are asked for: most askers
-        want to know how many there are, or one of them.
+        A single one is forced. A long sequence may make its items on demand: most callers need the length or one item.
         """
 
     @abstractmethod
     def out_of_turn_moves(self, state: S, seat: int) -> tuple[Move, ...]:
-        """What this seat may do besides, awaited or not; an aside opens, ends and restarts nobody's turn."""
+        """Return the moves this seat may make besides, to move or not; they open, end and restart nobody's turn."""
 
     @abstractmethod
     def is_out_of_turn(self, state: S, seat: int, move: Move) -> bool:
-        """Whether this move of this seat would be an aside and not an answer to its question."""
+        """Return whether this move would be made out of turn rather than answer the seat's question."""
 
     @abstractmethod
     def apply(self, state: S, seat: int | None, move: Move) -> S:
-        """The state after a move, fully checked; seat None for a shuffle.
+        """Return the state after a move, fully checked; the seat of a shuffle is None.
 
         Raises:
-            IllegalMove: the rules do not allow it; the sentence says why.
-            NotAwaited: this seat is asked nothing, or there is no such seat.
+            IllegalMove: the rules do not allow it; the message says why.
+            NotAwaited: this seat is not to move, or there is no such seat.
         """
 
     @abstractmethod
     def view(self, state: S, viewer: Viewer) -> V:
-        """All that this viewer may know and may remember, built up from nothing; cards by their names."""
+        """Return all that this viewer may know and remember, built up from nothing; cards by their names."""
 
     @abstractmethod
     def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
-        """A move as this viewer may read it while the game runs (formats.md §4).
+        """Return a move as this viewer may read it while the game runs (formats.md §4).
 
         Args:
             move: as it was made.
-            seat: who made it, None for chance.
-            viewer: who reads.
-            settled: all sealed answers of that moment are in.
+            seat: that made it; None for a shuffle.
+            viewer: the reader.
+            settled: whether all sealed choices of that moment are in.
         """
 
     @abstractmethod
     def sample_state(self, view: V, draw: Draw) -> S:
-        """One state drawn from those that give exactly this view: what its viewer cannot see is dealt anew.
+        """Return a random state that gives exactly this view: hidden cards are dealt anew.
 
         Args:
             view: of any viewer.
@@ -265,19 +128,17 @@ class Rules(ABC, Generic[S, V]):
 
     @abstractmethod
     def fallback(self, view: V, moves: Sequence[Move]) -> Move:
-        """What is played for a seat that does not answer: one of `moves`, seen from its view."""
+        """Choose, from the seat's view, the one of `moves` that is played when a seat does not answer."""
 
     @abstractmethod
     def evaluate(self, view: V) -> float:
-        """How good the prospects of the view's own seat look, in the unit of its score; only bots ask."""
+        """Estimate the prospects of the view's own seat, in the unit of its score; only bots ask."""
 
     def rollout_move(self, state: S, seat: int, draw: Draw) -> Move:
-        """What a player might well answer, found quickly; only games that the search bot imagines ask.
-
-        Any answer, unless a game knows better.
+        """Return a plausible answer, found quickly, for the playouts of the search bot; any answer by default.
 
         Args:
-            state: of an imagined world (`sample_state`), never the true one; this seat is awaited in it.
+            state: sampled (`sample_state`), never the true one; this seat is to move.
             seat: from 0.
             draw: the source of chance.
         """
@@ -286,11 +147,11 @@ class Rules(ABC, Generic[S, V]):
 
     @abstractmethod
     def scores(self, state: S) -> tuple[int, ...]:
-        """The scores as they stand, one a seat."""
+        """Return the scores as they stand, one a seat."""
 
     @abstractmethod
     def outcome(self, state: S) -> Outcome | None:
-        """How the game ended, or None while it runs."""
+        """Return how the game ended, or None while it runs."""
 
     @abstractmethod
     def parse(self, text: str) -> Move:
@@ -301,9 +162,9 @@ class Rules(ABC, Generic[S, V]):
         """
 
     def parse_order(self, text: str) -> Order:
-        """Read a standing order as freely as a move: any letter case, spacing, unambiguous abbreviation.
+        """Read a standing order in any letter case, spacing and unambiguous abbreviation (docs/orders.md).
 
-        A game that does not say otherwise takes none; the grammar of one that does is in docs/orders.md.
+        By default a game takes none.
 
         Raises:
             UnreadableOrder, AmbiguousMove: the text is not one order.
@@ -311,50 +172,50 @@ class Rules(ABC, Generic[S, V]):
         raise UnreadableOrder("%(game)s takes no standing orders.", game=self.title)
 
     def order_scope(self, order: Order, view: V) -> str:
-        """What an order that is left now is for, such as `lot 7`; empty when it stands until withdrawn or used up.
+        """Return the decisions that an order placed now is for, such as `lot 7`; empty if it stands until withdrawn.
 
         Raises:
             IllegalMove: it could never be carried out, such as one with cards that the seat does not hold.
         """
         return ""
 
-    def order_expired(self, occasion: str, view: V) -> bool:
-        """Whether what an order was for is over, so that it ends by itself."""
+    def order_expired(self, scope: str, view: V) -> bool:
+        """Return whether an order's scope has passed, so that the order ends by itself."""
         return False
 
     def answer_order(self, order: Order, view: V, moves: Sequence[Move]) -> OrderAnswer | None:
-        """What an order answers to the question that its seat is asked, or None if it is about something else.
+        """Return an order's answer to its seat's question, or None if it is for questions of another kind.
 
         Args:
-            order: as `parse_order` gave it, or the `rest` of an earlier answer.
-            view: of the seat that is asked: an order never knows more than its owner.
-            moves: the seat's answers, at least two.
+            order: as `parse_order` returned it, or what remained of it after an earlier answer.
+            view: of the seat that is to move: an order never knows more than its owner.
+            moves: the seat's legal answers, at least two.
         """
         return None
 
-    def heading(self, view: V) -> Part:
-        """In which part of the game a moment lies, for the headings of its history; none unless a game says so.
+    def heading(self, view: V) -> Heading:
+        """Return the part of the game that a moment belongs to, for headings in the history; empty by default.
 
         Args:
-            view: of PUBLIC, for everybody reads the headings.
+            view: of PUBLIC, because everybody reads the headings.
         """
         return ()
 
     def charts(self, views: Sequence[V]) -> tuple[Chart, ...]:
-        """What of a finished game can be drawn as charts, none unless a game says so.
+        """Return the charts of a finished game; none by default.
 
         Args:
-            views: of PUBLIC, one after each move that counts, in order; the first shows the game after its first move.
+            views: of PUBLIC, one after each move that counts, in order.
         """
         return ()
 
     def encode(self, state: S) -> str:
-        """The state as one line of JSON, equal for equal states."""
+        """Return the state as one line of JSON, equal for equal states."""
         plain = {field.name: getattr(state, field.name) for field in fields(self.state_type)}
         return _JSON.encode(plain)
 
     def decode(self, text: str) -> S:
-        """The state that `encode` wrote.
+        """Return the state that `encode` wrote.
 
         Raises:
             ValueError, TypeError: the text is of another format.

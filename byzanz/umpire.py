@@ -1,4 +1,4 @@
-"""The umpire: checks a move, makes what nobody decides, and plays a log over again."""
+"""The umpire: plays a checked move, settles shuffles and forced moves, and replays a log."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from byzanz.rules import IllegalMove, Move, Rules, S, Shuffle, UnreadableMove, V
+from byzanz.moves import IllegalMove, Move, Shuffle, UnreadableMove
+from byzanz.rules import Rules, S, V
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happened by itself.
+    """A shuffle or a forced move.
 
     Args:
         seat: who moved, None for chance.
         by: `chance` or `rules`, as in the log (formats.md §2).
-        move: what was made.
+        move: that was made.
     """
 
     seat: int | None
@@ -25,13 +26,13 @@ class Step:
 
 
 def play(rules: Rules[S, V], state: S, seat: int, move: Move) -> S:
-    """The state after a move of a seat; nothing is settled yet.
+    """Return the state after a seat's move, before anything is settled.
 
     Args:
         rules: the game.
-        state: settled, that is: no shuffle is due.
+        state: settled, so no shuffle is due.
         seat: from 0.
-        move: an answer to the seat's question or an aside.
+        move: an answer to the seat's question, or an out-of-turn move.
 
     Raises:
         RulesError: the seat does not exist, the game is over, or the rules refuse the move.
@@ -41,12 +42,12 @@ def play(rules: Rules[S, V], state: S, seat: int, move: Move) -> S:
     return rules.apply(state, seat, move)
 
 
-def forced(rules: Rules[S, V], state: S) -> tuple[int, Move] | None:
-    """The forced move that is due, or None: the lowest awaited seat with one legal move (formats.md §1).
+def forced_move(rules: Rules[S, V], state: S) -> tuple[int, Move] | None:
+    """Return the lowest seat to move that has only one legal move, with that move; or None (formats.md §1).
 
     Args:
         rules: the game.
-        state: any; before a shuffle and after the end nobody is awaited.
+        state: any; before a shuffle and after the end no seat is to move.
     """
     for seat in rules.awaited(state):
         moves = rules.moves(state, seat)
@@ -56,21 +57,21 @@ def forced(rules: Rules[S, V], state: S) -> tuple[int, Move] | None:
 
 
 def settle(rules: Rules[S, V], state: S, deal: Callable[[Shuffle], Move]) -> tuple[S, tuple[Step, ...]]:
-    """Make all that nobody decides, chance before forced moves, until only real choices are left, or the end.
+    """Make shuffles and forced moves until a seat has a real choice or the game is over.
 
     Args:
         rules: the game.
         state: any state.
-        deal: makes the move of a shuffle, see `chance.deal`.
+        deal: returns the move of a shuffle, see `chance.deal`.
 
     Returns:
-        the settled state, and the steps that led to it, in order.
+        The settled state and the steps that led to it, in order.
     """
     steps: list[Step] = []
     while True:
-        if (only := forced(rules, state)) is not None:
+        if (only := forced_move(rules, state)) is not None:
             step = Step(only[0], "rules", only[1])
-        elif (shuffle := rules.chance(state)) is not None:  # then nobody is awaited
+        elif (shuffle := rules.chance(state)) is not None:  # then no seat is to move
             step = Step(None, "chance", deal(shuffle))
         else:
             return state, tuple(steps)
@@ -81,13 +82,13 @@ def settle(rules: Rules[S, V], state: S, deal: Callable[[Shuffle], Move]) -> tup
 def replay(
     rules: Rules[S, V], seats: int, options: Mapping[str, Any], moves: Iterable[tuple[int | None, Move]]
 ) -> S:
-    """The state after these moves, in their order; a log is trusted: it was checked when it was made.
+    """Return the state after these moves. A log is trusted: it was checked when it was written.
 
     Args:
         rules: the game, in the version it was played with.
-        seats: how many play.
+        seats: the number of players.
         options: of this game.
-        moves: seat (None for chance) and move, shuffles and forced moves among them.
+        moves: in order, with their seats (None for chance), including shuffles and forced moves.
 
     Raises:
         RulesError: the log is not one of this game.
@@ -98,15 +99,15 @@ def replay(
     return state
 
 
-def read_made(rules: Rules[S, V], text: str) -> Move:
-    """A move as the log holds it: canonical, nothing abbreviated.
+def read_logged(rules: Rules[S, V], text: str) -> Move:
+    """Read a move from the log, where it stands in canonical form.
 
     Args:
         rules: the game.
         text: `pass`, `bid cloth2 wood4`, `shuffle deal CARD…`.
 
     Raises:
-        UnreadableMove: not in canonical form.
+        UnreadableMove: it is not in canonical form.
     """
     words = text.split(" ")
     if words != text.split() or text != text.lower() or not text.isascii():

@@ -1,21 +1,22 @@
-"""How Alembic meets the app's database; run by `flask --app wsgi db …` and by the server at its start."""
+"""Alembic's environment, run by `flask --app wsgi db …` and by the server when it starts."""
 
 from __future__ import annotations
 
 from alembic import context
 from sqlalchemy import Connection, text
 
-from server.store import models  # noqa: F401 - the tables register themselves
+from server.store import models  # noqa: F401 - importing the models registers the tables
 from server.store.engine import Base, db
 
 target = Base.metadata
 
 
 def run(connection: Connection) -> None:
-    """Run the wanted revisions in one transaction.
+    """Run the migrations in one transaction.
 
-    SQLite rebuilds a table to alter it; with foreign keys on that would follow the references of the dropped one, and
-    the pragma is ignored inside a transaction. So they are off during the run and checked before the commit.
+    SQLite alters a table by rebuilding it. With foreign keys enabled, dropping the old table would act on the rows
+    that refer to it, and the pragma has no effect inside a transaction. Foreign keys are therefore disabled during the
+    run and checked before the commit.
     """
     sqlite = connection.dialect.name == "sqlite"
     raw = connection.connection.driver_connection
@@ -34,7 +35,7 @@ def run(connection: Connection) -> None:
         if sqlite:
             broken = connection.execute(text("PRAGMA foreign_key_check")).fetchall()
             if broken:
-                raise RuntimeError(f"a migration would leave rows that point at nothing: {broken[:5]}")
+                raise RuntimeError(f"a migration would leave rows with broken references: {broken[:5]}")
     if sqlite:
         connection.commit()
         raw.execute("PRAGMA foreign_keys=ON")

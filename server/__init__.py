@@ -1,4 +1,4 @@
-"""The Byzanz server: `create_app` puts its rooms together."""
+"""The Byzanz server; `create_app` builds the Flask application."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 def create_app(settings: Settings | None = None) -> Flask:
-    """The application: pages and API on one database.
+    """Create the application: pages and API on one database.
 
     Args:
-        settings: checked settings; read from the environment when None.
+        settings: validated settings; if None, they are read from the environment.
 
     Raises:
-        ConfigError: a setting is missing or bad.
+        ConfigError: a setting is missing or invalid.
     """
-    # Imported here, so that `import server.db` alone does not drag the whole house in.
+    # Imported here, so that importing one module of the package does not load the whole application.
     from flask import Flask
     from flask_migrate import Migrate
     from werkzeug.middleware.proxy_fix import ProxyFix

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from byzanz import chance
 from byzanz.bots import BOTS
 from byzanz.games import rules_of
-from byzanz.rules import BadSetup, Rules
+from byzanz.moves import BadSetup
+from byzanz.rules import Rules
 from server.errors import BadWish
 
 LONGEST_NAME = 40

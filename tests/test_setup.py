@@ -1,4 +1,4 @@
-"""The set-up: what dev.py installs and when, what the locks hold, and what the wheel carries."""
+"""Setup: what dev.py installs and when, what the lock files contain, and what the wheel contains."""
 
 import ast
 import re

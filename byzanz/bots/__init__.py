@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from byzanz.bots.players import (
     BOTS,
-    Decider,
+    Bot,
     UnknownBot,
-    at_once,
     decide,
+    find_bot,
     greedy_bot,
-    imagined,
-    known_bot,
+    no_budget,
+    playout_budget,
     random_bot,
     search_bot,
-    within,
+    time_budget,
 )
 
 __all__ = [
     "BOTS",
-    "Decider",
+    "Bot",
     "UnknownBot",
-    "at_once",
     "decide",
+    "find_bot",
     "greedy_bot",
-    "imagined",
-    "known_bot",
+    "no_budget",
+    "playout_budget",
     "random_bot",
     "search_bot",
-    "within",
+    "time_budget",
 ]

@@ -1,4 +1,4 @@
-"""Bots: each decides for a seat from its view and its moves alone, with chance and a measure of its time handed in."""
+"""Bots: each decides for a seat from its view and its legal moves alone, with a source of chance and a budget."""
 
 from __future__ import annotations
 
@@ -6,68 +6,70 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, TypeAlias
 
-from byzanz.bots.search import Spent, searched
-from byzanz.rules import BadSetup, Draw, Move, Rules, S, V
+from byzanz.bots.search import Budget, search_move
+from byzanz.chance import Draw
+from byzanz.moves import BadSetup, Move
+from byzanz.rules import Rules, S, V
 
-Decider: TypeAlias = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw, Spent], Move]
-"""What chooses one of `moves`, from a view of the seat that is asked."""
+Bot: TypeAlias = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw, Budget], Move]
+"""Chooses one of the moves from a view of the seat to move; see `decide` for the arguments."""
 
-_LOOKED_AT = 40
-"""A bot that weighs moves weighs at most so many: a full hand of Byzanz can bid in over a hundred ways."""
+_MOST_EVALUATED = 40
+"""The greedy bot evaluates at most this many moves: a full hand of Byzanz has over a hundred bids."""
 
 
 class UnknownBot(BadSetup):
     """There is no bot of this name."""
 
 
-def at_once() -> float:
-    """No time to think: a bot makes the move that comes to mind first."""
+def no_budget() -> float:
+    """Allow no time to think: the bot makes the first move that it would consider."""
     return 1.0
 
 
-def within(seconds: float, clock: Callable[[], float]) -> Spent:
-    """Time to think by a clock, from now on.
+def time_budget(seconds: float, clock: Callable[[], float]) -> Budget:
+    """Allow time by a clock, from now on.
 
     Args:
-        seconds: how long; more than 0.
-        clock: gives seconds, never goes back; a server's shows the time of day passing, a bench's the work done.
+        seconds: more than 0.
+        clock: gives seconds and never goes back: the monotonic clock on a server, CPU time in a benchmark.
     """
     start = clock()
     return lambda: (clock() - start) / seconds
 
 
-def imagined(games: int) -> Spent:
-    """Time to think counted in imagined games, so that the same seed gives the same move on every machine.
+def playout_budget(playouts: int) -> Budget:
+    """Allow a number of playouts, so that the same seed gives the same move on every machine.
 
     Args:
-        games: how many, over all moves together; more than 0.
+        playouts: over all moves together; more than 0.
     """
     played = count()
-    return lambda: next(played) / games
+    return lambda: next(played) / playouts
 
 
-def random_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, spent: Spent) -> Move:
-    """Any move, each as likely as the other; see `decide` for the arguments."""
+def random_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, budget: Budget) -> Move:
+    """Choose any move, each as likely; see `decide` for the arguments."""
     return moves[draw(len(moves))]
 
 
-def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, spent: Spent) -> Move:
-    """The move after which the seat's prospects look best in one world that fits its view; see `decide`.
+def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, budget: Budget) -> Move:
+    """Choose the move with the best prospects in one sampled state, the first of equals; see `decide`.
 
-    Of equal moves it makes the first. Of many moves it weighs the first and some drawn at random.
+    Of many moves it evaluates the first and a random selection of the others.
     """
     seat = _seat(view.viewer)
-    world = rules.sample_state(view, draw)
+    state = rules.sample_state(view, draw)
 
     def prospects(move: Move) -> float:
-        return rules.evaluate(rules.view(rules.apply(world, seat, move), seat))
+        return rules.evaluate(rules.view(rules.apply(state, seat, move), seat))
 
-    return max(_some(moves, draw), key=prospects)
+    return max(_selection(moves, draw), key=prospects)
 
 
-def search_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, spent: Spent) -> Move:
-    """The move that does best in the games that it imagines from its view (`search.searched`); see `decide`."""
-    return searched(rules, view, _seat(view.viewer), moves, draw, spent)
+def search_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, budget: Budget) -> Move:
+    """Choose the move that does best in playouts (`search.search_move`); see `decide` for the arguments."""
+    return search_move(rules, view, _seat(view.viewer), moves, draw, budget)
 
 
 def _seat(viewer: object) -> int:
@@ -76,25 +78,25 @@ def _seat(viewer: object) -> int:
     return viewer
 
 
-def _some(moves: Sequence[Move], draw: Draw) -> tuple[Move, ...]:
+def _selection(moves: Sequence[Move], draw: Draw) -> tuple[Move, ...]:
     chosen = list(range(len(moves)))
-    while len(chosen) > _LOOKED_AT:
-        chosen.pop(1 + draw(len(chosen) - 1))  # the first binds to least (`pass`), so it is always weighed
+    while len(chosen) > _MOST_EVALUATED:
+        chosen.pop(1 + draw(len(chosen) - 1))  # the first commits to least (`pass`), so it always stays
     return tuple(moves[at] for at in chosen)
 
 
-BOTS: dict[str, Decider] = {"random": random_bot, "greedy": greedy_bot, "search": search_bot}
-"""The bots by the names that players call them, the weakest first."""
+BOTS: dict[str, Bot] = {"random": random_bot, "greedy": greedy_bot, "search": search_bot}
+"""The bots by the names that players see, the weakest first."""
 
 
-def known_bot(name: str) -> Decider:
-    """The bot of this name.
+def find_bot(name: str) -> Bot:
+    """Return the bot of this name.
 
     Args:
         name: a key of `BOTS`.
 
     Raises:
-        UnknownBot: no such bot; the sentence names those there are.
+        UnknownBot: there is none; the message names those there are.
     """
     if name not in BOTS:
         raise UnknownBot(
@@ -109,19 +111,19 @@ def decide(
     view: V,
     moves: Sequence[Move],
     draw: Draw,
-    spent: Spent = at_once,
+    budget: Budget = no_budget,
 ) -> Move:
-    """The move that the bot of this name makes.
+    """Return the move that the bot of this name chooses.
 
     Args:
         name: a key of `BOTS`.
         rules: the game.
-        view: of the seat that is asked.
-        moves: what it may do, at least one: its answers, and its out_of_turn_moves if it should use them.
+        view: of the seat to move.
+        moves: at least one: the seat's legal answers, and its out-of-turn moves if it should consider them.
         draw: the bot's source of chance.
-        spent: measures its time to think: `within`, `imagined` or `at_once`; only `search` asks.
+        budget: `time_budget`, `playout_budget` or `no_budget`; only the search bot asks.
 
     Raises:
-        UnknownBot: no such bot.
+        UnknownBot: there is no such bot.
     """
-    return known_bot(name)(rules, view, moves, draw, spent)
+    return find_bot(name)(rules, view, moves, draw, budget)

@@ -1,10 +1,10 @@
-"""The thinking of the `search` bot: it imagines what it cannot see, and how games go on from each of its moves.
+"""The search bot: playouts from sampled states, with sequential halving of the candidate moves.
 
-From its view it draws worlds that it could be sitting in (`Rules.worlds`). In each it tries every move that is still
-in the running and lets all seats play on as players might (`Rules.likely`), for a while or to the end. A move is
-as good as the share of the win that it brings on average; the worse half drops out again and again, so that most of
-the time goes to moves that are hard to tell apart (sequential halving). The last one left is made if it did better
-in the same worlds than the likely move by more than luck explains; else the likely move is.
+It samples states that fit its view (`Rules.sample_state`). In each it tries every remaining candidate and lets all
+seats play on plausibly (`Rules.rollout_move`), for a number of moves or to the end. The value of a move is the share
+of the win that it brings on average. The worse half of the candidates drops out again and again, so that most of the
+budget goes to moves that are hard to tell apart. The last candidate is chosen if it beat the plausible move in the
+same sampled states by more than chance explains; otherwise the plausible move is.
 """
 
 from __future__ import annotations
@@ -14,103 +14,99 @@ from math import exp, sqrt
 from statistics import fmean, stdev
 from typing import TypeAlias
 
-from byzanz.rules import Draw, Move, Rules, S, Shuffle, V
+from byzanz.chance import Draw, shuffled
+from byzanz.moves import Move
+from byzanz.rules import Rules, S, V
 
-Spent: TypeAlias = Callable[[], float]
-"""The share of its time that a bot has spent, from 0; from 1 on it must decide. Asked before each imagined game."""
+Budget: TypeAlias = Callable[[], float]
+"""Returns the share of a bot's budget that is spent; from 1 on the bot must decide. Asked before each playout."""
 
-_WIDE = 24
-"""At most so many moves are tried in imagined games."""
-_FAR = 6
-"""An imagined game goes on for so many moves a seat; what is still open then is appraised."""
-_CLEAR = 2.0
-"""A lead of so many points makes a win nearly three times as likely."""
-_DOUBT = 1.0
-"""How many standard errors better than the likely move another must be to be made in its place."""
+_MOST_CANDIDATES = 24
+_DEPTH = 6
+"""The moves of each seat in a playout; a game that is still open then is evaluated."""
+_SCALE = 2.0
+"""A lead of this many points makes a win nearly three times as likely."""
+_STANDARD_ERRORS = 1.0
+"""By how many standard errors a move must beat the plausible one to be chosen in its place."""
 
 
-def searched(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw, spent: Spent) -> Move:
-    """The move that does best in imagined games.
+def search_move(
+    rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw, budget: Budget
+) -> Move:
+    """Return the move that does best in playouts.
 
     Args:
         rules: the game.
         view: of the seat.
         seat: that decides, from 0.
-        moves: what it may do, at least one; the only one is made without thinking.
+        moves: at least one; a single one is returned without search.
         draw: the source of chance.
-        spent: how far its time has run; without any time it makes the likely move.
+        budget: how much is spent; if all of it is, the plausible move is returned.
     """
     if len(moves) == 1:
         return moves[0]
-    first, *running = _promising(rules, view, seat, moves, draw)
-    tries: dict[Move, list[float]] = {move: [] for move in (first, *running)}
+    plausible, *running = _candidates(rules, view, seat, moves, draw)
+    results: dict[Move, list[float]] = {move: [] for move in (plausible, *running)}
     halvings = len(running).bit_length()
     for halving in range(1, halvings + 1):
-        tried = {move: tries[move] for move in (first, *running)}
-        _try_out(rules, view, seat, tried, draw, halving / halvings, spent)
-        running.sort(key=lambda move: fmean(tries[move] or (0.0,)), reverse=True)
+        tried = {move: results[move] for move in (plausible, *running)}
+        _run_playouts(rules, view, seat, tried, draw, halving / halvings, budget)
+        running.sort(key=lambda move: fmean(results[move] or (0.0,)), reverse=True)
         del running[(len(running) + 1) // 2 :]
-    return max([first, *running], key=lambda move: _surely_better(tries[move], tries[first]))
+    return max([plausible, *running], key=lambda move: _sure_gain(results[move], results[plausible]))
 
 
-def _promising(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw) -> list[Move]:
-    """What the seat would likely do first, then what looks best one move ahead in one world."""
-    world = rules.sample_state(view, draw)
-    likely = rules.rollout_move(world, seat, draw)
+def _candidates(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw) -> list[Move]:
+    """Return the plausible move first, then what looks best one move ahead in one sampled state."""
+    state = rules.sample_state(view, draw)
+    plausible = rules.rollout_move(state, seat, draw)
 
     def looks(move: Move) -> tuple[bool, float]:
-        return move == likely, rules.evaluate(rules.view(rules.apply(world, seat, move), seat))
+        return move == plausible, rules.evaluate(rules.view(rules.apply(state, seat, move), seat))
 
-    return sorted(moves, key=looks, reverse=True)[:_WIDE]
+    return sorted(moves, key=looks, reverse=True)[:_MOST_CANDIDATES]
 
 
-def _surely_better(shares: list[float], first: list[float]) -> float:
-    """By how much a move is better than the first one in the same worlds, less what may be luck; 0 for the first."""
-    gains = [share - other for share, other in zip(shares, first, strict=False)]
+def _sure_gain(shares: list[float], plausible: list[float]) -> float:
+    """Return by how much a move beats the plausible one in the same states, less what may be chance; 0 for itself."""
+    gains = [share - other for share, other in zip(shares, plausible, strict=False)]
     if len(gains) < 2:
         return 0.0
-    return fmean(gains) - _DOUBT * stdev(gains) / sqrt(len(gains))
+    return fmean(gains) - _STANDARD_ERRORS * stdev(gains) / sqrt(len(gains))
 
 
-def _try_out(
+def _run_playouts(
     rules: Rules[S, V],
     view: V,
     seat: int,
-    tries: dict[Move, list[float]],
+    results: dict[Move, list[float]],
     draw: Draw,
     until: float,
-    spent: Spent,
+    budget: Budget,
 ) -> None:
-    """Try the moves in one world after another until that share of the time is spent."""
+    """Try all moves in one sampled state after another until this share of the budget is spent."""
     while True:
-        world = rules.sample_state(view, draw)
-        for move, shares in tries.items():
-            if spent() >= until:
+        state = rules.sample_state(view, draw)
+        for move, shares in results.items():
+            if budget() >= until:
                 return
-            shares.append(_win_share(rules, rules.apply(world, seat, move), seat, draw))
+            shares.append(_playout(rules, rules.apply(state, seat, move), seat, draw))
 
 
-def _win_share(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> float:
-    """The share of the win that a seat has, or may hope for, when an imagined game has gone on."""
+def _playout(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> float:
+    """Play on and return the share of the win that a seat has, or may hope for, in the end."""
     seats = range(len(rules.scores(state)))
-    for _ in range(_FAR * len(seats)):
+    for _ in range(_DEPTH * len(seats)):
         if rules.outcome(state) is not None:
             break
         if (shuffle := rules.chance(state)) is not None:
-            state = rules.apply(state, None, _any_order(shuffle, draw))
+            order = shuffled(shuffle.cards, draw)
+            state = rules.apply(state, None, Move("shuffle", (shuffle.label, *order)))
         else:
-            asked = min(rules.awaited(state))
-            state = rules.apply(state, asked, rules.rollout_move(state, asked, draw))
+            mover = min(rules.awaited(state))
+            state = rules.apply(state, mover, rules.rollout_move(state, mover, draw))
     outcome = rules.outcome(state)
     if outcome is not None:
         return outcome.winners.count(seat) / len(outcome.winners)
-    hopes = [rules.evaluate(rules.view(state, other)) for other in seats]
-    return 1 / sum([exp(min(50.0, (hope - hopes[seat]) / _CLEAR)) for hope in hopes])
-
-
-def _any_order(shuffle: Shuffle, draw: Draw) -> Move:
-    cards = list(shuffle.cards)
-    for last in range(len(cards) - 1, 0, -1):
-        other = draw(last + 1)
-        cards[last], cards[other] = cards[other], cards[last]
-    return Move("shuffle", (shuffle.label, *cards))
+    prospects = [rules.evaluate(rules.view(state, other)) for other in seats]
+    return 1 / sum([exp(min(50.0, (other - prospects[seat]) / _SCALE)) for other in prospects])

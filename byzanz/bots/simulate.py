@@ -1,4 +1,4 @@
-"""A whole game played by bots without a server: the same seed gives the same bytes (formats.md §5)."""
+"""Whole games played by bots without a server: the same seed gives the same bytes (formats.md §5)."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import hmac
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from byzanz.bots import decide, imagined, known_bot
+from byzanz.bots import decide, find_bot, playout_budget
 from byzanz.chance import Stream, clean_cut, commitment, deal, key
-from byzanz.record import GENESIS, Entry, Header, Record, Result, sealed_entry
-from byzanz.rules import BadSetup, Rules, S, V
+from byzanz.moves import BadSetup
+from byzanz.record import GENESIS, Entry, Header, Record, Result, new_entry
+from byzanz.rules import Rules, S, V
 from byzanz.umpire import Step, play, settle
 
 _FIRST_DAY = datetime(2000, 1, 1)  # noqa: DTZ001 - written with Z; no clock is asked
 _LONGEST_THOUGHT = 3_600_000
-_IMAGINED = 100
-"""Games that the search bot imagines for each move."""
+_PLAYOUTS = 100
+"""The search bot's budget for each move."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 
 
 class _Source:
-    """Everything in a simulated game that would be random or read off a clock in a real one."""
+    """Everything in a simulated game that is random or comes from a clock in a real one."""
 
     def __init__(self, seed: bytes, game: str) -> None:
         self._key = hmac.digest(seed, f"byzanz-simulate/1\n{game}".encode(), "sha256")
@@ -47,25 +48,25 @@ class _Source:
         ) + "Z"
 
 
-def simulated(rules: Rules[S, V], seats: int, seed: bytes, number: int, bots: Sequence[str]) -> Record:
-    """A finished game among bots: ids, seeds, salts, times and all choices come from the arguments.
+def simulate_game(rules: Rules[S, V], seats: int, seed: bytes, number: int, bots: Sequence[str]) -> Record:
+    """Play a whole game among bots; ids, seeds, salts, times and all choices come from the arguments.
 
     Args:
         rules: the game.
-        seats: how many play.
+        seats: the number of players.
         seed: any bytes; another seed gives other games.
-        number: which of the games of this seed, from 0.
-        bots: names of bots, the first for seat 0; fewer than seats take turns.
+        number: of this game among the games of the seed, from 0.
+        bots: names of bots, the first for seat 0; if fewer than seats, they repeat.
 
     Raises:
-        BadSetup: not for so many, no bot named or one that is not known (`UnknownBot`).
+        BadSetup: the game is not for this number, no bot is named, or one is unknown (`UnknownBot`).
     """
     state = rules.setup(seats, {})
     if not bots:
         raise BadSetup("Name at least one bot.")
     players = tuple(clean_cut(bots[seat % len(bots)]) for seat in range(seats))
     for name in players:
-        known_bot(name)
+        find_bot(name)
     source = _Source(seed, f"{rules.slug} {rules.version} {seats} {number}")
     header = _header(rules, players, source)
     assert header.seed is not None
@@ -73,15 +74,15 @@ def simulated(rules: Rules[S, V], seats: int, seed: bytes, number: int, bots: Se
     draws = [source.bot(seat).below for seat in range(seats)]
     entries: list[Entry] = []
     state, steps = settle(rules, state, dealer)
-    _write_down(entries, steps, source)
+    _log(entries, steps, source)
     while (outcome := rules.outcome(state)) is None:
         source.think()
         seat = min(rules.awaited(state))
         choices = (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
         view = rules.view(state, seat)
-        move = decide(players[seat], rules, view, choices, draws[seat], imagined(_IMAGINED))
+        move = decide(players[seat], rules, view, choices, draws[seat], playout_budget(_PLAYOUTS))
         state, steps = settle(rules, play(rules, state, seat, move), dealer)
-        _write_down(entries, (Step(seat, "bot", move), *steps), source)
+        _log(entries, (Step(seat, "bot", move), *steps), source)
     result = Result(outcome.scores, outcome.winners, outcome.reason)
     return Record(header, tuple(entries), result, entries[-1].hash)
 
@@ -100,10 +101,10 @@ def _header(rules: Rules[S, V], players: tuple[str, ...], source: _Source) -> He
     )
 
 
-def _write_down(entries: list[Entry], steps: Sequence[Step], source: _Source) -> None:
+def _log(entries: list[Entry], steps: Sequence[Step], source: _Source) -> None:
     for step in steps:
         previous = entries[-1].hash if entries else GENESIS
         seq = len(entries) + 1
         salt = source.bytes(f"salt:{seq}")[:16].hex()
         move = str(step.move)
-        entries.append(sealed_entry(previous, seq, source.now(), step.seat, step.by, move, None, salt))
+        entries.append(new_entry(previous, seq, source.now(), step.seat, step.by, move, None, salt))

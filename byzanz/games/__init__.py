@@ -1,27 +1,28 @@
-"""The games that can be played, by slug and version of their rules."""
+"""The available games, by slug and version of their rules."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from byzanz.games.byzantium.rules import Byzantium
-from byzanz.games.byzanz.rules import Byzanz
-from byzanz.games.empire.rules import Empire
-from byzanz.rules import BadSetup, Rules
+from byzanz.games.byzantium import Byzantium
+from byzanz.games.byzanz import Byzanz
+from byzanz.games.empire import Empire
+from byzanz.moves import BadSetup
+from byzanz.rules import Rules
 
 _GAMES: tuple[Rules[Any, Any], ...] = (Byzanz(), Empire(), Byzantium())
-"""In the order in which lists show the games; the versions of one game from the earliest on."""
+"""In the order of lists for people; the versions of one game from the earliest on."""
 
 
 def rules_of(slug: str, version: int | None = None) -> Rules[Any, Any]:
-    """The rules of a game.
+    """Return the rules of a game.
 
     Args:
         slug: the game's name, such as `byzanz`.
-        version: of its rules, the latest if None; old versions stay for the records played with them.
+        version: of its rules; the latest if None. Old versions stay so that old records replay.
 
     Raises:
-        BadSetup: no such game, or no such version of it.
+        BadSetup: there is no such game, or no such version of it.
     """
     versions = {rules.version: rules for rules in _GAMES if rules.slug == slug}
     if not versions:
@@ -30,7 +31,7 @@ def rules_of(slug: str, version: int | None = None) -> Rules[Any, Any]:
     if version is not None and version not in versions:
         known = ", ".join(map(str, sorted(versions)))
         raise BadSetup(
-            "There are no rules %(version)s of %(slug)s; the versions are: %(known)s.",
+            "There is no version %(version)s of the rules of %(slug)s; the versions are: %(known)s.",
             version=version,
             slug=slug,
             known=known,
@@ -39,5 +40,5 @@ def rules_of(slug: str, version: int | None = None) -> Rules[Any, Any]:
 
 
 def latest() -> tuple[Rules[Any, Any], ...]:
-    """The latest rules of every game, Byzanz first."""
+    """Return the latest rules of every game, Byzanz first."""
     return tuple({rules.slug: rules for rules in _GAMES}.values())

@@ -1,23 +1,23 @@
-"""The record of a game: entries and their chain, its text, what a reader may see of it, and whether it is so.
+"""The record of a game: its entries and their hash chain, its text, redaction for a reader, and verification.
 
-The parts are modules of this package; everything is called by its name here (`record.verify`).
+Callers use the names of this package (`record.verify`), not its modules.
 """
 
 from byzanz.record.entry import (
     GENESIS,
     Entry,
     abandoned,
-    act,
-    counting,
+    effective,
     entry_hash,
+    expected_hash,
     is_shuffle,
+    new_entry,
     paused,
-    sealed_entry,
-    true_hash,
+    table_act,
 )
 from byzanz.record.jsonl import FORMAT, BadRecord, Header, Record, Result, lines, read, write
-from byzanz.record.redaction import opened, redacted, shown
-from byzanz.record.report import STEPS, Dealt, Report, Step, Wrong
+from byzanz.record.redaction import open_choices, redact_entries, redact_record
+from byzanz.record.report import STEPS, InvalidRecord, Report, ShuffleCheck, Step
 from byzanz.record.verify import examine, verify
 
 __all__ = [
@@ -25,28 +25,28 @@ __all__ = [
     "GENESIS",
     "STEPS",
     "BadRecord",
-    "Dealt",
     "Entry",
     "Header",
+    "InvalidRecord",
     "Record",
     "Report",
     "Result",
+    "ShuffleCheck",
     "Step",
-    "Wrong",
     "abandoned",
-    "act",
-    "counting",
+    "effective",
     "entry_hash",
     "examine",
+    "expected_hash",
     "is_shuffle",
     "lines",
-    "opened",
+    "new_entry",
+    "open_choices",
     "paused",
     "read",
-    "redacted",
-    "sealed_entry",
-    "shown",
-    "true_hash",
+    "redact_entries",
+    "redact_record",
+    "table_act",
     "verify",
     "write",
 ]

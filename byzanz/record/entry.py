@@ -1,4 +1,4 @@
-"""An entry of the log, the chain of hashes that binds the entries, and their table acts (formats.md §2)."""
+"""Entries of a log, their hash chain, and table acts (formats.md §2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 
 GENESIS = "0" * 64
-"""Stands for the hash before the first entry."""
+"""The hash before the first entry."""
 
 _NUMBER = "[0-9]{1,10}"
 _ACTS = {
@@ -33,15 +33,15 @@ _NAME_A_SEAT = ("!extend", "!bank", "!autopilot", "!replace", "!link", "!leave")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a log, its fields as formats.md §2 lists them.
+    """One entry of a log, with the fields of formats.md §2.
 
     Args:
         seq: 1, 2, 3 … within the game.
-        at: when, UTC, RFC 3339 with milliseconds and `Z`.
-        seat: who moves or whom a table act concerns, from 0; None for chance and the whole table.
+        at: UTC, RFC 3339 with milliseconds and `Z`.
+        seat: the seat that moves or that a table act concerns, from 0; None for chance and the whole table.
         by: `player`, `order`, `clock`, `autopilot`, `bot`, `rules`, `chance` or `moderator`.
         move: a move in canonical form, or a table act with a leading `!`.
-        note: why, or None.
+        note: the reason, or None.
         salt: 32 hex digits; None where it is withheld from the reader of a running game.
         hash: 64 hex digits.
     """
@@ -59,7 +59,7 @@ class Entry:
 def entry_hash(
     previous: str, seq: int, at: str, seat: int | None, by: str, move: str, note: str | None, salt: str | None
 ) -> str:
-    """The hash of an entry: SHA-256 of the hash before it, a line feed and the entry as JSON (formats.md §2).
+    """Return the SHA-256 of the hash before an entry, a line feed and the entry as JSON (formats.md §2).
 
     Args:
         previous: the hash of the entry before, `GENESIS` for the first.
@@ -69,10 +69,10 @@ def entry_hash(
     return sha256(f"{previous}\n{json.dumps(fields, separators=(',', ':'))}".encode()).hexdigest()
 
 
-def sealed_entry(
+def new_entry(
     previous: str, seq: int, at: str, seat: int | None, by: str, move: str, note: str | None, salt: str
 ) -> Entry:
-    """The entry with its hash.
+    """Make an entry with its hash.
 
     Args:
         previous: the hash of the entry before, `GENESIS` for the first.
@@ -83,24 +83,24 @@ def sealed_entry(
     )
 
 
-def true_hash(previous: str, entry: Entry) -> str:
-    """The hash this entry should bear after an entry with the hash `previous`."""
+def expected_hash(previous: str, entry: Entry) -> str:
+    """Return the hash that this entry must have after an entry with the hash `previous`."""
     fields = asdict(entry)
     del fields["hash"]
     return entry_hash(previous, **fields)
 
 
-def act(entry: Entry) -> tuple[str, ...] | None:
-    """The words of a table act (`("!void", "7")`), or None for a move or a shuffle."""
+def table_act(entry: Entry) -> tuple[str, ...] | None:
+    """Return the words of a table act (`("!void", "7")`), or None for a move or a shuffle."""
     return tuple(entry.move.split(" ")) if entry.move.startswith("!") else None
 
 
-def act_fault(entry: Entry, seats: int) -> str | None:
-    """What is wrong with how a table act is written, or None; acts that nobody knows yet are never wrong.
+def table_act_error(entry: Entry, seats: int) -> str | None:
+    """Return what is wrong with the form of a table act, or None; an unknown act is never wrong.
 
     Args:
         entry: a table act.
-        seats: how many play.
+        seats: the number of players.
     """
     verb, *words = entry.move.split(" ")
     if entry.seat is not None and entry.seat not in range(seats):
@@ -115,19 +115,19 @@ def act_fault(entry: Entry, seats: int) -> str | None:
 
 
 def is_shuffle(entry: Entry) -> bool:
-    """Whether this entry is a shuffle, its order told or not."""
+    """Return whether this entry is a shuffle, redacted or not."""
     return entry.seat is None and entry.move.split(" ")[0] == "shuffle"
 
 
-def counting(entries: Iterable[Entry]) -> list[Entry]:
-    """The moves and shuffles that make the position, in order: no table acts, nothing voided (formats.md §2).
+def effective(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the moves and shuffles that count, in order, without table acts and voided entries (formats.md §2).
 
     Args:
         entries: a log from its first entry on.
     """
     kept: list[Entry] = []
     for entry in entries:
-        words = act(entry)
+        words = table_act(entry)
         if words is None:
             kept.append(entry)
         elif words[0] == "!void":
@@ -137,11 +137,11 @@ def counting(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def paused(entries: Iterable[Entry]) -> bool:
-    """Whether the game rests: the last of its pauses and resumes was a pause."""
-    rests = [entry.move == "!pause" for entry in entries if entry.move in ("!pause", "!resume")]
-    return bool(rests) and rests[-1]
+    """Return whether the game is paused: the last of its pauses and resumes was a pause."""
+    pauses = [entry.move == "!pause" for entry in entries if entry.move in ("!pause", "!resume")]
+    return bool(pauses) and pauses[-1]
 
 
 def abandoned(entries: Iterable[Entry]) -> bool:
-    """Whether the game was given up before its end."""
+    """Return whether the game was abandoned."""
     return any(entry.move == "!abandon" for entry in entries)

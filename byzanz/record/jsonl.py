@@ -1,4 +1,4 @@
-"""The record of a game: one JSON object a line, to be written, read and passed on (formats.md §4)."""
+"""The text of a record: one JSON object a line, written and read (formats.md §4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from byzanz.record.entry import Entry
 
 FORMAT = "byzanz-record/1"
 LONGEST_LINE = 1024 * 1024
-"""Bytes; a line of a record has a few thousand."""
+"""Bytes; lines of real records have a few thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class Header:
         id: the game's id.
         game: slug of the game.
         rules: version of its rules.
-        options: those that are not at their default.
+        options: all but those at their default.
         seats: the names, in seat order.
         commitment: 64 hex digits.
         seed: 32 bytes, None while the game runs.
-        cuts: one text a seat.
-        uncut: the seats that were started without being asked to cut.
+        cuts: one a seat.
+        uncut: the seats whose players were not asked for a cut.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A game from its header to its result.
+    """A game from header to result.
 
     Args:
         header: the first line.
@@ -85,7 +85,7 @@ class BadRecord(ValueError):
     Args:
         line: the number of the line, from 1.
         reason: what is wrong with it.
-        entry: which entry of its game it should be, None outside the entries.
+        entry: the number of the entry expected there; None outside the entries.
     """
 
     def __init__(self, line: int, reason: str, entry: int | None = None) -> None:
@@ -97,7 +97,7 @@ class BadRecord(ValueError):
 
 
 def write(record: Record) -> str:
-    """The record as JSON Lines, each ended by a line feed, in ASCII."""
+    """Return the record as JSON Lines in ASCII, each line with a line feed at its end."""
     header = asdict(record.header)
     header["seats"] = [{"seat": seat, "name": name} for seat, name in enumerate(record.header.seats)]
     header["seed"] = None if record.header.seed is None else record.header.seed.hex()
@@ -109,20 +109,20 @@ def write(record: Record) -> str:
 
 
 def lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file that may hold anything, to be given to `read`: none is too long for the memory."""
+    """Return the lines of any file, for `read`; none is longer than `read` takes, so memory is safe."""
     return iter(partial(file.readline, LONGEST_LINE + 1), b"")
 
 
 def read(text: str | Iterable[str | bytes]) -> Iterator[Record]:
-    """The records in a text, one after another; each is yielded when its last line is read.
+    """Yield the records in a text, each when its last line is read.
 
-    Only the shape is looked at here, see `verify` for the rest.
+    Only their shape is checked, see `verify` for the rest.
 
     Args:
-        text: the whole text, or its lines; those that are bytes must be UTF-8 and no longer than LONGEST_LINE.
+        text: the whole text, or its lines; lines of bytes are UTF-8 and no longer than LONGEST_LINE.
 
     Raises:
-        BadRecord: a line is not what it should be there.
+        BadRecord: a line is malformed or out of place.
     """
     header: Header | None = None
     entries: list[Entry] = []
@@ -215,7 +215,7 @@ _RESULT: _Shape = {
 
 
 class _Line:
-    """One line of a record, its JSON read strictly."""
+    """One line of a record, with its JSON read strictly."""
 
     def __init__(self, line: str | bytes, number: int, expected: int | None) -> None:
         self.number = number

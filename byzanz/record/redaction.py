@@ -1,4 +1,4 @@
-"""What a reader of a running game may see of its log (formats.md §4)."""
+"""Redaction: what a reader of a running game may see of its log (formats.md §4)."""
 
 from __future__ import annotations
 
@@ -7,103 +7,103 @@ from dataclasses import replace
 from typing import Any
 
 from byzanz.games import rules_of
-from byzanz.record.entry import Entry, act, is_shuffle
+from byzanz.record.entry import Entry, is_shuffle, table_act
 from byzanz.record.jsonl import Record
 from byzanz.rules import ALL, Rules, S, V, Viewer
-from byzanz.umpire import read_made
+from byzanz.umpire import read_logged
 
-_OWN_AFFAIR = ("player", "order", "rules")
-"""How a seat came to its move is nobody else's business, so all of these read `player`."""
+_PRIVATE_CAUSES = ("player", "order", "rules")
+"""Other readers do not learn what caused a move, so all of these read `player`."""
 
 
-def redacted(
+def redact_entries(
     rules: Rules[S, V],
     entries: Iterable[Entry],
     viewer: Viewer,
     over: bool,
     open_seqs: Collection[int] = frozenset(),
 ) -> tuple[Entry, ...]:
-    """The entries as this reader may see them; hashes stay (formats.md §4).
+    """Return the entries as this reader may see them; hashes stay (formats.md §4).
 
     Args:
         rules: the game.
         entries: a log, or any part of it.
-        viewer: who reads.
-        over: whether the game is over: then nothing is hidden.
-        open_seqs: the `seq` of the sealed choices that are open by now, see `opened`; none without such.
+        viewer: the reader.
+        over: whether the game is over, so that nothing is hidden.
+        open_seqs: the `seq` of the sealed choices that are open by now, see `open_choices`.
     """
     if over or viewer == ALL:
         return tuple(entries)
-    return tuple(_seen(rules, entry, viewer, entry.seq in open_seqs) for entry in entries)
+    return tuple(_redacted(rules, entry, viewer, entry.seq in open_seqs) for entry in entries)
 
 
-def _seen(rules: Rules[S, V], entry: Entry, viewer: Viewer, settled: bool) -> Entry:
-    if entry.seat is not None and entry.seat != viewer and entry.by in _OWN_AFFAIR:
+def _redacted(rules: Rules[S, V], entry: Entry, viewer: Viewer, settled: bool) -> Entry:
+    if entry.seat is not None and entry.seat != viewer and entry.by in _PRIVATE_CAUSES:
         entry = replace(entry, by="player", note=None, salt=None)
-    if act(entry) is not None:
+    if table_act(entry) is not None:
         return entry
-    move = read_made(rules, entry.move)
-    told = rules.redact_move(move, entry.seat, viewer, settled)
-    if is_shuffle(entry) or move.verb in rules.sealed or told != entry.move:
-        return replace(entry, move=told, salt=None)
+    move = read_logged(rules, entry.move)
+    text = rules.redact_move(move, entry.seat, viewer, settled)
+    if is_shuffle(entry) or move.verb in rules.sealed or text != entry.move:
+        return replace(entry, move=text, salt=None)
     return entry
 
 
-def opened(
+def open_choices(
     rules: Rules[S, V], seats: int, options: Mapping[str, Any], entries: Iterable[Entry]
 ) -> frozenset[int]:
-    """The `seq` of every sealed choice that is open: all answers of its moment came in; it was not replaced.
+    """Return the `seq` of every open sealed choice: it was not replaced, and all choices of its moment came in.
 
-    What was open once stays so, whatever is voided.
+    A choice that was once open stays open, even if it is voided.
 
     Args:
         rules: the game.
-        seats: how many play.
+        seats: the number of players.
         options: of this game.
         entries: the log from its first entry on.
     """
     if not rules.sealed:
         return frozenset()
     open_seqs: set[int] = set()
-    state, lying = rules.setup(seats, options), dict[int, int]()
+    state, sealed = rules.setup(seats, options), dict[int, int]()
     made: list[tuple[int, S, dict[int, int]]] = []
     for entry in entries:
-        words = act(entry)
+        words = table_act(entry)
         if words is not None and words[0] == "!void":
             while made and made[-1][0] >= int(words[1]):
-                _, state, lying = made.pop()
+                _, state, sealed = made.pop()
         if words is not None:
             continue
-        made.append((entry.seq, state, lying))
-        move = read_made(rules, entry.move)
+        made.append((entry.seq, state, sealed))
+        move = read_logged(rules, entry.move)
         if entry.seat is not None and move.verb in rules.sealed:
-            lying = {**lying, entry.seat: entry.seq}
-        asked = set(rules.awaited(state).values())
+            sealed = {**sealed, entry.seat: entry.seq}
+        open_questions = set(rules.awaited(state).values())
         state = rules.apply(state, entry.seat, move)
-        # Seats asked at once share a question: while anybody is asked the same one, some answer is not in.
-        if not asked & set(rules.awaited(state).values()):
-            open_seqs.update(lying.values())
-            lying = {}
+        # Seats that decide simultaneously share a question: while it is still open, some choice is not in.
+        if not open_questions & set(rules.awaited(state).values()):
+            open_seqs.update(sealed.values())
+            sealed = {}
     return frozenset(open_seqs)
 
 
-def shown(
+def redact_record(
     record: Record, viewer: Viewer, find: Callable[[str, int | None], Rules[Any, Any]] = rules_of
 ) -> Record:
-    """The record as this reader may have it: complete once the game is over, else redacted and without seed.
+    """Return the record for this reader: complete once the game is over, before that redacted and without the seed.
 
     Args:
-        record: complete, as the log and the game's row give it.
-        viewer: who reads.
-        find: gives the rules of a slug and a version.
+        record: complete.
+        viewer: the reader.
+        find: returns the rules of a slug and a version.
 
     Raises:
-        BadSetup: the game or its version is not known.
+        BadSetup: the game or its version is unknown.
     """
     if record.result is not None:
         return record
     header = record.header
     rules = find(header.game, header.rules)
-    open_seqs = opened(rules, len(header.seats), header.options, record.entries)
-    entries = redacted(rules, record.entries, viewer, over=False, open_seqs=open_seqs)
+    open_seqs = open_choices(rules, len(header.seats), header.options, record.entries)
+    entries = redact_entries(rules, record.entries, viewer, over=False, open_seqs=open_seqs)
     return Record(replace(header, seed=None), entries)

@@ -1,78 +1,85 @@
-"""The table while a record is played over again, entry by entry (formats.md §2, §3)."""
+"""Replaying a record entry by entry, with all its checks (formats.md §2, §3)."""
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from byzanz.chance import shuffled
-from byzanz.record.entry import Entry, act, act_fault
+from byzanz.chance import Stream, shuffled
+from byzanz.moves import Move, RulesError, Shuffle
+from byzanz.record.entry import Entry, table_act, table_act_error
 from byzanz.record.jsonl import Header
-from byzanz.record.report import Dealt, Wrong
-from byzanz.rules import Move, Rules, RulesError, Shuffle
-from byzanz.umpire import forced
+from byzanz.record.report import InvalidRecord, ShuffleCheck
+from byzanz.rules import Rules
+from byzanz.umpire import forced_move
 
 CHOOSERS = ("player", "order", "clock", "autopilot", "bot")
-"""Who can make a move of a seat that has a choice; a forced one is made by `rules`."""
+"""The `by` of a move that a seat had to choose; a forced one is by `rules`."""
 TABLE = ("moderator", "clock", "player")
-"""Who can do something at the table that is no move."""
+"""The `by` of a table act."""
 AFTER_THE_END = ("!note", "!look")
 
 
 class Replay:
-    """The table while a record is played over again, entry by entry.
+    """A game while its record is replayed.
 
     Args:
         rules: the game.
         header: of the record.
-        key: of its shuffles, None while the seed is not revealed.
-        told: whether all moves can be read; of a redacted record only the table acts can be followed.
+        key: of its shuffles; None while the seed is not revealed.
+        readable: whether the moves can be read; in a redacted record only the table acts can be followed.
     """
 
-    def __init__(self, rules: Rules[Any, Any], header: Header, key: bytes | None, told: bool) -> None:
+    def __init__(self, rules: Rules[Any, Any], header: Header, key: bytes | None, readable: bool) -> None:
         self.rules = rules
         self.seats = range(len(header.seats))
         self.key = key
-        self.told = told
+        self.readable = readable
         self.state: Any = rules.setup(len(header.seats), header.options)
         self.made: list[tuple[Entry, Any]] = []
-        self.dealt: list[Dealt] = []
+        self.dealt: list[ShuffleCheck] = []
         self.paused = False
         self.voided = False
         self.over = False
 
     def check(self, entry: Entry) -> None:
-        """Play one entry.
+        """Check and play the next entry.
 
         Raises:
-            Wrong: it cannot have been played now.
+            InvalidRecord: it cannot stand here.
         """
-        words = act(entry)
+        words = table_act(entry)
         if self.over and (words is None or words[0] not in AFTER_THE_END):
-            raise Wrong(entry.seq, f"{entry.move!r} after the end: only !note and !look are logged there")
+            raise InvalidRecord(
+                entry.seq, f"{entry.move!r} after the end: only !note and !look are logged there"
+            )
         if self.voided and words != ("!pause",):
-            raise Wrong(entry.seq, f"{entry.move!r} where the !pause that follows a !void should stand")
+            raise InvalidRecord(
+                entry.seq, f"{entry.move!r} where the !pause that follows a !void should stand"
+            )
         if words is not None:
             self._act(entry, words)
         elif self.paused:
-            raise Wrong(entry.seq, f"{entry.move!r} while the game is paused")
-        elif self.told:
+            raise InvalidRecord(entry.seq, f"{entry.move!r} while the game is paused")
+        elif self.readable:
             self._move(entry)
         else:
-            self._unread_move(entry)
+            self._redacted_move(entry)
 
     def due(self) -> Shuffle | tuple[int, Move] | None:
-        """What must happen next before anything else: a shuffle or a forced move, see `umpire.settle`."""
-        if self.over or self.paused or self.voided or not self.told:
+        """Return the shuffle or forced move that must come next, or None, see `umpire.settle`."""
+        if self.over or self.paused or self.voided or not self.readable:
             return None
-        return self.rules.chance(self.state) or forced(self.rules, self.state)
+        return self.rules.chance(self.state) or forced_move(self.rules, self.state)
 
     def _act(self, entry: Entry, words: tuple[str, ...]) -> None:
         if (due := self.due()) is not None:
             _refuse_before(entry, due)
         if entry.by not in TABLE:
-            raise Wrong(entry.seq, f"{words[0]} by {entry.by}; acts at the table are by {', '.join(TABLE)}")
-        if (fault := act_fault(entry, len(self.seats))) is not None:
-            raise Wrong(entry.seq, fault)
+            raise InvalidRecord(
+                entry.seq, f"{words[0]} by {entry.by}; acts at the table are by {', '.join(TABLE)}"
+            )
+        if (fault := table_act_error(entry, len(self.seats))) is not None:
+            raise InvalidRecord(entry.seq, fault)
         self.voided = words[0] == "!void"
         if words[0] == "!void":
             self._void(entry, int(words[1]))
@@ -82,11 +89,11 @@ class Replay:
             self.over = True
 
     def _void(self, entry: Entry, target: int) -> None:
-        # From the end: what is passed over is taken back, so that no log makes this slow.
+        # From the end, as everything after the target is taken back: no log can make this slow.
         places = reversed(range(len(self.made)))
         at = next((at for at in places if self.made[at][0].seq <= target), None)
         if at is None or self.made[at][0].seq != target or self.made[at][0].seat is None:
-            raise Wrong(entry.seq, f"entry {target} is not a seat's move that still counts")
+            raise InvalidRecord(entry.seq, f"entry {target} is not a seat's move that still counts")
         self.state = self.made[at][1]
         del self.made[at:]
 
@@ -104,7 +111,7 @@ class Replay:
         try:
             self.state = self.rules.apply(before, entry.seat, move)
         except RulesError as error:
-            raise Wrong(entry.seq, f"{entry.move!r}: {error}") from error
+            raise InvalidRecord(entry.seq, f"{entry.move!r}: {error}") from error
         self.made.append((entry, before))
         self.over = self.rules.outcome(self.state) is not None
 
@@ -112,44 +119,46 @@ class Replay:
         if (entry.seat, entry.by) != (None, "chance") or not entry.move.startswith(f"shuffle {due.label} "):
             _refuse_before(entry, due)
         logged = tuple(entry.move.split(" ")[2:])
-        order = None if self.key is None else shuffled(self.key, due.label, due.cards)
-        self.dealt.append(Dealt(entry.seq, due.label, due.cards, logged, order))
+        order = None if self.key is None else shuffled(due.cards, Stream(self.key, due.label).below)
+        self.dealt.append(ShuffleCheck(entry.seq, due.label, due.cards, logged, order))
         if sorted(logged) != sorted(due.cards):
-            raise Wrong(entry.seq, f"these are not the cards of the shuffle {due.label}", "shuffles")
+            raise InvalidRecord(entry.seq, f"these are not the cards of the shuffle {due.label}", "shuffles")
         if order is not None and logged != order:
-            raise Wrong(entry.seq, f"seed and cuts give another order of the shuffle {due.label}", "shuffles")
+            raise InvalidRecord(
+                entry.seq, f"seed and cuts give another order of the shuffle {due.label}", "shuffles"
+            )
         return Move("shuffle", (due.label, *logged))
 
     def _choice(self, entry: Entry) -> Move:
         if entry.by not in CHOOSERS:
-            raise Wrong(
+            raise InvalidRecord(
                 entry.seq, f"by {entry.by}, though nothing was due: a choice is by {', '.join(CHOOSERS)}"
             )
         if entry.seat is None or entry.seat not in self.seats:
-            raise Wrong(entry.seq, f"there is no seat {entry.seat}")
+            raise InvalidRecord(entry.seq, f"there is no seat {entry.seat}")
         try:
             move = self.rules.parse(entry.move)
         except RulesError as error:
-            raise Wrong(entry.seq, f"{entry.move!r}: {error}") from error
+            raise InvalidRecord(entry.seq, f"{entry.move!r}: {error}") from error
         if str(move) != entry.move:
-            raise Wrong(entry.seq, f"{entry.move!r} is not canonical, {str(move)!r} is")
+            raise InvalidRecord(entry.seq, f"{entry.move!r} is not canonical, {str(move)!r} is")
         return move
 
-    def _unread_move(self, entry: Entry) -> None:
+    def _redacted_move(self, entry: Entry) -> None:
         if entry.seat is None and (entry.by != "chance" or not entry.move.startswith("shuffle ")):
-            raise Wrong(entry.seq, f"{entry.move!r} without a seat")
+            raise InvalidRecord(entry.seq, f"{entry.move!r} without a seat")
         if entry.seat is not None and entry.seat not in self.seats:
-            raise Wrong(entry.seq, f"there is no seat {entry.seat}")
+            raise InvalidRecord(entry.seq, f"there is no seat {entry.seat}")
         if entry.seat is not None and entry.by not in (*CHOOSERS, "rules"):
-            raise Wrong(entry.seq, f"a seat's move by {entry.by}")
+            raise InvalidRecord(entry.seq, f"a seat's move by {entry.by}")
         self.made.append((entry, None))
 
 
 def _refuse_before(entry: Entry, due: Shuffle | tuple[int, Move]) -> NoReturn:
     if isinstance(due, Shuffle):
         reason = f"{entry.move!r} where the shuffle {due.label} is due, by chance"
-        raise Wrong(entry.seq, reason, "shuffles")
+        raise InvalidRecord(entry.seq, reason, "shuffles")
     seat, move = due
-    raise Wrong(
+    raise InvalidRecord(
         entry.seq, f"{entry.move!r} by {entry.by} where seat {seat} has but one move: {str(move)!r} by rules"
     )

@@ -1,4 +1,4 @@
-"""What checking a record finds: a few steps, what was worked out in each, and the first thing wrong."""
+"""The report of a verification: its steps, what each recomputed, and the first error."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Literal
 from byzanz.record.jsonl import Result
 
 StepName = Literal["table", "commitment", "cuts", "shuffles", "chain", "moves", "result"]
-"""The steps of checking: the header's game and seats, its commitment, its cuts; of the entries the shuffles, the
-chain of hashes (numbers and times with it) and the moves; and how it ended."""
+"""The steps of a verification: the header's game and seats, commitment and cuts; the entries' shuffles, hash chain
+(with numbers and times) and moves; and the result."""
 STEPS: tuple[StepName, ...] = ("table", "commitment", "cuts", "shuffles", "chain", "moves", "result")
-"""All of them, in the order in which they are told."""
+"""All of them, in order."""
 StepState = Literal["right", "wrong", "hidden", "unreached"]
-"""`hidden`: the record does not tell all yet, because the game runs; `unreached`: something before is wrong."""
+"""`hidden`: not all can be checked while the game runs; `unreached`: an earlier step found an error."""
 
 
-class Wrong(ValueError):
-    """The record is not true.
+class InvalidRecord(ValueError):
+    """The record fails its verification.
 
     Args:
-        seq: the entry where it shows first, present or missing; 0 for the header, the last one for the result.
+        seq: the entry at fault, present or missing; 0 for the header, the last one for the result.
         reason: what is wrong, in one line.
-        step: the step of checking that found it.
+        step: the step that found it.
     """
 
     def __init__(self, seq: int, reason: str, step: StepName = "moves") -> None:
@@ -34,20 +34,20 @@ class Wrong(ValueError):
 
 
 def _one_line(text: str) -> str:
-    """The text without the line breaks and control characters that a record may bring into it."""
+    """Return the text without line breaks and control characters, which a record may contain."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 @dataclass(frozen=True, slots=True)
-class Dealt:
-    """A shuffle of the log and what seed and cuts make of it.
+class ShuffleCheck:
+    """A shuffle in the log, compared with the one that follows from seed and cuts.
 
     Args:
-        seq: its entry.
+        seq: of its entry.
         label: of the shuffle.
-        cards: that are shuffled, in canonical order.
-        logged: the order that the entry tells.
-        order: the order that was worked out; None while the seed is not revealed.
+        cards: in canonical order, before the shuffle.
+        logged: the order in the entry.
+        order: the recomputed order; None while the seed is not revealed.
     """
 
     seq: int
@@ -58,7 +58,7 @@ class Dealt:
 
     @property
     def differs(self) -> int | None:
-        """The first place, from 0, at which the log has another card than was worked out; None if there is none."""
+        """The first place, from 0, where the two orders differ; None if they are equal or one is unknown."""
         if self.order is None or self.order == self.logged:
             return None
         pairs = enumerate(zip(self.order, self.logged, strict=False))
@@ -68,13 +68,13 @@ class Dealt:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of checking.
+    """One step of a verification.
 
     Args:
-        name: which.
-        state: how it went.
-        done: how many entries it found right; of a step about the whole record, 1 or 0.
-        of: how many it is about.
+        name: of the step.
+        state: its result.
+        done: the number of entries that passed; 1 or 0 for a step about the whole record.
+        of: the number of entries to check.
     """
 
     name: StepName
@@ -85,20 +85,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What checking a record found.
+    """The outcome of a verification.
 
     Args:
-        entries: how many it has.
-        unchecked: how many of them could not be checked, because the game runs: redacted ones, and shuffles
+        entries: the number of entries in the record.
+        unchecked: the number of entries that cannot be checked while the game runs: redacted ones, and shuffles
             whose seed is not yet revealed.
-        replayed: whether its moves can be played over again; those of a redacted record cannot.
-        result: how the game ended, as the record tells; None while it runs.
-        steps: one of each of STEPS.
-        commitment: worked out from id and seed, None where there is no seed.
-        key: worked out from id, seed and cuts, None where there is no seed.
-        shuffles: those whose cards are told, in order, up to the first thing wrong.
-        worked_out: how the game ended as its moves say; None if they were not all played over again.
-        wrong: the first thing that is not true, None if all is.
+        replayed: whether the moves could be replayed; those of a redacted record cannot.
+        result: as recorded; None while the game runs.
+        steps: one for each of STEPS.
+        commitment: recomputed from id and seed; None without a seed.
+        key: recomputed from id, seed and cuts; None without a seed.
+        shuffles: those that can be read, in order, up to the first error.
+        worked_out: the result that follows from the moves; None if they were not all replayed.
+        wrong: the first error; None if there is none.
     """
 
     entries: int
@@ -108,6 +108,6 @@ class Report:
     steps: tuple[Step, ...]
     commitment: str | None
     key: bytes | None
-    shuffles: tuple[Dealt, ...]
+    shuffles: tuple[ShuffleCheck, ...]
     worked_out: Result | None
-    wrong: Wrong | None
+    wrong: InvalidRecord | None

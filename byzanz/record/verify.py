@@ -1,4 +1,4 @@
-"""Whether a record is true: all is worked out again, and the first thing wrong named (formats.md §2–4)."""
+"""Verification of a record: everything is recomputed, and the first error is reported (formats.md §2–4)."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from typing import Any
 
 from byzanz.chance import clean_cut, commitment, key
 from byzanz.games import rules_of
-from byzanz.record.entry import GENESIS, Entry, abandoned, is_shuffle, true_hash
+from byzanz.moves import RulesError, Shuffle
+from byzanz.record.entry import GENESIS, Entry, abandoned, expected_hash, is_shuffle
 from byzanz.record.jsonl import Header, Record, Result
 from byzanz.record.replay import Replay
-from byzanz.record.report import STEPS, Report, Step, StepName, StepState, Wrong
-from byzanz.rules import Rules, RulesError, Shuffle
+from byzanz.record.report import STEPS, InvalidRecord, Report, Step, StepName, StepState
+from byzanz.rules import Rules
 
-Find = Callable[[str, int | None], Rules[Any, Any]]
-"""Gives the rules of a slug and a version."""
+FindRules = Callable[[str, int | None], Rules[Any, Any]]
+"""Returns the rules of a slug and a version."""
 
 _WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
-def verify(record: Record, find: Find = rules_of) -> Report:
-    """Work a record out again from its first entry to its result, as `examine` does.
+def verify(record: Record, find: FindRules = rules_of) -> Report:
+    """Verify a record from its header to its result, as `examine` does.
 
     Args:
-        record: as `read` gives it.
-        find: gives the rules of a slug and a version.
+        record: as `read` returns it.
+        find: returns the rules of a slug and a version.
 
     Raises:
-        Wrong: the first thing that is not true.
+        InvalidRecord: the first error.
     """
     report = examine(record, find)
     if report.wrong is not None:
@@ -38,34 +39,34 @@ def verify(record: Record, find: Find = rules_of) -> Report:
     return report
 
 
-def examine(record: Record, find: Find = rules_of) -> Report:
-    """Work a record out again step by step, up to the first thing that is not true.
+def examine(record: Record, find: FindRules = rules_of) -> Report:
+    """Verify a record step by step, up to the first error.
 
-    Checked are the chain of hashes, numbers, times, commitment, cuts and shuffles; that each move is legal,
-    canonical and made by somebody entitled; that forced moves come when they are due and nothing else does;
-    pauses and voids; and the result. Of a redacted record everything is checked that it still tells.
+    It checks the hash chain, numbers, times, commitment, cuts and shuffles; that each move is legal, canonical and
+    made by somebody entitled; that forced moves come when they are due and nothing else does; pauses and voids; and
+    the result. Of a redacted record it checks what can still be read.
 
     Args:
-        record: as `read` gives it.
-        find: gives the rules of a slug and a version.
+        record: as `read` returns it.
+        find: returns the rules of a slug and a version.
     """
-    workings = _Workings(record)
+    verification = _Verification(record)
     wrong = None
     try:
-        workings.work_out(find)
-    except Wrong as found:
+        verification.run(find)
+    except InvalidRecord as found:
         wrong = found
-    return workings.report(wrong)
+    return verification.report(wrong)
 
 
 @dataclass
-class _Workings:
-    """What has been worked out of a record so far.
+class _Verification:
+    """The state of a verification.
 
     Args:
-        passed: the steps that are through.
-        linked: how many entries hang together.
-        played: how many entries are through altogether.
+        passed: the steps that are complete.
+        linked: the number of entries whose hash was checked.
+        played: the number of entries that passed all checks.
     """
 
     record: Record
@@ -80,11 +81,11 @@ class _Workings:
     def __post_init__(self) -> None:
         self.withheld = sum(entry.salt is None for entry in self.record.entries)
 
-    def work_out(self, find: Find) -> None:
-        """Go through all steps.
+    def run(self, find: FindRules) -> None:
+        """Run all steps.
 
         Raises:
-            Wrong: the first thing that is not true.
+            InvalidRecord: the first error.
         """
         header = self.record.header
         rules = _check_table(header, find)
@@ -94,8 +95,8 @@ class _Workings:
         _check_cuts(header)
         self.key = None if header.seed is None else key(header.id, header.seed, header.cuts)
         self.passed.add("cuts")
-        told = self.record.result is not None or not self.withheld
-        self.replay = Replay(rules, header, self.key, told)
+        readable = self.record.result is not None or not self.withheld
+        self.replay = Replay(rules, header, self.key, readable)
         self._play(self.replay)
         _check_last(self.record, self.replay)
         self.passed |= {"shuffles", "chain", "moves"}
@@ -105,19 +106,19 @@ class _Workings:
 
     def _commit(self, header: Header) -> None:
         if not re.fullmatch("[0-9a-f]{64}", header.commitment):
-            raise Wrong(0, "the commitment is not 64 lower-case hex digits", "commitment")
+            raise InvalidRecord(0, "the commitment is not 64 lower-case hex digits", "commitment")
         if header.seed is None:
             return
         self.commitment = commitment(header.id, header.seed)
         if self.commitment != header.commitment:
-            raise Wrong(0, "the seed is not the one that was committed to", "commitment")
+            raise InvalidRecord(0, "the seed is not the one that was committed to", "commitment")
 
     def _play(self, replay: Replay) -> None:
         previous, last = GENESIS, ""
         for expected, entry in enumerate(self.record.entries, start=1):
             _check_link(entry, expected, previous, last)
             if entry.salt is None and self.record.result is not None:
-                raise Wrong(entry.seq, "the salt is withheld, though the game is over", "chain")
+                raise InvalidRecord(entry.seq, "the salt is withheld, though the game is over", "chain")
             self.linked += entry.salt is not None
             replay.check(entry)
             self.played += 1
@@ -127,20 +128,22 @@ class _Workings:
         record, last = self.record, len(self.record.entries)
         if record.result is None:
             if replay.over:
-                raise Wrong(last, "the game is over, but the result is missing", "result")
+                raise InvalidRecord(last, "the game is over, but the result is missing", "result")
             if record.header.seed is not None:
-                raise Wrong(last + 1, "missing: the seed is shown, but the game is not over", "result")
+                raise InvalidRecord(
+                    last + 1, "missing: the seed is shown, but the game is not over", "result"
+                )
             return
         if not replay.over:
-            raise Wrong(last + 1, "missing: there is a result, but the game is not over", "result")
+            raise InvalidRecord(last + 1, "missing: there is a result, but the game is not over", "result")
         if record.header.seed is None:
-            raise Wrong(last, "the game is over, but the seed is not shown", "commitment")
+            raise InvalidRecord(last, "the game is over, but the seed is not shown", "commitment")
         self.worked_out = _result(record, replay)
         if record.result != self.worked_out:
-            raise Wrong(last, f"the result is {self.worked_out}, not {record.result}", "result")
+            raise InvalidRecord(last, f"the result is {self.worked_out}, not {record.result}", "result")
 
-    def report(self, wrong: Wrong | None) -> Report:
-        """What was found."""
+    def report(self, wrong: InvalidRecord | None) -> Report:
+        """Return the report."""
         record = self.record
         dealt = self.replay.dealt if self.replay else []
         shuffles = 0 if record.header.seed is not None else len(dealt)
@@ -157,7 +160,7 @@ class _Workings:
             wrong=wrong,
         )
 
-    def _state(self, name: StepName, wrong: Wrong | None) -> StepState:
+    def _state(self, name: StepName, wrong: InvalidRecord | None) -> StepState:
         if wrong is not None and wrong.step == name:
             return "wrong"
         if name not in self.passed:
@@ -170,8 +173,8 @@ class _Workings:
         }
         return "hidden" if hidden.get(name, self.key is None) else "right"
 
-    def _count(self, name: StepName, wrong: Wrong | None) -> tuple[int, int]:
-        """How many things the step found right, and how many there are."""
+    def _count(self, name: StepName, wrong: InvalidRecord | None) -> tuple[int, int]:
+        """Return how many entries passed a step, and how many it has to check."""
         entries = self.record.entries
         shuffles = sum(map(is_shuffle, entries))
         if name == "chain":
@@ -181,48 +184,50 @@ class _Workings:
             return sum(deal.order == deal.logged for deal in dealt), shuffles
         if name == "moves":
             through = sum(not is_shuffle(entry) for entry in entries[: self.played])
-            return through if self.replay and self.replay.told else 0, len(entries) - shuffles
+            return through if self.replay and self.replay.readable else 0, len(entries) - shuffles
         return int(self._state(name, wrong) == "right"), 1
 
 
-def _check_table(header: Header, find: Find) -> Rules[Any, Any]:
+def _check_table(header: Header, find: FindRules) -> Rules[Any, Any]:
     try:
         header.id.encode()
         rules = find(header.game, header.rules)
         rules.setup(len(header.seats), header.options)
     except UnicodeEncodeError as error:
-        raise Wrong(0, "the id is not a text of Unicode", "table") from error
+        raise InvalidRecord(0, "the id is not a text of Unicode", "table") from error
     except RulesError as error:
-        raise Wrong(0, str(error), "table") from error
+        raise InvalidRecord(0, str(error), "table") from error
     return rules
 
 
 def _check_cuts(header: Header) -> None:
     seats = range(len(header.seats))
     if len(header.cuts) != len(seats):
-        raise Wrong(0, f"{len(header.cuts)} cuts for {len(seats)} seats", "cuts")
+        raise InvalidRecord(0, f"{len(header.cuts)} cuts for {len(seats)} seats", "cuts")
     try:
         for cut in header.cuts:
             clean_cut(cut)
     except RulesError as error:
-        raise Wrong(0, str(error), "cuts") from error
+        raise InvalidRecord(0, str(error), "cuts") from error
     if list(header.uncut) != sorted(set(header.uncut) & set(seats)):
-        raise Wrong(0, "uncut must name seats, each once, ascending", "cuts")
+        raise InvalidRecord(0, "uncut must name seats, each once, ascending", "cuts")
 
 
 def _check_link(entry: Entry, expected: int, previous: str, last: str) -> None:
     if entry.seq != expected:
-        raise Wrong(expected, f"entry {entry.seq} stands where entry {expected} should", "chain")
+        raise InvalidRecord(expected, f"entry {entry.seq} stands where entry {expected} should", "chain")
     if not _is_when(entry.at):
-        raise Wrong(entry.seq, f"{entry.at!r} is not a time like 2026-11-21T10:00:00.000Z", "chain")
+        raise InvalidRecord(entry.seq, f"{entry.at!r} is not a time like 2026-11-21T10:00:00.000Z", "chain")
     if entry.at < last:
-        raise Wrong(entry.seq, f"its time {entry.at} is before that of the entry before it, {last}", "chain")
+        raise InvalidRecord(
+            entry.seq, f"its time {entry.at} is before that of the entry before it, {last}", "chain"
+        )
     if entry.salt is not None and not re.fullmatch("[0-9a-f]{32}", entry.salt):
-        raise Wrong(entry.seq, "the salt is not 32 lower-case hex digits", "chain")
+        raise InvalidRecord(entry.seq, "the salt is not 32 lower-case hex digits", "chain")
     if not re.fullmatch("[0-9a-f]{64}", entry.hash):
-        raise Wrong(entry.seq, "the hash is not 64 lower-case hex digits", "chain")
-    if entry.salt is not None and true_hash(previous, entry) != entry.hash:
-        raise Wrong(entry.seq, "the hash does not fit this entry after the one before it", "chain")
+        raise InvalidRecord(entry.seq, "the hash is not 64 lower-case hex digits", "chain")
+    if entry.salt is not None and expected_hash(previous, entry) != entry.hash:
+        raise InvalidRecord(entry.seq, "the hash does not fit this entry after the one before it", "chain")
 
 
 def _is_when(text: str) -> bool:
@@ -236,21 +241,21 @@ def _is_when(text: str) -> bool:
 
 
 def _check_last(record: Record, replay: Replay) -> None:
-    """Refuse a log that ends where something must follow."""
+    """Raise an error if the log ends where something must follow."""
     last = len(record.entries)
     if replay.voided:
-        raise Wrong(last + 1, "missing: the !pause that follows a !void")
+        raise InvalidRecord(last + 1, "missing: the !pause that follows a !void")
     if (due := replay.due()) is None or not (record.entries or record.result):
         return
     if isinstance(due, Shuffle):
-        raise Wrong(last + 1, f"missing: the shuffle {due.label} is due", "shuffles")
-    raise Wrong(last + 1, f"missing: {str(due[1])!r} of seat {due[0]} is due")
+        raise InvalidRecord(last + 1, f"missing: the shuffle {due.label} is due", "shuffles")
+    raise InvalidRecord(last + 1, f"missing: {str(due[1])!r} of seat {due[0]} is due")
 
 
 def _check_head(record: Record) -> None:
     last = record.entries[-1].hash if record.entries else GENESIS
     if record.result is not None and record.head != last:
-        raise Wrong(len(record.entries), "the head is not the hash of the last entry", "chain")
+        raise InvalidRecord(len(record.entries), "the head is not the hash of the last entry", "chain")
 
 
 def _result(record: Record, replay: Replay) -> Result:

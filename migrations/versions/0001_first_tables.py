@@ -1,4 +1,4 @@
-"""The first tables, and the triggers that keep the log append-only."""
+"""Create the first tables and the triggers that keep the log append-only."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def upgrade() -> None:
 
 
 def _keep_the_log(connection: sa.Connection) -> None:
-    """Triggers that let nobody change or remove an entry, whatever the code above the database does."""
+    """Create triggers that refuse every change or removal of an entry, whatever the application does."""
     if connection.dialect.name == "sqlite":
         for what in ("UPDATE", "DELETE"):
             op.execute(

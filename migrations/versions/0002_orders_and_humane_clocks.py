@@ -1,4 +1,4 @@
-"""Standing orders, what a humane clock leaves out, and mail that comes in."""
+"""Add standing orders, the hours that a clock leaves out, and incoming email."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def upgrade() -> None:
 
 
 def _widen() -> None:
-    """New columns; each has a value for the rows that are there, and the program writes its own ever after."""
+    """Add columns; the server default fills existing rows, and the application writes every later value."""
     nothing, none, no = sa.text("''"), sa.text("0"), sa.false()
     columns = {
         "person": [

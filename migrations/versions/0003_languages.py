@@ -1,4 +1,4 @@
-"""The language that a person has chosen."""
+"""Add the language a person has chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indexes by which the moderators' desk finds what wants attention, and the newest games."""
+"""Add indexes for the moderators' desk: games that need attention, and the newest games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a turn's clock has begun anew after its mail came back: it does so once."""
+"""Add a flag for turns whose clock has started anew after a bounce, which happens at most once per turn."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import Any, NoReturn
 
-from byzanz.record import BadRecord, Wrong
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
+from byzanz.record import BadRecord, InvalidRecord
 
 Asked = argparse.Namespace
 
@@ -61,7 +61,7 @@ def as_line(error: Exception) -> str | None:
 def _said(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, (Mistake, BadRecord, Wrong, RulesError)):
+    if isinstance(error, (Mistake, BadRecord, InvalidRecord, RulesError)):
         return str(error)
     return _said_by_server(error) if "server.config" in sys.modules else None
 

@@ -10,9 +10,9 @@ from typing import IO, Any
 
 from byzanz import record
 from byzanz.bots import BOTS
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.games import latest, rules_of
-from byzanz.record import BadRecord, Record, Report, Wrong
+from byzanz.record import BadRecord, InvalidRecord, Record, Report
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server.cli.application import application
 from server.cli.parser import Asked, Mistake, as_line, count
@@ -63,14 +63,14 @@ def _simulate(asked: Asked) -> None:
     rules = rules_of(asked.game)
     seed = _seed(asked.seed)
     bots = asked.bots.split(",")
-    first = simulated(
+    first = simulate_game(
         rules, asked.players, seed, 0, bots
     )  # whatever is wrong shows before the file is opened
     entries = len(first.entries)
     with _writable(asked.out) as out:
         out.write(record.write(first))
         for number in range(1, asked.games):
-            played = simulated(rules, asked.players, seed, number, bots)
+            played = simulate_game(rules, asked.players, seed, number, bots)
             out.write(record.write(played))
             entries += len(played.entries)
     print(f"{asked.games} games, {entries} entries, seed {seed.hex()}", file=sys.stderr)
@@ -112,7 +112,7 @@ def _verify(asked: Asked) -> None:
 def _checked(each: Record, number: int) -> str:
     try:
         return _told(each, record.verify(each))
-    except Wrong as error:
+    except InvalidRecord as error:
         raise Mistake(f"record {number}, game {each.header.id[:40]}: {error}") from error
 
 

@@ -168,7 +168,7 @@ def _fault(session: Session, game: Game) -> str | None:
         whole = history.record_for(session, game, ALL)
         record.verify(whole)
         return _kept_fault(session, game, whole) if game.status == "running" else None
-    except (record.Wrong, positions.Broken) as wrong:
+    except (record.InvalidRecord, positions.Broken) as wrong:
         return str(wrong)
     except Exception as fault:  # whatever stands in a damaged row must not end the examination
         return f"it cannot be read: {type(fault).__name__}"
@@ -191,11 +191,13 @@ def _replayed(rules: Rules[Any, Any], whole: record.Record, seed: bytes) -> Any:
     header = whole.header
     deal = chance.deal(chance.key(header.id, seed, header.cuts))
     state = rules.setup(len(header.seats), header.options)
-    for entry in record.counting(whole.entries):
+    for entry in record.effective(whole.entries):
         due = rules.chance(state)
         if due and str(deal(due)) != entry.move:
-            raise record.Wrong(entry.seq, f"seed and cuts give another order of the shuffle {due.label}")
-        state = rules.apply(state, entry.seat, umpire.read_made(rules, entry.move))
+            raise record.InvalidRecord(
+                entry.seq, f"seed and cuts give another order of the shuffle {due.label}"
+            )
+        state = rules.apply(state, entry.seat, umpire.read_logged(rules, entry.move))
     return state
 
 

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.games import rules_of
-from byzanz.rules import ALL, RulesError, Viewer
+from byzanz.moves import RulesError
+from byzanz.rules import ALL, Viewer
 from server.play import positions
 from server.play.positions import Broken
 from server.store import log
@@ -50,8 +51,8 @@ def redacted(
     rules, open_seqs = rules_of(game.slug, game.rules), frozenset[int]()
     if rules.sealed:
         count = len(positions.seats_of(session, game.id))
-        open_seqs = record.opened(rules, count, json.loads(game.options), whole)
-    return record.redacted(rules, entries, viewer, game.status == "over", open_seqs)
+        open_seqs = record.open_choices(rules, count, json.loads(game.options), whole)
+    return record.redact_entries(rules, entries, viewer, game.status == "over", open_seqs)
 
 
 def record_for(session: Session, game: Game, viewer: Viewer) -> record.Record:
@@ -78,7 +79,7 @@ def record_for(session: Session, game: Game, viewer: Viewer) -> record.Record:
     entries = tuple(log.entries(session, game.id, upto=game.head))
     result, head = (_result(game.result), entries[-1].hash) if game.result else (None, None)
     try:
-        return record.shown(record.Record(header, entries, result, head), viewer)
+        return record.redact_record(record.Record(header, entries, result, head), viewer)
     except RulesError as error:
         raise Broken(f"game {game.id}: {error}") from error
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import umpire
 from byzanz.games import rules_of
-from byzanz.rules import Move
+from byzanz.moves import Move
 from server.errors import BadRequest, NoSuchLink, NotYourTurn, Paused, Stale
 from server.play import autopilot, positions, running, turns
 from server.play.positions import Position
@@ -106,7 +106,7 @@ def playable_position(session: Session, game: Game) -> Position:
     """
     position = running.position(session, game)
     if autopilot.is_unattended(session, game):
-        raise Paused("The game is paused because nobody is responding. Open your page and press “I'm back”.")
+        raise Paused("The game is paused because nobody is responding. Open your page and press “I’m back”.")
     if position.paused:
         raise Paused("The game is paused until a moderator resumes it.")
     return position

@@ -8,8 +8,8 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from byzanz import orders as ordering
-from byzanz.orders import Left
-from byzanz.rules import OrderAnswer
+from byzanz.moves import OrderAnswer
+from byzanz.orders import PlacedOrder
 from server.errors import NoSuchOrder, TooMany
 from server.play import autopilot, moves, running
 from server.play.seat import at_seat
@@ -21,7 +21,7 @@ MOST_ORDERS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedOrder:
+class OrderReceipt:
     """The result of placing a standing order.
 
     Args:
@@ -45,7 +45,7 @@ def place_order(
     now: datetime,
     link_id: int | None = None,
     left_at: datetime | None = None,
-) -> PlacedOrder:
+) -> OrderReceipt:
     """Store a sealed standing order; one that answers the open question of its seat is carried out at once.
 
     One transaction, which locks the game.
@@ -63,14 +63,14 @@ def place_order(
     with at_seat(game_id, seat, now, link_id) as (session, game, position):
         rules, view = position.rules, position.rules.view(position.state, seat)
         order = rules.parse_order(text[: moves.LONGEST_TEXT + 1])
-        occasion = rules.order_scope(order, view)
+        scope = rules.order_scope(order, view)
         _check_room(session, game, seat)
         head = game.head
-        row = standing_orders.leave(session, game, rules, seat, order, occasion, now)
+        row = standing_orders.leave(session, game, rules, seat, order, scope, now)
         row.left_at = left_at or now
         autopilot.player_acted(session, game, seat, now)
         running.advance(session, game, position, position.state, now, mover=seat)
-        return PlacedOrder(row.number, row.text, game.head, moved=game.head > head)
+        return OrderReceipt(row.number, row.text, game.head, moved=game.head > head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,13 @@ class OrderPreview:
 
     Args:
         text: canonical.
-        occasion: what it would be for; empty if it stands until it is withdrawn.
+        scope: what it would be for; empty if it stands until it is withdrawn.
         replaces: the text of the order that it would replace, if any.
         now: its answer to the open question; None if it would only wait.
     """
 
     text: str
-    occasion: str
+    scope: str
     replaces: str | None
     now: OrderAnswer | None
 
@@ -102,14 +102,14 @@ def preview_order(session: Session, game: Game, seat: int, text: str) -> OrderPr
     position = running.position(session, game)
     rules, state = position.rules, position.state
     order = rules.parse_order(text)
-    occasion = rules.order_scope(order, rules.view(state, seat))
+    scope = rules.order_scope(order, rules.view(state, seat))
     _check_room(session, game, seat)
     older = [row.text for row in standing_orders.of_seat(session, game.id, seat)]
-    replaces = next((old for old in older if rules.parse_order(old).about == order.about), None)
-    answer = None
+    replaces = next((old for old in older if rules.parse_order(old).kind == order.kind), None)
+    decision = None
     if seat in position.awaited:
-        answer = ordering.answer(rules, state, seat, [Left(0, order, occasion)])
-    return OrderPreview(order.text, occasion, replaces, answer.answer if answer else None)
+        decision = ordering.decide(rules, state, seat, [PlacedOrder(0, order, scope)])
+    return OrderPreview(order.text, scope, replaces, decision.answer if decision else None)
 
 
 def _check_room(session: Session, game: Game, seat: int) -> None:

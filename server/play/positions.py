@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 
 from byzanz import record, umpire
 from byzanz.games import rules_of
-from byzanz.rules import ALL, Outcome, Question, Rules, Viewer
+from byzanz.moves import Outcome, Question
+from byzanz.rules import ALL, Rules, Viewer
 from server.errors import NotRunning
 from server.store import log
 from server.store.models import Game, Seat, Snapshot
@@ -118,7 +119,7 @@ def replay(session: Session, game: Game, rules: Rules[Any, Any], entries: Sequen
         Broken: the rules refuse one of them, or fail on it.
     """
     try:
-        moves = ((entry.seat, umpire.read_made(rules, entry.move)) for entry in record.counting(entries))
+        moves = ((entry.seat, umpire.read_logged(rules, entry.move)) for entry in record.effective(entries))
         return umpire.replay(rules, len(seats_of(session, game.id)), json.loads(game.options), moves)
     except Exception as error:  # whatever is wrong with one game must stay with that game
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
@@ -139,10 +140,10 @@ def states(session: Session, game: Game, entries: Sequence[record.Entry]) -> lis
         made: list[tuple[int, Any]] = []
         found = []
         for entry in entries:
-            words = record.act(entry)
+            words = record.table_act(entry)
             if words is None:
                 made.append((entry.seq, state))
-                state = rules.apply(state, entry.seat, umpire.read_made(rules, entry.move))
+                state = rules.apply(state, entry.seat, umpire.read_logged(rules, entry.move))
             elif words[0] == "!void":
                 while made and made[-1][0] >= int(words[1]):
                     state = made.pop()[1]

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from byzanz.rules import Outcome
+from byzanz.moves import Outcome
 from server.errors import NoSuchGame
 from server.play import autopilot, positions, settle, turns
 from server.play.mailing import OWN_TURN_DELAY, announce_turn, mail_table

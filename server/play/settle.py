@@ -44,20 +44,20 @@ def _play_order(
     session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime
 ) -> Any | None:
     """Play the first move that a standing order makes for a seat to move; the state after it, or None."""
-    left = standing_orders.standing(session, rules, game, now)
-    for seat, theirs in left.items():
-        for past in ordering.over(rules, state, seat, theirs):
-            theirs.remove(past)
-            standing_orders.close(session, past, "done", None, game, now)
+    orders = standing_orders.standing(session, rules, game, now)
+    for seat, theirs in orders.items():
+        for order in ordering.expired(rules, state, seat, theirs):
+            theirs.remove(order)
+            standing_orders.close(session, order, "done", None, game, now)
     for seat in sorted(rules.awaited(state)):
-        while (answer := ordering.answer(rules, state, seat, left.get(seat, ()))) is not None:
-            if answer.answer.move is None:
-                left[seat].remove(answer.left)
-                standing_orders.close(session, answer.left, "stopped", str(answer.answer), game, now)
+        while (decision := ordering.decide(rules, state, seat, orders.get(seat, ()))) is not None:
+            if decision.answer.move is None:
+                orders[seat].remove(decision.placed)
+                standing_orders.close(session, decision.placed, "stopped", str(decision.answer), game, now)
                 continue
-            move, why = answer.answer.move, str(answer.answer)
+            move, why = decision.answer.move, str(decision.answer)
             log.append(session, game, seat=seat, by="order", move=str(move), now=now, note=why)
-            standing_orders.carried_out(session, answer, game, now)
+            standing_orders.carried_out(session, decision, game, now)
             return rules.apply(state, seat, move)
     return None
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from byzanz import record
-from byzanz.charts import Chart, Part
+from byzanz.charts import Chart, Heading
 from byzanz.games import rules_of
 from byzanz.rules import PUBLIC, Rules, Viewer
 from server.play import history, positions
@@ -35,30 +35,30 @@ class Moments:
     entries: Sequence[record.Entry]
     states: Sequence[Any]
     views: Sequence[Any]
-    parts: Sequence[Part]
+    parts: Sequence[Heading]
 
     def view(self, seq: int) -> Any:
         """The table after an entry, as the viewer may know it."""
         return self.rules.view(self.states[seq - 1], self.viewer)
 
-    def made_in(self, seq: int) -> Part:
+    def made_in(self, seq: int) -> Heading:
         """The part of the game in which an entry was made: a shuffle opens a part, a move may end one."""
         opening = seq == 1 or record.is_shuffle(self.entries[seq - 1])
         return self.parts[seq - 1] if opening else self.parts[seq - 2]
 
-    def openings(self) -> dict[Part, int]:
+    def openings(self) -> dict[Heading, int]:
         """The seq after which each part of the game begins, in order; the last seq if it began again after a void."""
-        found: dict[Part, int] = {}
-        before: Part = ()
+        found: dict[Heading, int] = {}
+        before: Heading = ()
         for entry, part in zip(self.entries, self.parts, strict=True):
-            if part != before and record.act(entry) is None:
+            if part != before and record.table_act(entry) is None:
                 found[part] = entry.seq
             before = part
         return found
 
     def charts(self) -> list[tuple[Chart, tuple[int, ...]]]:
         """The charts of the game that are not empty, each with the seq of each of its steps."""
-        seqs = [entry.seq for entry in record.counting(self.entries)]
+        seqs = [entry.seq for entry in record.effective(self.entries)]
         if not seqs:
             return []
         charts = self.rules.charts([self.views[seq - 1] for seq in seqs])

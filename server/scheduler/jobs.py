@@ -14,7 +14,8 @@ from datetime import datetime, timedelta
 from sqlalchemy.exc import SQLAlchemyError
 
 from byzanz import bots
-from byzanz.rules import Draw, IllegalMove, Move
+from byzanz.chance import Draw
+from byzanz.moves import IllegalMove, Move
 from server import lobby, play
 from server.errors import Refused
 from server.i18n import kept
@@ -142,7 +143,7 @@ def _bots_mind(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Mov
         return None
     rules, state = position.rules, position.state
     moves = (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
-    time_left = bots.within(seconds, steady)
+    time_left = bots.time_budget(seconds, steady)
     return bots.decide(name, rules, rules.view(state, seat), moves, draw, time_left), position.head
 
 

@@ -48,7 +48,7 @@ def append(
     last = _last(session, game)
     salt = secrets.token_hex(16)
     at = max(stamp(now), last.at if last else "")  # a clock set back orders no entry before the last one
-    entry = record.sealed_entry(
+    entry = record.new_entry(
         last.hash if last else record.GENESIS,
         seq=game.head + 1,
         at=at,

@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from byzanz.orders import Answer, Left
-from byzanz.rules import Order, Rules, RulesError
+from byzanz.moves import Order, RulesError
+from byzanz.orders import Decision, PlacedOrder
+from byzanz.rules import Rules
 from server.store.models import Entry, Game, StandingOrder
 
 
@@ -50,17 +51,19 @@ def newest(session: Session, game_id: str, seat: int) -> int:
     return session.scalar(select(func.max(StandingOrder.number)).where(*theirs)) or 0
 
 
-def standing(session: Session, rules: Rules[Any, Any], game: Game, now: datetime) -> dict[int, list[Left]]:
+def standing(
+    session: Session, rules: Rules[Any, Any], game: Game, now: datetime
+) -> dict[int, list[PlacedOrder]]:
     """The orders that stand at a table, by seat, oldest first; one that cannot be read any more is stopped."""
     query = select(StandingOrder).where(StandingOrder.game_id == game.id, StandingOrder.status == "standing")
-    found: dict[int, list[Left]] = {}
+    found: dict[int, list[PlacedOrder]] = {}
     for row in session.scalars(query.order_by(StandingOrder.id)):
         try:
             order = rules.parse_order(row.text)
         except RulesError as error:
             _end(row, "stopped", str(error), game, now)
         else:
-            found.setdefault(row.seat, []).append(Left(row.id, order, row.occasion))
+            found.setdefault(row.seat, []).append(PlacedOrder(row.id, order, row.scope))
     return found
 
 
@@ -70,19 +73,19 @@ def leave(
     rules: Rules[Any, Any],
     seat: int,
     order: Order,
-    occasion: str,
+    scope: str,
     now: datetime,
 ) -> StandingOrder:
     """Keep an order; an older one of this seat about the same is withdrawn."""
     for row in of_seat(session, game.id, seat):
-        if rules.parse_order(row.text).about == order.about:
+        if rules.parse_order(row.text).kind == order.kind:
             _end(row, "withdrawn", None, game, now)
     row = StandingOrder(
         game_id=game.id,
         seat=seat,
         number=newest(session, game.id, seat) + 1,
         text=order.text,
-        occasion=occasion,
+        scope=scope,
         left_at=now,
         left_seq=game.head,
     )
@@ -91,23 +94,25 @@ def leave(
     return row
 
 
-def carried_out(session: Session, answer: Answer, game: Game, now: datetime) -> None:
+def carried_out(session: Session, decision: Decision, game: Game, now: datetime) -> None:
     """An order has made a move: what is left of it stands on, or it is done."""
-    row = session.get_one(StandingOrder, answer.left.key)
-    if answer.answer.rest is None:
+    row = session.get_one(StandingOrder, decision.placed.key)
+    if decision.answer.remaining is None:
         _end(row, "done", None, game, now)
     else:
-        row.text = answer.answer.rest.text
+        row.text = decision.answer.remaining.text
 
 
-def close(session: Session, left: Left, status: str, reason: str | None, game: Game, now: datetime) -> None:
+def close(
+    session: Session, placed: PlacedOrder, status: str, reason: str | None, game: Game, now: datetime
+) -> None:
     """An order stands no more.
 
     Args:
         status: done, withdrawn or stopped.
         reason: for its owner.
     """
-    _end(session.get_one(StandingOrder, left.key), status, reason, game, now)
+    _end(session.get_one(StandingOrder, placed.key), status, reason, game, now)
 
 
 def _end(row: StandingOrder, status: str, reason: str | None, game: Game, now: datetime) -> None:

@@ -8,12 +8,11 @@ from zoneinfo import ZoneInfo
 
 from flask import render_template
 from flask_babel import format_datetime, gettext
-from flask_babel import gettext as _
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_wtf.csrf import CSRFProtect
 
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server import i18n
 from server.errors import Refused
 
@@ -53,9 +52,10 @@ def unknown_link(token: str) -> tuple[str, int]:
     """The page for a link that opens nothing: the same whether it never existed, was revoked, or its owner left."""
     return error_page(
         404,
-        _("This link opens nothing"),
-        _(
-            "It may be incomplete, or a newer one has taken its place. Look at your newest mail, or ask for a new one."
+        gettext("This link does not work"),
+        gettext(
+            "It may be incomplete, or a newer one has replaced it. "
+            "Use the link in your latest email, or request a new one."
         ),
         token=token[:80],
         fresh=True,

@@ -87,34 +87,34 @@ def _http_error(error: HTTPException) -> HTTPException | Response | tuple[str, i
         return Response(gettext("The Host header is malformed.") + "\n", 400, mimetype="text/plain")
     status = error.code or 500
     titles = {
-        400: gettext("That did not reach us whole"),
-        404: gettext("There is nothing at this address"),
-        405: gettext("This address does not take that"),
-        413: gettext("That is too much"),
-        429: gettext("A little slower, please"),
+        400: gettext("The request was incomplete"),
+        404: gettext("Page not found"),
+        405: gettext("Method not allowed"),
+        413: gettext("Request too large"),
+        429: gettext("Too many requests"),
     }
     sentences = {
         400: gettext("Nothing has changed. Go back, reload the page and try again."),
-        404: gettext("Look at the link in your newest mail, or begin at the front page."),
-        405: gettext("Nothing has changed. Begin at the front page."),
-        413: gettext("Nothing has changed. Send less at once."),
+        404: gettext("Use the link in your latest email, or start from the home page."),
+        405: gettext("Nothing has changed. Start from the home page."),
+        413: gettext("Nothing has changed. Send less at a time."),
         429: gettext("Too many requests came from your address. Wait a minute and try again."),
     }
     sentence = sentences.get(status, gettext("Nothing has changed."))
     if isinstance(error, CSRFError):
-        sentence = gettext("This form is not from a page of yours here. Reload the page and try again.")
-    return error_page(status, titles.get(status, gettext("That cannot be done")), sentence)
+        sentence = gettext("This form has expired or is not from this site. Reload the page and try again.")
+    return error_page(status, titles.get(status, gettext("This is not possible")), sentence)
 
 
 def _refused(error: Refused) -> tuple[str, int]:
-    return error_page(error.status, gettext("That cannot be done"), said(error))
+    return error_page(error.status, gettext("This is not possible"), said(error))
 
 
 def _broken(_error: Broken) -> tuple[str, int]:
     return error_page(
         409,
-        gettext("This game is set aside"),
-        gettext("A fault was found in it; nothing is lost, and moderators can mend it."),
+        gettext("This game is on hold"),
+        gettext("We are looking into an error. Nothing has been lost."),
     )
 
 
@@ -128,5 +128,7 @@ def _fault(error: Exception) -> tuple[str, int]:
     return error_page(
         500,
         gettext("Something went wrong on our side"),
-        gettext("Nothing has changed. Try again in a minute; if it stays, tell whoever runs this server."),
+        gettext(
+            "Nothing has changed. Try again in a minute; if the problem persists, contact the administrator."
+        ),
     )

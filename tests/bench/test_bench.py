@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say: small runs of each, and that what they set up is sound."""
+"""Small runs of each benchmark: they measure what they claim, on sound games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of waits: people come when they are awake, when they have a choice, and less often with orders."""
+"""The standing-orders benchmark: simulated players come when awake and needed, and less often with orders."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pages as people meet them: in Chromium, on a phone and on a desk, with and without scripts."""
+"""Pages in Chromium, on a phone and on a desktop, with and without scripts."""

@@ -1,7 +1,7 @@
-"""One server and one Chromium for all tests of this folder, and tabs that fail the test if anything goes wrong.
+"""One server and one Chromium for all tests of this folder; tabs fail the test if anything goes wrong.
 
-The fixtures live as long as the folder's tests run, not longer: while Playwright is at work, nothing else in the same
-process may run an event loop.
+The fixtures end with the tests of this folder, because nothing else in the process may run an event loop while
+Playwright is active.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CHROMIUM = Path("/usr/bin/chromium")
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """The browser; without one the tests are skipped."""
+    """Return the browser; without one, the tests are skipped."""
     if not CHROMIUM.exists():
         pytest.skip(f"there is no {CHROMIUM}")
     with sync_playwright() as playwright:
@@ -36,20 +36,20 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def running(migrated_file: Path) -> Iterator[House]:
-    """The server, its database empty at first and shared by all tests: make games with ids of your own."""
+    """Return the server that all tests share, with an initially empty database; create games with unique ids."""
     with copied(migrated_file) as url, house(url) as made:
         yield made
 
 
 @pytest.fixture(scope="package")
 def town(running: House) -> Town:
-    """The games and the people behind all pages."""
+    """Return the games and people behind all pages."""
     return Town(running, scene(running.app, utc_now()))
 
 
 @pytest.fixture(scope="package")
 def shots() -> Path | None:
-    """Where pictures of pages are kept: in the folder that BYZANZ_SCREENSHOTS names, without it nowhere."""
+    """Return the folder for screenshots, which BYZANZ_SCREENSHOTS names, or None."""
     named = os.environ.get("BYZANZ_SCREENSHOTS")
     if named:
         Path(named).mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def shots() -> Path | None:
 
 @pytest.fixture
 def tab(chromium: Browser, running: House, shots: Path | None) -> Iterator[Callable[..., Tab]]:
-    """Opens fresh tabs, see `tabs.opened`; a fault noted in one of them fails the test."""
+    """Return a function that opens fresh tabs (see `tabs.opened`); an error recorded in one fails the test."""
     made: list[Tab] = []
 
     def open_one(**how: object) -> Tab:
@@ -73,7 +73,7 @@ def tab(chromium: Browser, running: House, shots: Path | None) -> Iterator[Calla
 
 @pytest.fixture(scope="package")
 def windows(chromium: Browser, running: House, shots: Path | None) -> Iterator[dict[bool, Tab]]:
-    """The tabs that `kept` hands out again and again, by whether scripts run."""
+    """Return the tabs that `kept` reuses, by whether scripts run."""
     made = {
         scripts: opened(chromium, running, shots, scripts=scripts, language=None) for scripts in (True, False)
     }
@@ -84,9 +84,9 @@ def windows(chromium: Browser, running: House, shots: Path | None) -> Iterator[d
 
 @pytest.fixture
 def kept(windows: dict[bool, Tab], running: House) -> Iterator[Callable[..., Tab]]:
-    """Hands out a tab that other tests have used before, its cookies gone: a fresh one costs as much as three pages.
+    """Return a function that hands out a used tab without cookies; a fresh one costs as much as three pages.
 
-    For tests that only look and click; what routes, listens or brings scripts of its own takes a fresh `tab`.
+    Use it for tests that only look and click. Tests that route, listen or add scripts take a fresh `tab`.
     """
 
     def hand_out(person: str | None = None, language: str = "en", scripts: bool = True) -> Tab:

@@ -1,4 +1,4 @@
-"""Ways to play a move on a seat's page: as a finger or a mouse does it, and by the keyboard alone."""
+"""Ways to play a move on a seat's page: by touch or mouse, and by keyboard alone."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ WATCH = """
   };
 }
 """
-"""Notes how everything looks without the focus; `focused(target)` then tells about what has it."""
+"""Record how everything looks without focus; `focused(target)` then describes the focused element."""
 STOPS = 400
-"""More stops than any page has."""
+"""More tab stops than any page has."""
 Press = Callable[[Locator], None]
 
 
@@ -53,35 +53,35 @@ class Pointer:
         self.faults: list[str] = []
 
     def begin(self) -> None:
-        """Nothing has to be known of a fresh page."""
+        """Do nothing; a fresh page needs no preparation."""
 
     def press(self, button: Locator) -> None:
         """Press a button or a summary."""
         button.click()
 
     def tick(self, box: Locator) -> None:
-        """Tick a box or choose one of several."""
+        """Tick a checkbox or choose a radio button."""
         box.locator("xpath=ancestor::label").click()
 
 
 class Keys:
-    """Tab, Space, Enter and arrows; notes where the focus cannot be seen or was lost."""
+    """Tab, Space, Enter and arrow keys; records where the focus is invisible or lost."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.faults: list[str] = []
 
     def begin(self) -> None:
-        """Look at a fresh page before anything is pressed."""
+        """Record the look of a fresh page before anything is pressed."""
         self.page.evaluate(WATCH)
 
     def press(self, button: Locator) -> None:
-        """Go to a button or a summary and press Enter."""
+        """Tab to a button or a summary and press Enter."""
         self._reach(button)
         self.page.keyboard.press("Enter")
 
     def tick(self, box: Locator) -> None:
-        """Go to a box and press Space; among several of which one is chosen, the arrows lead to it."""
+        """Tab to a checkbox and press Space; reach a radio button of a chosen group with the arrow keys."""
         at = self._reach(box)
         for _ in range(STOPS):
             if at["there"]:
@@ -111,10 +111,10 @@ class Keys:
 
 
 def make_move(hand: Pointer | Keys, move: str, by_cards: bool) -> None:
-    """Play a move on the turn page that is open, and come to its receipt.
+    """Play a move on the open turn page, and wait for its receipt.
 
     Args:
-        by_cards: choose the cards and press a button for them rather than the ready-made button, where there are both.
+        by_cards: select the cards and press the button for them, even if there is a ready-made button.
     """
     page = hand.page
     verb, *words = move.split()
@@ -136,7 +136,7 @@ def make_move(hand: Pointer | Keys, move: str, by_cards: bool) -> None:
 
 
 def _put(hand: Pointer | Keys, card: str, slot: str) -> None:
-    """A card of Byzantium on its place; where scripts run, a button then does it."""
+    """Place a card of Byzantium; with scripts, a button then plays it."""
     page = hand.page
     hand.tick(page.locator(f'#play input[name="card"][value="{card}"]'))
     hand.press(page.locator(f'#play button.slot[value="{slot}"]'))
@@ -146,7 +146,7 @@ def _put(hand: Pointer | Keys, card: str, slot: str) -> None:
 
 
 def _unfold(hand: Pointer | Keys, button: Locator) -> None:
-    """Open what is folded around a button, as a person would to reach it."""
+    """Unfold everything around a button, as a person would to reach it."""
     summary = button.locator("xpath=ancestor::details[not(@open)]/summary")
     if summary.count():
         hand.press(summary.first)

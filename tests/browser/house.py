@@ -1,4 +1,4 @@
-"""A server for the browser: a real port, its scheduler asleep, games moved on straight through `server.play`."""
+"""A server for browser tests: a real port, the scheduler stopped, games advanced directly through `server.play`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class House:
     """The running server.
 
     Args:
-        origin: its address on the web, without a slash at the end.
+        origin: its URL without a trailing slash.
     """
 
     app: Flask
     origin: str
 
     def cookie(self, name: str) -> dict[str, str]:
-        """What a browser keeps in which the person of this name is signed in; `Scene.csrf` fits its forms."""
+        """Return the cookie that signs in the person of this name; `Scene.csrf` fits its forms."""
         with engine.reading() as session:
             person = session.query(Person).filter_by(email=f"{name.lower()}@example.org").one().id
         serializer = self.app.session_interface.get_signing_serializer(self.app)  # type: ignore[attr-defined]
@@ -42,7 +42,7 @@ class House:
 
 @contextmanager
 def house(database_url: str) -> Iterator[House]:
-    """A server on this database; its context is pushed, and all ends with the block."""
+    """Run a server on this database, with its context pushed, until the block ends."""
     port = free_port()
     origin = f"http://{HOST}:{port}"
     app = create_app(settings(database_url, base_url=origin))

@@ -1,6 +1,6 @@
-"""What a page in a browser is held against: the accessibility engine, and whether all of it can be seen and hit.
+"""Checks for a page in a browser: the accessibility engine, and whether everything is visible and clickable.
 
-Each judge answers with sentences about what is wrong, none if nothing is.
+Each check returns sentences about what is wrong, or none.
 """
 
 from __future__ import annotations
@@ -131,15 +131,15 @@ MOVING = """
 
 
 def unfold(page: Page) -> None:
-    """Open whatever is folded, so that it is judged, too."""
+    """Unfold everything that is folded, so that it is checked too."""
     page.evaluate(UNFOLD)
 
 
 def axe(page: Page, rules: list[str] | None = None) -> list[str]:
-    """What the accessibility engine finds.
+    """Return the findings of the accessibility engine.
 
     Args:
-        rules: only these, else all of WCAG 2.2 A and AA and what is held to be good practice.
+        rules: only these; by default all of WCAG 2.2 A and AA and the best practices.
     """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(ENGINE)
@@ -148,10 +148,10 @@ def axe(page: Page, rules: list[str] | None = None) -> list[str]:
 
 
 def looks(page: Page, width: int | None = None) -> list[str]:
-    """What sticks out, is cut off, lies on something else, or is too small to be hit.
+    """Return what overflows, is cut off, covered, or too small to be hit.
 
     Args:
-        width: of the window in CSS pixels, as it is if None.
+        width: of the window in CSS pixels; by default unchanged.
     """
     if width is not None:
         height = page.viewport_size["height"] if page.viewport_size else 800
@@ -161,6 +161,6 @@ def looks(page: Page, width: int | None = None) -> list[str]:
 
 
 def moving(page: Page) -> list[str]:
-    """What is animated or changes slowly."""
+    """Return what is animated or changes gradually."""
     found: list[Any] = page.evaluate(MOVING)
     return [str(fault) for fault in found]

@@ -1,4 +1,4 @@
-"""Every page in every state that it can be in, by name: how to get there."""
+"""Every page in every possible state, by name, and how to reach it."""
 
 from __future__ import annotations
 
@@ -38,38 +38,38 @@ def sent(path: str, person: str | None = None, status: int = 200, **fields: str)
 
 
 def by_link(letter: str, game: str, name: str, purpose: str, rest: str = "", **fields: str) -> Way:
-    """A page opened by somebody's link, with fields one that answers a form."""
+    """A page opened by a person's link; with fields, one that answers a form."""
     return lambda town: Place(f"/{letter}/{town.token(game, name, purpose)}{rest}", None, fields or None)
 
 
-# ---- around the games ----
+# ---- pages around the games ----
 
 
 def organise_unconfirmed(_town: Town) -> Place:
-    """The organiser's page before his button is pressed."""
+    """The organiser's page before the invitations are sent."""
     game_id = lobby.create_game(wish(organiser=CHARLIE, players=(BOB, DAPHNE)), utc_now())
     return Place(f"/o/{token('organise', CHARLIE, game_id, utc_now())}")
 
 
 def organise_invited(_town: Town) -> Place:
-    """The organiser's page when invitations are out and nobody has answered."""
+    """The organiser's page after the invitations are sent, before anyone has answered."""
     return Place(f"/o/{invited(utc_now())[1]}")
 
 
 def organise_refused(town: Town) -> Place:
-    """The organiser has written something that is no address."""
+    """The organiser has entered an invalid address."""
     path = f"/o/{town.token('open', 'Hugo', 'organise')}"
     return Place(path, None, {"do": "invite", "seat": "2", "guest": "nobody"}, 422)
 
 
 def invitation_refused(town: Town) -> Place:
-    """Somebody accepts with a name that cannot be."""
+    """An invited person accepts with an invalid name."""
     path = f"/i/{town.token('open', 'Ida', 'invite')}"
     return Place(path, None, {"answer": "accept", "name": "http://spam.example", "cut": ""}, 422)
 
 
 def account_full(town: Town) -> Place:
-    """An account with a feed, an absence and tables."""
+    """An account with a feed, an absence and games."""
     eve, now = town.there.person("Eve"), utc_now()
     set_zone(eve, "Europe/Berlin")
     accounts.renew_feed(eve, now)
@@ -79,12 +79,12 @@ def account_full(town: Town) -> Place:
 
 
 def looked(town: Town) -> Place:
-    """What a moderator opened."""
+    """A page that a moderator opened."""
     return Place(f"/m/here/look/{town.there.look}", "Mia")
 
 
 def preview(act: str, reason: str = "A word.", status: int = 200, **fields: str) -> Way:
-    """An act of the moderator before it is done."""
+    """A preview of a moderator's action."""
     return sent("/m/here/preview", "Mia", status, act=act, reason=reason, **fields)
 
 
@@ -139,23 +139,23 @@ AROUND: dict[str, Way] = {
 }
 
 
-# ---- the games ----
+# ---- pages of games ----
 
 
 def turn(slug: str, kind: str, town: Town) -> Place:
-    """Somebody is asked this."""
+    """The player to move, for this question."""
     return Place(url(*town.asked(slug, kind)))
 
 
 def waiting(slug: str, town: Town) -> Place:
-    """Somebody else is asked."""
+    """Another player is to move."""
     game, seat = town.first(slug, "s-waiting")
     play_first(game, seat)
     return Place(url(game, seat))
 
 
 def chosen(slug: str, town: Town) -> Place:
-    """An answer was chosen by an option link."""
+    """An option link has preselected an answer."""
     game, seat = town.first(slug, "s-chosen")
     now = position(game.id)
     move = str(now.rules.moves(now.state, seat)[0])
@@ -176,7 +176,7 @@ def stale(slug: str, town: Town) -> Place:
 
 
 def receipt(slug: str, town: Town) -> Place:
-    """What a move did."""
+    """The receipt of a move."""
     game, seat = town.first(slug, "s-receipt")
     now = position(game.id)
     seq = make(game, seat, str(now.rules.moves(now.state, seat)[0]), at=utc_now())
@@ -184,7 +184,7 @@ def receipt(slug: str, town: Town) -> Place:
 
 
 def ordered(slug: str, town: Town) -> Place:
-    """An order stands."""
+    """A standing order is active."""
     game, seat = town.first(slug, "s-ordered")
     idle = (seat + 1) % FRIENDS[slug]
     leave_order(game, idle, slug)
@@ -192,31 +192,31 @@ def ordered(slug: str, town: Town) -> Place:
 
 
 def order(slug: str, town: Town, written: str = "", status: int = 200) -> Place:
-    """What an order would do, or why it cannot be left."""
+    """The preview of an order, or why it is refused."""
     game, seat = town.first(slug, "s-order")
     path = f"{url(game, (seat + 1) % FRIENDS[slug])}/orders"
     return Place(path, None, {"do": "preview", "order": written or ORDERS[slug]}, status)
 
 
 def history(slug: str, town: Town, query: str = "", public: bool = False) -> Place:
-    """The story of a running game."""
+    """The history of a running game."""
     game = town.midway(slug)
     path = f"/g/{game.id}" if public else url(game, 0)
     return Place(f"{path}/history{query}")
 
 
 def in_public(slug: str, town: Town) -> Place:
-    """A running game as anybody sees it."""
+    """The public page of a running game."""
     return Place(f"/g/{town.midway(slug).id}")
 
 
 def over(slug: str, town: Town, rest: str = "") -> Place:
-    """A finished game, as anybody sees it."""
+    """The public page of a finished game."""
     return Place(f"/g/{town.over(slug).id}{rest}")
 
 
 def over_at_the_seat(slug: str, town: Town) -> Place:
-    """A finished game, at a seat."""
+    """A seat's page of a finished game."""
     return Place(url(town.over(slug), 0))
 
 
@@ -246,14 +246,14 @@ def of_game(slug: str) -> dict[str, Way]:
 
 
 def paused(town: Town) -> Place:
-    """A moderator has stopped the clocks."""
+    """A moderator has paused the game."""
     game, seat = town.first("byzanz", "paused")
     moderate(town, game.id, "!pause")
     return Place(url(game, seat))
 
 
 def on_autopilot(town: Town) -> Place:
-    """The server plays for this seat; for another one, too."""
+    """This seat is on autopilot, and so is another one."""
     game, seat = town.first("byzanz", "autopilot")
     set_seat(game.id, (seat + 1) % 3, autopilot=True)
     set_seat(game.id, (seat + 2) % 3, autopilot=True)
@@ -268,7 +268,7 @@ def abandoned(town: Town) -> Place:
 
 
 def set_aside(town: Town, path: str = "", person: str | None = None, status: int = 409) -> Place:
-    """A fault was found in the game."""
+    """The game is on hold because of an error."""
     game, seat = town.first("byzanz", "aside")
     set_game(game.id, quarantine="entry 3 does not follow from the ones before it")
     return Place(f"{path}/{game.id}" if path else url(game, seat), person, None, status)
@@ -286,7 +286,7 @@ STATES: dict[str, Way] = AROUND | of_game("byzanz") | of_game("byzantium") | of_
 
 
 def place_of(town: Town, state: str) -> Place:
-    """Where a state is to be seen; its way is gone only once."""
+    """Return where a state can be seen; the steps to it run only once."""
     if state not in town.places:
         town.places[state] = STATES[state](town)
     return town.places[state]

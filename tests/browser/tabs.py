@@ -1,4 +1,4 @@
-"""Tabs of Chromium that note whatever goes wrong in them."""
+"""Chromium tabs that record every error that occurs in them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ TELL = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
 """
-"""Runs before anything of a page: says which of its parts the browser refused to load or run."""
+"""Runs before any script of a page: reports parts that the browser refused to load or run."""
 Scheme = Literal["light", "dark"]
 
 
 @dataclass
 class Tab:
-    """A page in a browser window of its own.
+    """A page in a separate browser window.
 
     Args:
-        faults: what went wrong so far: errors in the console, violations of the policy, requests that failed or went
-            elsewhere. A tab made by the `tab` fixture fails its test if one is left at the end.
+        faults: errors so far: in the console, violations of the policy, failed requests and requests to other hosts. A
+            tab made by the `tab` fixture fails its test if any are left at the end.
     """
 
     page: Page
@@ -69,7 +69,7 @@ class Tab:
         return self.page
 
     def send(self, path: str, fields: Mapping[str, str], status: int = 200) -> Page:
-        """Post a form as a page of the server would, and see the answer, which must have this status."""
+        """Submit a form as a page of the server would, and show the answer, which must have this status."""
         address, body = self.origin + path, urlencode(fields)
 
         def post(route: Route) -> None:
@@ -83,13 +83,13 @@ class Tab:
             self.page.unroute(address)
 
     def shot(self, name: str) -> None:
-        """Keep a picture of the whole page under this name, if somebody has said where."""
+        """Save a screenshot of the whole page under this name, if a folder was given."""
         if self.shots is not None:
             path = self.shots / f"{name.replace(' ', '-')}.png"
             self.page.screenshot(path=path, full_page=True, animations="disabled")
 
     def as_if_fresh(self, house: House, person: str | None, language: str) -> None:
-        """A window by day, whatever its size, in which nobody but this person has ever been."""
+        """A light-mode window of any size, used by one person only."""
         context = self.page.context
         context.clear_cookies()
         if person is not None:
@@ -98,7 +98,7 @@ class Tab:
         self.page.emulate_media(color_scheme="light")
 
     def close(self) -> None:
-        """Shut the window, with all it kept."""
+        """Close the window and delete its data."""
         self.page.context.close()
 
 
@@ -114,12 +114,12 @@ def opened(
     person: str | None = None,
     **more: Any,
 ) -> Tab:
-    """A fresh window.
+    """Open a fresh window.
 
     Args:
-        language: what the browser asks pages to be in; None leaves it to a header set later.
-        person: the name of who is signed in with it, None for nobody.
-        more: as `Browser.new_context` takes it: `reduced_motion`, `forced_colors` …
+        language: the language that the browser requests; None leaves it to a header set later.
+        person: the name of the person signed in, None for nobody.
+        more: further options of `Browser.new_context`: `reduced_motion`, `forced_colors` …
     """
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]},

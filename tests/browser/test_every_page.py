@@ -1,4 +1,4 @@
-"""Every page in every state, in each language, by day and by night, on a phone and on a desk: usable by everybody."""
+"""Every page in every state is usable in each language, light and dark, on a phone and on a desktop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How little a page needs: to be painted its HTML and one sheet of looks, to be used no script at all."""
+"""Pages paint with their HTML and one stylesheet, and work without any script."""
 
 from __future__ import annotations
 

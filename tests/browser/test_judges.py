@@ -1,4 +1,4 @@
-"""What the judges find: each kind of fault is planted in a page made for it, and must be named."""
+"""The page checks detect faults: each kind is planted in a test page and must be reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mails as a mail reader draws them: on a phone and on a desk, by day and by night, without any picture."""
+"""Emails as an email client renders them: on a phone and a desktop, light and dark, without images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The markup of every page in every state: without a mistake, sound, light enough, and no page forgotten."""
+"""The markup of every page in every state is valid, consistent and small, and no page is forgotten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages for people who asked their machine for something else: less motion, colours of their own, paper."""
+"""Pages under media settings: reduced motion, forced colours, print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts in every field that a page has, typed and sent in a real browser: shown as text wherever they come back."""
+"""Script payloads typed into every field in a real browser appear as text wherever they are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tab notes: each kind of fault is made on purpose and must be seen."""
+"""The tabs record every kind of error: each is provoked and must be reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The turn page at work in Chromium: what is said of ticked cards, moves without a reload, news of the table."""
+"""The turn page in Chromium: previews of selected cards, moves without a reload, notice of new moves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
 from byzanz import umpire
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server.play import turns
 from server.play.positions import Position
 from server.store import engine
@@ -56,17 +56,17 @@ def test_a_first_bid_is_added_up(tab: Tabs, town: Town) -> None:
     game, seat = town.first("byzanz", "adding")
     page = tab().goto(url(game, seat))
     button = page.locator('button[value="bid"]')
-    tally(page).to_have_text("Tick cards to see what they do.")
+    tally(page).to_have_text("Tap cards to bid.")
     one, other = goods(game, seat)[:2]
     tick(page, one)
-    tally(page).to_contain_text(f"{one[-1]} in all: the first bid.")
+    tally(page).to_contain_text(f"Total {one[-1]}: the first bid.")
     tick(page, other)
     total = int(one[-1]) + int(other[-1])
-    tally(page).to_contain_text(f"{total} in all: the first bid.")
+    tally(page).to_contain_text(f"Total {total}: the first bid.")
     assert (button.text_content() or "").startswith(f"Bid {total} with ")
-    page.get_by_role("button", name="Untick all").click()
+    page.get_by_role("button", name="Clear").click()
     expect(page.locator("#play input:checked")).to_have_count(0)
-    expect(button).to_have_text("Bid the ticked cards")
+    expect(button).to_have_text("Bid the selected cards")
     expect(page.locator("#clear")).to_be_hidden()
     expect(page.locator('#play input[name="card"]').first).to_be_focused()
 
@@ -81,11 +81,11 @@ def test_a_bid_that_is_too_low_is_told_by_how_much(tab: Tabs, town: Town) -> Non
     highest, least = int(standing[-1]), int(mine[0][-1])
     tick(page, mine[0])
     if least <= highest:
-        tally(page).to_have_text(f"{least} in all is too low: {highest + 1 - least} more needed.")
-        expect(page.locator('button[value="bid"]')).to_have_text("Bid the ticked cards")
+        tally(page).to_have_text(f"Total {least} is too low: add at least {highest + 1 - least} more.")
+        expect(page.locator('button[value="bid"]')).to_have_text("Bid the selected cards")
     tick(page, *mine[1:])
     total = sum(int(card[-1]) for card in mine)
-    tally(page).to_contain_text(f"{total} in all: leads by {total - highest}.")
+    tally(page).to_contain_text(f"Total {total}: you would lead by {total - highest}.")
 
 
 def test_merchants_cannot_be_bid(tab: Tabs, town: Town) -> None:
@@ -98,7 +98,7 @@ def test_merchants_cannot_be_bid(tab: Tabs, town: Town) -> None:
     page = tab().goto(url(game, seat))
     tick(page, "merchant")
     tally(page).to_contain_text("Merchants cannot be bid.")
-    expect(page.locator('button[value="bid"]')).to_have_text("Bid the ticked cards")
+    expect(page.locator('button[value="bid"]')).to_have_text("Bid the selected cards")
 
 
 def test_a_set_is_told_with_its_profit(tab: Tabs, town: Town) -> None:
@@ -109,16 +109,16 @@ def test_a_set_is_told_with_its_profit(tab: Tabs, town: Town) -> None:
     exact = page.locator(f'button[name="move"][value="{sale}"]')
     first, *others = sale.split()[1:]
     tick(page, first)
-    tally(page).to_have_text("A set is three cards: 2 more needed.")
+    tally(page).to_have_text("A set has three cards: add 2 more.")
     tick(page, *others)
     profit = exact.get_attribute("data-points")
-    tally(page).to_have_text(f"A set for sale: {profit} profit.")
+    tally(page).to_have_text(f"A set: {profit} profit.")
     expect(page.locator('button[value="sell"]')).to_have_text(exact.locator(".says").text_content() or "")
     extra = page.locator('#play input[name="card"]:not(:checked)')
     if extra.count():
         extra.first.check()
-        tally(page).to_have_text("That is no set for sale.")
-        expect(page.locator('button[value="sell"]')).to_have_text("Sell the ticked cards")
+        tally(page).to_have_text("These cards are not a set.")
+        expect(page.locator('button[value="sell"]')).to_have_text("Sell the selected cards")
 
 
 def test_a_discard_says_how_many_are_still_to_go(tab: Tabs, town: Town) -> None:
@@ -130,12 +130,12 @@ def test_a_discard_says_how_many_are_still_to_go(tab: Tabs, town: Town) -> None:
         boxes.nth(number).check()
         left = over - number - 1
         if left > 0:
-            tally(page).to_contain_text(f"After that, still to go: {left}.")
+            tally(page).to_contain_text(f"After that, {left} more to go.")
         elif left == 0:
-            tally(page).to_contain_text("After that you hold seven cards.")
+            tally(page).to_contain_text("That leaves you with seven cards.")
         else:
-            tally(page).to_contain_text("A discard leaves at least seven cards: untick 1.")
-            expect(page.locator('button[value="discard"]')).to_have_text("Discard the ticked cards")
+            tally(page).to_contain_text("You must keep at least seven cards: deselect 1.")
+            expect(page.locator('button[value="discard"]')).to_have_text("Discard the selected cards")
 
 
 # ---- Empire ----
@@ -157,7 +157,7 @@ def test_the_force_of_a_meld_is_added_up(tab: Tabs, town: Town, seat: int) -> No
     for box in page.locator('#play input[name="card"]').all():
         box.check()
     tally(page).to_contain_text("in a meld.")
-    expect(button).to_have_text("Seal the meld of the ticked cards")
+    expect(button).to_have_text("Seal a meld of the selected cards")
 
 
 def test_a_redraw_counts_to_four(tab: Tabs, town: Town) -> None:
@@ -165,16 +165,16 @@ def test_a_redraw_counts_to_four(tab: Tabs, town: Town) -> None:
     page = tab(size=PHONE).goto(url(game, seat))
     boxes = page.locator('#play input[name="card"]')
     said = (
-        "To be redrawn: 1. You may tick 3 more.",
-        "To be redrawn: 2. You may tick 2 more.",
-        "To be redrawn: 3. You may tick 1 more.",
-        "To be redrawn: 4, as many as may be.",
-        "At most four cards may be redrawn: untick 1.",
+        "1 to redraw; you may select 3 more.",
+        "2 to redraw; you may select 2 more.",
+        "3 to redraw; you may select 1 more.",
+        "4 to redraw, which is the maximum.",
+        "You may redraw at most four cards: deselect 1.",
     )
     for number, sentence in enumerate(said):
         boxes.nth(number).check()
         tally(page).to_have_text(sentence)
-    expect(page.locator('button[name="verb"]')).to_have_text("Redraw the ticked cards")
+    expect(page.locator('button[name="verb"]')).to_have_text("Redraw the selected cards")
 
 
 # ---- Byzantium ----
@@ -197,7 +197,7 @@ def test_a_card_and_its_place_are_told_before_they_are_played(
         place.click,
     ]
     for step in steps if card_first else reversed(steps):
-        expect(go).to_have_text("Put the card on the place")
+        expect(go).to_have_text("Place the card")
         step()
     expect(place).to_have_attribute("aria-pressed", "true")
     tally(page).to_contain_text(f" fits on {slot}.")
@@ -205,7 +205,7 @@ def test_a_card_and_its_place_are_told_before_they_are_played(
     expect(go).to_have_text(option.strip())
     assert entries(game.id) == before
     go.click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert entries(game.id) > before
 
 
@@ -224,7 +224,7 @@ def test_a_card_that_does_not_fit_the_chosen_place_is_told(tab: Tabs, town: Town
     page.locator(f'#play input[value="{black.args[0]}"]').press("Enter")
     assert entries(game.id) == before
     page.locator("#clear").click()
-    tally(page).to_have_text("Choose a card, then press a place on the cross")
+    tally(page).to_have_text("Choose a card, then a place on the cross")
 
 
 # ---- without a reload ----
@@ -235,14 +235,14 @@ def test_a_move_leads_to_its_receipt_without_a_reload(tab: Tabs, town: Town) -> 
     page = tab().goto(url(game, seat))
     page.evaluate(MARK)
     page.get_by_role("button", name="Pass", exact=True).click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert untouched(page)
     assert re.search(r"/receipt/\d+$", page.url)
-    assert "Your move is made" in page.title()
+    assert "Move played" in page.title()
     expect(page.locator("h1")).to_be_focused()
     assert page.evaluate("scrollY") == 0
     page.go_back()
-    expect(page.locator("h1")).not_to_have_text("Your move is made")
+    expect(page.locator("h1")).not_to_have_text("Move played")
     assert not untouched(page)
 
 
@@ -291,7 +291,7 @@ def test_whatever_is_unexpected_is_left_to_the_browser(
 
     page.route(f"**{url(game, seat)}", meet)
     page.get_by_role("button", name="Pass", exact=True).click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert not untouched(page)
     made.faults.clear()
 
@@ -312,7 +312,7 @@ def test_a_move_that_arrived_is_not_played_again(tab: Tabs, town: Town) -> None:
     page.route(f"**{url(game, seat)}", lose)
     tick(page, goods(game, seat)[0])
     page.locator('button[value="bid"]').click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert entries(game.id) == before + 1
     made.faults.clear()
 
@@ -325,7 +325,7 @@ def test_a_double_click_is_one_move(tab: Tabs, town: Town) -> None:
     tick(page, goods(game, seat)[0])
     before = entries(game.id)
     page.locator('button[value="bid"]').dblclick()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert entries(game.id) == before + 1
     assert len(posts) == 1
 
@@ -334,12 +334,12 @@ def test_an_order_is_left_without_a_reload(tab: Tabs, town: Town) -> None:
     game, seat = town.first("byzanz", "ordering")
     page = tab().goto(url(game, seat))
     page.evaluate(MARK)
-    page.get_by_text("Leave an order for what comes next").click()
-    page.get_by_text("In your own words").click()
+    page.get_by_text("Add a standing order").click()
+    page.get_by_text("Type an order").click()
     page.locator('#orders input[name="order"]').fill("finish")
-    page.locator("#orders details details[open]").get_by_role("button", name="See what this does").click()
-    expect(page.locator("h1")).to_have_text("Leave this order?")
-    page.get_by_role("button", name="Leave this order").click()
+    page.locator("#orders details details[open]").get_by_role("button", name="Preview").click()
+    expect(page.locator("h1")).to_have_text("Save this order?")
+    page.get_by_role("button", name="Save this order").click()
     expect(page.locator("#orders")).to_be_focused()
     expect(page.locator("#orders .standing")).to_have_count(1)
     page.get_by_role("button", name="Withdraw").click()
@@ -365,7 +365,7 @@ def test_news_of_the_table_leave_the_selection_alone(tab: Tabs, town: Town) -> N
     first = page.locator('#play input[name="request_id"]').get_attribute("value")
     make(game, 0, "redraw", at=utc_now())
     wake(page)
-    expect(page.locator("#live p")).to_have_text("The table has moved on: 1 new entry.")
+    expect(page.locator("#live p")).to_have_text("The game has moved on: 1 new entry.")
     expect(page.locator("#play input:checked")).to_have_count(2)
     page.locator("#live a").click()
     expect(page.locator("#live a")).to_be_hidden()
@@ -374,10 +374,10 @@ def test_news_of_the_table_leave_the_selection_alone(tab: Tabs, town: Town) -> N
     assert [value.partition("#")[0] for value in chosen] == ticked
     assert page.locator('#play input[name="request_id"]').get_attribute("value") != first
     assert page.locator('#play input[name="seen"]').get_attribute("value") == str(entries(game.id))
-    tally(page).to_have_text("To be redrawn: 2. You may tick 2 more.")
+    tally(page).to_have_text("2 to redraw; you may select 2 more.")
     expect(page.locator(f"#e{entries(game.id)}")).to_be_focused()
     page.locator('button[name="verb"]').click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
 
 
 def test_news_keep_a_card_and_its_place_and_an_order_half_written(tab: Tabs, town: Town) -> None:
@@ -387,13 +387,13 @@ def test_news_keep_a_card_and_its_place_and_an_order_half_written(tab: Tabs, tow
     page = tab().goto(url(game, seat))
     page.locator(f'#play input[value="{move.args[0]}"]').check(force=True)
     page.locator(f'.slot[value="{move.args[2]}"]').click()
-    page.get_by_text("Leave an order for what comes next").click()
-    page.get_by_text("In your own words").click()
+    page.get_by_text("Add a standing order").click()
+    page.get_by_text("Type an order").click()
     page.locator('#orders input[name="order"]').fill("put any")
     for _ in range(2):
         moderate(town, game.id, "!note")
     wake(page)
-    expect(page.locator("#live p")).to_have_text("The table has moved on: 2 new entries.")
+    expect(page.locator("#live p")).to_have_text("The game has moved on: 2 new entries.")
     before = entries(game.id)
     page.locator("#live a").click()
     expect(page.locator("#live a")).to_be_hidden()
@@ -402,7 +402,7 @@ def test_news_keep_a_card_and_its_place_and_an_order_half_written(tab: Tabs, tow
     expect(page.locator('#orders input[name="order"]')).to_be_visible()
     assert entries(game.id) == before
     page.locator("[data-place]").click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
 
 
 def test_a_page_that_waits_says_when_it_is_ones_turn(tab: Tabs, town: Town) -> None:
@@ -482,7 +482,7 @@ def test_the_time_left_counts_down(tab: Tabs, town: Town) -> None:
 
 def minutes(page: Page) -> int:
     """The time left that a page shows."""
-    said = re.fullmatch(r"(\d+) h (\d+) min", page.locator("time[data-left]").text_content() or "")
+    said = re.fullmatch(r"(\d+) h (\d+) min left", page.locator("time[data-left]").text_content() or "")
     assert said is not None
     return int(said[1]) * 60 + int(said[2])
 
@@ -524,7 +524,7 @@ def test_the_first_minute_takes_three_clicks_at_most(tab: Tabs, town: Town, slug
     page = tab(size=PHONE, scripts=scripts).goto(url(game, seat))  # the click on the link
     for click in clicks:
         click(page)
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     assert 1 + len(clicks) <= 3
 
 
@@ -533,7 +533,7 @@ def test_an_option_of_a_mail_takes_two(tab: Tabs, town: Town, scripts: bool) -> 
     game, seat = town.first("byzanz", f"option-{scripts}")
     page = tab(size=PHONE, scripts=scripts).goto(f"{url(game, seat)}?move=pass")
     page.locator("#chosen button").click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
 
 
 # ---- nothing is promised that would be refused, and nothing that may be done is called wrong ----
@@ -661,13 +661,13 @@ def test_a_receipt_leads_to_the_next_game(tab: Tabs, town: Town, scripts: bool) 
     other, _ = town.first("byzanz", f"led-{scripts}")
     page = tab(scripts=scripts, person="Alice").goto(url(game, seat))
     page.get_by_role("button", name="Pass", exact=True).click()
-    expect(page.locator("h1")).to_have_text("Your move is made")
+    expect(page.locator("h1")).to_have_text("Move played")
     waiting = page.locator(".actions a[href*='/t/']").count()
     counted = re.match(r"\((\d+)\) ", page.title())
     assert counted is not None
     assert 1 <= int(counted[1]) <= waiting
     expect(page.locator(f"a[href$='{url(other, seat)}']")).to_have_count(1)
-    expect(page.get_by_text("Leave an order for what comes next")).to_be_visible()
+    expect(page.get_by_text("Add a standing order")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

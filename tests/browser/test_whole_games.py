@@ -1,6 +1,6 @@
-"""A whole game of each kind: without scripts by hand, with scripts by the keyboard alone.
+"""A whole game of each kind: without scripts by mouse, and with scripts by keyboard alone.
 
-One seat plays in the browser, on a phone and on a desk by turns; the others' moves go straight to the server.
+One seat plays in the browser, alternating between phone and desktop; the other seats' moves go directly to the server.
 """
 
 from __future__ import annotations

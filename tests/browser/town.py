@@ -1,4 +1,4 @@
-"""The games and the people behind all pages: made when a page wants them, and shared."""
+"""The games and people behind all pages: created when a page needs them, and shared."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ KINDS = {
     "byzantium": {"put": 1},
     "empire": {"redraw": 0, "meld": 0, "defend": 24, "negotiate": 19, "replace": 59, "buy-off": 1, "keep": 0},
 }
-"""Every question of every game, with the luck that leads to it at the table of its name."""
+"""Every question of every game, with the random seed that leads to it in the game of its name."""
 FRIENDS = {"byzanz": 3, "byzantium": 3, "empire": 2}
 LONG = {"byzanz": 20, "byzantium": 10, "empire": 6}
-"""How many moves are a while."""
+"""How many moves a game needs to be under way."""
 ORDERS = {"byzanz": "take wine most always", "byzantium": "put any always", "empire": "keep most always"}
-"""An order that somebody may leave who is not asked about it just now."""
+"""An order that a player may leave who is not asked about it now."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Place:
     """A page.
 
     Args:
-        person: the name of who is signed in, None for nobody.
+        person: the name of the person signed in, None for nobody.
         fields: what is posted to get there, None if it is only opened.
         status: of the answer.
     """
@@ -46,7 +46,7 @@ class Place:
 
 @dataclass
 class Town:
-    """All games; what changes one must ask for a `fresh` one."""
+    """All games; a test that changes one must ask for a `fresh` one."""
 
     house: House
     there: Scene
@@ -54,14 +54,14 @@ class Town:
     _made: dict[str, tuple[Table, int]] = field(default_factory=dict)
 
     def token(self, game: str, name: str, purpose: str = "seat") -> str:
-        """A token of somebody in the scene."""
+        """Return a token of a person in the scene."""
         return self.there.tokens[game, name][purpose]
 
     def asked(self, slug: str, kind: str, fresh: str = "") -> tuple[Table, int]:
-        """A game in which somebody is asked this, and who.
+        """Return a game with this question open, and the seat to move.
 
         Args:
-            fresh: a name for a game of one's own; its deal is another one, so only questions that come at once do.
+            fresh: a name for a separate game; its deal differs, so only questions that come at once are possible.
         """
         name = (f"e-{kind}" if slug == "empire" else f"{slug}-{kind}") + fresh
         if name not in self._made:
@@ -70,11 +70,11 @@ class Town:
         return self._made[name]
 
     def first(self, slug: str, fresh: str) -> tuple[Table, int]:
-        """A game of one's own at its first question, and who is asked."""
+        """Return a separate game at its first question, and the seat to move."""
         return self.asked(slug, next(iter(KINDS[slug])), f"-{fresh}")
 
     def midway(self, slug: str) -> Table:
-        """A game that has been going on for a while."""
+        """Return a game that is under way."""
         name = f"{slug}-midway"
         if name not in self._made:
             game = begun(FRIENDS[slug], name, utc_now(), slug=slug)
@@ -83,7 +83,7 @@ class Town:
         return self._made[name][0]
 
     def over(self, slug: str) -> Table:
-        """A game that was played to its end."""
+        """Return a game that was played to its end."""
         name = f"{slug}-over"
         if name not in self._made:
             game = begun(FRIENDS[slug], name, utc_now(), slug=slug)
@@ -93,7 +93,7 @@ class Town:
 
 
 def play_first(game: Table, seat: int) -> str:
-    """Play the first move on the list of a seat, now; which one it was."""
+    """Play the first listed move of a seat and return it."""
     now = position(game.id)
     move = str(now.rules.moves(now.state, seat)[0])
     make(game, seat, move, at=utc_now())
@@ -117,12 +117,12 @@ def leave_order(game: Table, seat: int, slug: str) -> None:
 
 
 def moderate(town: Town, game_id: str, act: str) -> int:
-    """An act of the moderator; its seq."""
+    """Perform a moderator's action and return its seq."""
     return play.moderate(game_id, act, reason="A word.", person_id=town.there.person("Mia"), now=utc_now())
 
 
 def set_game(game_id: str, **values: object) -> None:
-    """Write into the row of a game."""
+    """Change the row of a game."""
     with engine.transaction() as session:
         game = session.get_one(Game, game_id)
         for name, value in values.items():
@@ -130,7 +130,7 @@ def set_game(game_id: str, **values: object) -> None:
 
 
 def set_seat(game_id: str, seat: int, **values: object) -> None:
-    """Write into the row of a seat."""
+    """Change the row of a seat."""
     with engine.transaction() as session:
         row = session.get_one(Seat, (game_id, seat))
         for name, value in values.items():
@@ -138,6 +138,6 @@ def set_seat(game_id: str, seat: int, **values: object) -> None:
 
 
 def set_zone(person: int, zone: str) -> None:
-    """Somebody has chosen a time zone."""
+    """Set the time zone of a person."""
     with engine.transaction() as session:
         session.get_one(Person, person).time_zone = zone

@@ -10,21 +10,9 @@ from typing import Any
 
 import pytest
 
-from byzanz.chance import Stream, deal
-from byzanz.rules import (
-    ALL,
-    PUBLIC,
-    AmbiguousMove,
-    BadSetup,
-    Draw,
-    IllegalMove,
-    Move,
-    NotAwaited,
-    Rules,
-    RulesError,
-    UnreadableMove,
-    Viewer,
-)
+from byzanz.chance import Draw, Stream, deal
+from byzanz.moves import AmbiguousMove, BadSetup, IllegalMove, Move, NotAwaited, RulesError, UnreadableMove
+from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 from byzanz.umpire import play, replay
 
 LONGEST_GAME = 5000
@@ -213,7 +201,7 @@ def check_determinism(case: Case, number: int) -> None:
 
 
 def check_listed_is_accepted(case: Case, number: int) -> None:
-    """What is listed is accepted, and nothing else; each move is listed once; out_of_turn_moves are told from answers."""
+    """Exactly the listed moves are accepted, each is listed once, and out-of-turn moves are told from answers."""
     rules = case.rules
     known = all_moves(case, number)
     for moment, draw in settled(case, number, every=4):

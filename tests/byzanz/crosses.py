@@ -1,4 +1,4 @@
-"""Positions of Byzantium set up by hand, games played at random, and the law that no card is lost."""
+"""Hand-made positions of Byzantium, games played at random, and the check that no card is lost."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from byzanz.games.byzantium.rules import Byzantium, State
-from byzanz.rules import Move
+from byzanz.games.byzantium.rules import Byzantium
+from byzanz.games.byzantium.state import State
+from byzanz.moves import Move
 from tests.byzanz.plain_byzantium import CARDS, NAMES
 
 BYZANTIUM = Byzantium()
 
 
 def cards(text: str) -> tuple[int, ...]:
-    """Cards by their names, as a state has them."""
+    """Return cards by their names, as a state stores them."""
     return tuple(sorted(map(CARDS.index, text.split())))
 
 
 def words(numbers: tuple[int, ...]) -> str:
-    """Cards of a state by their names."""
+    """Return the names of a state's cards."""
     return " ".join(CARDS[number] for number in numbers)
 
 
 def move(line: str) -> Move:
-    """A move in canonical form."""
+    """Return a move in canonical form."""
     verb, *args = line.split()
     return Move(verb, tuple(args))
 
 
 def at(hands: tuple[str, ...], lying: str = "", **given: Any) -> State:
-    """A moment of the first round at which seat 0 is to place, but for the fields given.
+    """Return a position of the first round in which seat 0 is to place, changed by the given fields.
 
     Args:
         hands: the cards of each seat.
@@ -51,7 +52,7 @@ def at(hands: tuple[str, ...], lying: str = "", **given: Any) -> State:
 
 
 def after(state: State, *lines: str) -> State:
-    """The moment after moves written `SEAT put CARD on SLOT`."""
+    """Return the position after moves written `SEAT put CARD on SLOT`."""
     for line in lines:
         seat, text = line.split(" ", 1)
         state = BYZANTIUM.apply(state, int(seat), move(text))
@@ -59,17 +60,17 @@ def after(state: State, *lines: str) -> State:
 
 
 def answers(state: State, seat: int) -> list[str]:
-    """What a seat is offered, as text."""
+    """Return the legal moves of a seat as text."""
     return list(map(str, BYZANTIUM.moves(state, seat)))
 
 
 def cross_of(state: State) -> dict[str, str]:
-    """What lies where."""
+    """Return the cards on the cross by slot."""
     return {NAMES[slot]: CARDS[card] for slot, card in enumerate(state.cross) if card >= 0}
 
 
 def astray(state: State) -> Counter[str]:
-    """The cards lost (-) and doubled (+) since the game began: none, by the law of conservation."""
+    """Return the cards lost (-) and duplicated (+) since the start; there must be none."""
     there = Counter(cross_of(state).values())
     for pile in (state.kitty, *state.hands):
         there.update(words(pile).split())
@@ -78,27 +79,27 @@ def astray(state: State) -> Counter[str]:
 
 
 def deal(state: State, order: list[str]) -> State:
-    """The next round, dealt from cards in this order."""
+    """Deal the next round from cards in this order."""
     return BYZANTIUM.apply(state, None, Move("shuffle", (f"deal:{state.round + 1}", *order)))
 
 
 def dealt(seats: int, order: list[str]) -> State:
-    """The first round of a game, just dealt from cards in this order."""
+    """Return the first round of a game, just dealt from cards in this order."""
     return deal(BYZANTIUM.setup(seats, {}), order)
 
 
 def shuffled(rng: random.Random) -> list[str]:
-    """The pack without its Aces in some order."""
+    """Return the deck without its Aces in random order."""
     return rng.sample(CARDS, len(CARDS))
 
 
 def strides(step: int) -> list[str]:
-    """An order that anybody can lay out: every `step`-th card of the canonical order, round and round."""
+    """Return a reproducible order: every `step`-th card of the canonical order, round and round."""
     return [CARDS[step * at % len(CARDS)] for at in range(len(CARDS))]
 
 
 def game(seats: int, seed: int) -> Iterator[tuple[State, int | None, Move]]:
-    """A whole game at random: each move with the moment before it, then the last moment with a move of nobody."""
+    """Play a whole game at random; return each move with the position before it, then the last position."""
     rng = random.Random(seed)
     state = BYZANTIUM.setup(seats, {})
     while BYZANTIUM.outcome(state) is None:
@@ -115,5 +116,5 @@ def game(seats: int, seed: int) -> Iterator[tuple[State, int | None, Move]]:
 
 
 def differing(one: Any, other: Any) -> set[str]:
-    """The names of the fields in which two states or views differ."""
+    """Return the names of the fields in which two states or views differ."""
     return {field.name for field in fields(one) if getattr(one, field.name) != getattr(other, field.name)}

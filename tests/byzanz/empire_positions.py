@@ -1,4 +1,4 @@
-"""Positions of Empire set up by hand, games played at random, and the law that no card is lost."""
+"""Hand-made positions of Empire, games played at random, and the check that no card is lost."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any
 
 import byzanz.games
 from byzanz.games.empire.cards import CARDS, NUMBER
-from byzanz.games.empire.rules import Empire, State
-from byzanz.rules import Move
-from byzanz.umpire import forced
+from byzanz.games.empire.rules import Empire
+from byzanz.games.empire.state import State
+from byzanz.moves import Move
+from byzanz.umpire import forced_move
 
 EMPIRE = Empire()
 SHEET_FILE = Path(byzanz.games.__file__).with_name("empire") / "empire-cards.csv"
 SHEET = list(csv.DictReader(SHEET_FILE.read_text(encoding="utf-8").splitlines()))
-"""The lines of the sheet, read without the game."""
+"""Read the lines of the card list without code of the game."""
 ALL_CARDS = Counter({(row["deck"], row["card"]): int(row["copies"]) for row in SHEET})
 FOES, BYZANTINES = 0, 1
 DECKS = ("foes", "byzantines")
@@ -28,27 +29,27 @@ Role = str
 
 
 def seat_of(role: Role, year: int) -> int:
-    """Who plays a role in a year: seat 0 is the Emperor of the odd ones."""
+    """Return the seat of a role in a year; seat 0 is the Emperor in odd years."""
     return (year + (role == "E")) % 2
 
 
 def cards(deck: int, text: str) -> tuple[int, ...]:
-    """Cards of a deck by their names, as a state has them."""
+    """Return cards of a deck by their names, as a state stores them."""
     return tuple(sorted(NUMBER[deck][name] for name in text.split()))
 
 
 def words(numbers: tuple[int, ...]) -> str:
-    """Cards of a state by their names."""
+    """Return the names of a state's cards."""
     return " ".join(CARDS[number].card for number in numbers)
 
 
 def by_seat(year: int, foe: Any, emperor: Any) -> tuple[Any, Any]:
-    """What belongs to the Foe and to the Emperor, in the order of the seats."""
+    """Return the Foe's and the Emperor's values in the order of the seats."""
     return (emperor, foe) if seat_of("E", year) == 0 else (foe, emperor)
 
 
 def at(year: int = 1, step: str = "meld", **given: Any) -> State:
-    """A moment of a year in which a question is open.
+    """Return a position of a year with an open question.
 
     Args:
         year: from 1 to 12.
@@ -86,12 +87,12 @@ def at(year: int = 1, step: str = "meld", **given: Any) -> State:
 
 
 def _later(pack: tuple[int, ...], year: int) -> tuple[int, ...]:
-    """The cards whose age has not begun."""
+    """Return the cards whose age has not begun."""
     return tuple(card for card in pack if "EML".index(CARDS[card].ages[0]) > (year - 1) // 4)
 
 
 def _unplaced(state: State, deck: int, top: str) -> tuple[int, ...]:
-    """The cards that lie nowhere yet, some of them on top."""
+    """Return the cards that are nowhere yet, with some of them on top."""
     first = tuple(NUMBER[deck][name] for name in top.split())
     placed = Counter(first) + Counter(everything(state, deck))
     rest = Counter({card: CARDS[card].copies - placed[card] for card in NUMBER[deck].values()})
@@ -104,12 +105,12 @@ def _both(given: dict[str, Any], foe: str, emperor: str) -> tuple[tuple[int, ...
 
 
 def _named(texts: tuple[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Cards of the Foes and of the Byzantines by their names."""
+    """Return cards of the Foes and of the Byzantines by their names."""
     return cards(FOES, texts[0]), cards(BYZANTINES, texts[1])
 
 
 def everything(state: State, deck: int) -> list[int]:
-    """All cards of a deck in a moment, wherever they lie."""
+    """Return all cards of a deck in a position, wherever they are."""
     seat = seat_of("FE"[deck], state.year)
     places = [getattr(state, name)[deck] for name in ("aside", "piles", "discards", "out")]
     places += [state.hands[seat], state.melds[seat]]
@@ -118,7 +119,7 @@ def everything(state: State, deck: int) -> list[int]:
 
 
 def astray(state: State) -> Counter[tuple[str, str]]:
-    """The cards lost (-) and doubled (+) since the game began: none, by the law of conservation."""
+    """Return the cards lost (-) and duplicated (+) since the start; there must be none."""
     there = Counter(
         (CARDS[card].deck, CARDS[card].card) for deck in (0, 1) for card in everything(state, deck)
     )
@@ -131,13 +132,13 @@ def astray(state: State) -> Counter[tuple[str, str]]:
 
 
 def move(line: str) -> Move:
-    """A move in canonical form."""
+    """Return a move in canonical form."""
     verb, *args = line.split()
     return Move(verb, tuple(args))
 
 
 def after(state: State, *lines: str) -> State:
-    """The moment after moves written `F VERB CARD…` or `E VERB CARD…` in any order of cards, and the forced ones."""
+    """Return the position after moves `F VERB CARD…` or `E VERB CARD…`, cards in any order, and forced moves."""
     state = settled(state)
     for line in lines:
         role, text = line.split(" ", 1)
@@ -147,13 +148,13 @@ def after(state: State, *lines: str) -> State:
 
 def settled(state: State) -> State:
     """The moment after all forced moves, up to a shuffle or a choice."""
-    while EMPIRE.chance(state) is None and (due := forced(EMPIRE, state)):
+    while EMPIRE.chance(state) is None and (due := forced_move(EMPIRE, state)):
         state = EMPIRE.apply(state, *due)
     return state
 
 
 def dealt(state: State, *orders: str) -> State:
-    """The moment after the shuffles that are due: each brings the named cards to the top, the rest as it was."""
+    """Return the position after the due shuffles; each puts the named cards on top and keeps the rest in order."""
     for top in orders:
         due = EMPIRE.chance(state)
         assert due is not None
@@ -165,38 +166,38 @@ def dealt(state: State, *orders: str) -> State:
 
 
 def answers(state: State, role: Role) -> list[str]:
-    """What a role is offered, as text."""
+    """Return the legal moves of a role as text."""
     return list(map(str, EMPIRE.moves(state, seat_of(role, state.year))))
 
 
 def asked(state: State) -> str:
-    """Who is asked what: `E keep`, `FE meld`, or nothing."""
+    """Return the open questions: `E keep`, `FE meld`, or nothing."""
     awaited = EMPIRE.awaited(state)
     roles = "".join(role for role in "FE" if seat_of(role, state.year) in awaited)
     return " ".join([roles, *{question.kind for question in awaited.values()}])
 
 
 def hand(state: State, role: Role) -> str:
-    """The cards a role holds."""
+    """Return the cards a role holds."""
     return words(state.hands[seat_of(role, state.year)])
 
 
 def remembered():
-    """Year 2 has begun: seat 0, the Foe, was passed siege and seat 1 taxes; both drew in the open what is named."""
+    """Return the start of year 2: siege was passed to seat 0, the Foe, and taxes to seat 1; both drew named cards."""
     state = at(1, "keep", foe="siege siege plague", emperor="taxes trade",
                piles=("avars huns riots crisis disease", "reforms reforms marriage treaty campaigns"))  # fmt: skip
     return after(state, "F keep siege", "E keep taxes")
 
 
 def shuffled(state: State, rng: random.Random) -> Move:
-    """The shuffle that is due, in some order."""
+    """Return the due shuffle in random order."""
     due = EMPIRE.chance(state)
     assert due is not None
     return Move("shuffle", (due.label, *rng.sample(due.cards, len(due.cards))))
 
 
 def choice(state: State, rng: random.Random) -> tuple[int, Move]:
-    """Any seat that is asked and any answer; melds mostly among the strong ones, now and then a change of mind."""
+    """Choose any seat to move and any answer; mostly strong melds, now and then a replaced choice."""
     changing = [seat for seat in (0, 1) if EMPIRE.out_of_turn_moves(state, seat)]
     if changing and rng.random() < 0.1:
         return changing[0], rng.choice(EMPIRE.out_of_turn_moves(state, changing[0]))
@@ -208,7 +209,7 @@ def choice(state: State, rng: random.Random) -> tuple[int, Move]:
 
 
 def game(seed: int) -> Iterator[tuple[State, int | None, Move]]:
-    """A whole game at random: each moment with the move made of it, then the last one with a move of nobody."""
+    """Play a whole game at random; return each position with its move, then the last position."""
     rng, state = random.Random(seed), EMPIRE.setup(2, {})
     while EMPIRE.outcome(state) is None:
         seat: int | None = None
@@ -222,5 +223,5 @@ def game(seed: int) -> Iterator[tuple[State, int | None, Move]]:
 
 
 def differing(one: Any, other: Any) -> set[str]:
-    """The names of the fields in which two states or views differ."""
+    """Return the names of the fields in which two states or views differ."""
     return {field.name for field in fields(one) if getattr(one, field.name) != getattr(other, field.name)}

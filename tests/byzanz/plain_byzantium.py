@@ -1,4 +1,4 @@
-"""A second reading of rules/byzantium.md, slow and plain: lists of names, no code of the game. The two must agree."""
+"""A second, slow and plain implementation of docs/rules/byzantium.md without code of the game; both must agree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rank(card: str) -> int:
 
 
 class Plain:
-    """One game, played in place. A round ends when all pass one after another, as the sheet has it."""
+    """One game, played in place. A round ends when all pass one after another, as in the printed rules."""
 
     def __init__(self, seats: int) -> None:
         self.seats = seats
@@ -55,7 +55,7 @@ class Plain:
         self.ask((dealer + 1) % self.seats)
 
     def ask(self, seat: int) -> None:
-        """The seat is asked, unless its pass is no news; all passes in a row end the round."""
+        """Ask the seat, unless its pass is known; when all pass in a row, end the round."""
         self.asked = None
         while self.in_row < self.seats:
             if self.placements(seat) or (self.hands[seat] and seat not in self.told):
@@ -99,7 +99,7 @@ class Plain:
         self.ask((seat + 1) % self.seats)
 
     def left_after(self, seat: int, text: str) -> int:
-        """How many cards of a hand can be placed after one of them was."""
+        """Return how many cards of a hand can be placed after one of them was."""
         _, card, _, slot = text.split()
         self.cross[slot] = card
         rest = [other for other in self.hands[seat] if other != card]

@@ -1,4 +1,4 @@
-"""A second reading of rules/byzanz.md, slow and plain: lists of card names, no code of the game. The two must agree."""
+"""A second, slow and plain implementation of docs/rules/byzanz.md without code of the game; both must agree."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Plain:
         self.round += 1
         self.auction(starter)
 
-    # What may be done
+    # Legal moves
 
     def asked(self) -> list[int]:
         if self.step == "end":
@@ -128,7 +128,7 @@ class Plain:
             return self.sales(seat) | {f"discard {card}" for card in hand}
         return self.sales(seat) | {"done"}
 
-    # What it does
+    # Effects of moves
 
     def play(self, seat: int, text: str) -> None:
         verb, *cards = text.split()

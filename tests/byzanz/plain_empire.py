@@ -1,4 +1,4 @@
-"""A second reading of rules/empire.md, slow and plain: lists of card names, no code of the game. The two must agree."""
+"""A second, slow and plain implementation of docs/rules/empire.md without code of the game; both must agree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def kinds(deck: str, meld: list[str]) -> list[str]:
 
 
 def fits(deck: str, meld: list[str]) -> bool:
-    """The limits of a meld, word for word."""
+    """The limits of a meld, as in the printed rules."""
     of = kinds(deck, meld)
     if deck == "byzantines":
         return (
@@ -51,7 +51,7 @@ def fits(deck: str, meld: list[str]) -> bool:
 
 
 def force(deck: str, meld: list[str]) -> int:
-    """Printed force, and for each card with a bonus and each troop of the meld that matches it, the bonus."""
+    """Printed force, plus the bonus of each card for each troop of the meld that matches it."""
     total = 0
     for card in meld:
         total += int(ROW[deck, card]["force"])
@@ -67,7 +67,7 @@ def legacy(meld: list[str]) -> int:
 
 
 class Plain:
-    """One game, played in place: `wants` is a shuffle (deck, cards) or what each asked seat may answer."""
+    """One game, played in place: `wants` is a shuffle (deck, cards) or the legal answers of each seat to move."""
 
     def __init__(self) -> None:
         self.piles: dict[str, list[str]] = {deck: [] for deck in DECKS}
@@ -83,7 +83,7 @@ class Plain:
 
     @classmethod
     def at(cls, year: int, foe: list[str], emperor: list[str]) -> Plain:
-        """The melds of a year, with these hands."""
+        """Start the melds of a year with these hands."""
         plain = cls()
         plain.begin_year(year)
         plain.hands[plain.emperor], plain.hands[1 - plain.emperor] = emperor, foe
@@ -131,7 +131,7 @@ class Plain:
         self.piles[deck] = list((yield (deck, in_order(deck, self.piles[deck]))))
 
     def card(self, deck: str) -> Course:
-        """Draw one card; nothing if there is none."""
+        """Draw one card, if there is one."""
         if not self.piles[deck] and self.discards[deck]:
             self.piles[deck], self.discards[deck] = self.discards[deck], []
             yield from self.shuffle(deck)
@@ -161,7 +161,7 @@ class Plain:
         return self.age not in ROW[self.deck[seat], card]["ages"]
 
     def both(self, verb: str) -> Course:
-        """What both lay under seal; the last word counts until both are in. Who has one choice makes it."""
+        """Collect sealed choices; the last of each seat counts until both are in. A seat with one choice makes it."""
         chosen: dict[int, str] = {}
         able = [seat for seat in (0, 1) if verb != "keep" or self.hands[seat]]
         while set(chosen) != set(able):
@@ -234,7 +234,7 @@ class Plain:
             self.melds[seat].append(card)
 
     def throw(self, seat: int, card: str) -> None:
-        """A melded card is discarded; a unique one leaves the game."""
+        """Discard a melded card; a unique one leaves the game."""
         self.melds[seat].remove(card)
         row = ROW[self.deck[seat], card]
         (self.out if row["unique"] else self.discards)[self.deck[seat]].append(card)

@@ -1,4 +1,4 @@
-"""Positions of Byzanz set up by hand, games played at random, and the law that no card is lost."""
+"""Hand-made positions of Byzanz, games played at random, and the check that no card is lost."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from byzanz.games.byzanz.rules import Byzanz, State
-from byzanz.rules import Move
+from byzanz.games.byzanz.rules import Byzanz
+from byzanz.games.byzanz.state import State
+from byzanz.moves import Move
 
 BYZANZ = Byzanz()
 GOODS = ("cloth", "grain", "olive", "spice", "wine", "wood")
@@ -19,27 +20,27 @@ PLACES = ("deck", "removed", "lot", "market", "gone", "hands", "bids", "kept")
 
 
 def cards(text: str) -> tuple[int, ...]:
-    """Cards by their names, as a state has them."""
+    """Return cards by their names, as a state stores them."""
     return tuple(sorted(map(NAMES.index, text.split())))
 
 
 def words(numbers: tuple[int, ...]) -> str:
-    """Cards of a state by their names."""
+    """Return the names of a state's cards."""
     return " ".join(NAMES[number] for number in numbers)
 
 
 def move(line: str) -> Move:
-    """A move in canonical form."""
+    """Return a move in canonical form."""
     verb, *args = line.split()
     return Move(verb, tuple(args))
 
 
 def at(seats: int = 4, **given: Any) -> State:
-    """A moment at which seat 0 opens an auction, but for the fields given; texts are cards, and the rest is the deck.
+    """Return a position in which seat 0 starts an auction, changed by the given fields; the other cards are the deck.
 
     Args:
         seats: how many.
-        given: fields of the state; `deck` names the cards that lie on top.
+        given: fields of the state; `deck` names the cards on top.
     """
     piles: dict[str, Any] = {
         name: tuple(map(cards, value)) for name, value in given.items() if _is_piles(value)
@@ -59,7 +60,7 @@ def _is_piles(value: Any) -> bool:
 
 
 def everything(state: State) -> list[int]:
-    """All cards of a moment, wherever they lie."""
+    """Return all cards of a position, wherever they are."""
     piles = (getattr(state, place) for place in PLACES)
     return [
         card for pile in piles for part in pile for card in (part if isinstance(part, tuple) else (part,))
@@ -67,14 +68,14 @@ def everything(state: State) -> list[int]:
 
 
 def astray(state: State) -> Counter[str]:
-    """The cards lost (-) and doubled (+) since the game began: none, by the law of conservation."""
+    """Return the cards lost (-) and duplicated (+) since the start; there must be none."""
     there = Counter(NAMES[card] for card in everything(state))
     there.subtract(Counter(PACK))
     return Counter({name: count for name, count in there.items() if count})
 
 
 def after(state: State, *lines: str) -> State:
-    """The moment after moves written `SEAT VERB CARD…`."""
+    """Return the position after moves written `SEAT VERB CARD…`."""
     for line in lines:
         seat, text = line.split(" ", 1)
         state = BYZANZ.apply(state, int(seat), move(text))
@@ -82,34 +83,34 @@ def after(state: State, *lines: str) -> State:
 
 
 def answers(state: State, seat: int) -> list[str]:
-    """What a seat is offered, as text."""
+    """Return the legal moves of a seat as text."""
     return list(map(str, BYZANZ.moves(state, seat)))
 
 
 def asked(state: State) -> dict[int, str]:
-    """Who is asked what, without the numbers."""
+    """Return the open questions, without their numbers."""
     return {seat: question.kind for seat, question in BYZANZ.awaited(state).items()}
 
 
 def dealt(seats: int, order: list[str]) -> State:
-    """A game of this many seats just dealt from cards in this order."""
+    """Return a game of this many seats, just dealt from cards in this order."""
     return BYZANZ.apply(BYZANZ.setup(seats, {}), None, Move("shuffle", ("deal", *order)))
 
 
 def shuffled(rng: random.Random) -> list[str]:
-    """The pack in some order."""
+    """Return the deck in random order."""
     order = PACK.copy()
     rng.shuffle(order)
     return order
 
 
 def strides(step: int) -> list[str]:
-    """The pack in an order that anybody can lay out: every `step`-th card of the canonical order, round and round."""
+    """Return the deck in a reproducible order: every `step`-th card of the canonical order, round and round."""
     return [PACK[step * at % len(PACK)] for at in range(len(PACK))]
 
 
 def choices(state: State, rng: random.Random) -> tuple[int, Move]:
-    """A seat and a move that it may make: mostly an answer, now and then a sale out of turn or a discard of several."""
+    """Choose a seat and a legal move: mostly an answer, now and then a sale out of turn or several discards."""
     sellers = [seat for seat in range(len(state.hands)) if BYZANZ.out_of_turn_moves(state, seat)]
     if sellers and rng.random() < 0.1:
         seat = rng.choice(sellers)
@@ -123,7 +124,7 @@ def choices(state: State, rng: random.Random) -> tuple[int, Move]:
 
 
 def game(seats: int, seed: int) -> Iterator[tuple[State, int, Move]]:
-    """A whole game at random: each move with the moment before it, then the last moment with a move of nobody."""
+    """Play a whole game at random; return each move with the position before it, then the last position."""
     rng = random.Random(seed)
     state = dealt(seats, shuffled(rng))
     while BYZANZ.outcome(state) is None:
@@ -134,5 +135,5 @@ def game(seats: int, seed: int) -> Iterator[tuple[State, int, Move]]:
 
 
 def differing(one: Any, other: Any) -> set[str]:
-    """The names of the fields in which two states or views differ."""
+    """Return the names of the fields in which two states or views differ."""
     return {field.name for field in fields(one) if getattr(one, field.name) != getattr(other, field.name)}

@@ -1,16 +1,27 @@
-"""A small game with sealed simultaneous answers and a response: the contract is proven on it first.
+"""A small game with sealed simultaneous choices and a response; the contract is tested on it first.
 
-Two seats, four cards each, four rounds. Both lay a card, sealed until both are in and to be changed until
-then. Who laid the lower may `respond` with a second card to add to it, or `decline`; the higher sum scores.
-Before rounds 2 and 3 what is left is shuffled and each seat draws one.
+Two seats, four cards each, four rounds. Each seat lays a card, which stays sealed and may be changed until both have
+laid one. The seat with the lower card may `respond` by adding a second card, or `decline`; the higher sum scores.
+Before rounds 2 and 3 the remaining cards are shuffled and each seat draws one.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from byzanz import rules
-from byzanz.rules import ALL, IllegalMove, Move, Outcome, Question, Rules, Shuffle, Viewer
+from byzanz.chance import Draw
+from byzanz.moves import (
+    AmbiguousMove,
+    BadSetup,
+    IllegalMove,
+    Move,
+    NotAwaited,
+    Outcome,
+    Question,
+    Shuffle,
+    UnreadableMove,
+)
+from byzanz.rules import ALL, Rules, Viewer
 
 CARDS = tuple(f"{suit}{value}" for suit in ("ash", "oak") for value in range(1, 7))
 VERBS = ("decline", "lay", "respond")
@@ -18,13 +29,13 @@ Hands = tuple[tuple[str, ...], ...]
 
 
 def worth(card: str) -> float:
-    """The value of a card; oaks win ties. Nothing laid is worth nothing."""
+    """Return the value of a card; oaks win ties, and the empty text has value 0."""
     return int(card[-1]) + 0.5 * (card[0] == "o") if card else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """The state: `laid` and `added` hold one card a seat, or the empty text; `stock` is hidden."""
+    """The state: `laid` and `added` hold one card per seat, or the empty text; `stock` is hidden."""
 
     step: str = "shuffle"
     number: int = 0
@@ -60,7 +71,7 @@ class Sealed(Rules[Duel, DuelView]):
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> Duel:
         if seats != 2 or options:
-            raise rules.BadSetup("Sealed is for 2 and has no options.")
+            raise BadSetup("Sealed is for 2 and has no options.")
         return Duel()
 
     def chance(self, state: Duel) -> Shuffle | None:
@@ -91,7 +102,7 @@ class Sealed(Rules[Duel, DuelView]):
             return self._deal(state, move)
         if move not in self.moves(state, seat) + self.out_of_turn_moves(state, seat):
             asked = seat in self.awaited(state)
-            raise (IllegalMove if asked else rules.NotAwaited)("“%(move)s” is not possible now.", move=move)
+            raise (IllegalMove if asked else NotAwaited)("“%(move)s” is not possible now.", move=move)
         card = move.args[0] if move.args else ""
         if move.verb == "lay":
             back = [state.laid[seat]] if state.laid[seat] else []
@@ -152,7 +163,7 @@ class Sealed(Rules[Duel, DuelView]):
             return str(move)
         return f"shuffle {move.args[0]}" if seat is None else "lay ?"
 
-    def sample_state(self, view: DuelView, draw: rules.Draw) -> Duel:
+    def sample_state(self, view: DuelView, draw: Draw) -> Duel:
         seen = {*view.laid, *view.gone, *(view.stock or ())}.union(*(hand or () for hand in view.hands))
         pool = [card for card in CARDS if card not in seen]
 
@@ -186,28 +197,28 @@ class Sealed(Rules[Duel, DuelView]):
     def parse(self, text: str) -> Move:
         words = text.lower().split()
         if not words or len(words) > 2 or not text.isascii():
-            raise rules.UnreadableMove("Write lay CARD, respond CARD or decline.")
+            raise UnreadableMove("Write lay CARD, respond CARD or decline.")
         verb = full(words[0], VERBS)
         if len(words) != (1 if verb == "decline" else 2):
-            raise rules.UnreadableMove("%(verb)s has another number of cards.", verb=verb)
+            raise UnreadableMove("%(verb)s has another number of cards.", verb=verb)
         return Move(verb, tuple(full(word, CARDS) for word in words[1:]))
 
 
 def lower(state: Duel) -> int:
-    """Who laid the lower card; of equal ones seat 0."""
+    """Return the seat with the lower card; among equals, seat 0."""
     return int(worth(state.laid[1]) < worth(state.laid[0]))
 
 
 def put(hands: Hands, seat: int, hand: list[str]) -> Hands:
-    """The hands with one of them replaced."""
+    """Return the hands with one of them replaced."""
     return (*hands[:seat], tuple(hand), *hands[seat + 1 :])
 
 
 def full(word: str, among: tuple[str, ...]) -> str:
-    """The one of `among` that this word is or begins."""
+    """Return the word of `among` that this word is or begins."""
     fits = [word] if word in among else [whole for whole in among if whole.startswith(word)]
     if len(fits) > 1:
-        raise rules.AmbiguousMove("%(word)s is short for several.", word=word)
+        raise AmbiguousMove("%(word)s is short for several.", word=word)
     if not fits:
-        raise rules.UnreadableMove("%(word)s is unknown.", word=word)
+        raise UnreadableMove("%(word)s is unknown.", word=word)
     return fits[0]

@@ -1,4 +1,4 @@
-"""A table at which a game is played by hand and written down, honestly or not."""
+"""Games played move by move and recorded, truthfully or with planted faults."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from byzanz.chance import Stream, commitment, deal, key
-from byzanz.record import GENESIS, Entry, Header, Record, Result, counting, sealed_entry, true_hash
-from byzanz.rules import Move, Rules
-from byzanz.umpire import Step, play, read_made, replay, settle
+from byzanz.moves import Move
+from byzanz.record import GENESIS, Entry, Header, Record, Result, effective, expected_hash, new_entry
+from byzanz.rules import Rules
+from byzanz.umpire import Step, play, read_logged, replay, settle
 from tests.byzanz.sealed_game import Sealed
 
 SEED = bytes(range(32))
@@ -17,18 +18,18 @@ FIRST = "2026-11-21T10:00:00.000Z"
 
 
 def find(slug: str, version: int | None = None) -> Rules[Any, Any]:
-    """The rules of the small game, as `rules_of` gives those of the others."""
+    """Return the rules of the small game, as `rules_of` does for the others."""
     assert (slug, version) == ("sealed", 1)
     return Sealed()
 
 
 def chained(entries: list[Entry]) -> tuple[Entry, ...]:
-    """The entries numbered and hashed anew, as somebody would who falsifies a log and knows how."""
+    """Renumber and rehash the entries, as a forger who knows the format could."""
     done: list[Entry] = []
     for entry in entries:
         previous = done[-1].hash if done else GENESIS
         numbered = replace(entry, seq=len(done) + 1)
-        done.append(replace(numbered, hash=true_hash(previous, numbered)))
+        done.append(replace(numbered, hash=expected_hash(previous, numbered)))
     return tuple(done)
 
 
@@ -46,25 +47,25 @@ class Table:
         self.write_steps(steps)
 
     def write(self, seat: int | None, by: str, move: str, note: str | None = None, at: str = FIRST) -> None:
-        """Write an entry down, whatever it says."""
+        """Append an entry, valid or not."""
         previous = self.entries[-1].hash if self.entries else GENESIS
         seq = len(self.entries) + 1
-        self.entries.append(sealed_entry(previous, seq, at, seat, by, move, note, f"{seq:032x}"))
+        self.entries.append(new_entry(previous, seq, at, seat, by, move, note, f"{seq:032x}"))
 
     def write_steps(self, steps: tuple[Step, ...]) -> None:
-        """Write down what happened by itself."""
+        """Append what happened by itself."""
         for step in steps:
             self.write(step.seat, step.by, str(step.move))
 
     def move(self, seat: int, text: str, by: str = "player", note: str | None = None) -> None:
-        """Play a move and all that follows."""
+        """Play a move and everything that follows."""
         self.write(seat, by, text, note)
-        state = play(self.rules, self.state, seat, read_made(self.rules, text))
+        state = play(self.rules, self.state, seat, read_logged(self.rules, text))
         self.state, steps = settle(self.rules, state, self.deal)
         self.write_steps(steps)
 
     def choose(self, which: int = 0, by: str = "player") -> int:
-        """Play a listed move of the lowest awaited seat; the seq of its entry."""
+        """Play a listed move of the lowest seat to move; return the seq of its entry."""
         seat = min(self.rules.awaited(self.state))
         moves = self.rules.moves(self.state, seat)
         self.move(seat, str(moves[which % len(moves)]), by)
@@ -73,7 +74,7 @@ class Table:
     def act(
         self, text: str, seat: int | None = None, by: str = "moderator", note: str | None = "why"
     ) -> None:
-        """Write a table act down."""
+        """Append a table act."""
         self.write(seat, by, text, note)
 
     def void(self, target: int) -> None:
@@ -81,7 +82,7 @@ class Table:
         self.act(f"!void {target}")
         self.act("!pause")
         made: list[tuple[int | None, Move]] = [
-            (entry.seat, read_made(self.rules, entry.move)) for entry in counting(self.entries)
+            (entry.seat, read_logged(self.rules, entry.move)) for entry in effective(self.entries)
         ]
         self.state = replay(self.rules, len(self.header.seats), {}, made)
 
@@ -99,11 +100,11 @@ class Table:
         return self
 
     def running(self) -> Record:
-        """The record while the game runs, nothing redacted."""
+        """Return the record while the game runs, unredacted."""
         return Record(replace(self.header, seed=None), tuple(self.entries))
 
     def record(self) -> Record:
-        """The record of the finished or abandoned game."""
+        """Return the record of the finished or abandoned game."""
         outcome = self.rules.outcome(self.state)
         scores = self.rules.scores(self.state)
         result = Result(scores, (), "abandoned")
@@ -113,7 +114,7 @@ class Table:
 
 
 def falsified(record: Record, change: Callable[[list[Entry]], None]) -> Record:
-    """The record after somebody changed its entries, made all hashes anew and the head too."""
+    """Return the record after its entries were changed and all hashes and the head recomputed."""
     entries = list(record.entries)
     change(entries)
     made_anew = chained(entries)

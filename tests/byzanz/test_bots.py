@@ -1,4 +1,4 @@
-"""Bots are legal, see their view only, and the greedy one is better than chance; simulated games repeat."""
+"""Bots play legal moves, see only their view, and greedy beats random; simulated games are reproducible."""
 
 from collections import Counter
 from dataclasses import replace
@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from byzanz.bots import BOTS, UnknownBot, decide
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.chance import BadCut, Stream, deal
 from byzanz.games import rules_of
+from byzanz.moves import BadSetup, Move
 from byzanz.record import verify, write
-from byzanz.rules import PUBLIC, BadSetup, Move, Rules
+from byzanz.rules import PUBLIC, Rules
 from byzanz.umpire import play, settle
 from tests.byzanz.sealed_game import Duel, Sealed
 
@@ -78,7 +79,7 @@ def test_the_greedy_bot_needs_a_seat() -> None:
 def test_the_greedy_bot_sells_and_beats_the_random_one() -> None:
     scores = [0, 0]
     for number in range(6):
-        record = simulated(BYZANZ, 4, SEED, number, ["greedy", "random"])
+        record = simulate_game(BYZANZ, 4, SEED, number, ["greedy", "random"])
         assert record.result is not None
         for seat, score in enumerate(record.result.scores):
             scores[seat % 2] += score
@@ -89,25 +90,25 @@ def test_the_greedy_bot_sells_and_beats_the_random_one() -> None:
 @pytest.mark.parametrize("seats", BYZANZ.seats)
 def test_a_simulated_game_is_true_and_repeats(seats: int) -> None:
     for number in range(5):
-        record = simulated(BYZANZ, seats, SEED, number, ["random"])
+        record = simulate_game(BYZANZ, seats, SEED, number, ["random"])
         report = verify(record)
         assert (report.unchecked, report.replayed) == (0, True)
-        assert write(simulated(BYZANZ, seats, SEED, number, ["random"])) == write(record)
+        assert write(simulate_game(BYZANZ, seats, SEED, number, ["random"])) == write(record)
         assert record.header.seats == record.header.cuts == ("random",) * seats
         assert {entry.by for entry in record.entries} <= {"chance", "rules", "bot"}
 
 
 def test_a_simulated_game_of_sealed_choices_is_true() -> None:
     for number in range(20):
-        assert verify(simulated(Sealed(), 2, SEED, number, ["random", "greedy"]), find_sealed).replayed
+        assert verify(simulate_game(Sealed(), 2, SEED, number, ["random", "greedy"]), find_sealed).replayed
 
 
 def test_other_seeds_numbers_and_tables_are_other_games() -> None:
     records = [
-        simulated(BYZANZ, 3, b"one", 0, ["random"]),
-        simulated(BYZANZ, 3, b"two", 0, ["random"]),
-        simulated(BYZANZ, 3, b"one", 1, ["random"]),
-        simulated(BYZANZ, 4, b"one", 0, ["random"]),
+        simulate_game(BYZANZ, 3, b"one", 0, ["random"]),
+        simulate_game(BYZANZ, 3, b"two", 0, ["random"]),
+        simulate_game(BYZANZ, 3, b"one", 1, ["random"]),
+        simulate_game(BYZANZ, 4, b"one", 0, ["random"]),
     ]
     assert len({record.header.id for record in records}) == 4
     assert len({record.header.seed for record in records}) == 4
@@ -115,16 +116,16 @@ def test_other_seeds_numbers_and_tables_are_other_games() -> None:
 
 
 def test_bots_take_turns_at_the_seats() -> None:
-    record = simulated(BYZANZ, 5, SEED, 0, ["random", "greedy"])
+    record = simulate_game(BYZANZ, 5, SEED, 0, ["random", "greedy"])
     assert record.header.seats == ("random", "greedy", "random", "greedy", "random")
 
 
 def test_a_table_that_cannot_be_is_refused() -> None:
     with pytest.raises(BadSetup):
-        simulated(BYZANZ, 7, SEED, 0, ["random"])
+        simulate_game(BYZANZ, 7, SEED, 0, ["random"])
     with pytest.raises(BadSetup, match="at least one bot"):
-        simulated(BYZANZ, 3, SEED, 0, [])
+        simulate_game(BYZANZ, 3, SEED, 0, [])
     with pytest.raises(UnknownBot):
-        simulated(BYZANZ, 3, SEED, 0, ["random", "clever"])
+        simulate_game(BYZANZ, 3, SEED, 0, ["random", "clever"])
     with pytest.raises(BadCut):
-        simulated(BYZANZ, 3, SEED, 0, ["bad\nname"])
+        simulate_game(BYZANZ, 3, SEED, 0, ["bad\nname"])

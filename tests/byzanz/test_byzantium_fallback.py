@@ -1,4 +1,4 @@
-"""What is played for a seat that does not answer, and how a bot values its prospects (rules/byzantium.md)."""
+"""The fallback move of Byzantium, and how a bot evaluates a view (docs/rules/byzantium.md)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.rules import ALL, PUBLIC
 from tests.byzanz.crosses import BYZANTIUM, after, answers, at, cards, cross_of, game, words
 from tests.byzanz.plain_byzantium import CARDS, Plain
@@ -96,7 +96,7 @@ def test_the_more_places_the_better():
 def test_the_greedy_bot_beats_the_random_one():
     points = [0, 0]
     for number in range(8):
-        result = simulated(BYZANTIUM, 4, b"bots", number, ["greedy", "random"]).result
+        result = simulate_game(BYZANTIUM, 4, b"bots", number, ["greedy", "random"]).result
         assert result is not None
         for seat, score in enumerate(result.scores):
             points[seat % 2] += score

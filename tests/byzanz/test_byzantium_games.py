@@ -1,4 +1,4 @@
-"""Whole games: no card is lost, they end, their moves give them again, states and records can be written and read."""
+"""Whole games of Byzantium: no card is lost, games end and replay, states and records round-trip."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.games import rules_of
-from byzanz.games.byzantium import rules
-from byzanz.games.byzantium.rules import State
-from byzanz.record import Wrong, read, shown, verify, write
-from byzanz.rules import PUBLIC, Question
+from byzanz.games.byzantium import moves
+from byzanz.games.byzantium.state import State
+from byzanz.moves import Question
+from byzanz.record import InvalidRecord, read, redact_record, verify, write
+from byzanz.rules import PUBLIC
 from tests.byzanz.crosses import BYZANTIUM, astray, game, move
 from tests.byzanz.table import Table
 
@@ -42,17 +43,17 @@ def keeps_the_card(state, seat, words):
     return replace(honest_put(state, seat, words), hands=state.hands)
 
 
-def loses_the_kitty(state, due, shuffle):
+def loses_the_kitty(state, shuffle):
     """A deal that forgets what nobody gets."""
-    return replace(honest_deal(state, due, shuffle), kitty=())
+    return replace(honest_deal(state, shuffle), kitty=())
 
 
-def leaves_the_cross(state, due, shuffle):
+def leaves_the_cross(state, shuffle):
     """A deal onto the cross of the last round."""
-    return replace(honest_deal(state, due, shuffle), cross=state.cross)
+    return replace(honest_deal(state, shuffle), cross=state.cross)
 
 
-honest_put, honest_deal = rules._put, rules._deal
+honest_put, honest_deal = moves._put, moves._deal
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ honest_put, honest_deal = rules._put, rules._deal
     [("_put", keeps_the_card), ("_deal", loses_the_kitty), ("_deal", leaves_the_cross)],
 )
 def test_a_planted_fault_of_bookkeeping_is_found(name, fault, monkeypatch):
-    monkeypatch.setattr(rules, name, fault)
+    monkeypatch.setattr(moves, name, fault)
     with pytest.raises((AssertionError, ValueError)):
         conserve(2, 1)
 
@@ -137,10 +138,10 @@ def test_what_is_no_state_is_refused(text):
 def test_simulated_games_are_true_and_repeat(seats):
     rules = rules_of("byzantium")
     for number in range(6):
-        record = simulated(rules, seats, b"byzantium", number, ["random"])
+        record = simulate_game(rules, seats, b"byzantium", number, ["random"])
         assert verify(record).replayed
         assert [verify(again).replayed for again in read(write(record))] == [True]
-        assert write(simulated(rules, seats, b"byzantium", number, ["random"])) == write(record)
+        assert write(simulate_game(rules, seats, b"byzantium", number, ["random"])) == write(record)
         assert {entry.by for entry in record.entries if entry.move == "pass"} <= {"rules"}
 
 
@@ -148,7 +149,7 @@ def test_a_running_record_hides_the_deals_and_nothing_else():
     table = Table(BYZANTIUM, 3)
     for which in range(30):
         table.choose(which)
-    record = shown(table.running(), 1)
+    record = redact_record(table.running(), 1)
     assert verify(record).unchecked == len([entry for entry in record.entries if entry.salt is None])
     assert {entry.move for entry in record.entries if entry.seat is None} <= {
         "shuffle deal:1",
@@ -178,5 +179,5 @@ def test_a_pass_that_was_not_forced_makes_a_record_false():
     table = Table(BYZANTIUM, 2)
     table.choose()
     table.write(min(BYZANTIUM.awaited(table.state)), "player", "pass")
-    with pytest.raises(Wrong, match="may not pass"):
+    with pytest.raises(InvalidRecord, match="may not pass"):
         verify(table.running())

@@ -1,10 +1,10 @@
-"""The standing orders of Byzantium: how they are read, how long they stand, what they answer (docs/orders.md)."""
+"""Standing orders of Byzantium: how they are read, how long they last, what they answer (docs/orders.md)."""
 
 from __future__ import annotations
 
 import pytest
 
-from byzanz.rules import AmbiguousMove, IllegalMove, UnreadableMove, UnreadableOrder
+from byzanz.moves import AmbiguousMove, IllegalMove, UnreadableMove, UnreadableOrder
 from tests.byzanz.crosses import BYZANTIUM, at
 
 HANDS = ("7r 9r 10r 5b", "2b 3b 6r", "4b 8b kr")
@@ -33,7 +33,7 @@ def order_scope(state, text, seat=0):
 )
 def test_an_order_is_read_as_freely_as_a_move(written, canonical):
     order = BYZANTIUM.parse_order(written)
-    assert (order.text, order.about) == (canonical, "put")
+    assert (order.text, order.kind) == (canonical, "put")
     assert BYZANTIUM.parse_order(order.text) == order
 
 
@@ -55,10 +55,10 @@ def test_the_first_placement_that_is_possible_is_made_and_its_card_leaves_the_li
     state = at(HANDS, "e 8r")
     answer = answered(state, "put 7r on e, 10r on ef, 10r on w, 7r on w then ask")
     assert str(answer.move) == "put 10r on ef"
-    assert str(answer.rest) == "put 7r on e, 7r on w then ask"
+    assert str(answer.remaining) == "put 7r on e, 7r on w then ask"
     last = answered(state, "put 10r on ef then ask")
-    assert last.rest is None
-    assert str(answered(state, "put 10r on ef then any").rest) == "put any"
+    assert last.remaining is None
+    assert str(answered(state, "put 10r on ef then any").remaining) == "put any"
 
 
 def test_when_none_is_possible_it_asks_or_places_any():
@@ -70,8 +70,8 @@ def test_when_none_is_possible_it_asks_or_places_any():
     for text in ("put 7r on e then any", "put any always"):
         answer = answered(state, text)
         assert answer.move == BYZANTIUM.fallback(BYZANTIUM.view(state, 0), moves)
-        assert answer.rest is not None
-    assert str(answered(state, "put any").rest) == "put any"
+        assert answer.remaining is not None
+    assert str(answered(state, "put any").remaining) == "put any"
 
 
 def test_a_list_is_for_the_deal_and_ends_with_it():

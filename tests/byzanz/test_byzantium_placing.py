@@ -1,10 +1,11 @@
-"""What may be placed where, and the reasons for what may not (rules/byzantium.md "Slots", "Play", rulings)."""
+"""Legal placements in Byzantium, and the reasons for refusing others (docs/rules/byzantium.md "Slots", "Play")."""
 
 from __future__ import annotations
 
 import pytest
 
-from byzanz.rules import PUBLIC, IllegalMove, Move, NotAwaited
+from byzanz.moves import IllegalMove, Move, NotAwaited
+from byzanz.rules import PUBLIC
 from tests.byzanz.crosses import BYZANTIUM, after, answers, at, move
 from tests.byzanz.plain_byzantium import CARDS, COLOUR, DEAD, EXCLUSIVE, NAMES
 
@@ -43,10 +44,10 @@ def test_a_root_may_be_any_rank_of_its_colour():
 @pytest.mark.parametrize(
     ("card", "slot", "reason"),
     [
-        ("7r", "n", "7r is red: it goes on the arms e and w."),
-        ("7r", "s", "7r is red: it goes on the arms e and w."),
-        ("kb", "e", "kb is black: it goes on the arms n and s."),
-        ("kb", "wf", "kb is black: it goes on the arms n and s."),
+        ("7r", "n", "7r is red: place it on arm e or w."),
+        ("7r", "s", "7r is red: place it on arm e or w."),
+        ("kb", "e", "kb is black: place it on arm n or s."),
+        ("kb", "wf", "kb is black: place it on arm n or s."),
     ],
 )
 def test_the_colour_of_the_arm(card, slot, reason):
@@ -55,14 +56,14 @@ def test_the_colour_of_the_arm(card, slot, reason):
 
 def test_a_card_hangs_on_a_card():
     state = at(("7r 9r", "2b"), "e 5r")
-    assert refused(state, 0, "put 7r on elf") == "elf hangs on el, where no card lies yet."
-    assert refused(state, 0, "put 7r on wl") == "wl hangs on w, where no card lies yet."
+    assert refused(state, 0, "put 7r on elf") == "elf is not open yet: no card lies on el."
+    assert refused(state, 0, "put 7r on wl") == "wl is not open yet: no card lies on w."
     assert answers(state, 0)[:4] == ["put 7r on ef", "put 7r on el", "put 7r on er", "put 7r on w"]
     assert "put 9r on elf" in answers(after(state, "0 put 7r on el", "1 put 2b on n"), 0)
 
 
 def test_a_taken_slot():
-    assert refused(at(("7r", "2b"), "e 5r"), 0, "put 7r on e") == "On e lies 5r already."
+    assert refused(at(("7r", "2b"), "e 5r"), 0, "put 7r on e") == "e is taken: 5r lies there."
 
 
 def test_no_card_is_more_than_three_away():
@@ -90,13 +91,13 @@ def test_the_first_card_at_depth_two_decides_and_steps_may_skip():
 def test_the_direction_holds_in_all_forks_of_an_arm_and_in_no_other_arm():
     lying = "e 5r el 9r w 8r"
     state = at(("2r 7r", "2b"), lying)
-    assert refused(state, 0, "put 2r on er") == "The arm e rises: on er goes a card above 5r."
-    assert refused(state, 0, "put 7r on elf") == "The arm e rises: on elf goes a card above 9r."
+    assert refused(state, 0, "put 2r on er") == "Arm e is rising: place a card higher than 5r on er."
+    assert refused(state, 0, "put 7r on elf") == "Arm e is rising: place a card higher than 9r on elf."
     assert "put 2r on wl" in answers(state, 0)
     state = after(state, "0 put 7r on wl", "1 put 2b on n")
     assert "put 2r on wlf" in answers(state, 0)
     tall = at(("kr", "2b"), "w 8r wl 7r")
-    assert refused(tall, 0, "put kr on wr") == "The arm w falls: on wr goes a card below 8r."
+    assert refused(tall, 0, "put kr on wr") == "Arm w is falling: place a card lower than 8r on wr."
 
 
 @pytest.mark.parametrize("root", ["2r", "kr"])
@@ -116,7 +117,7 @@ def test_dead_slots(slot):
     colour = COLOUR[slot[0]]
     state = at((f"k{colour}", "2b" if colour == "r" else "2r"), f"{slot[0]} 3{colour} {slot[:2]} 4{colour}")
     assert refused(state, 0, f"put k{colour} on {slot}") == (
-        f"On {slot} no card can lie: it would touch the other Ace."
+        f"No card can be placed on {slot}: it would touch the other Ace."
     )
     assert f"put k{colour} on {slot[:2]}f" in answers(state, 0)
     assert place(state, slot).state == "dead"
@@ -162,12 +163,12 @@ def test_a_seat_that_can_place_must():
 def test_only_own_cards_on_slots_that_exist():
     state = at(("7r", "2b"))
     assert refused(state, 0, "put 8r on e") == "You do not hold 8r."
-    assert refused(state, 0, "put ar on e") == "There is no card ar to be placed in this game."
+    assert refused(state, 0, "put ar on e") == "There is no card ar in this game."
     assert refused(state, 0, "put 7r on x") == "There is no slot x on the cross."
     for line in ("put", "put 7r", "put 7r e", "put 7r at e", "put 7r on e w"):
         assert refused(state, 0, line) == "Write put, a card, on and a slot, such as put 7r on el."
     for line in ("pass 7r", "lay 7r"):
-        assert refused(state, 0, line) == "You are asked to place a card: put, the card, on and the slot."
+        assert refused(state, 0, line) == "Place a card: write put, the card, on and the slot."
 
 
 def test_only_the_seat_whose_turn_it_is():

@@ -1,4 +1,4 @@
-"""The deal, whose turn it is, who is out, how rounds and the game end (rules/byzantium.md "Cards", "Play")."""
+"""The deal, the turn order, and the end of rounds and games (docs/rules/byzantium.md "Cards", "Play")."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from byzanz.chance import deal as dealer
-from byzanz.rules import BadSetup, IllegalMove, Move, Outcome
+from byzanz.moves import BadSetup, IllegalMove, Move, Outcome
 from byzanz.umpire import settle
 from tests.byzanz.crosses import (
     BYZANTIUM,

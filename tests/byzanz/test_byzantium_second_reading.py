@@ -1,4 +1,4 @@
-"""A second, plain reading of the rules agrees with the game on positions, listings, refusals and the tree."""
+"""The second implementation of Byzantium agrees on positions, legal moves, refusals and the tree."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.byzantium import cards, rules
-from byzanz.games.byzantium.rules import State
-from byzanz.rules import IllegalMove
+from byzanz.games.byzantium import cross, moves, view
+from byzanz.games.byzantium.rules import Byzantium
+from byzanz.games.byzantium.state import State
+from byzanz.moves import IllegalMove
 from tests.byzanz.crosses import (
     BYZANTIUM,
     answers,
@@ -34,7 +35,7 @@ SEATS = [2, 3, 4]
 @pytest.fixture
 def forgetful():
     """A planted fault must not be hidden by what is remembered of crosses, nor remembered after it."""
-    remembered = (cards.openings, cards.playable, rules._places)
+    remembered = (cross.openings, cross.playable, view._places)
     for each in remembered:
         each.cache_clear()
     yield
@@ -127,17 +128,17 @@ def ahead(state):
     return tuple(map(sum, zip(map(len, state.hands), honest_scores(state), strict=True)))
 
 
-honest_onward, honest_scores = rules._onward, BYZANTIUM.scores
+honest_onward, honest_scores = moves._onward, BYZANTIUM.scores
 FAULTS = {
-    "no direction": (cards, "direction", lambda cross, arm: 0),
-    "always rising": (cards, "direction", lambda cross, arm: 1),
-    "touching": (cards, "rival", lambda cross, slot: -1),
-    "dead slots": (cards, "_USABLE", tuple(range(len(NAMES)))),
-    "hanging on nothing": (cards, "_PARENT", (-1,) * len(NAMES)),
-    "another handful": (rules, "HANDFUL", {2: 9, 3: 7, 4: 5}),
-    "another turn": (rules, "_onward", restless),
-    "a pass forgotten": (rules, "_onward", merciful),
-    "early points": (rules.Byzantium, "scores", lambda self, state: ahead(state)),
+    "no direction": (cross, "direction", lambda cross, arm: 0),
+    "always rising": (cross, "direction", lambda cross, arm: 1),
+    "touching": (cross, "rival", lambda cross, slot: -1),
+    "dead slots": (cross, "_USABLE", tuple(range(len(NAMES)))),
+    "hanging on nothing": (cross, "_PARENT", (-1,) * len(NAMES)),
+    "another handful": (moves, "HAND_SIZE", {2: 9, 3: 7, 4: 5}),
+    "another turn": (moves, "_onward", restless),
+    "a pass forgotten": (moves, "_onward", merciful),
+    "early points": (Byzantium, "scores", lambda self, state: ahead(state)),
 }
 
 
@@ -157,7 +158,7 @@ def test_a_card_once_unplayable_stays_so(seats):
     for seed in range(15):
         for (before, seat, _), (state, _, _) in pairwise(game(seats, seed)):
             if seat is not None:
-                assert set(cards.playable(state.cross)) <= set(cards.playable(before.cross))
+                assert set(cross.playable(state.cross)) <= set(cross.playable(before.cross))
 
 
 # Counting the tree

@@ -1,4 +1,4 @@
-"""Who may know what (rules/byzantium.md "Public and hidden", promise 10), a pass being news of a hand."""
+"""Hidden information in Byzantium; a pass reveals something about a hand (docs/rules/byzantium.md, promise 10)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.byzantium import rules
-from byzanz.games.byzantium.cards import playable
-from byzanz.games.byzantium.rules import State, View
-from byzanz.rules import ALL, PUBLIC, IllegalMove, Move
+from byzanz.games.byzantium.cross import playable
+from byzanz.games.byzantium.rules import Byzantium
+from byzanz.games.byzantium.state import State
+from byzanz.games.byzantium.view import View
+from byzanz.moves import IllegalMove, Move
+from byzanz.rules import ALL, PUBLIC
 from tests.byzanz.crosses import (
     BYZANTIUM,
     after,
@@ -394,13 +396,13 @@ def test_planted_leaks_are_found(leak):
 
 def test_moves_that_look_at_a_hidden_hand_are_found(monkeypatch):
     """Placements that are listed only when the next seat holds a black card."""
-    honest = rules.Byzantium.moves
+    honest = Byzantium.moves
 
     def moves(self, state, seat):
         listed = honest(self, state, seat)
         return listed if any(card > 11 for card in state.hands[seat - 1]) else listed[:1]
 
-    monkeypatch.setattr(rules.Byzantium, "moves", moves)
+    monkeypatch.setattr(Byzantium, "moves", moves)
     assert any("moves" in leaks(BYZANTIUM.view, 3, viewer, seed) for seed in range(30) for viewer in range(3))
 
 

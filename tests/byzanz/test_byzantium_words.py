@@ -1,4 +1,4 @@
-"""Reading a line as players write it, and refusing the rest (formats.md §1)."""
+"""Parsing moves of Byzantium as players write them, and refusing everything else (docs/formats.md §1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.rules import AmbiguousMove, Move, RulesError, UnreadableMove
+from byzanz.moves import AmbiguousMove, Move, RulesError, UnreadableMove
 from tests.byzanz.crosses import BYZANTIUM, game, move
 from tests.byzanz.plain_byzantium import CARDS, NAMES
 
@@ -58,7 +58,7 @@ SHAPE = "Write put, a card, on and a slot, such as put 7r on el."
         ("putt 7r on e", "no move putt"),
         ("shuffle deal:1 2r", "no move shuffle"),
         ("!void 3", "no move !void"),
-        ("pass 7r", "pass stands alone"),
+        ("pass 7r", "Write pass alone"),
         ("put", SHAPE),
         ("put 7r", SHAPE),
         ("put 7r e", SHAPE),

@@ -1,4 +1,4 @@
-"""Bidding, and who gets the lot at which price (rules/byzanz.md "Bidding", "Who bids", and the rulings)."""
+"""Bidding: the turn order, legal bids, and the winner and price of a lot (docs/rules/byzanz.md "A round")."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byzanz.games.byzanz.cards import MERCHANT, VALUE, bids_from, names
-from byzanz.rules import IllegalMove, Move, NotAwaited
+from byzanz.moves import IllegalMove, Move, NotAwaited
 from tests.byzanz.contract import check_reading
 from tests.byzanz.positions import BYZANZ, after, answers, asked, at, cards, game, move, words
 
@@ -101,19 +101,19 @@ def test_an_equal_total_is_no_raise():
     state = after(opening(), "0 bid cloth2")
     assert "bid wine2" not in answers(state, 1)
     assert refusal(state, 1, "bid wine2") == (
-        "The bid must be above 2; these cards make 2 with what you have laid down."
+        "You must bid more than 2. With these cards your bid would be 2."
     )
 
 
 def test_the_own_bid_counts_in_the_refusal():
     state = after(opening(), "0 bid cloth2", "1 bid grain3 wine2", "2 pass", "3 pass")
-    assert "must be above 5; these cards make 3 with" in refusal(state, 0, "bid olive1")
+    assert "more than 5. With these cards your bid would be 3." in refusal(state, 0, "bid olive1")
 
 
 def test_merchants_cannot_be_bid():
     state = after(opening(), "0 pass")
     assert not [line for line in answers(state, 1) if "merchant" in line]
-    assert refusal(state, 1, "bid merchant") == "A bid is one good or more; merchants cannot be bid."
+    assert refusal(state, 1, "bid merchant") == "A bid is one or more goods. Merchants cannot be bid."
     assert refusal(state, 1, "bid grain3 merchant") == refusal(state, 1, "bid merchant")
     assert refusal(state, 1, "bid") == refusal(state, 1, "bid merchant")
 
@@ -122,21 +122,21 @@ def test_what_is_not_in_hand_cannot_be_bid():
     assert refusal(opening(), 0, "bid grain3 wood4 wood4") == "You do not hold grain3 wood4 wood4."
     assert refusal(opening(), 0, "bid olive1 olive1 olive1") == "You do not hold olive1."
     state = after(opening(), "0 bid cloth2", "1 bid grain3", "2 pass", "3 pass")
-    assert refusal(state, 0, "bid cloth2 olive1") == "What you have laid down is not in your hand: cloth2."
+    assert refusal(state, 0, "bid cloth2 olive1") == "These cards are already in your bid: cloth2."
 
 
 def test_words_out_of_order_and_unknown_cards_are_refused():
     assert refusal(opening(), 0, "bid olive1 cloth2") == "Write the cards in this order: cloth2 olive1."
     assert refusal(opening(), 0, "bid silk2") == "There is no card silk2 in this game."
     assert "no card" in refusal(opening(), 0, "bid " + "x" * 500)
-    assert refusal(opening(), 0, "pass olive1") == "This move stands alone, without any card."
+    assert refusal(opening(), 0, "pass olive1") == "This move takes no cards."
 
 
 def test_only_the_seat_whose_turn_it_is_is_asked():
     state = opening()
     for seat in (1, 2, 3):
         assert BYZANZ.moves(state, seat) == ()
-        with pytest.raises(NotAwaited, match="not your turn; until then you can only sell"):
+        with pytest.raises(NotAwaited, match=r"not your turn\. Until it is, you can only sell sets"):
             BYZANZ.apply(state, seat, move("pass"))
     for seat in (-1, 4):
         assert BYZANZ.moves(state, seat) == BYZANZ.out_of_turn_moves(state, seat) == ()
@@ -146,7 +146,7 @@ def test_only_the_seat_whose_turn_it_is_is_asked():
 
 @pytest.mark.parametrize("line", ["tax grain1", "take wood", "discard cloth2", "done", "fly"])
 def test_other_moves_do_not_answer_a_bid(line):
-    assert refusal(opening(), 0, line) == "You are asked to bid: lay down cards or pass."
+    assert refusal(opening(), 0, line) == "It is your turn to bid. Bid goods from your hand, or pass."
 
 
 def test_passing_takes_the_bid_back():

@@ -1,4 +1,4 @@
-"""What is played for a seat that does not answer, and how a bot values its prospects (rules/byzanz.md)."""
+"""The fallback move of Byzanz, and how a bot evaluates a view (docs/rules/byzanz.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole games: no card is lost, they end, their moves give them again, their states can be written and read."""
+"""Whole games of Byzanz: no card is lost, games end and replay, states round-trip."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.byzanz import state as byzanz_state
+from byzanz.games.byzanz import moves
 from byzanz.games.byzanz.cards import minus
-from byzanz.games.byzanz.rules import State
-from byzanz.rules import Move, Question
+from byzanz.games.byzanz.state import State
+from byzanz.moves import Move, Question
 from tests.byzanz.positions import (
     BYZANZ,
     astray,
@@ -43,19 +43,19 @@ def test_no_move_loses_or_doubles_a_card(seats, seed):
 
 def lost_tax(state, seat, args):
     """A tax that leaves the lot and reaches no market."""
-    after = byzanz_state._tax(state, seat, args)
-    return replace(after, market=minus(after.market, byzanz_state.cards_of(args)))
+    after = moves._tax(state, seat, args)
+    return replace(after, market=minus(after.market, moves.parse_cards(args)))
 
 
 def kept_twice(state, seat, args):
     """A discard that is also kept as profit."""
-    after = byzanz_state._discard(state, seat, args)
-    return replace(after, kept=((*after.kept[0], byzanz_state.cards_of(args)[0]), *after.kept[1:]))
+    after = moves._discard(state, seat, args)
+    return replace(after, kept=((*after.kept[0], moves.parse_cards(args)[0]), *after.kept[1:]))
 
 
 def bid_kept(state, seat, args):
     """A pass that takes the bid back and leaves it on the table."""
-    after = byzanz_state._pass(state, seat, args)
+    after = moves._pass(state, seat, args)
     return replace(after, bids=state.bids)
 
 
@@ -64,7 +64,7 @@ def bid_kept(state, seat, args):
     [(("tax", "tax"), lost_tax), (("limit", "discard"), kept_twice), (("bid", "pass"), bid_kept)],
 )
 def test_a_planted_fault_of_bookkeeping_is_found(answer, fault, monkeypatch):
-    monkeypatch.setitem(byzanz_state.ANSWERS, answer, fault)
+    monkeypatch.setitem(moves.ANSWERS, answer, fault)
     with pytest.raises(AssertionError):
         list(map(conserve, [4] * 5, range(5)))
 

@@ -1,10 +1,10 @@
-"""Tax, the last auction of a round, the market, and the next round (rules/byzanz.md "A round")."""
+"""Tax, the last auction of a round, the market, and the next round (docs/rules/byzanz.md "A round")."""
 
 from __future__ import annotations
 
 import pytest
 
-from byzanz.rules import IllegalMove
+from byzanz.moves import IllegalMove
 from tests.byzanz.positions import BYZANZ, after, answers, asked, astray, at, cards, move, words
 
 EMPTY = ("", "", "", "")
@@ -44,10 +44,10 @@ def test_a_merchant_may_be_the_tax():
 
 def test_the_tax_comes_from_the_lot_and_is_one_card():
     state = taxing("cloth1 cloth1 grain4 wood2 merchant")
-    reason = "The tax is one card of the lot: cloth1 cloth1 grain4 wood2 merchant."
+    reason = "Pay one card of the lot as tax: cloth1 cloth1 grain4 wood2 merchant."
     for line in ("tax wine3", "tax cloth1 cloth1", "tax"):
         assert refusal(state, 2, line) == reason
-    assert refusal(state, 2, "pass") == "You won the lot: first pay one card of it as tax."
+    assert refusal(state, 2, "pass") == "You won the lot. Pay one of its cards as tax first."
 
 
 def test_the_last_auction_of_four_leaves_one_card_of_two():
@@ -111,7 +111,7 @@ def test_a_group_that_is_not_there_cannot_be_taken():
 def test_the_market_pick_cannot_be_declined():
     state = at_market("cloth1 wood1")
     for line in ("pass", "done", "discard cloth1"):
-        assert refusal(state, 0, line) == "It is your turn at the market: take one group."
+        assert refusal(state, 0, line) == "It is your turn at the market. Take one group."
 
 
 def test_when_no_group_is_left_later_seats_get_nothing():

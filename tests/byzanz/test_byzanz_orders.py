@@ -1,4 +1,4 @@
-"""The standing orders of Byzanz: how they are read, how long they stand, what they answer (docs/orders.md)."""
+"""Standing orders of Byzanz: how they are read, how long they last, what they answer (docs/orders.md)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from byzanz import chance, orders, umpire
-from byzanz.orders import Left
-from byzanz.rules import AmbiguousMove, IllegalMove, UnreadableMove, UnreadableOrder
+from byzanz.moves import AmbiguousMove, IllegalMove, UnreadableMove, UnreadableOrder
+from byzanz.orders import PlacedOrder
 from tests.byzanz.positions import BYZANZ, NAMES, at
 
 HANDS = ("cloth2 olive1 olive1 spice4", "grain3 merchant wine2", "cloth1 wood4", "olive2 spice1")
@@ -51,7 +51,7 @@ def bidding(**more):
 )
 def test_an_order_is_read_as_freely_as_a_move(written, canonical, about):
     order = BYZANZ.parse_order(written)
-    assert (order.text, order.about) == (canonical, about)
+    assert (order.text, order.kind) == (canonical, about)
     assert BYZANZ.parse_order(order.text) == order
 
 
@@ -113,7 +113,7 @@ def test_a_ladder_passes_or_asks_when_the_price_is_beyond_its_limit():
     state = bidding(bids=("", "", "wood4 wood3", ""))
     passed = answered(state, 0, "ladder spice4 cloth2 olive1 upto 7 then pass")
     assert str(passed.move) == "pass"
-    assert passed.rest is None
+    assert passed.remaining is None
     assert str(passed) == "Passed for you: the price hit 7, your limit was 7."
     asked = answered(state, 0, "ladder spice4 cloth2 olive1 upto 7 then ask")
     assert asked.move is None
@@ -168,7 +168,7 @@ def test_the_hand_limit_sells_before_it_discards_when_its_owner_says_so():
     assert played(state, 0, "limit sell lowest") == "sell olive2 olive4 merchant"
     once = answered(state, 0, "limit grain lowest")
     assert str(once.move) == "discard grain1"
-    assert once.rest is not None
+    assert once.remaining is not None
     assert answered(state, 0, "limit spice4").move is None
 
 
@@ -200,18 +200,18 @@ def test_whole_games_of_orders_make_legal_moves_and_keep_their_limits(seed):
     standing = {seat: lines(rng) for seat in range(4)}
     while BYZANZ.outcome(state) is None:
         seat = min(BYZANZ.awaited(state))
-        left = [Left(at, BYZANZ.parse_order(line), "") for at, line in enumerate(standing[seat])]
-        answer = orders.answer(BYZANZ, state, seat, left)
+        left = [PlacedOrder(at, BYZANZ.parse_order(line), "") for at, line in enumerate(standing[seat])]
+        decision = orders.decide(BYZANZ, state, seat, left)
         moves = BYZANZ.moves(state, seat)
-        if answer is None or answer.answer.move is None:
+        if decision is None or decision.answer.move is None:
             choice = rng.choice(moves)
         else:
-            choice = answer.answer.move
+            choice = decision.answer.move
             assert choice in moves
-            assert answer.answer.rest in (None, answer.left.order)
+            assert decision.answer.remaining in (None, decision.placed.order)
             if choice.verb == "bid":
                 before = BYZANZ.view(state, seat).totals[seat]
-                limit = int(answer.left.order.text.split("upto ")[1].split()[0])
+                limit = int(decision.placed.order.text.split("upto ")[1].split()[0])
                 assert before < before + sum(int(name[-1]) for name in choice.args) <= limit
         state, _ = umpire.settle(BYZANZ, umpire.play(BYZANZ, state, seat, choice), deal)
 

@@ -1,4 +1,4 @@
-"""A second, plain reading of the rules agrees with the game on positions, listings, refusals and the tree."""
+"""The second implementation of Byzanz agrees on positions, legal moves, refusals and the tree."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.byzanz import state as byzanz_state
+from byzanz.games.byzanz import moves
 from byzanz.games.byzanz.cards import numbers
-from byzanz.games.byzanz.rules import State
-from byzanz.rules import IllegalMove
+from byzanz.games.byzanz.state import State
+from byzanz.moves import IllegalMove
 from tests.byzanz.plain_byzanz import GROUPS, Plain, in_order
 from tests.byzanz.positions import BYZANZ, answers, choices, dealt, move, shuffled, strides, words
 
@@ -129,13 +129,13 @@ def test_what_the_second_reading_does_not_allow_is_refused(seats):
     ("name", "fault"),
     [
         ("is_set", lambda cards: len(cards) == 3),
-        ("needed", lambda state, seat: 1),
+        ("minimum_raise", lambda state, seat: 1),
         ("MERCHANT", 25),
-        ("cards_of", numbers),
+        ("parse_cards", numbers),
     ],
 )
 def test_a_refusal_left_out_is_found(name, fault, monkeypatch):
-    monkeypatch.setattr(byzanz_state, name, fault)
+    monkeypatch.setattr(moves, name, fault)
     with pytest.raises((AssertionError, KeyError)):
         list(map(refuse_the_rest, [4] * 8, range(8)))
 
@@ -143,14 +143,14 @@ def test_a_refusal_left_out_is_found(name, fault, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        ("LIMIT", 8),
-        ("kept_of", min),
+        ("HAND_LIMIT", 8),
+        ("profit_card", min),
         ("lot_card", lambda state: 2),
-        ("_next", lambda state, seat, passed: (seat + 1) % len(state.won)),
+        ("_next_bidder", lambda state, seat, passed: (seat + 1) % len(state.won)),
     ],
 )
 def test_the_second_reading_finds_a_planted_fault(name, fault, monkeypatch):
-    monkeypatch.setattr(byzanz_state, name, fault)
+    monkeypatch.setattr(moves, name, fault)
     with pytest.raises((AssertionError, ValueError, IndexError, KeyError)):
         list(map(compare, [4] * 8, range(8)))
 

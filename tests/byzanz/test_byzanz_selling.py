@@ -1,10 +1,10 @@
-"""Sales, the hand limit, the end and who wins (rules/byzanz.md "Selling", "Hand limit", "End")."""
+"""Sales, the hand limit, the end and the winner (docs/rules/byzanz.md "Selling", "Hand limit", "End")."""
 
 from __future__ import annotations
 
 import pytest
 
-from byzanz.rules import IllegalMove, NotAwaited
+from byzanz.moves import IllegalMove, NotAwaited
 from tests.byzanz.positions import BYZANZ, after, answers, asked, at, differing, move, words
 
 LOT = "cloth4 grain1 merchant spice2 wood3"
@@ -58,7 +58,7 @@ def test_other_cards_are_no_set(line):
     state = at(4, hands=(hand, "", "", ""), lot=LOT)
     assert (
         refusal(state, 0, line)
-        == "A set is three cards of one good, merchants standing in, or three merchants."
+        == "A set is three cards of one good, with merchants as substitutes, or three merchants."
     )
     assert line not in out_of_turn_moves(state, 0)
 
@@ -79,9 +79,7 @@ def test_the_listed_sales_are_distinct_and_in_canonical_order():
 def test_only_what_is_in_hand_is_sold():
     state = after(at(4, hands=("cloth1 cloth1 cloth2", "wine1", "", ""), lot=LOT), "0 bid cloth2")
     assert out_of_turn_moves(state, 0) == []
-    assert refusal(state, 0, "sell cloth1 cloth1 cloth2") == (
-        "What you have laid down is not in your hand: cloth2."
-    )
+    assert refusal(state, 0, "sell cloth1 cloth1 cloth2") == ("These cards are already in your bid: cloth2.")
     assert refusal(state, 1, "sell wine1 wine1 wine1") == "You do not hold wine1 wine1."
 
 
@@ -175,20 +173,20 @@ def test_several_cards_may_be_discarded_at_once_down_to_seven():
     assert asked(after(state, "1 discard cloth1 merchant")) == {2: "bid"}
     assert after(state, "1 discard cloth1 merchant") == after(state, "1 discard merchant", "1 discard cloth1")
     for line in ("discard cloth1 grain1 merchant", "discard"):
-        assert refusal(state, 1, line) == "Discard from 1 to 2 cards, down to 7."
+        assert refusal(state, 1, line) == "Discard from 1 to 2 cards. The hand limit is 7."
     assert refusal(state, 1, "discard cloth3") == "You do not hold cloth3."
     assert refusal(state, 1, "discard cloth2 cloth1") == "Write the cards in this order: cloth1 cloth2."
 
 
 def test_nothing_else_goes_on_over_the_limit():
-    assert refusal(over(NINE), 1, "pass") == "You hold more than 7 cards: first sell a set or discard."
+    assert refusal(over(NINE), 1, "pass") == "You hold more than 7 cards. Sell a set or discard first."
     with pytest.raises(NotAwaited):
         BYZANZ.apply(over(NINE), 2, move("pass"))
 
 
 def test_nobody_discards_with_seven_cards_or_in_anothers_turn():
     state = at(4, hands=("cloth1 cloth2", "cloth1", "", ""), lot=LOT)
-    assert refusal(state, 0, "discard cloth1") == "You are asked to bid: lay down cards or pass."
+    assert refusal(state, 0, "discard cloth1") == "It is your turn to bid. Bid goods from your hand, or pass."
     assert "not your turn" in refusal(state, 1, "discard cloth1")
 
 
@@ -224,16 +222,17 @@ def test_after_its_done_a_seat_neither_sells_nor_answers():
     state = after(ending("wood1 wood2 wood3", "wine1 wine1 wine1", "", ""), "0 done")
     assert BYZANZ.moves(state, 0) == BYZANZ.out_of_turn_moves(state, 0) == ()
     assert refusal(state, 0, "sell wood1 wood2 wood3") == (
-        "You are done: what you still hold is no longer for sale."
+        "You have finished selling. You cannot sell any more cards."
     )
-    with pytest.raises(NotAwaited, match="done already"):
+    with pytest.raises(NotAwaited, match="already finished selling"):
         BYZANZ.apply(state, 0, move("done"))
 
 
 def test_done_is_said_only_at_the_end_and_alone():
-    assert refusal(ending("", "", "", ""), 0, "done cloth1") == "This move stands alone, without any card."
+    assert refusal(ending("", "", "", ""), 0, "done cloth1") == "This move takes no cards."
     assert (
-        refusal(ending("", "", "", ""), 0, "pass") == "The last round is over: sell your sets, then say done."
+        refusal(ending("", "", "", ""), 0, "pass")
+        == "The last round is over. Sell your sets, then play done."
     )
 
 

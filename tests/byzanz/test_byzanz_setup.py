@@ -1,4 +1,4 @@
-"""The pack, the table of players and the deal (rules/byzanz.md "Cards", "Setup")."""
+"""The deck, the setup for each number of players, and the deal (docs/rules/byzanz.md "Cards", "Set-up")."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections import Counter
 import pytest
 
 from byzanz.games.byzanz.cards import TABLES
-from byzanz.rules import ALL, BadSetup, IllegalMove, Move
+from byzanz.moves import BadSetup, IllegalMove, Move
+from byzanz.rules import ALL
 from tests.byzanz.positions import BYZANZ, PACK, asked, astray, cards, dealt, shuffled, words
 
 ROWS = {  # players: lots, removed, rounds

@@ -1,4 +1,4 @@
-"""Who may know what (rules/byzanz.md "Public and hidden", promise 10)."""
+"""Hidden information in Byzanz (docs/rules/byzanz.md "What is public and what is hidden", promise 10)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.games.byzanz import rules as module
-from byzanz.games.byzanz import state as byzanz_state
-from byzanz.rules import ALL, PUBLIC, Move
+from byzanz.moves import Move
+from byzanz.rules import ALL, PUBLIC
 from tests.byzanz.positions import (
     BYZANZ,
     PACK,
@@ -219,9 +218,11 @@ def test_planted_leaks_are_found(leak):
 
 def test_a_move_that_looks_at_a_hidden_hand_is_found(monkeypatch):
     """Bids listed for a seat that depend on what another holds."""
-    honest = byzanz_state.needed
+    honest = minimum_raise
     monkeypatch.setattr(
-        module, "needed", lambda state, seat: honest(state, seat) + state.hands[seat - 1].count(24)
+        byzanz_rules,
+        "minimum_raise",
+        lambda state, seat: honest(state, seat) + state.hands[seat - 1].count(24),
     )
     assert any("moves" in leaks(BYZANZ.view, 4, viewer, seed) for seed in range(6) for viewer in range(4))
 

@@ -1,4 +1,4 @@
-"""Every registered game keeps the contract, and each check has been seen to catch who breaks it."""
+"""Every registered game keeps the contract, and each check detects a game that breaks it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byzanz.chance import Draw
 from byzanz.games import latest, rules_of
-from byzanz.rules import BadSetup, Draw, IllegalMove, Move, Outcome, Question, RulesError, Viewer
+from byzanz.moves import BadSetup, IllegalMove, Move, Outcome, Question, RulesError
+from byzanz.rules import Viewer
 from tests.byzanz import contract
 from tests.byzanz.contract import Case
 from tests.byzanz.sealed_game import CARDS, Duel, DuelView, Sealed
@@ -297,5 +299,5 @@ def test_games_are_found_by_slug_and_version() -> None:
     assert byzanz in latest()
     with pytest.raises(BadSetup, match="the games are: byzanz"):
         rules_of("chess")
-    with pytest.raises(BadSetup, match="There are no rules 99 of byzanz"):
+    with pytest.raises(BadSetup, match="There is no version 99 of the rules of byzanz"):
         rules_of("byzanz", 99)

@@ -1,4 +1,4 @@
-"""What is played for a silent seat (rules/empire.md "Fallback"), and what a bot that looks one move ahead prefers."""
+"""The fallback move of Empire, and what a bot one move ahead prefers (docs/rules/empire.md "Default moves")."""
 
 from __future__ import annotations
 

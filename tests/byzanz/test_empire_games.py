@@ -1,4 +1,4 @@
-"""Whole games: no card is lost, they end, their moves give them again, bots play them, records of them are true."""
+"""Whole games of Empire: no card is lost, games end and replay, bots play them, their records verify."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byzanz.bots import decide
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.chance import Stream, deal
 from byzanz.games import rules_of
-from byzanz.games.empire import moves
+from byzanz.games.empire import battle, moves
 from byzanz.games.empire import state as empire_state
-from byzanz.games.empire.rules import State
-from byzanz.record import opened, redacted, shown, verify, write
-from byzanz.rules import PUBLIC, Question
+from byzanz.games.empire.state import State
+from byzanz.moves import Question
+from byzanz.record import open_choices, redact_entries, redact_record, verify, write
+from byzanz.rules import PUBLIC
 from byzanz.umpire import play, replay, settle
 from tests.byzanz.empire_positions import EMPIRE, astray, game, words
 from tests.byzanz.table import Table
@@ -64,16 +65,16 @@ def expired_forgotten(state, deck):
     return replace(honest_expired(state, deck), out=state.out)
 
 
-honest_keep, honest_replace = moves._all_keep, moves._replace
-honest_put_away, honest_expired = moves._put_away, empire_state._expired
+honest_keep, honest_replace = battle.end_year, battle._replace
+honest_put_away, honest_expired = battle._put_away, empire_state._expired
 
 
 @pytest.mark.parametrize(
     ("place", "name", "fault"),
     [
         (moves._OPENED, "keep", kept_twice),
-        (moves._RESPONSES, "replace", replaced_from_nowhere),
-        (moves, "_put_away", unique_and_discarded),
+        (battle._RESPONSES, "replace", replaced_from_nowhere),
+        (battle, "_put_away", unique_and_discarded),
         (empire_state, "_expired", expired_forgotten),
     ],
 )
@@ -178,14 +179,14 @@ def test_the_greedy_bot_and_the_fallback_beat_the_random_bot(better):
 @pytest.mark.parametrize("bots", [["random"], ["greedy"], ["random", "greedy"]])
 def test_a_simulated_game_is_true_and_repeats(bots):
     for number in range(4):
-        record = simulated(EMPIRE, 2, SEED, number, bots)
+        record = simulate_game(EMPIRE, 2, SEED, number, bots)
         report = verify(record)
         assert (report.unchecked, report.replayed) == (0, True)
         assert record.result is not None
         assert record.result.reason in ("finished", "fallen")
         assert record.header.game == "empire"
         if "greedy" not in bots:
-            assert write(simulated(EMPIRE, 2, SEED, number, bots)) == write(record)
+            assert write(simulate_game(EMPIRE, 2, SEED, number, bots)) == write(record)
 
 
 def test_the_registered_rules_are_these():
@@ -196,7 +197,7 @@ def test_the_registered_rules_are_these():
 
 def read_by(table: Table, viewer) -> list[str]:
     """The moves as a reader of the running game sees them, shuffles left out."""
-    entries = redacted(EMPIRE, table.entries, viewer, False, opened(EMPIRE, 2, {}, table.entries))
+    entries = redact_entries(EMPIRE, table.entries, viewer, False, open_choices(EMPIRE, 2, {}, table.entries))
     return [entry.move for entry in entries if entry.seat is not None]
 
 
@@ -224,7 +225,9 @@ def test_a_running_record_tells_each_reader_what_he_may_know():
     assert read_by(table, PUBLIC)[-2:] == ["keep ?", "keep ?"]
     for viewer in (0, 1, PUBLIC):
         salts = {
-            e.salt for e in shown(table.running(), viewer).entries if e.move.split()[0] in ("redraw", "keep")
+            e.salt
+            for e in redact_record(table.running(), viewer).entries
+            if e.move.split()[0] in ("redraw", "keep")
         }
         assert salts == {None}
 

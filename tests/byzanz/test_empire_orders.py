@@ -1,10 +1,10 @@
-"""The standing orders of Empire: how they are read, how long they stand, what they answer (docs/orders.md)."""
+"""Standing orders of Empire: how they are read, how long they last, what they answer (docs/orders.md)."""
 
 from __future__ import annotations
 
 import pytest
 
-from byzanz.rules import AmbiguousMove, IllegalMove, UnreadableMove, UnreadableOrder
+from byzanz.moves import AmbiguousMove, IllegalMove, UnreadableMove, UnreadableOrder
 from tests.byzanz.empire_positions import EMPIRE, at, seat_of
 
 FOE = "huns vandals persians infantry infantry plague"
@@ -53,7 +53,7 @@ def test_an_order_is_read_as_freely_as_a_move(written, canonical):
             EMPIRE.parse_order(written)
         return
     order = EMPIRE.parse_order(written)
-    assert (order.text, order.about) == (canonical, canonical.split()[0])
+    assert (order.text, order.kind) == (canonical, canonical.split()[0])
     assert EMPIRE.parse_order(order.text) == order
 
 
@@ -77,10 +77,10 @@ def test_what_is_no_order_is_refused_with_a_sentence(text):
 def test_a_choice_under_seal_is_made_as_ordered_and_once():
     state = at(1, "redraw", foe=FOE, emperor=EMPEROR)
     answer = answered(state, "F", "redraw infantry plague")
-    assert (str(answer.move), answer.rest) == ("redraw infantry plague", None)
+    assert (str(answer.move), answer.remaining) == ("redraw infantry plague", None)
     lasting = answered(state, "E", "redraw none always")
     assert str(lasting.move) == "redraw"
-    assert str(lasting.rest) == "redraw none always"
+    assert str(lasting.remaining) == "redraw none always"
     assert answered(state, "E", "meld none") is None
 
 

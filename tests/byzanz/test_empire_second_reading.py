@@ -1,4 +1,4 @@
-"""A second, plain reading of the rules agrees with the game on positions, listings, refusals and the tree."""
+"""The second implementation of Empire agrees on positions, legal moves, refusals and the tree."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byzanz.chance import deal
-from byzanz.games.empire import cards, moves
+from byzanz.games.empire import battle, cards, moves
 from byzanz.games.empire import state as empire_state
-from byzanz.games.empire.rules import State
-from byzanz.games.empire.state import deck_of
+from byzanz.games.empire.state import State, deck_of
 from byzanz.games.empire.view import melded
-from byzanz.rules import IllegalMove, Move
+from byzanz.moves import IllegalMove, Move
 from byzanz.umpire import settle
 from tests.byzanz.empire_positions import EMPIRE, SHEET, at, choice, move, shuffled, words
 from tests.byzanz.plain_empire import DECKS, Plain, force
@@ -159,7 +158,7 @@ def test_what_the_second_reading_does_not_allow_is_refused():
         (moves, "in_order", lambda words: words),
         (moves, "MOST_REDRAWN", 5),
         (moves, "minus", lambda cards, gone: tuple(card for card in cards if card not in gone)),
-        (moves, "choosers", lambda state: (0, 1)),
+        (empire_state, "choosers", lambda state: (0, 1)),
     ],
 )
 def test_a_refusal_left_out_is_found(module, name, fault, monkeypatch):
@@ -171,12 +170,12 @@ def test_a_refusal_left_out_is_found(module, name, fault, monkeypatch):
 @pytest.mark.parametrize(
     ("module", "name", "fault"),
     [
-        (moves, "HIGHEST", 21),
-        (moves, "YEARS", 11),
-        (moves, "FALLEN", 2),
-        (moves, "force", lambda meld: sum(cards.FORCE[card] for card in meld)),
-        (moves, "legacy", lambda meld: 0),
-        (moves, "RESPONSES", ("negotiate", "defend", "buy-off")),
+        (battle, "HIGHEST", 21),
+        (battle, "YEARS", 11),
+        (battle, "FALLEN", 2),
+        (battle, "force", lambda meld: sum(cards.FORCE[card] for card in meld)),
+        (battle, "legacy", lambda meld: 0),
+        (battle, "RESPONSES", ("negotiate", "defend", "buy-off")),
         (empire_state, "hand_size", lambda deck, year: 8),
         (empire_state, "usable", lambda card, year: True),
         (empire_state, "thrown", lambda state, deck: state.discards[deck]),

@@ -1,4 +1,4 @@
-"""Who may know and remember what (rules/empire.md "Public and hidden", promise 10)."""
+"""What each viewer may know in Empire (docs/rules/empire.md "What is public and what is hidden", promise 10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a line as players write it, and refusing the rest (formats.md §1)."""
+"""Parsing moves of Empire as players write them, and refusing everything else (docs/formats.md §1)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.rules import AmbiguousMove, Move, RulesError, UnreadableMove
+from byzanz.moves import AmbiguousMove, Move, RulesError, UnreadableMove
 from tests.byzanz.empire_positions import EMPIRE, SHEET, game, move
 
 FOES = [row["card"] for row in SHEET if row["deck"] == "foes"]
@@ -75,7 +75,7 @@ def test_what_can_mean_several_things(text, meanings):
         ("melds huns", "no move melds"),
         ("shuffle foes:1 huns", "no move shuffle"),
         ("!void 3", "no move !void"),
-        ("decline huns", "decline stands alone"),
+        ("decline huns", "Write decline alone"),
         ("defend", "Name one card: defend"),
         ("keep huns avars", "Name one card: keep"),
         ("negotiate", "Name one card: negotiate"),

@@ -1,4 +1,4 @@
-"""Worlds drawn from views, and pairs of worlds that a viewer cannot tell apart (promise 10)."""
+"""States sampled from views of Empire, and pairs of states that a viewer cannot tell apart (promise 10)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from byzanz.games.empire.cards import CARDS, LEGACY, age_of, force
 from byzanz.games.empire.state import known_of
-from byzanz.rules import ALL, PUBLIC, Move
+from byzanz.moves import Move
+from byzanz.rules import ALL, PUBLIC
 from tests.byzanz.empire_positions import (
     BYZANTINES,
     EMPIRE,

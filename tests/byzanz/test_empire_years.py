@@ -1,4 +1,4 @@
-"""Set-up, drawing, ageing, redrawing, passing a card on: the course of a year (rules/empire.md "Setup", "A turn")."""
+"""Setup, drawing, ageing, redrawing and keeping a card: the course of a year (docs/rules/empire.md)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from byzanz.rules import BadSetup, IllegalMove, Move, NotAwaited
+from byzanz.moves import BadSetup, IllegalMove, Move, NotAwaited
 from tests.byzanz.empire_positions import (
     ALL_CARDS,
     BYZANTINES,
@@ -114,7 +114,7 @@ def test_another_shuffle_than_the_due_one_is_refused(line):
 
 
 def test_nobody_moves_before_the_shuffle_and_nothing_is_shuffled_in_between():
-    with pytest.raises(NotAwaited, match="not shuffled yet"):
+    with pytest.raises(NotAwaited, match="not been shuffled yet"):
         EMPIRE.apply(EMPIRE.setup(2, {}), 0, move("redraw"))
     with pytest.raises(IllegalMove, match="Nothing is to be shuffled"):
         EMPIRE.apply(begun(), None, move("shuffle foes:2"))
@@ -327,8 +327,8 @@ def test_redrawn_cards_are_thrown_away_before_cards_are_drawn():
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("redraw plague", "Of plague you hold only 0"),
-        ("redraw trade trade trade", "Of trade you hold only 2"),
+        ("redraw plague", "You do not hold plague"),
+        ("redraw trade trade trade", "You hold only 2 of trade"),
         ("redraw trade justinian", "in this order: justinian trade"),
         ("redraw justinian trade trade taxes reforms", "at most 4"),
         ("meld trade", "asked to redraw"),

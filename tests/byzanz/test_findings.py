@@ -1,4 +1,4 @@
-"""What checking a record finds, step by step: each planted fault shows at its own step, and at no other."""
+"""Verification reports step by step: each planted fault shows at its own step and no other."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from byzanz.chance import shuffled
+from byzanz.chance import Stream, shuffled
 from byzanz.games import rules_of
-from byzanz.record import STEPS, Dealt, Entry, Record, Report, examine, shown, verify
+from byzanz.record import STEPS, Entry, Record, Report, ShuffleCheck, examine, redact_record, verify
 from byzanz.rules import ALL, PUBLIC, Viewer
 from tests.byzanz.table import Table, falsified
 from tests.byzanz.test_verify import finished, wrong
@@ -42,7 +42,7 @@ def test_all_steps_of_a_true_record_are_right() -> None:
     assert report.wrong is None
     assert report.key is not None
     (dealt,) = report.shuffles
-    assert dealt.order == dealt.logged == shuffled(report.key, "deal", dealt.cards)
+    assert dealt.order == dealt.logged == shuffled(dealt.cards, Stream(report.key, "deal").below)
     assert dealt.differs is None
     counts = {step.name: step.of for step in report.steps}
     assert counts["shuffles"] + counts["moves"] == counts["chain"] == len(record.entries)
@@ -121,7 +121,7 @@ def test_a_false_shuffle_is_shown_with_the_first_place_that_differs() -> None:
 
 
 def test_without_a_seed_no_order_differs() -> None:
-    assert Dealt(1, "deal", ("a", "b"), ("b", "a"), None).differs is None
+    assert ShuffleCheck(1, "deal", ("a", "b"), ("b", "a"), None).differs is None
 
 
 def test_how_far_it_came_is_counted() -> None:
@@ -138,7 +138,7 @@ def test_how_far_it_came_is_counted() -> None:
 def test_of_a_running_game_the_hidden_steps_are_said_to_be_hidden(viewer: Viewer) -> None:
     table = Table(BYZANZ, 3)
     table.choose(3)
-    record = shown(table.running(), viewer)
+    record = redact_record(table.running(), viewer)
     report = verify(record)
     whole = viewer == ALL
     some = "right" if whole else "hidden"

@@ -1,6 +1,6 @@
-"""The standing orders of every game: read back as written, always legal, blind to what their owner cannot see.
+"""Standing orders of every game round-trip, play only legal moves, and ignore what their owner cannot see.
 
-Orders are drawn at random from the words of each game; whole games are driven by them.
+The orders are random combinations of the words of each game; they play whole games.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from byzanz.games.byzanz.cards import GROUPS
 from byzanz.games.byzanz.cards import NAME as GOODS
 from byzanz.games.empire.cards import NAME as EMPIRE_CARDS
 from byzanz.games.empire.orders import EITHER
-from byzanz.orders import Answer, Left
-from byzanz.rules import ALL, IllegalMove, RulesError
+from byzanz.moves import IllegalMove, RulesError
+from byzanz.orders import Decision, PlacedOrder
+from byzanz.rules import ALL
 from tests.byzanz.contract import LONGEST_GAME, choice
 from tests.byzanz.sealed_game import Sealed
 
@@ -38,7 +39,7 @@ WORDS = {
 }  # fmt: skip
 """A game without an entry here fails: somebody must say what its orders are made of."""
 Draw = Callable[[int], int]
-Answering = Callable[[Any, Any, int, list[Left]], Answer | None]
+Answering = Callable[[Any, Any, int, list[PlacedOrder]], Decision | None]
 
 
 def some_of(draw: Draw, words: tuple[str, ...], most: int) -> list[str]:
@@ -98,15 +99,15 @@ def read(rules: Any, text: str) -> Any:
     return None
 
 
-def leave(rules: Any, state: Any, seat: int, draw: Draw) -> list[Left]:
+def leave(rules: Any, state: Any, seat: int, draw: Draw) -> list[PlacedOrder]:
     """Orders that a seat may leave now; those that could never be carried out are refused with a reason."""
-    view, left = rules.view(state, seat), list[Left]()
+    view, left = rules.view(state, seat), list[PlacedOrder]()
     for text in LEFT[rules.slug](draw, view):
         order = read(rules, text)
         if order is None:
             continue
         try:
-            left.append(Left(len(left), order, rules.order_scope(order, view)))
+            left.append(PlacedOrder(len(left), order, rules.order_scope(order, view)))
         except IllegalMove:
             continue
     return left
@@ -115,29 +116,31 @@ def leave(rules: Any, state: Any, seat: int, draw: Draw) -> list[Left]:
 @cache
 def driven(
     rules: Any, seats: int, number: int
-) -> tuple[tuple[Any, int, tuple[Left, ...], Answer | None], ...]:
+) -> tuple[tuple[Any, int, tuple[PlacedOrder, ...], Decision | None], ...]:
     """A game of orders: each moment at which a seat is asked, its orders, and what they answered."""
     name = f"{rules.slug} {seats} {number}"
     draw, deal = Stream(name.encode(), "orders").below, chance.deal(name.encode())
     state, _ = umpire.settle(rules, rules.setup(seats, {}), deal)
-    standing: dict[int, list[Left]] = {seat: [] for seat in range(seats)}
-    moments: list[tuple[Any, int, tuple[Left, ...], Answer | None]] = []
+    standing: dict[int, list[PlacedOrder]] = {seat: [] for seat in range(seats)}
+    moments: list[tuple[Any, int, tuple[PlacedOrder, ...], Decision | None]] = []
     while rules.outcome(state) is None:
         assert len(moments) < LONGEST_GAME, "the game does not end"
         seat = choice(draw, tuple(rules.awaited(state)))
         if draw(3) == 0:
             standing[seat] = leave(rules, state, seat, draw)
         left = [
-            each for each in standing[seat] if each not in orders.over(rules, state, seat, standing[seat])
+            each for each in standing[seat] if each not in orders.expired(rules, state, seat, standing[seat])
         ]
-        answer = orders.answer(rules, state, seat, left)
-        moments.append((state, seat, tuple(left), answer))
-        standing[seat] = [each for each in left if answer is None or each is not answer.left]
+        decision = orders.decide(rules, state, seat, left)
+        moments.append((state, seat, tuple(left), decision))
+        standing[seat] = [each for each in left if decision is None or each is not decision.placed]
         move = choice(draw, rules.moves(state, seat))
-        if answer is not None and answer.answer.move is not None:
-            move = answer.answer.move
-        if answer is not None and answer.answer.rest is not None:
-            standing[seat].append(Left(answer.left.key, answer.answer.rest, answer.left.occasion))
+        if decision is not None and decision.answer.move is not None:
+            move = decision.answer.move
+        if decision is not None and decision.answer.remaining is not None:
+            standing[seat].append(
+                PlacedOrder(decision.placed.key, decision.answer.remaining, decision.placed.scope)
+            )
         state, _ = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
     return tuple(moments)
 
@@ -151,15 +154,15 @@ TABLES = [
 def test_games_of_orders_end_and_each_answer_is_legal(rules, seats):
     counted = Counter[str]()
     for number in range(GAMES):
-        for state, seat, _, answer in driven(rules, seats, number):
-            counted["asked"] += answer is None
-            if answer is None:
+        for state, seat, _, decision in driven(rules, seats, number):
+            counted["asked"] += decision is None
+            if decision is None:
                 continue
-            given = answer.answer
+            given = decision.answer
             assert str(given), "what is done is explained"
             counted["stopped" if given.move is None else "answered"] += 1
             assert given.move is None or given.move in rules.moves(state, seat)
-            assert given.move is not None or given.rest is None
+            assert given.move is not None or given.remaining is None
             assert str(given) != "It could not be carried out as the table stands now.", (
                 "a fault of the game's"
             )
@@ -169,14 +172,14 @@ def test_games_of_orders_end_and_each_answer_is_legal(rules, seats):
 @pytest.mark.parametrize(("rules", "seats"), TABLES)
 def test_what_is_left_of_an_order_is_an_order_about_the_same(rules, seats):
     for number in range(GAMES):
-        for _, _, left, answer in driven(rules, seats, number):
-            for order in [each.order for each in left] + ([answer.answer.rest] if answer else []):
+        for _, _, left, decision in driven(rules, seats, number):
+            for order in [each.order for each in left] + ([decision.answer.remaining] if decision else []):
                 if order is not None:
                     assert rules.parse_order(order.text) == order
             assert (
-                answer is None
-                or answer.answer.rest is None
-                or answer.answer.rest.about == answer.left.order.about
+                decision is None
+                or decision.answer.remaining is None
+                or decision.answer.remaining.kind == decision.placed.order.kind
             )
 
 
@@ -196,13 +199,13 @@ def check_blind(rules: Any, seats: int, number: int, answering: Answering) -> No
 
 @pytest.mark.parametrize(("rules", "seats"), TABLES)
 def test_an_order_sees_no_more_than_its_owner(rules, seats):
-    check_blind(rules, seats, 0, orders.answer)
+    check_blind(rules, seats, 0, orders.decide)
 
 
-def peeking(rules: Any, state: Any, seat: int, left: list[Left]) -> Answer | None:
+def peeking(rules: Any, state: Any, seat: int, left: list[PlacedOrder]) -> Decision | None:
     """A planted fault: whether an order answers hangs on what another seat holds."""
     hidden = "".join(rules.view(state, ALL).hands[seat - 1])
-    return None if len(hidden) % 2 else orders.answer(rules, state, seat, left)
+    return None if len(hidden) % 2 else orders.decide(rules, state, seat, left)
 
 
 @pytest.mark.parametrize(("rules", "seats"), TABLES)

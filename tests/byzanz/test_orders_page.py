@@ -1,4 +1,4 @@
-"""docs/orders.md says what the games read: each line of its tables is an order, kept in the form beside it."""
+"""The tables of docs/orders.md match the code: each line is an order and is stored as the page says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a record: written, read back, and refused with its line when it is none."""
+"""Records as text: written, read back, and refused with the number of the faulty line."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.games import rules_of
 from byzanz.record import (
     BadRecord,
@@ -16,11 +16,11 @@ from byzanz.record import (
     Record,
     Result,
     abandoned,
-    act,
-    counting,
+    effective,
+    new_entry,
     paused,
     read,
-    sealed_entry,
+    table_act,
     write,
 )
 
@@ -64,7 +64,7 @@ def entry(seq: int, move: str, seat: int | None = None) -> Entry:
 
 
 def game(seats: int = 3) -> Record:
-    return simulated(rules_of("byzanz"), seats, b"record", 0, ["random"])
+    return simulate_game(rules_of("byzanz"), seats, b"record", 0, ["random"])
 
 
 @given(st.lists(RECORDS, max_size=3))
@@ -199,9 +199,9 @@ def test_any_text_is_records_or_a_refusal(lines: list[str], data: st.DataObject)
 
 
 def test_table_acts_are_told_from_moves() -> None:
-    assert act(entry(1, "!void 7")) == ("!void", "7")
-    assert act(entry(1, "!pause")) == ("!pause",)
-    assert act(entry(1, "pass", 0)) is None
+    assert table_act(entry(1, "!void 7")) == ("!void", "7")
+    assert table_act(entry(1, "!pause")) == ("!pause",)
+    assert table_act(entry(1, "pass", 0)) is None
 
 
 def test_a_void_takes_back_from_an_entry_on_and_a_later_one_looks_further() -> None:
@@ -218,9 +218,9 @@ def test_a_void_takes_back_from_an_entry_on_and_a_later_one_looks_further() -> N
         "pass",
     ]
     entries = [entry(at, move) for at, move in enumerate(moves, start=1)]
-    assert [kept.seq for kept in counting(entries[:5])] == [1, 2, 4, 5]
-    assert [kept.seq for kept in counting(entries[:8])] == [1, 2, 8]
-    assert [kept.seq for kept in counting(entries)] == [1, 10]
+    assert [kept.seq for kept in effective(entries[:5])] == [1, 2, 4, 5]
+    assert [kept.seq for kept in effective(entries[:8])] == [1, 2, 8]
+    assert [kept.seq for kept in effective(entries)] == [1, 10]
 
 
 def test_pause_and_abandon_are_read_off_the_log() -> None:
@@ -238,4 +238,4 @@ def test_pause_and_abandon_are_read_off_the_log() -> None:
 def test_a_sealed_entry_bears_its_hash() -> None:
     first = game().entries[0]
     assert first.salt is not None
-    assert sealed_entry("0" * 64, 1, first.at, None, "chance", first.move, None, first.salt) == first
+    assert new_entry("0" * 64, 1, first.at, None, "chance", first.move, None, first.salt) == first

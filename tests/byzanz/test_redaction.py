@@ -1,12 +1,13 @@
-"""A record of a running game holds what its reader may know and nothing more (formats.md §4)."""
+"""The record of a running game contains only what its reader may know (docs/formats.md §4)."""
 
 from typing import Any
 
 import pytest
 
 from byzanz.games import rules_of
-from byzanz.record import Entry, opened, redacted, shown, verify
-from byzanz.rules import ALL, PUBLIC, Move, Viewer
+from byzanz.moves import Move
+from byzanz.record import Entry, open_choices, redact_entries, redact_record, verify
+from byzanz.rules import ALL, PUBLIC, Viewer
 from tests.byzanz.sealed_game import Sealed
 from tests.byzanz.table import Table, find
 
@@ -32,8 +33,8 @@ def lay(table: Table, seat: int, which: int = 0, by: str = "player") -> str:
 def moves(table: Table, viewer: Viewer, rules: Any = None) -> list[str]:
     """The moves as the viewer reads them after the first shuffle."""
     rules = rules or table.rules
-    open_seqs = opened(table.rules, 2, {}, table.entries)
-    return [entry.move for entry in redacted(rules, table.entries, viewer, False, open_seqs)][1:]
+    open_seqs = open_choices(table.rules, 2, {}, table.entries)
+    return [entry.move for entry in redact_entries(rules, table.entries, viewer, False, open_seqs)][1:]
 
 
 def test_a_byzanz_game_hides_the_deal_and_how_others_came_to_their_moves() -> None:
@@ -47,7 +48,7 @@ def test_a_byzanz_game_hides_the_deal_and_how_others_came_to_their_moves() -> No
     table.act("!note", note="be kind")
     table.act("!leave 1", seat=1, by="player", note="farewell")
     whole = table.entries
-    seen = redacted(BYZANZ, whole, 1, False)
+    seen = redact_entries(BYZANZ, whole, 1, False)
     assert [entry.hash for entry in seen] == [entry.hash for entry in whole]
     assert [entry.move for entry in seen] == ["shuffle deal", *(entry.move for entry in whole[1:])]
     assert [entry.by for entry in seen[1:]] == [
@@ -55,7 +56,7 @@ def test_a_byzanz_game_hides_the_deal_and_how_others_came_to_their_moves() -> No
     ]  # fmt: skip
     assert [entry.salt is None for entry in seen] == [True, True, False, True, *[False] * 5]
     assert [entry.note for entry in seen[2:5]] == ["the price passed your limit", None, "late"]
-    public = redacted(BYZANZ, whole, PUBLIC, False)
+    public = redact_entries(BYZANZ, whole, PUBLIC, False)
     assert [(entry.by, entry.note, entry.salt) for entry in public[1:4]] == [("player", None, None)] * 3
     assert (public[8].by, public[8].note, public[8].salt) == ("player", None, None)
     assert public[7] == whole[7]
@@ -63,19 +64,19 @@ def test_a_byzanz_game_hides_the_deal_and_how_others_came_to_their_moves() -> No
 
 def test_nothing_is_hidden_from_all_and_when_the_game_is_over() -> None:
     table = Table(BYZANZ, 3).finish()
-    assert list(redacted(BYZANZ, table.entries, ALL, False)) == table.entries
-    assert list(redacted(BYZANZ, table.entries, 2, True)) == table.entries
-    assert shown(table.record(), PUBLIC) == table.record()
+    assert list(redact_entries(BYZANZ, table.entries, ALL, False)) == table.entries
+    assert list(redact_entries(BYZANZ, table.entries, 2, True)) == table.entries
+    assert redact_record(table.record(), PUBLIC) == table.record()
 
 
 def test_a_running_record_shows_no_seed_not_even_to_all() -> None:
     table = Table(BYZANZ, 3)
     table.choose(3)
     for viewer in (0, PUBLIC, ALL):
-        record = shown(table.running(), viewer)
+        record = redact_record(table.running(), viewer)
         assert (record.header.seed, record.result, record.head) == (None, None, None)
         assert verify(record).replayed == (viewer == ALL)
-    assert shown(table.running(), ALL).entries == tuple(table.entries)
+    assert redact_record(table.running(), ALL).entries == tuple(table.entries)
 
 
 def test_a_sealed_choice_opens_when_all_are_in() -> None:
@@ -110,13 +111,15 @@ def test_of_sealed_and_chance_entries_the_salt_is_withheld_even_from_their_maker
     lay(table, 1)
     table.choose()
     for viewer in (0, 1, PUBLIC):
-        for whole, seen in zip(table.entries, redacted(Sealed(), table.entries, viewer, False), strict=True):
+        for whole, seen in zip(
+            table.entries, redact_entries(Sealed(), table.entries, viewer, False), strict=True
+        ):
             if whole.by == "chance" or whole.move.startswith("lay"):
                 assert seen.salt is None
     answer = next(entry for entry in table.entries if entry.move.startswith(("decline", "respond")))
     assert answer.seat is not None
-    assert redacted(Sealed(), [answer], answer.seat, False) == (answer,)
-    assert redacted(Sealed(), [answer], 1 - answer.seat, False)[0].salt is None
+    assert redact_entries(Sealed(), [answer], answer.seat, False) == (answer,)
+    assert redact_entries(Sealed(), [answer], 1 - answer.seat, False)[0].salt is None
 
 
 @pytest.mark.parametrize("viewer", [0, 1, PUBLIC])
@@ -159,13 +162,19 @@ def test_worlds_that_a_reader_cannot_tell_apart_give_the_same_record() -> None:
     for viewer in (0, PUBLIC):
         seen = [
             [(entry.seq, entry.at, entry.seat, entry.by, entry.move, entry.note, entry.salt) for entry in log]
-            for log in (redacted(Sealed(), one, viewer, False), redacted(Sealed(), other, viewer, False))
+            for log in (
+                redact_entries(Sealed(), one, viewer, False),
+                redact_entries(Sealed(), other, viewer, False),
+            )
         ]
         assert seen[0] == seen[1]
 
 
 def test_games_without_sealed_choices_are_not_replayed_for_it() -> None:
-    assert opened(BYZANZ, 3, {}, [Entry(1, "", 0, "player", "no such move", None, None, "")]) == frozenset()
+    assert (
+        open_choices(BYZANZ, 3, {}, [Entry(1, "", 0, "player", "no such move", None, None, "")])
+        == frozenset()
+    )
 
 
 def test_a_redacted_record_of_sealed_choices_verifies_as_far_as_it_goes() -> None:
@@ -173,7 +182,7 @@ def test_a_redacted_record_of_sealed_choices_verifies_as_far_as_it_goes() -> Non
     lay(table, 0)
     lay(table, 1)
     lay(table, min(Sealed().awaited(table.state)), 0, by="bot")
-    record = shown(table.running(), 0, find)
+    record = redact_record(table.running(), 0, find)
     report = verify(record, find)
     withheld = sum(entry.salt is None for entry in record.entries)
     assert (report.unchecked, report.replayed) == (withheld, False)

@@ -1,4 +1,4 @@
-"""The search bot is legal, sees its view only, keeps to its time, and is the same for the same seed."""
+"""The search bot plays legal moves, sees only its view, keeps its time limit, and is reproducible by seed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from byzanz.bots import at_once, decide, imagined, within
-from byzanz.chance import Stream, deal
+from byzanz.bots import decide, no_budget, playout_budget, time_budget
+from byzanz.chance import Draw, Stream, deal
 from byzanz.games import latest
-from byzanz.rules import PUBLIC, Draw, Move, Rules
+from byzanz.moves import Move
+from byzanz.rules import PUBLIC, Rules
 from byzanz.umpire import play, settle
 from tests.byzanz.sealed_game import Duel, Sealed
 
@@ -59,7 +60,7 @@ def test_it_makes_one_of_its_moves_and_the_same_for_the_same_draws(
 ) -> None:
     state, seat, choices = asked(rules, f"table{moves}", moves)
     view = rules.view(state, seat)
-    made = [decide("search", rules, view, choices, draws("one"), imagined(40)) for _ in range(2)]
+    made = [decide("search", rules, view, choices, draws("one"), playout_budget(40)) for _ in range(2)]
     assert made[0] == made[1]
     assert made[0] in choices
 
@@ -72,7 +73,10 @@ def test_it_decides_the_same_in_two_worlds_that_look_the_same_to_it(rules: Rules
         views = [rules.view(world, seat) for world in (state, other)]
         moves_there = (*rules.moves(other, seat), *rules.out_of_turn_moves(other, seat))
         assert moves_there == choices
-        assert len({decide("search", rules, view, choices, draws("x"), imagined(25)) for view in views}) == 1
+        assert (
+            len({decide("search", rules, view, choices, draws("x"), playout_budget(25)) for view in views})
+            == 1
+        )
 
 
 def test_it_plays_whole_games_of_sealed_choices() -> None:
@@ -83,7 +87,9 @@ def test_it_plays_whole_games_of_sealed_choices() -> None:
         while (outcome := rules.outcome(state)) is None:
             seat = min(rules.awaited(state))
             name = "search" if seat == number % 2 else "random"
-            move = decide(name, rules, rules.view(state, seat), rules.moves(state, seat), draw, imagined(120))
+            move = decide(
+                name, rules, rules.view(state, seat), rules.moves(state, seat), draw, playout_budget(120)
+            )
             state, _ = settle(rules, play(rules, state, seat, move), dealer)
         won += outcome.winners == (number % 2,)
     assert won >= 7
@@ -98,7 +104,7 @@ def test_the_only_move_is_made_without_thinking() -> None:
 def test_it_imagines_no_game_more_than_it_has_time_for() -> None:
     rules, asks = Sealed(), count()
     state, seat, choices = asked(rules, "counted", 0)
-    games = imagined(17)
+    games = playout_budget(17)
 
     def spent() -> float:
         next(asks)
@@ -118,12 +124,14 @@ def test_it_stops_when_its_time_is_over_by_a_clock_that_it_is_handed() -> None:
 
     state, seat, choices = asked(rules, "clock", 0)
     rules.asked = 0
-    decide("search", rules, rules.view(state, seat), choices, draws("clock"), within(0.5, clock))
+    decide("search", rules, rules.view(state, seat), choices, draws("clock"), time_budget(0.5, clock))
     assert next(hours) <= 50 + 4
     assert rules.asked > 40
 
 
-@pytest.mark.parametrize("time_left", [at_once, within(1e-9, time.perf_counter)], ids=["at once", "over"])
+@pytest.mark.parametrize(
+    "time_left", [no_budget, time_budget(1e-9, time.perf_counter)], ids=["at once", "over"]
+)
 def test_without_time_it_imagines_no_game_and_makes_a_move_all_the_same(
     time_left: Callable[[], float],
 ) -> None:
@@ -145,5 +153,7 @@ def test_it_finds_the_reply_that_wins() -> None:
     gone = tuple(card for card in Duel().stock if card not in ("ash1", "ash4", "oak1", "ash2"))
     duel = Duel("answer", 2, 4, (("ash1", "ash2"), ()), (), ("ash4", "oak5"), gone)
     rules = Sealed()
-    move = decide("search", rules, rules.view(duel, 0), rules.moves(duel, 0), draws("reply"), imagined(30))
+    move = decide(
+        "search", rules, rules.view(duel, 0), rules.moves(duel, 0), draws("reply"), playout_budget(30)
+    )
     assert move == Move("respond", ("ash2",))

@@ -1,4 +1,4 @@
-"""What games tell about themselves: their parts, and charts whose numbers are those of the log and the result."""
+"""The parts of games, and charts whose numbers match the log and the result."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from byzanz import record
-from byzanz.bots.simulate import simulated
-from byzanz.charts import Chart, Part
+from byzanz.bots.simulate import simulate_game
+from byzanz.charts import Chart, Heading
 from byzanz.games import latest, rules_of
 from byzanz.games.byzanz import charts as byzanz_charts
 from byzanz.games.byzanz.cards import VALUE
 from byzanz.record import Record
 from byzanz.rules import PUBLIC
-from byzanz.umpire import read_made
+from byzanz.umpire import read_logged
 
 GAMES = [(rules.slug, seats) for rules in latest() for seats in rules.seats]
 
@@ -23,15 +23,15 @@ GAMES = [(rules.slug, seats) for rules in latest() for seats in rules.seats]
 def played(slug: str, seats: int, number: int = 1) -> Record:
     """A whole game of bots, half of them any, half of them greedy."""
     bots = [("greedy", "random")[seat % 2] for seat in range(seats)]
-    return simulated(rules_of(slug), seats, b"story", number, bots)
+    return simulate_game(rules_of(slug), seats, b"story", number, bots)
 
 
 def views(game: Record) -> list[Any]:
     """What the public saw after each move that counts."""
     rules = rules_of(game.header.game)
     state, found = rules.setup(len(game.header.seats), {}), []
-    for entry in record.counting(game.entries):
-        state = rules.apply(state, entry.seat, read_made(rules, entry.move))
+    for entry in record.effective(game.entries):
+        state = rules.apply(state, entry.seat, read_logged(rules, entry.move))
         found.append(rules.view(state, PUBLIC))
     return found
 
@@ -47,7 +47,7 @@ def charts(game: Record) -> dict[str, Chart]:
         places = [step.place for step in chart.steps]
         assert places == sorted(places)
         assert 0 <= places[0] <= places[-1] < len(shown)
-        assert len({step.part for step in chart.steps}) == len(chart.steps)
+        assert len({step.heading for step in chart.steps}) == len(chart.steps)
         assert all(value is None or value >= 0 for line in chart.lines for value in line.values)
     return {chart.name: chart for chart in found}
 
@@ -71,7 +71,7 @@ def test_the_parts_of_a_game_follow_each_other(slug: str, seats: int) -> None:
     assert slug == "empire" or begun == expected(slug, seats)
 
 
-def expected(slug: str, seats: int) -> list[Part]:
+def expected(slug: str, seats: int) -> list[Heading]:
     """All parts of a game, from the pages of its rules; Empire may fall before the last."""
     if slug == "byzantium":
         return [(f"round {number}",) for number in range(1, seats + 1)]
@@ -93,10 +93,10 @@ def test_byzanz_tells_profit_hands_and_the_market(seats: int) -> None:
     found = charts(game)
     assert list(found) == ["prices", "profit", "market", "hands"]
     assert last(found["profit"]) == result(game)
-    assert found["profit"].steps[-1].part == ("end",)
+    assert found["profit"].steps[-1].heading == ("end",)
     ends = expected("byzanz", seats)
-    assert [step.part for step in found["hands"].steps] == ends
-    assert [step.part for step in found["market"].steps] == [p for p in ends if p[-1].startswith("lot")]
+    assert [step.heading for step in found["hands"].steps] == ends
+    assert [step.heading for step in found["market"].steps] == [p for p in ends if p[-1].startswith("lot")]
     shown = views(game)
     assert last(found["hands"]) == shown[-1].hand_sizes
     for at, step in enumerate(found["market"].steps):
@@ -110,7 +110,7 @@ def paid_by_the_log(game: Record) -> list[tuple[int, int]]:
     """Who paid how much for lots that were bid for, read from the texts of the entries alone."""
     lying: dict[int, int] = {}
     found = []
-    for entry in record.counting(game.entries):
+    for entry in record.effective(game.entries):
         verb, *cards = entry.move.split(" ")
         if entry.seat is None:
             continue
@@ -159,7 +159,9 @@ def test_empire_tells_territory_and_legacy_of_each_battle(number: int) -> None:
     assert all(value is not None and value <= 20 for value in territory.values)
     assert game.result is not None
     assert (territory.values[-1] == 0) == (game.result.reason == "fallen")
-    assert [step.part for step in found["territory"].steps] == expected("empire", 2)[: len(territory.values)]
+    assert [step.heading for step in found["territory"].steps] == expected("empire", 2)[
+        : len(territory.values)
+    ]
 
 
 @pytest.mark.parametrize("seats", [2, 3, 4])
@@ -170,7 +172,7 @@ def test_byzantium_tells_points_and_the_cards_left(seats: int) -> None:
     points = tuple(sum(value or 0 for value in line.values) for line in found["points"].lines)
     assert points == result(game)
     for number in range(seats):
-        mine = [at for at, step in enumerate(found["left"].steps) if step.part[0] == f"round {number + 1}"]
+        mine = [at for at, step in enumerate(found["left"].steps) if step.heading[0] == f"round {number + 1}"]
         for line, won in zip(found["left"].lines, found["points"].lines, strict=True):
             values = [line.values[at] or 0 for at in mine]
             assert values == sorted(values, reverse=True)

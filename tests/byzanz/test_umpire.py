@@ -1,4 +1,4 @@
-"""The umpire checks, settles in the fixed order and replays."""
+"""The umpire checks moves, settles in a fixed order, and replays."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,8 +8,8 @@ import pytest
 
 from byzanz.chance import deal
 from byzanz.games import rules_of
-from byzanz.rules import IllegalMove, Move, NotAwaited, Shuffle, UnreadableMove
-from byzanz.umpire import Step, forced, play, read_made, replay, settle
+from byzanz.moves import IllegalMove, Move, NotAwaited, Shuffle, UnreadableMove
+from byzanz.umpire import Step, forced_move, play, read_logged, replay, settle
 from tests.byzanz.sealed_game import Duel, Sealed
 
 RULES = Sealed()
@@ -41,7 +41,7 @@ def test_forced_moves_are_made_lowest_seat_first_until_the_game_is_over() -> Non
 
 def test_a_forced_move_does_not_wait_for_the_choice_of_a_lower_seat() -> None:
     state = state_with((("ash1", "ash2"), ("oak1",)))
-    assert forced(RULES, state) == (1, Move("lay", ("oak1",)))
+    assert forced_move(RULES, state) == (1, Move("lay", ("oak1",)))
     state, steps = settle(RULES, state, DEAL)
     assert [step.seat for step in steps] == [1]
     assert set(RULES.awaited(state)) == {0}
@@ -51,7 +51,7 @@ def test_a_shuffle_that_falls_due_comes_before_the_forced_moves_after_it() -> No
     before = Duel(
         step="answer", number=2, round=2, hands=((), ()), laid=("ash1", "oak1"), stock=("ash2", "oak2")
     )
-    assert forced(RULES, before) == (0, Move("decline"))
+    assert forced_move(RULES, before) == (0, Move("decline"))
     _, steps = settle(RULES, before, DEAL)
     assert [step.move.verb for step in steps] == ["decline", "shuffle", "lay", "lay", "decline"]
     assert [step.by for step in steps] == ["rules", "chance", "rules", "rules", "rules"]
@@ -94,10 +94,10 @@ def test_replay_is_the_same_as_playing() -> None:
 def test_what_the_log_holds_is_read_to_the_letter() -> None:
     byzanz = rules_of("byzanz")
     for text in ("pass", "bid cloth1 wood4", "shuffle deal cloth1 merchant"):
-        assert str(read_made(byzanz, text)) == text
+        assert str(read_logged(byzanz, text)) == text
     for text in ("", " ", "pass ", "bid  cloth1", "Pass", "bid\tcloth1", "bid cloth1\n", "bid clóth1"):
         with pytest.raises(UnreadableMove):
-            read_made(byzanz, text)
+            read_logged(byzanz, text)
 
 
 def test_a_dealer_is_asked_for_what_is_due() -> None:

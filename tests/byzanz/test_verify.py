@@ -1,4 +1,4 @@
-"""True records pass; whatever is changed in one is found at the entry where it was changed."""
+"""True records verify; any change to one is detected at the changed entry."""
 
 import json
 from collections.abc import Callable
@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.chance import commitment
 from byzanz.games import rules_of
-from byzanz.record import BadRecord, Entry, Record, Result, Wrong, read, shown, verify, write
+from byzanz.record import BadRecord, Entry, InvalidRecord, Record, Result, read, redact_record, verify, write
 from byzanz.rules import ALL, PUBLIC, Rules
 from tests.byzanz.sealed_game import Sealed
 from tests.byzanz.table import Table, falsified, find
@@ -28,11 +28,11 @@ def find_any(slug: str, version: int | None = None) -> Rules[Any, Any]:
 @cache
 def finished(slug: str, number: int = 0) -> Record:
     rules: Rules[Any, Any] = Sealed() if slug == "sealed" else BYZANZ
-    return simulated(rules, min(rules.seats), b"verify", number, ["random"])
+    return simulate_game(rules, min(rules.seats), b"verify", number, ["random"])
 
 
-def wrong(record: Record) -> Wrong:
-    with pytest.raises(Wrong) as found:
+def wrong(record: Record) -> InvalidRecord:
+    with pytest.raises(InvalidRecord) as found:
         verify(record, find_any)
     assert "\n" not in str(found.value)
     return found.value
@@ -148,7 +148,7 @@ def test_a_running_game_is_true_as_far_as_it_goes() -> None:
     whole = verify(record, find)
     assert (whole.replayed, whole.result) == (True, None)
     assert whole.unchecked == sum(entry.by == "chance" for entry in record.entries) == 2
-    masked = shown(record, 0, find)
+    masked = redact_record(record, 0, find)
     report = verify(masked, find)
     assert not report.replayed
     assert report.unchecked == sum(entry.salt is None for entry in masked.entries) > 2
@@ -160,7 +160,7 @@ def test_of_a_redacted_record_all_is_checked_that_it_tells() -> None:
     for by in ("bot", "player", "clock"):
         table.choose(by=by)
     table.act("!pause")
-    masked = shown(table.running(), 2)
+    masked = redact_record(table.running(), 2)
     entries = list(masked.entries)
     checkable = [entry.seq for entry in entries if entry.salt is not None]
     assert verify(masked).unchecked == len(entries) - len(checkable)
@@ -204,7 +204,7 @@ def found_at(text: str) -> int:
             verify(record, find_any)
     except BadRecord as refusal:
         return refusal.entry or 0
-    except Wrong as found:
+    except InvalidRecord as found:
         return found.seq
     pytest.fail("nobody noticed")
 
@@ -248,7 +248,7 @@ def test_every_field_is_bound_by_the_chain(field: str) -> None:
 # Lies whose hashes are right
 
 
-def lie(change: Callable[[Table], None]) -> Wrong:
+def lie(change: Callable[[Table], None]) -> InvalidRecord:
     """What is found when somebody writes a log that is well chained but not true."""
     table = Table(BYZANZ, 3)
     table.choose(5)
@@ -467,7 +467,7 @@ def test_a_salt_of_another_form_and_one_withheld_are_found() -> None:
     [
         ({"game": "chess"}, "There is no game “chess”"),
         ({"game": "two\nlines"}, "There is no game “two lines”"),
-        ({"rules": 99}, "There are no rules 99 of byzanz"),
+        ({"rules": 99}, "There is no version 99 of the rules of byzanz"),
         ({"seats": ("Ann", "Bob")}, "3 to 6 players"),
         ({"options": {"speed": 9}}, "no option"),
         ({"cuts": ("a", "b")}, "2 cuts for 3 seats"),
@@ -526,7 +526,7 @@ def test_what_was_read_from_a_file_of_many_verifies() -> None:
     records = [finished("byzanz", number) for number in range(3)] + [finished("sealed")]
     table = Table(BYZANZ, 4)
     table.choose(3)
-    records += [shown(table.running(), viewer) for viewer in (0, PUBLIC, ALL)]
+    records += [redact_record(table.running(), viewer) for viewer in (0, PUBLIC, ALL)]
     text = "".join(map(write, records))
     assert [verify(record, find_any).replayed for record in read(text)] == [True] * 4 + [False, False, True]
     assert json.loads(text.split("\n")[0])["id"] == records[0].header.id

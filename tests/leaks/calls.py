@@ -1,4 +1,4 @@
-"""All that a viewer can ask of a running game, and what he is mailed: each answer as one text, or byte for byte."""
+"""Everything a viewer can request from a running game or is emailed, each answer as text or byte for byte."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WRONG = {
     ),
     "byzantium": ("put 7r on e", "put kb on n", "put 2b on sfl", "pass"),
 }
-"""Moves of which some are refused for a reason that could tell too much."""
+"""Moves of which some are refused for a reason that could reveal too much."""
 
 
 TICKED = {
@@ -71,11 +71,11 @@ class Call:
 
 
 Ask = tuple[str, Callable[[World], str]]
-"""What is asked, in words, and how."""
+"""Describe the request."""
 
 
 def everything(world: World) -> Iterator[Ask]:
-    """All that the viewer of this pair can ask; the same list for both of its worlds."""
+    """Return all requests that the viewer of this pair can make; the same list for both of its worlds."""
     for number in range(len(world.answers)):
         yield f"the answer to the own move {number}", partial(answered, number)
     calls = _of_seat(world, world.seat) if world.seat is not None else _of_public(world)
@@ -89,19 +89,19 @@ def everything(world: World) -> Iterator[Ask]:
 
 
 def answered(number: int, world: World) -> str:
-    """The answer that the viewer got to a move of his."""
+    """Return the answer to a viewer's own move."""
     return world.answers[number]
 
 
 def asked(call: Call, world: World) -> str:
-    """The answer to a call, as this world gives it."""
+    """Return the answer to a request in this world."""
     browser = world.app.test_client()
     if call.who is not None:
         _sign_in(world, browser, call.who)
     world.dice.relabel(str(call))
     body: dict[str, Any] = {"json": call.body} if "/api/" in call.path else {"data": call.body}
     with time_machine.travel(LATER, tick=False):
-        # A form posted over HTTPS with a cookie must say which page it comes from.
+        # A form posted over HTTPS with a cookie must send a Referer.
         headers = {"Referer": f"{BASE}/"} if call.who else {}
         answer = browser.open(
             call.path, method=call.method, base_url=BASE, headers=headers, **body if call.body else {}
@@ -123,7 +123,7 @@ def _count_mails(world: World) -> int:
 
 
 def mailed(number: int, world: World) -> str:
-    """A mail to the viewer, composed anew; or why it is none."""
+    """Compose an email to the viewer again, or say why there is none."""
     world.dice.relabel(f"mail {number}")
     with world.app.app_context(), time_machine.travel(LATER, tick=False):
         with engine.reading() as session:
@@ -139,7 +139,7 @@ def mailed(number: int, world: World) -> str:
 
 
 def _letter(message: EmailMessage) -> str:
-    """Headers as sent, contents decoded, and the length in bytes, which no quoting of a masked hash changes."""
+    """Return the headers as sent, the decoded contents, and the length in bytes, independent of masked hashes."""
     head = message.as_bytes().split(b"\r\n\r\n")[0].decode()
     parts = [part.get_content() for part in message.iter_parts() if isinstance(part, EmailMessage)]
     return "\n".join([head, *parts, str(len(message.as_bytes()))])
@@ -181,7 +181,7 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
 
 
 def _moments(world: World, head: int, seat: int) -> Iterator[str]:
-    """Queries of a history: the newest moment always, and of the slow rest one after another in turns."""
+    """Return queries of a history: always the newest position, and one of the slow others in turn."""
     other = (seat + 1) % world.pair.seats
     yield f"?at={head}"
     rest = (
@@ -195,7 +195,7 @@ def _moments(world: World, head: int, seat: int) -> Iterator[str]:
 
 
 def _refused(world: World, page: str, api: str, head: int) -> Iterator[Call]:
-    """Moves that are refused: not legal, stale, not one's turn, malformed."""
+    """Return moves that are refused: illegal, stale, out of turn, malformed."""
     legal: list[str] = json.loads(asked(Call("GET", api), world).partition("\n\n")[2])["moves"]
     read = world.pair.kind.rules.parse
     wrong = [text for text in WRONG[world.pair.slug] if str(read(text)) not in legal]
@@ -217,7 +217,7 @@ def _refused(world: World, page: str, api: str, head: int) -> Iterator[Call]:
 
 
 def _of_public(world: World) -> Iterator[Call]:
-    """What is open to passers-by, to somebody signed in who sits elsewhere, and to a moderator who has not looked."""
+    """Return what is open to anonymous visitors, to players of other games, and to moderators who have not looked."""
     game = f"/g/{world.game_id}"
     with world.app.app_context(), engine.reading() as session:
         head = session.get_one(Game, world.game_id).head
@@ -262,6 +262,6 @@ def _of_public(world: World) -> Iterator[Call]:
 
 
 def _csrf(world: World) -> str:
-    """The token of the forms that a moderator gets."""
+    """Return the CSRF token of the forms that a moderator gets."""
     page = asked(Call("GET", "/m/" + world.game_id, "Mia"), world)
     return page.partition('name="csrf_token" value="')[2].partition('"')[0]

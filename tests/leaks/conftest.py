@@ -1,4 +1,4 @@
-"""Two worlds that share nothing but the dice."""
+"""Two worlds that share nothing but the random seed."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ NOTHING = Pair("byzanz", 0, 3, PUBLIC, ((), ()), "", frozenset(), 0)
 
 @dataclass(frozen=True)
 class Worlds:
-    """Both worlds, and the dice that they draw from."""
+    """Both worlds, and the random stream they draw from."""
 
     one: World
     other: World
     dice: Dice
 
     def play(self, pair: Pair) -> None:
-        """Play a pair in both."""
+        """Play a pair in both worlds."""
         for world in (self.one, self.other):
             world.play(pair)
         self._check()
 
     def moderate(self, act: str) -> None:
-        """Let a moderator act in both."""
+        """Perform a moderator's action in both worlds."""
         for world in (self.one, self.other):
             world.moderate(act)
         self._check()
@@ -47,11 +47,11 @@ class Worlds:
 
 @dataclass
 class Tally:
-    """What was compared in a run.
+    """What a run has compared.
 
     Args:
-        secrets: what differed in them, and how often.
-        dropped: changes of a game that the viewer would have noticed, and that were taken back.
+        secrets: what differed between the worlds, and how often.
+        dropped: changes of a game that were undone because the viewer would have noticed them.
     """
 
     pairs: int = 0
@@ -70,7 +70,7 @@ class Tally:
 
 @pytest.fixture(scope="session")
 def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
-    """Counts, and says at the end of the run what it has counted, whatever is captured."""
+    """Print the counts at the end of the run, even if output is captured."""
     counted = Tally()
     yield counted
     capture = request.config.pluginmanager.getplugin("capturemanager")
@@ -85,7 +85,7 @@ def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
 
 @pytest.fixture(scope="session")
 def servers(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
-    """Two servers with empty databases."""
+    """Return two servers with empty databases."""
     folder, dice = tmp_path_factory.mktemp("worlds"), Dice()
     made = [World(other, folder / f"{other}.db", migrated_file, dice, NOTHING, []) for other in (False, True)]
     yield Worlds(made[0], made[1], dice)
@@ -96,13 +96,13 @@ def servers(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture
 def sample_state(servers: Worlds, monkeypatch: pytest.MonkeyPatch) -> Worlds:
-    """The two servers, their chance taken from dice."""
+    """Return the two servers, with randomness from a fixed stream."""
     load(servers.dice, monkeypatch)
     return servers
 
 
 def load(dice: Dice, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let everything that draws chance draw it from these dice, and every entry be written as its world wants it."""
+    """Draw all randomness from this stream, and write every entry as its world requires."""
     for name in ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "choice"):
         monkeypatch.setattr(secrets, name, getattr(dice, name))
     write = log.append
@@ -123,7 +123,7 @@ Kept = tuple[Pair, Path, Path]
 
 @pytest.fixture(scope="session")
 def ready(servers: Worlds, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Kept]]:
-    """A few pairs of each game played to their moment, kept as files, for the checks that plant a leak."""
+    """Play a few pairs of each game to their moment and save them, for the tests that plant a leak."""
     folder = tmp_path_factory.mktemp("ready")
     kept: dict[str, list[Kept]] = {slug: [] for slug in READY}
     with pytest.MonkeyPatch.context() as patch:
@@ -139,4 +139,4 @@ def ready(servers: Worlds, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 READY = {"byzanz": (14, 7, 20, 37), "empire": (35, 16, 39, 28, 20), "byzantium": (0, 3, 13)}
-"""Pairs in which leaks are planted: of each game for a seat that is asked, and for a passer-by."""
+"""Return pairs for planted leaks: of each game for a seat to move, and for a spectator."""

@@ -1,4 +1,4 @@
-"""The games that pairs of worlds are played of: how they go on by chance, and the moments that are looked at."""
+"""The games that pairs of worlds play: how they continue at random, and which moments are compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 from byzanz.games import rules_of
 from byzanz.games.byzanz.cards import NAME
-from byzanz.rules import PUBLIC, Move, Rules, Viewer
+from byzanz.moves import Move
+from byzanz.rules import PUBLIC, Rules, Viewer
 from tests.byzanz import empire_positions
 from tests.byzanz.positions import choices
 
@@ -19,7 +20,7 @@ Chooser = Callable[[Any, random.Random], tuple[int, Move]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One entry of a game: a move of a seat, or a shuffle of nobody; `forced` if the seat had no other."""
+    """One entry of a game: a move of a seat, or a shuffle; `forced` if the seat had no other move."""
 
     seat: int | None
     move: str
@@ -38,8 +39,8 @@ class Moment:
 
     Args:
         name: of the kind.
-        fits: whether a state is such a moment, and for whose eyes.
-        secrets: what must differ between the two worlds, of `retold.secrets`; any of them will do.
+        fits: whether a state is such a moment, and for which viewer.
+        secrets: what must differ between the two worlds, one of `retold.secrets`.
     """
 
     name: str
@@ -52,8 +53,8 @@ class Kind:
     """One of the games.
 
     Args:
-        seats: how many may play.
-        choosing: gives the players of one game: who may move, and what they do.
+        seats: the possible numbers of seats.
+        choosing: returns the players of one game: who may move, and what they do.
         moments: in which pairs take turns.
     """
 
@@ -64,7 +65,7 @@ class Kind:
 
 
 def _byzanz_players(rng: random.Random) -> Chooser:
-    """Mostly they part with no card that others have not seen, so that secrets last to the end."""
+    """Mostly play cards that others have seen, so that secrets last to the end."""
     hoards = rng.random() < 0.7
 
     def choose(state: Any, rng: random.Random) -> tuple[int, Move]:
@@ -73,7 +74,7 @@ def _byzanz_players(rng: random.Random) -> Chooser:
             if not _shows_a_secret(state, seat, move):
                 break
             seat, move = choices(state, rng)
-        if move.verb == "bid" and rng.random() < 0.3:  # else every auction goes to the limit
+        if move.verb == "bid" and rng.random() < 0.3:  # otherwise every auction goes to the limit
             move = Move("pass")
         return seat, move
 
@@ -81,14 +82,14 @@ def _byzanz_players(rng: random.Random) -> Chooser:
 
 
 def _shows_a_secret(state: Any, seat: int, move: Move) -> bool:
-    """Whether a card leaves the hand of which nobody else knew that it was there."""
+    """Whether a card leaves a hand without anyone else having known it was there."""
     if move.verb not in ("bid", "sell", "discard"):
         return False
     return bool(Counter(move.args) - Counter(NAME[card] for card in state.known[seat]))
 
 
 def _empire_players(_rng: random.Random) -> Chooser:
-    """They change their minds more often than people do."""
+    """Replace sealed choices more often than people do."""
 
     def choose(state: Any, rng: random.Random) -> tuple[int, Move]:
         rules = empire_positions.EMPIRE
@@ -106,7 +107,7 @@ def _byzantium_players(_rng: random.Random) -> Chooser:
 
 
 def _at(step: str, *secrets: str) -> Moment:
-    """Asked this, while others hold a few cards of which nobody knows: late in a game they may hold none any more."""
+    """Whether this question is open while others hold a few unknown cards; late in a game they may hold none."""
 
     def fits(state: Any, viewer: Viewer) -> bool:
         hands, known = _of_others(state.hands, viewer), _of_others(state.known, viewer)
@@ -117,7 +118,7 @@ def _at(step: str, *secrets: str) -> Moment:
 
 
 def _sealed(step: str, *secrets: str) -> Moment:
-    """The other seat, or of a passer-by any, has made its choice under seal."""
+    """Whether the other seat, or for a spectator any seat, has made its sealed choice."""
 
     def fits(state: Any, viewer: Viewer) -> bool:
         others = [chosen for seat, chosen in enumerate(state.chosen) if seat != viewer]

@@ -1,6 +1,6 @@
 """Pairs of games with the same public events that differ only in what one viewer may not know.
 
-A game is played at random up to some moment, and told once more with other secrets (`retold`).
+A game is played at random up to some moment, then rewritten with other secrets (`retold`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from byzanz.rules import PUBLIC, Move, Viewer
-from byzanz.umpire import forced
+from byzanz.moves import Move
+from byzanz.rules import PUBLIC, Viewer
+from byzanz.umpire import forced_move
 from tests.leaks.games import KINDS, Kind, Moment, Step
 from tests.leaks.retold import Told, retold, secrets
 
@@ -25,11 +26,11 @@ class Pair:
     """Two games.
 
     Args:
-        viewer: from whose eyes both are the same at each moment.
+        viewer: for whom both are equal at each moment.
         plays: all entries of each.
         moment: at which they are compared.
         differing: what differs, see `retold.secrets`.
-        dropped: changes that were taken back.
+        dropped: changes that were undone.
     """
 
     slug: str
@@ -48,7 +49,7 @@ class Pair:
 
 
 def pair(slug: str, seed: int) -> Pair:
-    """The pair of this number: player counts, viewers and kinds of moment take turns."""
+    """Return the pair of this number; player counts, viewers and kinds of moment take turns."""
     kind, rng = KINDS[slug], random.Random(f"pair {slug} {seed}")
     seats, moment = kind.seats[seed % len(kind.seats)], kind.moments[seed % len(kind.moments)]
     dropped = 0
@@ -67,7 +68,7 @@ def pair(slug: str, seed: int) -> Pair:
 
 
 def _game(kind: Kind, seats: int, rng: random.Random) -> Told:
-    """A whole game at random."""
+    """Play a whole game at random."""
     rules, choose = kind.rules, kind.choosing(rng)
     told = Told(kind, seats, PUBLIC, [], [rules.setup(seats, {})])
     while rules.outcome(state := told.states[-1]) is None:
@@ -81,7 +82,7 @@ def _next(kind: Kind, state: Any, choose: Any, rng: random.Random) -> Step:
     due = kind.rules.chance(state)
     if due is not None:
         return Step(None, str(Move("shuffle", (due.label, *rng.sample(due.cards, len(due.cards))))), False)
-    only = forced(kind.rules, state)
+    only = forced_move(kind.rules, state)
     if only is not None:
         return Step(only[0], str(only[1]), forced=True)
     seat, move = choose(state, rng)
@@ -89,7 +90,7 @@ def _next(kind: Kind, state: Any, choose: Any, rng: random.Random) -> Step:
 
 
 def _found(game: Told, moment: Moment, rng: random.Random) -> Iterator[tuple[int, Viewer]]:
-    """A few moments of this kind at which somebody has a real choice, and for whose eyes: mostly of who is asked."""
+    """Return a few moments of this kind with a real choice, and the viewer: mostly the seat to move."""
     rules = game.kind.rules
     found = []
     for at, (state, step) in enumerate(zip(game.states, game.steps, strict=False)):

@@ -1,6 +1,6 @@
-"""Leaks, each planted by one change of the running code: the check of the paired worlds must find every one.
+"""Planted leaks, each by one change of the running code; the paired-worlds check must find every one.
 
-A plant takes a MonkeyPatch. Those whose code runs inside a request draw on the game that is asked about.
+A plant takes a MonkeyPatch. Plants whose code runs inside a request leak from the requested game.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import pytest
 
 from byzanz import record
 from byzanz.games.byzanz.cards import VALUE, names
-from byzanz.games.byzanz.rules import Byzanz, View
+from byzanz.games.byzanz.rules import Byzanz
+from byzanz.games.byzanz.view import View
+from byzanz.moves import IllegalMove
 from byzanz.record import jsonl, redaction
-from byzanz.rules import ALL, PUBLIC, IllegalMove, Rules
+from byzanz.rules import ALL, PUBLIC, Rules
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import compose, context, relevance, rounds
 from server.play import history, moves, positions, timeline
@@ -33,11 +35,11 @@ from server.web.seat import preselect, turn
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 PLANTS: dict[str, dict[str, Plant]] = {}
-"""Of each game the leaks that are planted in it, by name."""
+"""The leaks planted in each game, by name."""
 
 
 def plant(slug: str) -> Callable[[Plant], Plant]:
-    """Add a leak to those of a game, under the name of its function."""
+    """Register a leak for a game under the name of its function."""
 
     def named(leak: Plant) -> Plant:
         PLANTS.setdefault(slug, {})[leak.__name__] = leak
@@ -51,7 +53,7 @@ def in_every_view(
     more: Callable[[Any, Any], dict[str, Any]],
     game: type[Rules[Any, Any]] = Byzanz,
 ) -> None:
-    """Let `more`, of the whole state, stand in each view of a game."""
+    """Add `more`, computed from the whole state, to each view of a game."""
     view = game.view
     patch.setattr(
         game,
@@ -63,7 +65,7 @@ def in_every_view(
 
 
 def in_context(patch: pytest.MonkeyPatch, room: Any, change: Callable[[dict[str, Any]], None]) -> None:
-    """Let a page of a room be drawn with changed values."""
+    """Render a page of a package with changed values."""
     draw = room.render_template
 
     def drawn(page: str, **context: Any) -> str:
@@ -74,7 +76,7 @@ def in_context(patch: pytest.MonkeyPatch, room: Any, change: Callable[[dict[str,
 
 
 def in_header(patch: pytest.MonkeyPatch, name: str, value: Callable[[str], str]) -> None:
-    """Let every answer carry a header made of the whole state."""
+    """Add a header computed from the whole state to every answer."""
     process = flask.Flask.process_response
 
     def processed(self: flask.Flask, response: flask.Response) -> flask.Response:
@@ -86,19 +88,19 @@ def in_header(patch: pytest.MonkeyPatch, name: str, value: Callable[[str], str])
 
 
 def whole_state() -> str:
-    """The state of the game of this world, hidden cards and all."""
+    """Return the state of the game of this world, including hidden cards."""
     with engine.reading() as session:
         return str(session.query(Snapshot).one().state)
 
 
 def position_now() -> positions.Position:
-    """The position of the game of this world."""
+    """Return the position of the game of this world."""
     with engine.reading() as session:
         return positions.load(session, session.query(Game).one())
 
 
 def others(viewer: Any) -> int:
-    """A seat that is not the viewer's."""
+    """Return a seat that is not the viewer's."""
     return 1 if viewer == 0 else 0
 
 
@@ -176,17 +178,17 @@ def shuffle_told(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def history_unredacted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(record, "redacted", lambda rules, entries, *rest: tuple(entries))
+    patch.setattr(record, "redact_entries", lambda rules, entries, *rest: tuple(entries))
 
 
 @plant("byzanz")
 def record_unredacted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(record, "shown", lambda whole, viewer: whole)
+    patch.setattr(record, "redact_record", lambda whole, viewer: whole)
 
 
 @plant("byzanz")
 def record_with_the_seed(patch: pytest.MonkeyPatch) -> None:
-    shown = record.shown
+    shown = record.redact_record
 
     def seeded(whole: jsonl.Record, viewer: Any) -> jsonl.Record:
         with engine.reading() as session:
@@ -194,15 +196,15 @@ def record_with_the_seed(patch: pytest.MonkeyPatch) -> None:
         part = shown(whole, viewer)
         return dataclasses.replace(part, header=dataclasses.replace(part.header, seed=seed))
 
-    patch.setattr(record, "shown", seeded)
+    patch.setattr(record, "redact_record", seeded)
 
 
 def _unmasked(patch: pytest.MonkeyPatch, *fields: str) -> None:
     """Let these fields of others' entries stand as they are."""
-    seen = redaction._seen
+    seen = redaction._redacted
     patch.setattr(
         redaction,
-        "_seen",
+        "_redacted",
         lambda rules, entry, viewer, settled: dataclasses.replace(
             seen(rules, entry, viewer, settled), **{name: getattr(entry, name) for name in fields}
         ),
@@ -273,7 +275,7 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(timeline, "read", read)
 
 
-# What can be done
+# What a viewer can do
 
 
 @plant("byzanz")
@@ -351,7 +353,7 @@ def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(moves, "_check_turn", checked)
 
 
-# Mails
+# Emails
 
 
 @plant("byzanz")
@@ -530,13 +532,13 @@ def _everybodys_orders(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def orders_of_others_on_the_page_and_in_the_api(patch: pytest.MonkeyPatch) -> None:
-    """The standing orders of the whole table are told to each of its seats."""
+    """The standing orders of all seats are shown to each seat."""
     _everybodys_orders(patch)
 
 
 @plant("byzanz")
 def orders_that_stood_then_before_the_end(patch: pytest.MonkeyPatch) -> None:
-    """The history of a running game opens the sealed orders of its moments."""
+    """The history of a running game reveals the hidden orders of its moments."""
     patch.setattr(
         web_history, "_orders_at", lambda session, game, _at: standing_orders.of_game(session, game.id)
     )
@@ -544,13 +546,13 @@ def orders_that_stood_then_before_the_end(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def orders_of_the_other_player(patch: pytest.MonkeyPatch) -> None:
-    """The standing orders of the other seat are told."""
+    """The other seat's standing orders are shown."""
     _everybodys_orders(patch)
 
 
 @plant("byzantium")
 def orders_before_the_end_on_the_public_page(patch: pytest.MonkeyPatch) -> None:
-    """The public page opens the sealed orders while the game runs."""
+    """The public page reveals the hidden orders while the game runs."""
 
     def early(context: dict[str, Any]) -> None:
         with engine.reading() as session:

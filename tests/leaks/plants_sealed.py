@@ -1,4 +1,4 @@
-"""Leaks of choices under seal, planted in Empire, and of hands and kitty, planted in Byzantium."""
+"""Planted leaks of sealed choices in Empire and of hands and the kitty in Byzantium."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from byzanz.games.byzantium.cards import names as slot_cards
 from byzanz.games.byzantium.rules import Byzantium
 from byzanz.games.empire.cards import names
 from byzanz.games.empire.rules import Empire
+from byzanz.moves import IllegalMove
 from byzanz.record import redaction
-from byzanz.rules import ALL, IllegalMove
+from byzanz.rules import ALL
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import context, relevance
 from server.play import moves, turns
@@ -29,7 +30,7 @@ __all__ = ["PLANTS"]
 
 
 def sealed_now() -> list[int]:
-    """A number for what each seat of the game of this world has sealed."""
+    """Return a number for the sealed choice of each seat of the game of this world."""
     chosen = position_now().state.chosen
     return [0 if cards is None else 1 + sum(card + 1 for card in cards) for cards in chosen]
 
@@ -76,7 +77,7 @@ def a_card_passed_face_down_is_public(patch: pytest.MonkeyPatch) -> None:
 
 def _open_too(patch: pytest.MonkeyPatch, which: str) -> None:
     """Let more choices be open than the rules say: `replaced` ones, or `lying` ones of a moment that is not settled."""
-    opened = redaction.opened
+    opened = redaction.open_choices
 
     def longer(rules: Any, seats: int, options: Any, entries: Any) -> frozenset[int]:
         log_so_far = [*entries]
@@ -86,7 +87,7 @@ def _open_too(patch: pytest.MonkeyPatch, which: str) -> None:
         return right | {seq for seq in sealed if (seq > last) == (which == "lying")}
 
     for room in (redaction, record):
-        patch.setattr(room, "opened", longer)
+        patch.setattr(room, "open_choices", longer)
 
 
 @plant("empire")
@@ -101,13 +102,13 @@ def a_choice_is_opened_before_the_other_is_in(patch: pytest.MonkeyPatch) -> None
 
 @plant("empire")
 def salts_of_sealed_choices(patch: pytest.MonkeyPatch) -> None:
-    seen = redaction._seen
+    seen = redaction._redacted
 
     def salted(rules: Any, entry: record.Entry, viewer: Any, settled: bool) -> record.Entry:
         right = seen(rules, entry, viewer, settled)
         return dataclasses.replace(right, salt=entry.salt) if entry.seat is not None else right
 
-    patch.setattr(redaction, "_seen", salted)
+    patch.setattr(redaction, "_redacted", salted)
 
 
 # What a view must not hold
@@ -239,7 +240,7 @@ def moments_of_both_hands(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(history, "eyes", lambda game, viewer: ALL)
 
 
-# Mails about a sealed decision
+# Emails about a sealed decision
 
 
 @plant("empire")
@@ -262,7 +263,7 @@ def the_mail_waits_for_a_large_choice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(relevance, "facts", late)
 
 
-# Byzantium: what others hold
+# Byzantium: hands of others
 
 
 @plant("byzantium")

@@ -1,8 +1,8 @@
-"""A game told once more, so that one viewer cannot tell the two apart.
+"""A game rewritten so that one viewer cannot tell it from the original.
 
-In a shuffle two cards change places, or another seat chooses something else under seal, and what comes later
-follows. Whatever the viewer could tell apart at any moment is taken back, and so is a forced move that becomes a
-real choice: whether a move came at once is a public event. What is left after many such changes is the other game.
+Each change swaps two cards in a shuffle or another seat's sealed choice, and replays what follows. Changes that the
+viewer could notice at any moment are undone, and so are those that turn a forced move into a real choice, because
+whether a move came at once is a public event. Many such changes give the other game.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from functools import cached_property
 from typing import Any
 
 from byzanz import record
-from byzanz.rules import Move, RulesError, Viewer
-from byzanz.umpire import forced
+from byzanz.moves import Move, RulesError
+from byzanz.rules import Viewer
+from byzanz.umpire import forced_move
 from tests.leaks.games import Kind, Step
 
 TRIES, FIRST_TRIES = 200, 80
-"""Changes that are tried in one game; among the first must be one that is wanted."""
+"""Changes tried in one game; one of the first must have the wanted effect."""
 ENOUGH = 25
-"""Changes that stand, after which a game is told differently enough."""
+"""Successful changes after which a game differs enough."""
 NEAR = 4
-"""How close to each other cards may be shuffled that come to one place."""
+"""The greatest distance between cards of a shuffle that go to the same place."""
 
 
 @dataclass
 class Told:
-    """A game as it is told to a viewer: each entry, and the states before, between and after them."""
+    """A game as told to a viewer: each entry, and the states before, between and after them."""
 
     kind: Kind
     seats: int
@@ -38,27 +39,27 @@ class Told:
 
     @cached_property
     def views(self) -> list[Any]:
-        """What the viewer sees in each state."""
+        """The viewer's view of each state."""
         return [self.kind.rules.view(state, self.viewer) for state in self.states]
 
     @cached_property
     def open_seqs(self) -> frozenset[int]:
         """The sealed choices that are open in the end."""
-        return record.opened(self.kind.rules, self.seats, {}, entries(self.steps))
+        return record.open_choices(self.kind.rules, self.seats, {}, entries(self.steps))
 
     def read(self, at: int, move: Move) -> str:
-        """How the viewer reads a move in the place of this one."""
+        """How the viewer reads a move in place of this one."""
         return self.kind.rules.redact_move(move, self.steps[at].seat, self.viewer, at + 1 in self.open_seqs)
 
     def is_secret(self, at: int) -> bool:
-        """Whether the viewer may not know all of an entry: a shuffle, or another's choice under seal."""
+        """Whether part of an entry is hidden from the viewer: a shuffle, or another player's sealed choice."""
         step = self.steps[at]
         hidden = step.seat != self.viewer and step.made.verb in self.kind.rules.sealed
         return step.seat is None or (hidden and not step.forced)
 
 
 def entries(steps: Sequence[Step]) -> list[record.Entry]:
-    """The entries of a game, without times and hashes."""
+    """Return the entries of a game, without times and hashes."""
     return [
         record.Entry(
             seq, "", step.seat, "chance" if step.seat is None else "player", step.move, None, None, ""
@@ -68,7 +69,7 @@ def entries(steps: Sequence[Step]) -> list[record.Entry]:
 
 
 def retold(one: Told, wanted: frozenset[str], rng: random.Random) -> tuple[Told | None, int]:
-    """The other game, or None without one of the secrets that are wanted; and how many changes were taken back."""
+    """Return the other game (None if it lacks a wanted secret) and how many changes were undone."""
     telling = Telling(one, replace(one, steps=[*one.steps], states=[*one.states]), rng)
     done, vain, found = 0, 0, False
     for tried in range(TRIES if telling.places else 0):
@@ -82,22 +83,22 @@ def retold(one: Told, wanted: frozenset[str], rng: random.Random) -> tuple[Told 
 
 
 class Telling:
-    """The first game, and the other one as far as it has been changed.
+    """The first game, and the other one as changed so far.
 
     Args:
-        one: the first game; other: begins as the same.
+        one: the first game; other: initially the same.
     """
 
     def __init__(self, one: Told, other: Told, rng: random.Random) -> None:
         self.one, self.other, self.rng, self.rules = one, other, rng, one.kind.rules
         self.places = [at for at in range(len(one.steps)) if one.is_secret(at)]
         self.swapped: dict[str, str] = {}
-        """The two cards that have just changed places in a shuffle."""
+        """The two cards that were just swapped in a shuffle."""
         self.quiet: dict[int, list[int]] = {}
-        """Of each shuffle, where it was changed unnoticed: these places will do again."""
+        """The places of each shuffle that were changed unnoticed; they will work again."""
 
     def change(self) -> bool:
-        """Change one entry, and what must follow; whether the viewer notices nothing."""
+        """Change one entry and replay what follows; return whether the viewer notices nothing."""
         at, self.swapped = self.rng.choice(self.places), {}
         if self.other.steps[at].seat is not None:
             return self._follow(at, self._another(at, self.other.states[at]))
@@ -118,7 +119,7 @@ class Telling:
         return here, self.rng.choice(near if near and self.rng.random() < 0.2 else others)
 
     def _follow(self, at: int, step: Step | None) -> bool:
-        """Go on with the other game from an entry that was changed, if the viewer notices nothing."""
+        """Continue the other game from a changed entry, if the viewer notices nothing."""
         steps: list[Step] = []
         states: list[Any] = [self.other.states[at]]
         for place in range(at, len(self.one.steps)):
@@ -131,13 +132,13 @@ class Telling:
                 return False
             steps.append(step)
             states.append(after)
-        if forced(self.rules, states[-1]) is not None:
+        if forced_move(self.rules, states[-1]) is not None:
             return False
         self.other.steps[at:], self.other.states[at:] = steps, states
         return True
 
     def _still(self, at: int, state: Any) -> Step | None:
-        """An entry as it was; if that cannot be any more, what it becomes, if the viewer may not know it."""
+        """Return an entry unchanged; if it is no longer possible and hidden from the viewer, what it becomes."""
         step = self.other.steps[at]
         if self._after(state, step):
             return step
@@ -151,7 +152,7 @@ class Telling:
         return renamed if alike and self._after(state, renamed) else self._another(at, state)
 
     def _another(self, at: int, state: Any) -> Step | None:
-        """Any choice of the same kind, in this state, that the viewer reads like the one that was made."""
+        """Return any choice of the same kind in this state that the viewer reads like the original one."""
         step, rules = self.one.steps[at], self.rules
         assert step.seat is not None
         read = self.one.read(at, step.made)
@@ -160,7 +161,7 @@ class Telling:
         return replace(step, move=str(self.rng.choice(alike))) if alike else None
 
     def _reshuffled(self, step: Step, state: Any) -> Step | None:
-        """The same order, with the cards that are there now in the places of those that are not."""
+        """Return the same order, with missing cards replaced by those that are there now."""
         due = self.rules.chance(state)
         if due is None or step.made.args[0] != due.label:
             return None
@@ -177,7 +178,7 @@ class Telling:
         return replace(step, move=" ".join(("shuffle", due.label, *cards)))
 
     def _after(self, state: Any, step: Step) -> Any | None:
-        """The state after an entry; None where the rules refuse it."""
+        """Return the state after an entry; None if the rules refuse it."""
         try:
             return self.rules.apply(state, step.seat, step.made)
         except RulesError:
@@ -187,15 +188,15 @@ class Telling:
         """Whether a move is forced in this state as it was in the first game."""
         if step.seat is None:
             return True
-        only = forced(self.rules, state)
+        only = forced_move(self.rules, state)
         return only == (step.seat, step.made) if step.forced else only is None
 
 
 def secrets(one: Told, other: Told) -> frozenset[str]:
-    """What differs between two games that the viewer cannot tell apart.
+    """Return what differs between two games that the viewer cannot tell apart.
 
-    `hands`, `removed`, `chosen`: of the last moment; `piles`: a shuffle; `redrawn`, `kept`: open choices of which not
-    all is told; `replaced`: a choice that another one has taken the place of.
+    `hands`, `removed`, `chosen`: of the last moment; `piles`: a shuffle; `redrawn`, `kept`: open choices that are
+    partly hidden; `replaced`: a choice that another one has replaced.
     """
     last, twin = one.states[-1], other.states[-1]
     names = ("hands", "removed", "chosen")

@@ -1,7 +1,7 @@
-"""What you may not know never reaches you (promise 10).
+"""Hidden information never reaches a viewer (promise 10).
 
-Pairs of worlds, equal byte for byte to a viewer who may not tell them apart; and leaks planted on purpose, which
-the same comparison must find.
+Pairs of worlds must be equal byte for byte to a viewer who may not tell them apart. The same comparison must find
+leaks that are planted on purpose.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAIRS = int(os.environ.get("BYZANZ_TEST_PAIRS", "5"))
 
 
 def difference(worlds: Worlds, tally: Tally) -> str | None:
-    """The first thing that tells the worlds apart, or None if nothing does."""
+    """Return the first difference between the worlds, or None."""
     for what, ask in everything(worlds.one):
         one, other = worlds.one.mask(ask(worlds.one)), worlds.other.mask(ask(worlds.other))
         tally.answers += 1
@@ -81,7 +81,7 @@ def test_a_planted_leak_is_found(
 
 
 def reopened(worlds: Worlds, tally: Tally, found: Pair, one: Path, other: Path) -> str | None:
-    """What tells the worlds of a kept pair apart."""
+    """Return the difference between the worlds of a saved pair."""
     worlds.one.open(one, found)
     worlds.other.open(other, found)
     return difference(worlds, tally)

@@ -1,7 +1,7 @@
-"""One of two worlds on a server: a game of a pair, in which everything differs that its viewer may not know.
+"""One of two worlds: a server with a game of a pair, differing in everything that its viewer may not know.
 
-Besides the cards these are: the seed; salts, causes and notes of others' moves; others' request ids, links, addresses
-and time zones. What everybody may know is the same to the byte: ids, times, public causes, cuts.
+Besides the cards, the worlds differ in the seed, in salts, causes and notes of other players' moves, and in other
+players' request ids, links, addresses and time zones. Public data is equal to the byte: ids, times, causes, cuts.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from tests.leaks.pairs import Pair, Play
 
 BASE = "https://byzanz.test"
 LIVE = 3
-"""Decisions at the end of a pair that are made through pages and API; those before them are laid out as a log."""
+"""Decisions at the end of a pair that are made through pages and API; earlier ones are written as a log."""
 HASH = re.compile(r"[0-9a-f]{64}")
 ORDERS = {"byzanz": "finish", "empire": "keep least always", "byzantium": "put any always"}
 ZONES = ("Europe/Amsterdam", "Asia/Tokyo")
 LATER = NOW + timedelta(days=1)
-"""When the last decisions are made, and everything is asked."""
+"""When the last decisions are made and all requests are sent."""
 
 
 class Dice:
-    """Stands for `secrets`: what it gives follows from a label, so that both worlds draw the same when they should."""
+    """Replaces `secrets`: its output follows from a label, so that both worlds draw the same when they should."""
 
     def __init__(self) -> None:
         self.label = ""
         self._drawn = 0
 
     def relabel(self, label: str) -> None:
-        """Begin a new sequence."""
+        """Start a new sequence."""
         self.label, self._drawn = label, 0
 
     @contextmanager
@@ -72,7 +72,7 @@ class Dice:
         return self.token_bytes(n).hex()
 
     def token_urlsafe(self, n: int = 32) -> str:
-        """Like `secrets.token_urlsafe`, if longer."""
+        """Like `secrets.token_urlsafe`, but longer."""
         return self.token_hex(n)
 
     def randbelow(self, n: int) -> int:
@@ -85,23 +85,23 @@ class Dice:
 
 
 class Desk:
-    """A mail server that keeps what it is given."""
+    """A mail server that stores its emails."""
 
     def __init__(self) -> None:
         self.kept: list[EmailMessage] = []
 
     def send(self, message: EmailMessage) -> None:
-        """Take it."""
+        """Accept an email."""
         self.kept.append(message)
 
 
 @dataclass
 class World:
-    """A server with one game of a pair on it.
+    """A server with one game of a pair.
 
     Args:
-        other: whether it is the second world, in which all that is hidden differs.
-        answers: what the viewer was answered to his own moves.
+        other: whether it is the second world, in which everything hidden differs.
+        answers: the answers to the viewer's own moves.
     """
 
     other: bool
@@ -118,17 +118,17 @@ class World:
 
     @property
     def seat(self) -> int | None:
-        """The viewer's seat, None for a passer-by."""
+        """The viewer's seat, None for a spectator."""
         return self.pair.viewer if isinstance(self.pair.viewer, int) else None
 
     @property
     def tag(self) -> str:
-        """What makes hidden things differ."""
+        """A label that makes hidden values differ."""
         return "B" if self.other else "A"
 
     @property
     def game_id(self) -> str:
-        """The same in both worlds."""
+        """A label that is the same in both worlds."""
         return f"pair{self.pair.seed}"
 
     @property
@@ -137,7 +137,7 @@ class World:
         return self.pair.plays[self.other]
 
     def open(self, file: Path, pair: Pair) -> None:
-        """Go on with the database of this file."""
+        """Continue with the database of this file."""
         with self.app.app_context():
             engine.db.engine.dispose()
         for path in self.file.parent.glob(f"{self.file.name}*"):
@@ -148,13 +148,13 @@ class World:
             self.masks = self._masks()
 
     def keep(self, file: Path) -> None:
-        """Copy the database as it is to a file."""
+        """Copy the database to a file."""
         with self.app.app_context(), engine.db.engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
         shutil.copy(self.file, file)
 
     def play(self, pair: Pair) -> None:
-        """Lay the game of a pair out up to its last decisions, and make those through pages and API; mail everybody."""
+        """Write the game of a pair up to its last decisions, make those through pages and API, and email everyone."""
         self.open(self.empty, pair)
         laid, live = _split(self.steps)
         with self.app.app_context():
@@ -168,28 +168,28 @@ class World:
             self.masks = self._masks()
 
     def person(self, session: Session, seat: int) -> Person:
-        """Who sits there."""
+        """Return the players."""
         found = session.get_one(Seat, (self.game_id, seat)).person
         assert found is not None
         return found
 
     def hidden(self, seat: int | None, by: str) -> bool:
-        """Whether the viewer may not know salt, note and true cause of such an entry (formats.md §4)."""
+        """Whether salt, note and true cause of such an entry are hidden from the viewer (docs/formats.md §4)."""
         return by == "chance" or (seat != self.seat and by in ("player", "order", "rules"))
 
     def cause(self, seq: int, seat: int | None, by: str, note: str | None) -> tuple[str, str | None]:
-        """The cause and the note of an entry: in the other world orders stand where the viewer cannot tell."""
+        """Return cause and note of an entry; in the other world it is by order where the viewer cannot tell."""
         if self.other and self.hidden(seat, by) and (by == "rules" or (by == "player" and seq % 3 == 0)):
             return "order", f"the price passed your limit of {seq % 7}"
         return by, note
 
     def salt_label(self, seq: int, seat: int | None, by: str, move: str) -> str:
-        """What the salt of an entry is drawn by; nobody is told that of a sealed choice while the game runs."""
+        """Return the label of an entry's salt; nobody learns the salt of a sealed choice while the game runs."""
         sealed = move.partition(" ")[0] in self.pair.kind.rules.sealed
         return f"salt {seq} {self.tag if sealed or self.hidden(seat, by) else ''}"
 
     def mask(self, text: str) -> str:
-        """The text with hashes of the log and the commitment named instead of shown."""
+        """Return the text with the hashes of the log and the commitment masked."""
         return HASH.sub(lambda found: self.masks.get(found[0], found[0]), text)
 
     def _masks(self) -> dict[str, str]:
@@ -231,7 +231,7 @@ class World:
         session.flush()
 
     def _person(self, session: Session, seat: int) -> Person:
-        """A player; others' addresses and time zones are no business of a viewer who did not invite them."""
+        """Create a player; others' addresses and time zones are hidden from a viewer who did not invite them."""
         strange = self.other and self.seat not in (None, seat, 0)
         address = f"{NAMES[seat].lower()}{'.other' if strange else ''}@example.org"
         person = people.person_at(session, address, NAMES[seat], NOW)
@@ -261,7 +261,7 @@ class World:
         running.advance(session, game, position, state, LATER)
 
     def _leave_orders(self, session: Session) -> None:
-        """In the other world the others have left orders, which rest or have ended; the viewer's are the same."""
+        """Leave orders; in the other world the others have suspended or ended orders, and the viewer's are the same."""
         game = session.get_one(Game, self.game_id)
         for seat in range(self.pair.seats):
             if seat != self.seat and not self.other:
@@ -272,7 +272,7 @@ class World:
                     seat=seat,
                     number=number,
                     text=ORDERS[self.pair.slug],
-                    occasion="",
+                    scope="",
                     left_at=NOW,
                     left_seq=1,
                     status=status,
@@ -291,13 +291,13 @@ class World:
         by, note = self.cause(seq, seat, by, None)
         self.dice.relabel(self.salt_label(seq, seat, by, move))
         at = log.stamp(NOW + timedelta(minutes=seq))
-        entry = record.sealed_entry(before, seq, at, seat, by, move, note, self.dice.token_hex(16))
+        entry = record.new_entry(before, seq, at, seat, by, move, note, self.dice.token_hex(16))
         fields = {name: getattr(entry, name) for name in record.Entry.__slots__}
         session.add(Entry(game_id=game.id, **fields))
         return entry
 
     def _decide(self, number: int, step: Step) -> None:
-        """Make one decision as its player would, through his page or the API in turns."""
+        """Make one decision as its player would, through the page or the API in turn."""
         now = LATER + timedelta(minutes=1 + number)
         assert step.seat is not None
         mine = step.seat == self.seat
@@ -318,7 +318,7 @@ class World:
                 self.answers.append(written(answer))
 
     def token(self, session: Session, purpose: str, seat: int) -> str:
-        """The token of this seat's link."""
+        """Return the token of this seat's link."""
         theirs = (Link.purpose == purpose, Link.game_id == self.game_id)
         person = self.person(session, seat)
         return links.token(session.scalars(select(Link).where(*theirs, Link.person_id == person.id)).one())
@@ -334,7 +334,7 @@ class World:
                     self._queue_every_kind(session, self.seat, now)
 
     def _queue_every_kind(self, session: Session, seat: int, now: datetime) -> None:
-        """Queue to the viewer a mail of each kind that tells of a table, whether it is due or not."""
+        """Queue an email of each kind that is about a game to the viewer, whether or not it is due."""
         game = session.get_one(Game, self.game_id)
         turn = session.get(Turn, (game.id, seat))
         person = self.person(session, seat)
@@ -357,13 +357,13 @@ class World:
         person.cadence = "digest"  # else he is sent none
 
     def void(self) -> str | None:
-        """The act that takes back some of the last moves; None where that would shuffle anew, from another seed."""
+        """Return the action that takes back some of the last moves; None if it would shuffle again."""
         shuffled = max(at for at, step in enumerate(self.steps) if step.seat is None)
         after = len(self.steps) - shuffled - 1
         return f"!void {shuffled + 2 + after // 2}" if after else None
 
     def moderate(self, act: str) -> None:
-        """A moderator acts; the same in both worlds."""
+        """Perform a moderator's action, the same in both worlds."""
         now = LATER + timedelta(minutes=20)
         with self.app.app_context(), time_machine.travel(now, tick=False):
             with engine.reading() as session:
@@ -373,16 +373,16 @@ class World:
             self.masks = self._masks()
 
     def told(self) -> list[tuple[int | None, str]]:
-        """What happened, as the viewer may read it."""
+        """Return the history as the viewer may read it."""
         rules, viewer = self.pair.kind.rules, PUBLIC if self.seat is None else self.seat
         with self.app.app_context(), engine.reading() as session:
             entries = log.entries(session, self.game_id)
-        open_seqs = record.opened(rules, self.pair.seats, {}, entries)
-        seen = record.redacted(rules, entries, viewer, False, open_seqs)
+        open_seqs = record.open_choices(rules, self.pair.seats, {}, entries)
+        seen = record.redact_entries(rules, entries, viewer, False, open_seqs)
         return [(entry.seat, entry.move) for entry in seen]
 
     def mails(self, session: Session) -> list[Mail]:
-        """The mails queued to the viewer."""
+        """Return the emails queued to the viewer."""
         if self.seat is None:
             return []
         person = self.person(session, self.seat)
@@ -390,9 +390,9 @@ class World:
 
 
 def _split(steps: Play) -> tuple[Play, Play]:
-    """The steps that are laid out, and the last decisions; what was forced by those comes by itself.
+    """Return the steps to be written as a log, and the last decisions without the forced moves they cause.
 
-    What is shuffled live would follow from the seed: the live part begins after the last shuffle.
+    Shuffles made live would depend on the seed, so the live part begins after the last shuffle.
     """
     shuffled = max(at for at, step in enumerate(steps) if step.seat is None)
     decisions = [at for at, step in enumerate(steps) if not step.forced and at > shuffled][-LIVE:]
@@ -402,13 +402,13 @@ def _split(steps: Play) -> tuple[Play, Play]:
 
 
 def written(answer: Any) -> str:
-    """An answer as it goes over the wire."""
+    """Return an answer as it is sent over the network."""
     headers = "\n".join(f"{name}: {value}" for name, value in answer.headers)
     return f"{answer.status}\n{headers}\n\n{answer.text}"
 
 
 def hidden_state(game_id: str) -> str:
-    """All of a game's state as text, hidden or not: what a planted leak draws from."""
+    """Return a game's whole state as text, hidden or not: the source of planted leaks."""
     with engine.reading() as session:
         row = session.scalars(select(Snapshot).where(Snapshot.game_id == game_id)).one()
         return row.state

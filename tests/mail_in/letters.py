@@ -1,4 +1,4 @@
-"""The mails of the corpus, each with what is to become of it, and a first player to send them."""
+"""The emails of the corpus, each with its expected outcome, and a first player to send them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOMAIN = "byzanz.test"
 
 @dataclass(frozen=True)
 class Letter:
-    """A mail of the corpus; the fields are told in manifest.toml."""
+    """An email of the corpus; manifest.toml describes the fields."""
 
     name: str
     kind: str
@@ -38,62 +38,62 @@ class Letter:
     nobody: bool = False
 
     def raw(self, reply: str, bounce: str) -> bytes:
-        """The mail, sent about one turn mail: its addresses for replies and for bounces put in."""
+        """Return the email, addressed to the reply and bounce addresses of a turn email."""
         raw = (HERE / "corpus" / f"{self.name}.eml").read_bytes()
         return raw.replace(b"@@REPLY@@", reply.encode()).replace(b"@@BOUNCE@@", bounce.encode())
 
 
 def letters() -> list[Letter]:
-    """All of them."""
+    """Return all of them."""
     found = tomllib.loads((HERE / "manifest.toml").read_text())
     return [Letter(name, **fields) for name, fields in found.items()]
 
 
 @dataclass
 class Desk:
-    """A table whose first player has been mailed his turn.
+    """A game whose first player has been emailed.
 
     Args:
-        reply: where he answers to.
-        bounce: the envelope sender of that mail.
+        reply: the reply address.
+        bounce: the envelope sender of that email.
     """
 
     reply: str
     bounce: str
 
     def address(self, to: str) -> str:
-        """A recipient as the manifest names it."""
+        """Return a recipient as the manifest names it."""
         return {"reply": self.reply, "bounce": self.bounce, "complaints": f"complaints@{DOMAIN}"}[to]
 
     def send(self, letter: Letter, now: datetime = NOW) -> str:
-        """Let a mail of the corpus come in."""
+        """Receive an email of the corpus."""
         raw = letter.raw(self.reply, self.bounce)
         return receive.receive(raw, letter.sender, self.address(letter.to), now)
 
     def write(self, *lines: str, number: int = 1, sender: str = ALICE, now: datetime = NOW) -> str:
-        """Let a plain reply come in."""
+        """Receive a plain reply."""
         return receive.receive(written(*lines, number=number, sender=sender), sender, self.reply, now)
 
 
 def written(*lines: str, number: int = 1, sender: str = ALICE) -> bytes:
-    """A plain reply."""
+    """Return a plain reply."""
     head = f"From: {sender}\nMessage-ID: <r{number}@example.org>\nSubject: Re: Byzanz\n\n"
     return (head + "\n".join(lines) + "\n\n> a quote\n").encode()
 
 
 def with_replies(app: Flask) -> None:
-    """Give the server a domain to which answers are addressed."""
+    """Set the domain of the reply addresses."""
     app.config["BYZANZ"] = app.config["BYZANZ"].model_copy(update={"mail_domain": DOMAIN})
 
 
 def desk(now: datetime = NOW) -> Desk:
-    """Mail the turns that wait; the addresses of the first mail."""
+    """Send the emails of open turns; return the addresses of the first one."""
     (message, *_others) = post(now)
     return Desk(message["Reply-To"], message["Return-Path"].strip("<>"))
 
 
 def post(now: datetime = NOW) -> list[Any]:
-    """Mail all that waits; the mails."""
+    """Send and return all waiting emails."""
     pigeons = Pigeons()
     while deliver.deliver(now, pigeons, steady=lambda: 0.0):
         pass
@@ -101,19 +101,19 @@ def post(now: datetime = NOW) -> list[Any]:
 
 
 def moves_of(game_id: str, seat: int) -> list[str]:
-    """What a seat's player has played."""
+    """Return the moves of a seat's player."""
     with engine.reading() as session:
         own = (Entry.game_id == game_id, Entry.seat == seat, Entry.by == "player")
         return list(session.scalars(select(Entry.move).where(*own).order_by(Entry.seq)))
 
 
 def remembered() -> list[Received]:
-    """The mails that came in."""
+    """Return the incoming emails."""
     with engine.reading() as session:
         return list(session.scalars(select(Received).order_by(Received.id)))
 
 
 def answers(game_id: str) -> int:
-    """How many answers were queued."""
+    """Return how many answers were queued."""
     with engine.reading() as session:
         return len(session.scalars(select(Mail).where(Mail.kind == "answer", Mail.game_id == game_id)).all())

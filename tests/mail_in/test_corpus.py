@@ -1,4 +1,4 @@
-"""Every mail of the corpus is read as its manifest says, and does at a table what it says there."""
+"""Every email of the corpus is read as its manifest says, and has the effect on a game that it says."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def check_answer(letter: Letter) -> None:
         assert "Bcc" not in message, letter.name
         assert message["Reply-To"].startswith("play+"), letter.name
         assert "/t/" in text_of(message), letter.name
-        assert ("played, as entry 2." in text_of(message)) == bool(letter.moves), letter.name
+        assert ("played (entry 2)." in text_of(message)) == bool(letter.moves), letter.name
 
 
 @one_database

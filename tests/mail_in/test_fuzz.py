@@ -1,4 +1,4 @@
-"""Whatever comes in is read without a fault, and what no player wrote changes nothing (promise 13)."""
+"""Any input is read without an error, and input that no player wrote changes nothing (promise 13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mails are taken apart as told line by line, within bounds of work and memory that whoever writes cannot push."""
+"""Parsing of emails, case by case, within limits of work and memory that no sender can exceed."""
 
 from __future__ import annotations
 

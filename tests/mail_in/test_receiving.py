@@ -1,4 +1,4 @@
-"""What is done about mails that come in: once each, nothing for strangers, and mended addresses are mailed again."""
+"""Incoming emails are processed once, strangers get nothing, and working addresses are emailed again."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
     (message,) = post()
     text = text_of(message)
     parts = [
-        "You have time until",
+        "Move by",
         "\n\n##- ",
-        "Or answer this mail",
+        "Or reply to this email",
         "- pass\n- bid olive1\n- bid olive1 olive2",
     ]
     places = [text.index(part) for part in parts]
@@ -132,8 +132,8 @@ def test_a_reply_plays_and_is_answered_once(game: Table, box: Desk) -> None:
     assert moves_of(game.id, 0) == ["bid olive1"]
     (text,) = to_alice()
     assert text.startswith("Your line was carried out.")
-    assert "- Line 1, “bid olive1”: played, as entry 2." in text
-    assert "- Alice bids with Olives 1 (+1)." in text
+    assert "- Line 1, “bid olive1”: played (entry 2)." in text
+    assert "- Alice bids Olives 1 (+1)." in text
 
 
 @one_database
@@ -156,7 +156,7 @@ def test_an_answer_to_an_old_turn_says_so(game: Table, box: Desk) -> None:
         submit(game.id, seat, "pass")
     box.write("bid olive1")
     assert "bid olive1" not in moves_of(game.id, 0)
-    assert any("That turn is over. The newest mail" in text for text in to_alice())
+    assert any("That turn is over. If it is your turn again" in text for text in to_alice())
 
 
 @one_database
@@ -164,8 +164,8 @@ def test_lines_are_played_on_as_long_as_nobody_else_comes_in_between(game: Table
     box.write("sell olive1 olive2 merchant", "bid olive2", "pass")
     assert moves_of(game.id, 0) == ["sell olive1 olive2 merchant", "bid olive2"]
     (text,) = to_alice()
-    assert text.startswith("Not all of your mail could be played.")
-    assert "Line 3, “pass”: Not played: the table has moved on after the line before." in text
+    assert text.startswith("Only part of your email was played.")
+    assert "Line 3, “pass”: Not played: the game moved on after the previous line." in text
 
 
 @one_database
@@ -262,7 +262,7 @@ def test_orders_are_left_once_however_often_the_server_dies(
     def dies(*_args: Any, **_more: Any) -> None:
         raise Dies
 
-    def leaves_one(*args: Any, **more: Any) -> play.PlacedOrder:
+    def leaves_one(*args: Any, **more: Any) -> play.OrderReceipt:
         monkeypatch.setattr(play, "place_order", dies)
         return left(*args, **more)
 
@@ -366,9 +366,9 @@ def by_answering(_game: Table, box: Desk, _client: FlaskClient) -> None:
 
 def by_the_button(game: Table, _box: Desk, client: FlaskClient) -> None:
     page = client.get(f"/t/{game.tokens[0]}").text
-    assert "We cannot reach you by mail." in page
+    assert "We cannot reach you by email." in page
     assert client.post(f"/t/{game.tokens[0]}/mail").status_code == 303
-    assert "We cannot reach you by mail." not in client.get(f"/t/{game.tokens[0]}").text
+    assert "We cannot reach you by email." not in client.get(f"/t/{game.tokens[0]}").text
 
 
 @one_database
@@ -403,7 +403,7 @@ def test_after_a_complaint_turns_are_not_mailed_and_the_organiser_hears_of_it_on
     turn = row(Turn, (game.id, 1))
     assert turn.refused is not None
     assert turn.started_at is None
-    assert sum("It is the turn of Bob" in text for text in told) == 1
+    assert sum("Bob is to move" in text for text in told) == 1
 
 
 @one_database

@@ -1,4 +1,4 @@
-"""Mail comes in by LMTP, one answer a recipient, or on standard input with the statuses that mail servers know."""
+"""Email arrives by LMTP with one status per recipient, or on standard input with the exit statuses of sysexits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A browser for tests: reads a page strictly, fills its forms, presses its buttons."""
+"""A test browser: parses pages strictly, fills in forms, presses buttons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 @dataclass
 class Form:
-    """A form of a page, its fields as a browser would send them."""
+    """A form of a page, with its fields as a browser would send them."""
 
     action: str
     hidden: list[tuple[str, str]]
@@ -22,7 +22,7 @@ class Form:
     buttons: list[tuple[str, str]]
 
     def pressing(self, name: str, value: str, ticks: list[str] | None = None) -> list[tuple[str, str]]:
-        """What is sent when this button is pressed with these boxes ticked; the page must offer them."""
+        """Return what is sent when this button is pressed with these boxes ticked; the page must offer them."""
         assert (name, value) in self.buttons, (name, value, self.buttons)
         chosen = self.ticked if ticks is None else ticks
         assert set(chosen) <= set(self.boxes)
@@ -31,7 +31,7 @@ class Form:
 
 @dataclass
 class Page:
-    """A page as it was answered."""
+    """A page of an answer."""
 
     status: int
     html: str
@@ -39,11 +39,11 @@ class Page:
 
     @property
     def text(self) -> str:
-        """All that can be read, blanks joined."""
+        """The readable text, with whitespace collapsed."""
         return " ".join(" ".join(self.root.itertext()).split())
 
     def form(self, form_id: str) -> Form:
-        """The form with this id."""
+        """Return the form with this id."""
         found = next(item for item in self.root.iter("form") if item.get("id") == form_id)
         inputs = list(found.iter("input"))
         boxes = [item for item in inputs if item.get("type") == "checkbox"]
@@ -57,12 +57,12 @@ class Page:
 
 
 def read(answer: TestResponse) -> Page:
-    """The page of an answer; any mistake in its HTML is an error."""
+    """Parse the page of an answer; any mistake in its HTML is an error."""
     return parsed(answer.text, answer.status_code)
 
 
 def parsed(html: str, status: int = 200) -> Page:
-    """The page that this is; any mistake in it is an error."""
+    """Parse a page; any mistake in it is an error."""
     parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
     return Page(status, html, parser.parse(html))
 

@@ -1,4 +1,4 @@
-"""Browsers for the tests of the pages."""
+"""Browsers for the page tests."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tests.pages.looks import Marked
 
 @pytest.fixture(params=["sqlite"])
 def database_url(migrated_file: Path) -> Iterator[str]:
-    """A fresh SQLite database: how a page looks is the same on each, and `test_routes` asks for each page on both."""
+    """Return a fresh SQLite database; pages look the same on both, and `test_routes` requests each page on both."""
     with copied(migrated_file) as url:
         yield url
 
 
 @pytest.fixture
 def client(app: Flask) -> FlaskClient:
-    """A browser without cookies yet; each of its requests begins with an empty `g`, as a server's does.
+    """Return a client without cookies; each of its requests starts with an empty `g`, as on a server.
 
-    The app context that the tests keep open outlives requests, and with it what one request kept for itself.
+    The app context that the tests keep open outlives requests, and so would data that a request stored in it.
     """
     app.before_request_funcs.setdefault(None, []).insert(0, _forget)
     return app.test_client()
@@ -39,11 +39,11 @@ def _forget() -> None:
 
 @pytest.fixture
 def marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every translated text of a page stands between brackets, so that one that was forgotten shows."""
+    """Put brackets around every translated text of a page, so that an unmarked one shows."""
     monkeypatch.setattr(flask_babel.Domain, "get_translations", lambda _self: Marked())
 
 
 @pytest.fixture
 def cross(table: Callable[..., Table]) -> Callable[..., Table]:
-    """Seats friends at a game of Byzantium."""
+    """Return a function that starts a game of Byzantium between friends."""
     return lambda n=3, game_id="g1": table(n, game_id, slug="byzantium")

@@ -1,4 +1,4 @@
-"""Games of Byzantium for the tests of the pages: brought to any of their moments."""
+"""Games of Byzantium for the page tests, advanced to any position."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.pages.playing import asked, make, position
 
 
 def legal(game: Table, seat: int) -> list[str]:
-    """The moves of a seat, as text."""
+    """Return the moves of a seat as text."""
     now = position(game.id)
     return list(map(str, now.rules.moves(now.state, seat)))
 
 
 def go_on(game: Table, turns: int, dice: random.Random) -> bool:
-    """Play some turns by chance; False when the game is over."""
+    """Play some turns at random; return False when the game is over."""
     for _ in range(turns):
         if not position(game.id).awaited:
             return False
@@ -26,7 +26,7 @@ def go_on(game: Table, turns: int, dice: random.Random) -> bool:
 
 
 def moments(game: Table, every: int = 3, seed: int = 3) -> Iterator[int]:
-    """The seat that is asked, at moments of a whole game."""
+    """Yield the seat to move at moments of a whole game."""
     dice = random.Random(seed)
     while position(game.id).awaited:
         yield asked(game)

@@ -1,4 +1,4 @@
-"""Forms of a page as a browser would fill and send them."""
+"""Forms of a page, filled in and submitted as a browser would."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.server.wishing import sign_in_token
 
 
 def fields(form: Element) -> dict[str, str]:
-    """What a browser would send of a form nobody has touched; a button's value only if it is the only one."""
+    """Return what a browser would send of an untouched form; a button only if it is the only one."""
     found: dict[str, str] = {}
     for item in form.iter():
         name = item.get("name")
@@ -40,9 +40,9 @@ def fields(form: Element) -> dict[str, str]:
 
 
 def form(page: Page, **known: str) -> tuple[str | None, dict[str, str]]:
-    """The action and the fields of the only form that posts these fields with these values.
+    """Return the action and the fields of the only form that posts these fields with these values.
 
-    That of the languages stands at the foot of every page, and is asked for by nobody but its own tests.
+    The form for the language at the foot of every page is ignored; only its own tests use it.
     """
     forms = [
         item
@@ -57,7 +57,7 @@ def form(page: Page, **known: str) -> tuple[str | None, dict[str, str]]:
 def send(
     client: FlaskClient, path: str, typed: Mapping[str, str] | None = None, **known: str
 ) -> TestResponse:
-    """Open a page, type into the form that has the `known` fields, and send it."""
+    """Open a page, fill in the form that has the `known` fields, and submit it."""
     typed = typed or {}
     action, filled = form(look(client, path), **known)
     assert set(typed) <= set(filled), (typed, filled)
@@ -65,7 +65,7 @@ def send(
 
 
 def sign_in(client: FlaskClient, address: str) -> None:
-    """Sign this browser in by the way of the mail."""
+    """Sign this browser in with an emailed link."""
     accounts.mail_sign_in(address, engine.utc_now())
     with engine.reading() as session:
         query = select(Mail).join(Person, Person.id == Mail.person_id).where(Mail.kind == "signin")

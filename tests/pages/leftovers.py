@@ -1,4 +1,4 @@
-"""What of a page or a mail is still English though there are words for it."""
+"""Finding texts of a page or an email that are still English although a translation exists."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from server import i18n
 PLACE = re.compile(r"%\(\w+\)[a-z]")
 ATTRIBUTES = ("aria-label", "title", "alt", "placeholder")
 FEWEST = 12
-"""Letters that a sentence with places has besides them, at the least, to be known again."""
+"""Letters that a sentence must have besides its placeholders to be recognised."""
 NAMES = frozenset(i18n.NAMES.values())
 
 
 @cache
 def english(language: str) -> tuple[frozenset[str], tuple[re.Pattern[str], ...]]:
-    """The English texts that are said otherwise in a language: whole ones, and those with places as patterns."""
+    """Return the English texts that differ in a language: whole ones, and patterns for those with placeholders."""
     told, said, patterns = set(), set(), []
     for text in i18n.catalogue(language):
         if not text.id:
@@ -36,7 +36,7 @@ def english(language: str) -> tuple[frozenset[str], tuple[re.Pattern[str], ...]]
 
 
 def leftovers(language: str, texts: Iterator[str] | list[str]) -> list[str]:
-    """Those of the texts, or of their sentences, that stand in English though this language has words for them."""
+    """Return texts or sentences that are in English although this language has a translation."""
     whole, patterns = english(language)
     joined = [" ".join(text.split()) for text in texts]
     plain = {part for text in joined for part in (text, *re.split(r"(?<=[.!?:])\s+", text))}
@@ -46,7 +46,7 @@ def leftovers(language: str, texts: Iterator[str] | list[str]) -> list[str]:
 
 
 def texts_of(root: Element) -> Iterator[str]:
-    """Every text of a page that is read by people: what stands in it, and what is read aloud."""
+    """Return every text of a page that people read or that is read aloud."""
     for item in root.iter():
         if item.tag in ("style", "script") or "code" in (item.tag, *item.get("class", "").split()):
             yield item.tail or ""

@@ -1,4 +1,4 @@
-"""What the look of a page is held against, whatever the game: soundness, and that no text was forgotten."""
+"""Checks of any page for any game: valid markup, and no untranslated text."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from xml.etree.ElementTree import Element
 from tests.pages.browsing import Page
 
 HEAVY = 60_000
-"""Bytes that no page reaches."""
+"""The size in bytes that no page may reach."""
 
 
 def assert_sound(name: str, page: Page) -> None:
-    """Nothing inline, no id twice, one heading, no reference into nowhere, nothing out of place, not too heavy.
+    """Check that nothing is inline, ids are unique, references resolve, there is one heading, and the page is small.
 
     Args:
-        name: of the page, for whoever reads the failure.
+        name: of the page, for the failure message.
     """
     for item in page.root.iter():
         assert item.get("style") is None, name
@@ -33,7 +33,7 @@ def assert_sound(name: str, page: Page) -> None:
 
 
 def _dangling(page: Page) -> list[str]:
-    """References to elements that are not there, and fields without a label."""
+    """Return references to missing elements, and fields without a label."""
     items = list(page.root.iter())
     ids = {item.get("id") for item in items}
     keys = ("for", "aria-labelledby", "aria-describedby")
@@ -54,7 +54,7 @@ def _dangling(page: Page) -> list[str]:
 
 
 def _misplaced(page: Page) -> Iterator[str]:
-    """What the parser lets pass although it may not stand where it stands."""
+    """Return elements that the parser accepts although they are not allowed there."""
     for item in page.root.iter():
         tags = [str(inner.tag) for inner in item if isinstance(inner.tag, str)]
         if item.tag in ("ul", "ol"):
@@ -68,7 +68,7 @@ def _misplaced(page: Page) -> Iterator[str]:
 
 
 class Marked:
-    """Translations that put every translated text between brackets."""
+    """Translations that put brackets around every translated text."""
 
     def ugettext(self, text: str) -> str:
         return f"⟦{text}⟧"
@@ -81,10 +81,10 @@ class Marked:
 
 
 def forgotten(page: Page, data: re.Pattern[str]) -> list[str]:
-    """The texts of a page drawn with `Marked` that were not translated.
+    """Return the texts of a page rendered with `Marked` that were not translated.
 
     Args:
-        data: what need not be: names, times, codes.
+        data: what need not be translated: names, times, codes.
     """
     body = next(item for item in page.root.iter("body"))
     said = [
@@ -95,7 +95,7 @@ def forgotten(page: Page, data: re.Pattern[str]) -> list[str]:
 
 
 def _sentences(item: Element) -> Iterator[str]:
-    """The texts of an element but for code and for names of languages, which are the same in every language."""
+    """Return the texts of an element without code and names of languages, which are the same in every language."""
     named = item.get("lang") is not None and item.tag != "html"
     if item.tag != "code" and "code" not in item.get("class", "").split() and not named:
         yield item.text or ""
@@ -105,7 +105,7 @@ def _sentences(item: Element) -> Iterator[str]:
 
 
 def outside_brackets(text: str) -> str:
-    """What stands between no brackets."""
+    """Return the text outside the brackets."""
     kept, depth = [], 0
     for sign in text:
         depth += (sign == "⟦") - (sign == "⟧")

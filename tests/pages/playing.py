@@ -1,4 +1,4 @@
-"""Games for the tests of the pages: brought to where they are wanted, straight through the server."""
+"""Games for the page tests, advanced directly through the server."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from tests.conftest import NOW, Table
 
 
 def position(game_id: str) -> Position:
-    """Where the game stands."""
+    """Return the position of the game."""
     with engine.reading() as session:
         return positions.load(session, session.get_one(Game, game_id))
 
 
 def entries(game_id: str) -> int:
-    """How many entries its log has."""
+    """Return the number of entries in its log."""
     with engine.reading() as session:
         return session.scalar(select(func.count()).where(Entry.game_id == game_id)) or 0
 
 
 def asked(table: Table) -> int:
-    """The first seat that is awaited."""
+    """Return the first seat to move."""
     return min(position(table.id).awaited)
 
 
 def url(table: Table, seat: int) -> str:
-    """The address of a seat's page."""
+    """Return the URL of a seat's page."""
     return f"/t/{table.tokens[seat]}"
 
 
 def make(table: Table, seat: int, move: str, name: str = "made", at: datetime | None = None) -> int:
-    """Play a move, each a minute after the one before unless it is said when; its seq."""
+    """Play a move, by default a minute after the one before; return its seq."""
     head = position(table.id).head
     now = at or NOW + timedelta(minutes=head)
     return play.submit(table.id, seat, move, seen=head, request_id=f"{name}-{head}", now=now).seq
 
 
 def advance(table: Table, kind: str, seed: int = 1, at: datetime | None = None) -> int:
-    """Play at random until some seat is asked this kind of question; that seat."""
+    """Play at random until a seat is asked this kind of question; return that seat."""
     dice = random.Random(seed)
     for _ in range(2000):
         now = position(table.id)

@@ -1,4 +1,4 @@
-"""Signing in by mail, the account, and the unsubscribe link."""
+"""Signing in by email, the account, and the unsubscribe link."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def test_one_click_of_a_mail_reader_stops_the_game_s_mails(client: FlaskClient) 
     assert seats_of(game_id)[0].silent
     assert not me().silent
     page = read(answer)
-    assert "no mails about" in page.text
+    assert "no longer get emails about" in page.text
     assert bare.post(path, data=form(page, do="undo-game")[1]).status_code == 200
     assert not seats_of(game_id)[0].silent
 

@@ -1,4 +1,4 @@
-"""The cross of Byzantium as it is drawn: every card and every button lies where the rules say."""
+"""The drawing of the Byzantium cross: every card and every button is where the rules say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from byzanz.games.byzantium.cards import DEAD, NAME, RIVALS, SLOT, SLOTS, SUIT, box, spot
+from byzanz.games.byzantium.cards import NAME, SLOT, SLOTS, SUIT
+from byzanz.games.byzantium.cross import DEAD, RIVALS, box, spot
 from tests.pages.browsing import Page, look
 from tests.pages.crossing import moments
 from tests.pages.looks import assert_sound

@@ -1,4 +1,4 @@
-"""Byzantium as people meet it: cross and list, words, mails; nothing needs a script."""
+"""Pages and emails of Byzantium: cross and list, texts, emails; nothing needs a script."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_card_of_the_wrong_colour_is_refused_with_the_reason_and_stays_chosen(
     answer = press_place(client, look(client, url(game, 0)), black, "e")
     page = read(answer)
     assert answer.status_code == 422
-    assert f"{black} is black: it goes on the arms n and s." in page.text
+    assert f"{black} is black: place it on arm n or s." in page.text
     assert_sound("refused", page)
     assert [item.get("value") for item in page.root.iter("input") if item.get("checked") is not None] == [
         black
@@ -190,12 +190,12 @@ def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any):
     for shown in (text, html5lib_text(html)):
         for card in {move.split()[1] for move in legal(game, seat)}:
             places = [move.split()[3] for move in legal(game, seat) if move.split()[1] == card]
-            assert f"Put {named([card]).pop()} on {', '.join(places)}" in shown
+            assert f"Place the {named([card]).pop()} on {', '.join(places)}" in shown
         for place in position(game.id).view(seat).places:
             assert (f" {place.slot}: " in shown) == bool(place.card)
             assert not place.card or f"{place.slot}: {named([place.card]).pop()}" in shown
         assert all(card in shown for card in named(position(game.id).view(seat).hand))
-        assert "Place a card on the cross. You have time until" in shown
+        assert "Place a card on the cross. Move by" in shown
     assert all(line.removeprefix("- ").rstrip(":") in html5lib_text(html) for line in told_lines(text))
 
 

@@ -1,4 +1,4 @@
-"""Charts: laws of their geometry; a finished game's page draws what its tables say, a running one's none."""
+"""Charts: properties of their geometry; finished games show what the tables say, running games show none."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def check_place(told: Chart, it: Drawing) -> None:
 def check_table(told: Chart, it: Drawing) -> None:
     """The table has each number once, and nothing else."""
     drawn_there = sorted(
-        (step.part, line.of, value)
+        (step.heading, line.of, value)
         for line in told.lines
         for step, value in zip(told.steps, line.values, strict=True)
         if value is not None
@@ -82,7 +82,7 @@ def check_table(told: Chart, it: Drawing) -> None:
         assert len(row.cells) == len(it.columns)
         for column, cell in zip(it.columns, row.cells, strict=True):
             if cell.value is not None:
-                place = ((*row.part, column), cell.of) if it.kind == "points" else (row.part, column)
+                place = ((*row.heading, column), cell.of) if it.kind == "points" else (row.heading, column)
                 in_table.append((*place, cell.value))
     assert sorted(in_table) == drawn_there
 
@@ -93,7 +93,7 @@ def test_a_drawing_says_what_its_chart_says(told: Chart) -> None:
     it = drawn(told, range(1, len(told.steps) + 1))
     check_place(told, it)
     check_table(told, it)
-    assert [word for _, word in it.stops] == list(dict.fromkeys(step.part[0] for step in told.steps))
+    assert [word for _, word in it.stops] == list(dict.fromkeys(step.heading[0] for step in told.steps))
     assert all(one < other for (one, _), (other, _) in pairwise(it.stops))
     assert [value for _, value in it.ticks] == sorted({value for _, value in it.ticks})
     assert it.kind == "rows" or (it.ticks[0][1] == 0 and it.ticks[-1][1] == it.most and len(it.ticks) <= 6)

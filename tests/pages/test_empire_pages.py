@@ -1,4 +1,4 @@
-"""Empire on its pages and in its mails: forms without scripts, choices under seal, sums that can be followed."""
+"""Pages and emails of Empire: forms without scripts, sealed choices, sums that readers can follow."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_redraw_of_ticked_cards(client: FlaskClient, table: Any, count: int):
     thrown = page.form("play").boxes[-count:] if count else []
     how = ("verb", "redraw", thrown) if count else ("move", "redraw", None)
     receipt = look(client, press(client, page, *how).headers["Location"])
-    assert ("Bob throws away" if count else "Bob keeps all cards and redraws none.") in receipt.text
+    assert ("Bob discards" if count else "Bob keeps all cards.") in receipt.text
     assert position(game.id).view(FOE).chosen[FOE] == tuple(box.partition("#")[0] for box in thrown)
 
 
@@ -102,7 +102,7 @@ def test_nothing_ticked_is_no_meld(client: FlaskClient, table: Any):
     before = entries(game.id)
     answer = press(client, look(client, url(game, seat)), "verb", "meld", [])
     assert answer.status_code == 422
-    assert "Tick the cards first." in read(answer).text
+    assert "Select the cards first." in read(answer).text
     assert entries(game.id) == before
     assert press(client, read(answer), "move", "meld").status_code == 303
     assert position(game.id).view(seat).chosen[seat] == ()
@@ -140,7 +140,7 @@ def test_a_card_to_keep_is_one_button(client: FlaskClient, table: Any):
     page = look(client, url(game, seat))
     card = position(game.id).view(seat).hand[0]
     receipt = look(client, press(client, page, "move", f"keep {card}").headers["Location"])
-    assert "and passes it on." in receipt.text
+    assert "to pass on." in receipt.text
 
 
 def form_of(state: Any, role: str) -> str:
@@ -156,8 +156,8 @@ def form_of(state: Any, role: str) -> str:
 
 def test_cards_that_are_of_no_use_are_marked(app: Flask):
     keep = form_of(at(4, "keep", foe="siege huns", emperor="trade taxes"), "F")
-    assert keep.count("ends with this age") == 1
-    assert keep.index("Huns") < keep.index("ends with this age") < keep.index("Siege")
+    assert keep.count("expires after this age") == 1
+    assert keep.index("Huns") < keep.index("expires after this age") < keep.index("Siege")
     assert "ends with" not in form_of(at(3, "keep", foe="siege huns", emperor="trade taxes"), "F")
     answer = form_of(at(2, "replace", foe="siege huns", emperor="trade", emperor_meld="treaty"), "F")
     assert answer.count("not now") == 1
@@ -191,8 +191,8 @@ def test_a_sealed_meld_is_shown_to_its_owner_and_can_be_changed(client: FlaskCli
     sealed(client, game, FOE, one.removeprefix("meld "))
     turn = _turn(game, EMPEROR)
     page = look(client, url(game, FOE))
-    assert "You have sealed a meld of force" in page.text
-    assert "Until the choice of Alice is in, you may change it here." in page.text
+    assert "Your sealed meld of force" in page.text
+    assert "You may change it here until Alice has chosen." in page.text
     assert _ticked(page) == sorted(one.split()[1:])
     form = page.form("play")
     assert press(client, page, "verb", "meld", ticks(page, other.split()[1:])).status_code == 303
@@ -218,7 +218,7 @@ def test_a_sealed_card_to_keep_can_be_changed(client: FlaskClient, table: Any):
     one, other = moves(game, seat)[:2]
     make(game, seat, one)
     page = look(client, url(game, seat))
-    assert "You have sealed the card that you pass on" in page.text
+    assert "Your sealed card to pass on" in page.text
     assert press(client, page, "move", other).status_code == 303
     assert position(game.id).view(seat).chosen[seat] == (other.split()[1],)
 
@@ -269,7 +269,7 @@ def test_a_battle_can_be_followed_card_by_card(client: FlaskClient, table: Any):
             c.force + c.bonus for c in meld.cards
         ]
         assert int(numbers[-1]) == sum(c.force + c.bonus for c in meld.cards) == meld.force
-    assert f"{battle.melds[battle.emperor].force} for the Empire against" in page.text
+    assert f"{battle.melds[battle.emperor].force} for the Empire and" in page.text
 
 
 def test_cards_tell_in_words_what_is_printed_on_them(client: FlaskClient):
@@ -283,8 +283,8 @@ def test_cards_tell_in_words_what_is_printed_on_them(client: FlaskClient):
         assert (f"+{card.bonus} each" in cells[5]) == bool(card.bonus)
         assert (f"+{card.legacy} legacy" in cells[5]) == bool(card.legacy)
         assert ("bought off" in cells[5]) == (card.trait == "bought-off")
-        assert ("defence" in cells[5]) == (card.trait == "defence")
-        assert ("only once" in cells[5]) == card.unique
+        assert ("can defend" in cells[5]) == (card.trait == "defence")
+        assert ("single use" in cells[5]) == card.unique
         assert ("every age" in cells[4]) == (card.ages == "EML")
 
 
@@ -334,7 +334,7 @@ def test_a_turn_mail_says_what_is_asked_and_what_is_in_hand(app: Flask, table: A
     assert "&" not in text
     assert not re.search(r"^- (territory|;)", text, re.MULTILINE)
     if view.melds[0].cards:
-        assert f"Force {view.melds[view.emperor].force}" in text
+        assert f"Total force {view.melds[view.emperor].force}" in text
 
 
 def test_a_mail_tells_of_a_sealed_meld_without_its_cards(app: Flask, table: Any):
@@ -342,7 +342,7 @@ def test_a_mail_tells_of_a_sealed_meld_without_its_cards(app: Flask, table: Any)
     make(game, FOE, moves(game, FOE)[0])
     text, html = mail_to(game, EMPEROR)
     assert "- Bob has sealed a meld." in text
-    assert "Bob has chosen already: your choice counts at once." in text
+    assert "Bob has already chosen, so your choice takes effect at once." in text
     assert "Bob has sealed a meld." in html
     assert "seals a meld" not in text + html
 
@@ -425,8 +425,8 @@ def test_a_whole_game_through_the_forms_without_scripts(
     assert changed > 5
     assert asked_for >= {"redraw", "meld", "negotiate", "buy-off", "keep"}
     over = look(client, f"/g/{game.id}")
-    assert "Most legacy wins; equal legacy is a draw." in over.text
-    assert ("The Empire has fallen in year" in over.text) == (reason == "fallen")
+    assert "The most legacy wins; equal legacy is a draw." in over.text
+    assert ("The Empire fell in year" in over.text) == (reason == "fallen")
     assert [str(score) in over.text for score in now.outcome.scores] == [True, True]
     assert look(client, url(game, 0)).status == 200
     history = look(client, f"{url(game, 0)}/history?at={now.head - 3}")

@@ -1,4 +1,4 @@
-"""A person's feeds: deadlines as a calendar, games as news; what they tell, to whom, and how often they are sent."""
+"""Feeds: deadlines as a calendar, games as news; what they contain, for whom, and how often they are sent."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_calendar_has_the_deadline_of_each_turn_whose_clock_runs(client: Fla
         due = session.get_one(Turn, ("g1", 0)).due_at
     assert event.decoded("dtstart") == due
     assert event["dtstart"].to_ical().endswith(b"Z")
-    assert event["summary"] == "Your turn in “The Golden Horn” ends"
+    assert event["summary"] == "Your deadline in “The Golden Horn”"
     assert event["url"] == "https://byzanz.test/g/g1"
     assert events(client, feed(games[0].people[2])) == []
 
@@ -73,7 +73,7 @@ def test_the_news_names_the_own_games_and_how_they_stand(client: FlaskClient, ta
     make(second, 0, "pass")
     assert sorted(titles(client, path)) == [
         "The Golden Horn: it is your turn",
-        "The Golden Horn: others are thinking",
+        "The Golden Horn: waiting for others",
     ]
     play.moderate("g2", "!abandon", reason="enough", person_id=first.people[2], now=engine.utc_now())
     assert "The Golden Horn: the game is over" in titles(client, path)
@@ -107,7 +107,7 @@ def test_names_cannot_break_out(client: FlaskClient, table: Any, name: str):
         session.get_one(Game, game.id).name = name[:60]
     path = feed(game.people[0])
     (event,) = events(client, path)
-    assert str(event["summary"]) == f"Your turn in “{' '.join(name[:60].split())}” ends"
+    assert str(event["summary"]) == f"Your deadline in “{' '.join(name[:60].split())}”"
     assert all(len(line) <= 75 for line in client.get(f"{path}.ics").data.split(b"\r\n"))
     (title,) = titles(client, path)
     assert title.endswith(": it is your turn")

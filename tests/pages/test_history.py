@@ -1,4 +1,4 @@
-"""The public page of a game and its history: what each reader may read, and the table at any entry."""
+"""A game's public page and history: what each reader may see, and the position at any entry."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def test_others_never_learn_whether_a_move_was_forced(client: FlaskClient, table
         forced = next((entry for entry in made if entry.by == "rules"), None)
     assert forced.seat is not None
     others = [f"/g/{game.id}/history", f"{url(game, (forced.seat + 1) % 3)}/history"]
-    assert "no other choice" in line(look(client, f"{url(game, forced.seat)}/history"), forced.seq)
+    assert "only legal move" in line(look(client, f"{url(game, forced.seat)}/history"), forced.seq)
     for path in others:
-        assert "no other choice" not in line(look(client, path), forced.seq)
+        assert "only legal move" not in line(look(client, path), forced.seq)
         assert forced.seq not in seqs(look(client, f"{path}?cause=rules"))
 
 
@@ -84,10 +84,10 @@ def test_it_shows_the_table_as_it_stood(client: FlaskClient, table: Any):
     hand = position(game.id).view(0).hand
     advance(game, "take")
     page = look(client, f"{url(game, 0)}/history?at=1")
-    drawn = re.search(r'aria-label="Hand of Alice">(.*?)</ul>', page.html)
+    drawn = re.search(r'aria-label="Alice’s hand">(.*?)</ul>', page.html)
     assert drawn
     assert drawn[1].count("<li>") == len(hand)
-    assert "Hand of Bob" not in page.html
+    assert "Bob’s hand" not in page.html
     assert 'rel="next"' in page.html
     assert 'rel="prev"' not in page.html
     last = look(client, f"/g/{game.id}/history?at={entries(game.id)}")
@@ -123,7 +123,7 @@ def test_what_was_taken_back_is_struck(client: FlaskClient, table: Any):
     page = look(client, f"/g/{game.id}/history")
     assert "<s>Bob passes.</s>" in page.html
     assert "<s>Alice passes.</s>" not in page.html
-    assert "taken back by entry 4" in page.text
+    assert "undone by entry 4" in page.text
     assert html.escape("Bob slipped <i>") in page.html
     assert "Bob slipped" in look(client, url(game, 1)).text
 
@@ -133,7 +133,7 @@ def test_an_ended_game_is_open_to_all(client: FlaskClient, table: Any):
     make(game, 0, "pass")
     play.moderate(game.id, "!abandon", reason="Enough", person_id=moderator(), now=NOW)
     page = look(client, f"/g/{game.id}")
-    assert "It was ended before its time; nobody wins." in page.text
+    assert "The game was ended early; nobody wins." in page.text
     assert bytes(32).hex() in page.html
     assert f"/api/v1/games/{game.id}/record" in page.html
     for path in (f"/g/{game.id}", f"/g/{game.id}/history?at=1", f"{url(game, 0)}/history?at=1"):
@@ -151,7 +151,7 @@ def test_a_running_game_shows_commitment_and_cuts_to_everybody(client: FlaskClie
     assert commitment in page.html
     assert "<img" not in page.html
     assert "“<img src=x>”" in page.text
-    assert "offered by the server" in page.text
+    assert "suggested by the server" in page.text
     assert "Hand of" not in page.html
 
 
@@ -163,7 +163,7 @@ def test_before_the_start_only_names_are_shown(client: FlaskClient, table: Any):
     page = look(client, f"/g/{game.id}")
     assert "Alice" in page.text
     assert "Charlie" not in page.text
-    assert "Cut of" not in page.text
+    assert "’s cut" not in page.text
     assert client.get(f"/g/{game.id}/history").status_code == 404
 
 
@@ -183,7 +183,7 @@ def test_a_game_set_aside_says_so(client: FlaskClient, table: Any):
     for path in (url(game, 0), f"/g/{game.id}", *paths(game)):
         answer = client.get(path)
         assert answer.status_code == 409
-        assert "This game is set aside" in answer.text
+        assert "This game is on hold" in answer.text
         assert "nonsense" not in answer.text
 
 
@@ -321,7 +321,7 @@ def test_sealed_orders_are_shown_at_their_moments_once_the_game_is_over(client: 
                 seat=2,
                 number=1,
                 text="pass every lot",
-                occasion="",
+                scope="",
                 left_at=NOW,
                 left_seq=2,
                 status="withdrawn",
@@ -335,7 +335,7 @@ def test_sealed_orders_are_shown_at_their_moments_once_the_game_is_over(client: 
     shown = [
         at
         for at in range(1, entries(game.id) + 1)
-        if "Sealed orders that stood then" in look(client, f"/g/{game.id}/history?at={at}").text
+        if "Standing orders at this point" in look(client, f"/g/{game.id}/history?at={at}").text
     ]
     assert shown == [2, 3]
 

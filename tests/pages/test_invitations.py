@@ -1,4 +1,4 @@
-"""The page of somebody invited, the organiser's page, a free seat: every button, and what each refuses."""
+"""The invitation page, the organiser's page and open seats: every button, and what each refuses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_it_shows_the_table_and_the_commitment(bare: FlaskClient) -> None:
     assert game_of(game_id).commitment in page.text
     assert game_of(game_id).seed not in page.html
     assert "Alice invites you" in page.text
-    assert "Cuts are public as soon as the game begins, for good." in page.text
+    assert "Once the game starts, all cuts are permanently public." in page.text
     _action, filled = form(page, answer="accept")
     assert filled["name"] == "Bob"
     assert len(filled["cut"].split()) == 6
@@ -57,12 +57,12 @@ def test_two_presses_and_the_last_one_comes_to_the_table(bare: FlaskClient) -> N
     answer = send(bare, bob, {"name": "Bobby", "cut": " my own words "}, answer="accept")
     assert (answer.status_code, answer.headers["Location"]) == (303, bob)
     assert seats_of(game_id)[1].cut == " my own words "
-    assert "You have your seat, Bobby" in look(bare, bob).text
+    assert "You have a seat, Bobby" in look(bare, bob).text
     answer = send(bare, charlie, answer="accept")
     assert answer.headers["Location"] == f"https://byzanz.test/t/{token('seat', CHARLIE, game_id, NOW)}"
     assert game_of(game_id).status == "running"
     page = look(bare, bob)
-    assert "has begun" in page.text
+    assert "has started" in page.text
     assert token("seat", BOB, game_id, NOW) not in page.html
 
 
@@ -194,7 +194,7 @@ def test_every_button_of_the_organiser_works(bare: FlaskClient) -> None:
     answer = send(bare, page, do="start")
     assert answer.headers["Location"] == f"https://byzanz.test/t/{token('seat', ALICE, game_id, NOW)}"
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Random bot", "Daphne"]
-    assert "has begun" in look(bare, page).text
+    assert "has started" in look(bare, page).text
 
 
 def test_cancelling_ends_it(bare: FlaskClient) -> None:
@@ -240,7 +240,7 @@ def test_a_refused_mail_is_shown_to_the_organiser(bare: FlaskClient) -> None:
     with engine.transaction() as session:
         for mail in mails("invite", BOB):
             session.merge(mail).status = "failed"
-    assert "the mail was refused" in look(bare, f"/o/{host}").text
+    assert "email rejected" in look(bare, f"/o/{host}").text
 
 
 def test_the_organiser_sees_and_mends_the_name_somebody_typed_for_him(bare: FlaskClient) -> None:
@@ -269,14 +269,14 @@ def test_a_name_of_one_s_own_is_offered_before_that_of_a_friend(bare: FlaskClien
 def test_a_signed_in_stranger_takes_a_free_seat(client: FlaskClient) -> None:
     game_id, _host = invited(NOW, players=(BOB,), bots=("greedy",), listed=True, free=1)
     path = f"/join/{game_id}"
-    assert "Mail me a link to sign in" in look(client, path).text
+    assert "Email me a sign-in link" in look(client, path).text
     known(DAPHNE, NOW)
     sign_in(client, "daphne@example.org")
     assert game_of(game_id).commitment in look(client, path).text
     assert read(send(client, path, {"name": "Alice"})).status == 422
     assert send(client, path, {"cut": "d"}).headers["Location"] == "/"
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Greedy bot", "Daphne"]
-    assert "at this table already" in look(client, path).text
+    assert "You already have a seat at this table" in look(client, path).text
 
 
 def test_the_last_free_seat_leads_to_the_table(client: FlaskClient) -> None:

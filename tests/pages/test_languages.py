@@ -1,4 +1,4 @@
-"""Pages in the language of whoever reads: his own, the browser's, or chosen at the foot; nothing is left in English."""
+"""Pages in the reader's language (own, the browser's or chosen), with nothing left in English."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SEATS = {rules.slug: max(2, min(rules.seats)) for rules in latest()}
 def spoken(page: Page) -> str:
     """The language that a page says it is written in; its first words must be in it, too."""
     code = page.root.get("lang", "")
-    first = "Skip to the page"
+    first = "Skip to content"
     told = first if code == "en" else str(i18n.catalogue(code)[first].string)
     assert told in page.text
     return code
@@ -119,7 +119,7 @@ def test_refusals_are_in_the_language_of_the_page(client: FlaskClient, table: Ca
     fields = {"move": "pas pas", "seen": 0, "request_id": "x"}
     answer = client.post(url(game, asked(game)), data=fields)
     assert answer.status_code == 422
-    told = str(i18n.catalogue("de")["%(verb)s stands alone, without any card."].string) % {"verb": "pass"}
+    told = str(i18n.catalogue("de")["%(verb)s takes no cards."].string) % {"verb": "pass"}
     assert told in answer.text
     api = client.post(f"/api/v1/seats/{game.tokens[asked(game)]}/moves", json=fields)
     assert told in api.text
@@ -394,4 +394,4 @@ def test_nothing_at_a_table_is_left_in_english(
 def test_the_search_for_english_finds_what_is_left(app: Flask) -> None:
     found = ["Since your last move", "Alice wins with 12.", "Bob heeft gepast.", "Byzanz", " Save \n"]
     assert leftovers("nl", found) == ["Save", "Since your last move"]
-    assert leftovers("nl", ["You have time until Mon 3 Mar, 10:00."]) != []
+    assert leftovers("nl", ["Alice has until Mon 3 Mar, 10:00 to move."]) != []

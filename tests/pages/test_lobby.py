@@ -1,4 +1,4 @@
-"""The front page, the form for a new game, and the fresh link for a dead one."""
+"""The front page, the form for a new game, and replacing an expired link."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_form_offers_a_name_for_the_game(client: FlaskClient) -> None:
 def test_the_form_offers_three_strengths_of_bots_the_weakest_first(client: FlaskClient) -> None:
     words = look(client, "/new").text
     places = [
-        words.index(kind) for kind in ("Random bots: easy", "Greedy bots: fair", "Searching bots: strong")
+        words.index(kind) for kind in ("Random bots: easy", "Greedy bots: medium", "Searching bots: strong")
     ]
     assert places == sorted(places)
 
@@ -112,10 +112,10 @@ def test_a_pace_has_a_name_and_is_told_in_words(
     game = only_game()
     assert (game.allowance, game.bank, game.days_off) == had
     words = {
-        "relaxed": "2 days for each decision, a bank of 4 days for the whole game;"
-        " not counted: Saturday and Sunday (America/New York)",
-        "daily": "1 day for each decision, a bank of 2 days for the whole game",
-        "evening": "2 hours for each decision, a bank of 4 hours for the whole game",
+        "relaxed": "2 days per move, plus a time bank of 4 days;"
+        " no clock on Saturday and Sunday (America/New York)",
+        "daily": "1 day per move, plus a time bank of 2 days",
+        "evening": "2 hours per move, plus a time bank of 4 hours",
     }[pace]
     host = token("organise", ALICE, game.id, NOW)
     assert words in look(client, f"/o/{host}").text
@@ -245,7 +245,7 @@ def test_it_lists_the_games_of_who_is_signed_in(client: FlaskClient, table: Call
     play.submit(game.id, 0, "pass", seen=1, request_id="a", now=NOW)
     page = look(client, "/")
     assert "(1)" not in page.html.split("</title>")[0]
-    assert "others are thinking" in page.text
+    assert "waiting for others" in page.text
 
 
 def test_it_shows_nobody_the_games_of_another(client: FlaskClient, table: Callable[..., Table]) -> None:

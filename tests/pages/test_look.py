@@ -1,4 +1,4 @@
-"""What holds for the look of every page: valid HTML, nothing inline, light, legible, translatable."""
+"""Requirements for every page: valid HTML, nothing inline, small, legible, translatable."""
 
 from __future__ import annotations
 

@@ -139,13 +139,13 @@ def test_games_are_found_by_status_name_id_player_and_address(
 def test_the_list_tells_who_is_awaited_and_what_is_wrong(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     page = look(mia, "/m/games")
-    assert "Alice: mail not out yet" in page.text
+    assert "Alice: email not sent yet" in page.text
     with engine.transaction() as session:
         session.get_one(Turn, (game.id, 0)).refused = "550 no such user"
         session.get_one(Game, game.id).quarantine = "a poison entry"
     page = look(mia, "/m/games?status=trouble")
-    assert "mail refused" in page.text
-    assert "set aside" in page.text
+    assert "email rejected" in page.text
+    assert "on hold" in page.text
 
 
 def test_alarms_stand_until_somebody_has_seen_to_them(mia: FlaskClient, table: Begin) -> None:
@@ -386,7 +386,7 @@ def test_hidden_hands_open_by_a_button_that_leaves_an_entry(mia: FlaskClient, ta
     assert "a complaint" in page.text
     assert page.html.count('class="card') > public.html.count('class="card')
     told = look(mia, f"/g/{game.id}/history")
-    assert "looks at the hand of Bob" in told.text
+    assert "views Bob’s hand" in told.text
     assert "a complaint" in told.text
     make(game, 0, "pass")
     later = look(mia, f"/m/{game.id}/look/2")

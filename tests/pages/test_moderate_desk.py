@@ -1,4 +1,4 @@
-"""The moderators' desk: what wants attention and the way to what helps, the search, and the account of deeds."""
+"""The moderators' desk: issues with the action that helps, the search, and the list of actions."""
 
 from __future__ import annotations
 
@@ -70,22 +70,27 @@ def ids(page: Page) -> set[str]:
 
 
 TOLD = [
-    ("late", "overdue", "Alice had time until Mon 2 Mar, 09:00 (UTC)", {"extend"}),
-    ("late", "soon", "Alice has time until Mon 2 Mar, 15:00 (UTC).", {"extend"}),
-    ("mail", "bounced", "No mail reaches Felix: 550 5.1.1 no such user", {"remail", "replace"}),
-    ("mail", "bounced", "Turn mail (Felix): did not get through: 550 5.1.1 no such user", set()),
+    ("late", "overdue", "Alice had until Mon 2 Mar, 09:00 (UTC) to move", {"extend"}),
+    ("late", "soon", "Alice has until Mon 2 Mar, 15:00 (UTC) to move.", {"extend"}),
+    ("mail", "bounced", "Email to Felix is failing: 550 5.1.1 no such user", {"remail", "replace"}),
+    ("mail", "bounced", "Turn email (Felix): delivery failed: 550 5.1.1 no such user", set()),
     (
         "mail",
         "unsent",
-        "Alice is asked since Mon 2 Mar, 08:00 (UTC), and the mail about it is not out yet.",
+        "Alice has been to move since Mon 2 Mar, 08:00 (UTC), but the email has not been sent yet.",
         {"remail"},
     ),
-    ("stuck", "paused", "The game is paused. Its last entry is of Mon 2 Mar, 10:00 (UTC).", {"resume"}),
-    ("stuck", "rests", "The game rests. It goes on as soon as one of its players is back.", {"replace"}),
-    ("stuck", "quiet", "The table quiet Byzanz Its last entry is of Sat 21 Feb, 10:00 (UTC).", {"note"}),
-    ("aside", "aside", "This game is set aside: entry 2 is illegal", {"void", "resume"}),
-    ("away", "away", "The server plays for Bob at the moment. on autopilot", {"replace"}),
-    ("away", "left", "The server plays for Charlie at the moment. has left", {"replace"}),
+    ("stuck", "paused", "The game is paused. Last entry: Mon 2 Mar, 10:00 (UTC).", {"resume"}),
+    (
+        "stuck",
+        "rests",
+        "The game is paused because nobody is responding. It resumes as soon as a player returns.",
+        {"replace"},
+    ),
+    ("stuck", "quiet", "The table quiet Byzanz Last entry: Sat 21 Feb, 10:00 (UTC).", {"note"}),
+    ("aside", "aside", "This game is on hold: entry 2 is illegal", {"void", "resume"}),
+    ("away", "away", "The server is playing for Bob. on autopilot", {"replace"}),
+    ("away", "left", "The server is playing for Charlie. has left", {"replace"}),
     ("alarms", "bounced", "A player gets no mail, for his address did not take it before: 550", set()),
 ]
 
@@ -132,7 +137,7 @@ def test_a_way_with_nonsense_opens_nothing(mia: FlaskClient, town: Town) -> None
 
 def test_an_empty_desk_says_that_all_is_well(mia: FlaskClient) -> None:
     page = look(mia, "/m/")
-    assert page.text.count("Nothing here: all is well.") == 6
+    assert page.text.count("Nothing here. All is well.") == 6
     assert 'class="some"' not in page.html
 
 
@@ -159,13 +164,13 @@ def test_an_invitation_that_came_back_is_told_too(mia: FlaskClient) -> None:
     with engine.transaction() as session:
         people.person_at(session, "bob@example.org", "Bob", NOW).unreachable = "550 no"
     (case,) = parts(look(mia, "/m/"))["mail"]
-    assert "No mail reaches Bob: 550 no" in said(case)
+    assert "Email to Bob is failing: 550 no" in said(case)
     assert len(list(case.iter("a"))) == 1  # what helps is its organiser's
 
 
 def test_who_wants_one_mail_a_day_waits_for_no_mail(mia: FlaskClient, town: Town) -> None:
     change(Person, town["unsent"].people[0], cadence="digest")
-    assert not any("is asked since" in said(case) for case in parts(look(mia, "/m/"))["mail"])
+    assert not any("has been to move since" in said(case) for case in parts(look(mia, "/m/"))["mail"])
 
 
 def test_more_than_the_desk_holds_is_counted_and_one_press_away(mia: FlaskClient, table: Begin) -> None:
@@ -174,7 +179,7 @@ def test_more_than_the_desk_holds_is_counted_and_one_press_away(mia: FlaskClient
         play.moderate(game.id, "!pause", reason="x", person_id=game.people[0], now=NOW)
     page = look(mia, "/m/")
     assert len(parts(page)["stuck"]) == issues.SHOWN
-    assert f"Standing still {issues.SHOWN + 3}" in page.text
+    assert f"Stalled {issues.SHOWN + 3}" in page.text
     assert len(ids(look(mia, "/m/games?status=stuck"))) == issues.SHOWN + 3
     assert 'href="/m/games?status=stuck"' in page.html
 
@@ -271,9 +276,9 @@ def test_deeds_are_told_by_moderator_and_by_game(mia: FlaskClient, table: Begin)
     page = look(mia, "/m/deeds")
     found = [said(item) for item in page.root.iter("li") if "entry" in said(item)]
     assert [re.sub(r" (one|two) ", " ", text) for text in found] == [
-        "The other table A moderator looks at the hand of Bob. looked A complaint "
+        "The other table A moderator views Bob’s hand. viewed A complaint "
         "Mia · Mon 2 Mar, 11:00 (UTC) · entry 3",
-        "The other table A moderator notes: Be kind <b> Max · Mon 2 Mar, 10:00 (UTC) · entry 2",
+        "The other table Note from a moderator: Be kind <b> Max · Mon 2 Mar, 10:00 (UTC) · entry 2",
         "The Golden Horn A moderator gives Alice 1 hour more. A funeral Mia · Mon 2 Mar, 10:00 (UTC) · entry 2",
     ]
     for query, count in (
@@ -313,13 +318,13 @@ def mails_shown(page: Page, part: str) -> list[str]:
 def test_a_game_shows_what_went_out_and_what_came_in(mia: FlaskClient, town: Town) -> None:
     page = look(mia, "/m/bounced")
     out = mails_shown(page, "mails")
-    assert "Turn mail (Felix): did not get through: 550 5.1.1 no such user 2 Mar, 10:00 · Tries: 1" in out
-    assert "Answer to a mail (Bob): accepted 2 Mar, 10:00 2 Mar, 10:00" in out
+    assert "Turn email (Felix): delivery failed: 550 5.1.1 no such user 2 Mar, 10:00 · Attempts: 1" in out
+    assert "Answer to an email (Bob): accepted 2 Mar, 10:00 2 Mar, 10:00" in out
     assert mails_shown(page, "received") == [
-        "A mail came in and was carried out (Bob): 1 of 1 lines carried out 2 Mar, 10:00",
-        "A mail came back (Felix): failed: 550 5.1.1 no such user 2 Mar, 10:00",
+        "Email received and carried out (Bob): 1 of 1 lines carried out 2 Mar, 10:00",
+        "Email bounced (Felix): failed: 550 5.1.1 no such user 2 Mar, 10:00",
     ]
-    assert mails_shown(look(mia, "/m/well"), "received") == ["There are none."]
+    assert mails_shown(look(mia, "/m/well"), "received") == ["None."]
     assert not any(token in page.html for token in town["bounced"].tokens)
 
 
@@ -328,11 +333,11 @@ def test_a_moderator_who_sits_there_is_not_told_what_others_wrote(client: FlaskC
     sign_in(client, "alice@example.org")
     page = look(client, "/m/bounced")
     assert mails_shown(page, "received") == [
-        "A mail came back (Felix): failed: 550 5.1.1 no such user 2 Mar, 10:00"
+        "Email bounced (Felix): failed: 550 5.1.1 no such user 2 Mar, 10:00"
     ]
-    assert "Answer to a mail" not in page.text
+    assert "Answer to an email" not in page.text
     assert "carried out" not in page.text
-    assert "may not see what others wrote" in page.text
+    assert "cannot see what others wrote" in page.text
     change(Person, town["bounced"].people[0], moderator=False)
     change(Person, town["bounced"].people[1], moderator=True)
     other = client.application.test_client()
@@ -347,7 +352,7 @@ def test_a_moderator_who_sits_acts_with_a_reason_that_the_table_is_mailed(
     change(Person, game.people[0], moderator=True)
     sign_in(client, "alice@example.org")
     preview = read(send(client, f"/m/{game.id}", {"reason": "My own fault", "hours": "3"}, act="credit"))
-    assert "Everybody who is awaited gets 3 hours more" in preview.text
+    assert "Everyone to move gets 3 hours more" in preview.text
     action, filled = form(preview, act="credit")
     assert client.post(action or "", data=filled).status_code == 303
     assert entries(game.id)[-1] == "!credit 10800"
@@ -362,7 +367,7 @@ def test_a_moderator_who_sits_acts_with_a_reason_that_the_table_is_mailed(
 def test_nobody_is_given_time_when_nobody_is_awaited(mia: FlaskClient, town: Town) -> None:
     before = everything()
     preview = read(send(mia, "/m/paused", {"reason": "x", "hours": "3"}, act="credit"))
-    assert "nobody is awaited now" in preview.text
+    assert "nobody is to move" in preview.text
     action, filled = form(preview, act="credit")
     assert read(mia.post(action or "", data=filled)).status == 409
     assert everything() == before

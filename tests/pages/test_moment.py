@@ -1,4 +1,4 @@
-"""Moments in words: everybody can tell when it is, also in the hour that a clock shows twice."""
+"""Times in words are unambiguous, even in the hour that occurs twice when clocks change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links in mails that open the page with an answer chosen, and the way from one game that waits to the next."""
+"""Links in emails that preselect an answer, and the link to the next game in which the player is to move."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_nor_in_a_game_that_is_paused_over_or_not_begun(client: FlaskClient, tab
     with engine.transaction() as session:
         session.get_one(Game, game.id).status = "running"
         session.get_one(Game, game.id).paused = True
-    assert "Nobody moves in this game now." in look(client, chosen(game, 0, "pass")).text
+    assert "Nobody is to move in this game now." in look(client, chosen(game, 0, "pass")).text
 
 
 @one_database
@@ -138,14 +138,14 @@ def test_titles_count_what_awaits_who_is_signed_in(client: FlaskClient, table: A
     assert "<title>(2) Your turn" in look(client, url(first, 0)).html
     assert "<title>(2) " in look(client, "/").html
     seq = make(first, 0, "pass")
-    assert "<title>(1) Your move is made" in look(client, f"{url(first, 0)}/receipt/{seq}").html
+    assert "<title>(1) Move played" in look(client, f"{url(first, 0)}/receipt/{seq}").html
 
 
 def test_a_bare_link_mails_the_links_instead(client: FlaskClient, table: Any):
     first, second = table(3, "g1"), table(3, "g2")
     seq = make(first, 0, "pass")
     receipt = look(client, f"{url(first, 0)}/receipt/{seq}")
-    assert "Mail me the links of my other games" in receipt.text
+    assert "Email me links to my other games" in receipt.text
     mails(engine.utc_now())
     answer = read(client.post(f"{url(first, 0)}/games"))
     assert answer.status == 200
@@ -170,7 +170,7 @@ def test_the_answer_is_the_same_whether_any_game_waits(client: FlaskClient, tabl
         for message in mails(engine.utc_now())
         if "your games" in message["Subject"]
     ]
-    assert sum("Bob, no game awaits you at the moment." in text for text in texts) == 3
+    assert sum("Bob, it is not your turn in any game at the moment." in text for text in texts) == 3
 
 
 def test_silence_does_not_stop_the_mail_that_was_asked_for(client: FlaskClient, table: Any):

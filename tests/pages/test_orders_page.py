@@ -1,4 +1,4 @@
-"""Standing orders on a seat's own page: previewed, left, refused, withdrawn, confirmed; the seat taken back."""
+"""Standing orders on a seat's page: previewed, submitted, refused, withdrawn, confirmed; leaving autopilot."""
 
 from __future__ import annotations
 
@@ -47,12 +47,14 @@ def test_an_order_is_shown_in_plain_words_before_it_is_kept(client: FlaskClient,
     page = read(post(client, game, 1, do="preview", order="RAISE upto 7"))
     assert page.status == 200
     assert (
-        "Raise as cheaply as possible, up to 7 in all. Beyond that, pass. This is for one lot." in page.text
+        "Raise by as little as possible, up to a total of 7. Beyond that, pass. This applies to one lot."
+        in page.text
     )
     assert kept(game) == []
     left = read(post(client, game, 1, do="preview", part=["take", "wine", "", "most", "always"]))
     assert (
-        "take the first of these that is there: Wine, then the group of most value. Every time." in left.text
+        "Take the first of these available at the market: Wine, then the most valuable group. Every time."
+        in left.text
     )
     shown = follow(client, post(client, game, 1, do="leave", order="take wine most always"))
     assert "take wine most always" in shown.text
@@ -67,9 +69,9 @@ def test_the_preview_says_what_would_be_done_at_once_and_what_it_replaces(
     other = (seat + 1) % 4
     post(client, game, other, do="leave", order="pass every lot")
     page = read(post(client, game, other, do="preview", order="raise upto 3"))
-    assert "It takes the place of: Pass every lot." in page.text
+    assert "It replaces: Pass every lot." in page.text
     now = read(post(client, game, seat, do="preview", order="pass"))
-    assert "this is done at once: Pass" in now.text
+    assert "this is played at once: Pass" in now.text
     head = entries(game.id)[-1].seq
     follow(client, post(client, game, seat, do="leave", order="pass"))
     assert entries(game.id)[head].by == "order"
@@ -98,7 +100,7 @@ def test_what_stopped_is_told_on_the_page_and_nobody_else_sees_any_of_it(
     bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
     play.submit(game.id, seat, str(bid), seen=entries(game.id)[-1].seq, request_id="b", now=NOW)
     mine = look(client, url(game, other)).text
-    assert "It has stopped: The price is" in mine
+    assert "Stopped: The price is" in mine
     for stranger in range(4):
         if stranger != other:
             text = look(client, url(game, stranger)).text
@@ -130,7 +132,7 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     while deliver(NOW + timedelta(hours=1), pigeons, steady=lambda: 0.0):
         pass
     told = "".join(map(text_of, pigeons.to("zoe")))
-    assert "Zoe sits there now" in told
+    assert "to Zoe." in told
     assert "raise upto 1" not in told
     post(client, game, other, do="leave", order="raise upto 2 then ask")
     assert "raise upto 2" in look(client, url(game, other)).text
@@ -144,7 +146,7 @@ def test_orders_that_rest_are_confirmed_with_a_button(client: FlaskClient, table
     play.submit(game.id, seat, "pass", seen=entries(game.id)[-1].seq, request_id="p", now=NOW)
     for act in (f"!void {entries(game.id)[1].seq}", "!resume"):
         play.moderate(game.id, act, reason="to test", person_id=game.people[3], now=NOW)
-    assert "your orders rest" in look(client, url(game, other)).text
+    assert "Your orders are paused" in look(client, url(game, other)).text
     follow(client, post(client, game, other, do="confirm"))
     assert kept(game) == [(other, "pass every lot", "standing")]
 
@@ -192,7 +194,7 @@ def test_every_form_of_every_game_makes_an_order_that_is_told_in_words(
                 continue
             shown = read(post(client, game, 0, do="preview", part=chosen(form)))
             assert shown.status == 200, (slug, chosen(form), shown.text)
-            assert "Leave this order?" in shown.text
+            assert "Save this order?" in shown.text
 
 
 def test_every_order_that_the_page_of_orders_shows_is_told_in_words(app: Flask) -> None:

@@ -1,4 +1,4 @@
-"""Leaving and coming back on a seat's page, seats on autopilot on everybody's, and the evidence beside the log."""
+"""Leaving and returning on a seat's page, seats on autopilot on all pages, and the emails beside the log."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def test_leaving_is_asked_first_and_done_by_a_button(client: FlaskClient, table:
     assert answer.status_code == 303
     assert moves(game.id)[-1] == "!leave 2"
     left = look(client, answer.headers["Location"])
-    assert "You have left this game." in left.text
+    assert "You left this game." in left.text
     assert "/leave" not in left.html
     assert client.get(url(game, 2) + "/leave").status_code == 303
-    assert "The server plays for Charlie at the moment." in look(client, url(game, 1)).text
-    assert "The server plays for Charlie at the moment." in look(client, f"/g/{game.id}").text
+    assert "The server is playing for Charlie." in look(client, url(game, 1)).text
+    assert "The server is playing for Charlie." in look(client, f"/g/{game.id}").text
     send(client, url(game, 2), do="reclaim")
     assert moves(game.id)[-1] == "!autopilot 2 off"
     assert "You have left" not in look(client, url(game, 2)).text
@@ -89,11 +89,11 @@ def test_a_game_that_rests_says_so_and_a_button_wakes_it(client: FlaskClient, ta
     game = table(3)
     switch(game, 0, 1, 2)
     page = look(client, url(game, 1))
-    assert "The game rests" in page.text
+    assert "Nobody is responding." in page.text
     assert "until a moderator resumes it" not in page.text
-    assert "rests until one of its players is back" in look(client, f"/g/{game.id}").text
+    assert "is paused until a player returns" in look(client, f"/g/{game.id}").text
     send(client, url(game, 1), do="reclaim")
-    assert "Nobody at this table answered any more." not in look(client, url(game, 1)).text
+    assert "Nobody is responding." not in look(client, url(game, 1)).text
 
 
 def test_what_was_played_meanwhile_is_shown_to_who_is_back(client: FlaskClient, table: Begin) -> None:
@@ -126,8 +126,8 @@ def test_a_moderator_switches_and_fills_after_a_preview(mia: FlaskClient, table:
     game = table(3)
     for act, typed, told, entry in (
         ("autopilot", {"seat": "1", "switch": "on"}, "The server plays for Bob at once", "!autopilot 1 on"),
-        ("autopilot", {"seat": "1", "switch": "off"}, "Bob is asked and mailed again", "!autopilot 1 off"),
-        ("bank", {"seat": "2", "hours": "5"}, "Charlie gets 5 hours more in the bank", "!bank 2 18000"),
+        ("autopilot", {"seat": "1", "switch": "off"}, "Bob plays and gets emails again", "!autopilot 1 off"),
+        ("bank", {"seat": "2", "hours": "5"}, "Charlie gets 5 hours more in the time bank", "!bank 2 18000"),
     ):
         before = everything()
         page = read(send(mia, f"/m/{game.id}", {"reason": "because", **typed}, act=act))
@@ -166,10 +166,10 @@ def test_a_player_sees_what_became_of_his_own_mails_and_of_no_others(
     make(game, 0, "pass")
     deliver.deliver(NOW + timedelta(minutes=2), Pigeons(MailRefused("550 no such user")), steady=lambda: 0.0)
     mine, organiser = evidence(client, url(game, 0) + "/history")
-    assert "Mail that a mail was refused: not out yet." in organiser
-    assert "Turn mail: accepted 2 Mar, 10:01 evidence" in mine
+    assert "Delivery failure email: not sent yet." in organiser
+    assert "Turn email: accepted 2 Mar, 10:01 email record" in mine
     (theirs,) = [line for line in evidence(client, url(game, 1) + "/history") if "Turn" in line]
-    assert "did not get through: 550 no such user" in theirs
+    assert "delivery failed: 550 no such user" in theirs
     assert evidence(client, url(game, 2) + "/history") == []
     assert evidence(client, f"/g/{game.id}/history") == []
 
@@ -202,7 +202,7 @@ def test_a_newcomer_sees_nothing_of_the_mails_to_who_sat_there(client: FlaskClie
         outbox.enqueue(
             session, key="x", kind="timeout", person_id=game.people[0], now=NOW, game_id=game.id, seat=0
         )
-    assert not any("time ran out" in line for line in evidence(client, f"/t/{token}/history"))
+    assert not any("Timeout email" in line for line in evidence(client, f"/t/{token}/history"))
 
 
 def test_a_moderator_sees_everybodys_and_what_came_in(mia: FlaskClient, table: Begin) -> None:
@@ -221,9 +221,9 @@ def test_a_moderator_sees_everybodys_and_what_came_in(mia: FlaskClient, table: B
             )
         )
     lines = evidence(mia, f"/m/{game.id}")
-    assert any("Turn mail (Alice)" in line for line in lines)
-    assert any("Turn mail (Bob)" in line for line in lines)
-    assert any("A mail came back (Bob): failed: 550 <gone>" in line for line in lines)
+    assert any("Turn email (Alice)" in line for line in lines)
+    assert any("Turn email (Bob)" in line for line in lines)
+    assert any("Email bounced (Bob): failed: 550 <gone>" in line for line in lines)
     own = evidence(mia, url(game, 1) + "/history")
-    assert any("A mail came back." in line for line in own)
+    assert any("Email bounced." in line for line in own)
     assert not any("gone" in line for line in own)

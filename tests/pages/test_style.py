@@ -1,4 +1,4 @@
-"""One stylesheet for all pages: base and games joined, light, and kept by browsers until something in it changes."""
+"""One stylesheet for all pages: base and games joined, small, and cached until it changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server draws for the scripts of a seat's pages: words, figures and addresses, in attributes."""
+"""The data for the scripts of a seat's page: texts, numbers and URLs in attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record checked in the browser: every step, the fault at its own step, and a clear answer to whatever is sent."""
+"""Verifying a record in the browser: every step, the fault at its own step, and a clear answer to any upload."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.games import latest, rules_of
-from byzanz.record import Record, examine, read, shown, write
+from byzanz.record import Record, examine, read, redact_record, write
 from byzanz.rules import PUBLIC
 from server import create_app, play
 from server.play import history
@@ -88,12 +88,12 @@ def text_of(page: Page, step: str) -> str:
 @pytest.mark.parametrize("slug", [rules.slug for rules in latest()])
 def test_all_steps_of_a_true_record_are_right(send: Any, slug: str) -> None:
     rules = rules_of(slug)
-    record = simulated(rules, max(rules.seats), b"verify", 1, ["random"])
+    record = simulate_game(rules, max(rules.seats), b"verify", 1, ["random"])
     page = page_of(send(write(record)))
     assert page.status == 200
     assert_sound(slug, page)
-    assert list(signs(page).values()) == ["✓ right"] * 7
-    assert "Everything is right." in page.text
+    assert list(signs(page).values()) == ["✓ correct"] * 7
+    assert "Everything is correct." in page.text
     assert record.header.seed is not None
     assert record.header.seed.hex() in text_of(page, "commitment")
     assert text_of(page, "commitment").count(record.header.commitment) == 2
@@ -101,9 +101,9 @@ def test_all_steps_of_a_true_record_are_right(send: Any, slug: str) -> None:
     assert report.key is not None
     assert report.key.hex() in text_of(page, "cuts")
     for deal in report.shuffles:
-        assert f"Shuffle {deal.label}: {len(deal.cards)} cards ✓ the same" in text_of(page, "shuffles")
+        assert f"Shuffle {deal.label}: {len(deal.cards)} cards ✓ matches" in text_of(page, "shuffles")
         assert " ".join(deal.logged) in text_of(page, "shuffles")
-    assert f"{len(record.entries)} of {len(record.entries)} entries fit." in text_of(page, "chain")
+    assert f"{len(record.entries)} of {len(record.entries)} entries are correct." in text_of(page, "chain")
     assert record.head is not None
     assert record.head in text_of(page, "chain")
     for name in record.header.seats:
@@ -115,7 +115,7 @@ def test_the_lines_of_python_check_the_record_they_stand_beside(
     send: Any, slug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = rules_of(slug)
-    record = simulated(rules, min(rules.seats), b"python", 2, ["random"])
+    record = simulate_game(rules, min(rules.seats), b"python", 2, ["random"])
     page = page_of(send(write(record)))
     (tmp_path / "record.jsonl").write_text(write(record))
     monkeypatch.chdir(tmp_path)
@@ -154,7 +154,7 @@ def test_the_lines_of_python_give_the_vectors_of_the_format(
     record = table.finish().record()
     assert record.header.id == VECTORS["game_id"]
     page = page_of(send(write(record)))
-    assert set(signs(page).values()) == {"✓ right"}
+    assert set(signs(page).values()) == {"✓ correct"}
     (tmp_path / "record.jsonl").write_text(write(record))
     monkeypatch.chdir(tmp_path)
     left, told = run(page)
@@ -179,9 +179,9 @@ def test_a_fault_is_shown_at_its_step(send: Any, fault: str) -> None:
     assert wrong is not None
     assert [name for name, told in signs(page).items() if told == "✗ wrong"] == [step]
     place = "the header" if seq == 0 else f"entry {wrong.seq}"
-    assert f"Something is wrong. It shows first in {place}: {wrong.reason}" in page.text
+    assert f"Something is wrong. First problem, in {place}: {wrong.reason}" in page.text
     assert f"✗ {place}: {wrong.reason}" in text_of(page, step)
-    assert "Everything is right" not in page.text
+    assert "Everything is correct" not in page.text
 
 
 def test_a_false_shuffle_shows_both_orders_and_the_first_difference(send: Any) -> None:
@@ -193,7 +193,7 @@ def test_a_false_shuffle_shows_both_orders_and_the_first_difference(send: Any) -
     marked = [item for item in page.root.iter("li") if item.get("class") == "differs"]
     told = ["".join(item.itertext()).split() for item in marked]
     assert told == [["differs:", deal.logged[deal.differs]], ["differs:", deal.order[deal.differs]]]
-    assert f"place {deal.differs + 1} is the first that differs" in page.text
+    assert f"position {deal.differs + 1} is the first to differ" in page.text
 
 
 def test_a_changed_entry_stops_the_steps_after_it(send: Any) -> None:
@@ -208,12 +208,12 @@ def test_a_changed_entry_stops_the_steps_after_it(send: Any) -> None:
 def test_a_record_of_a_running_game_says_what_is_hidden(send: Any) -> None:
     table = tables.Table(BYZANZ, 3)
     table.choose(3)
-    record = shown(table.running(), PUBLIC)
+    record = redact_record(table.running(), PUBLIC)
     page = page_of(send(write(record)))
     assert_sound("running", page)
     assert f"{examine(record).unchecked} entries could not be checked" in page.text
     assert signs(page) == {
-        "table": "✓ right",
+        "table": "✓ correct",
         **dict.fromkeys(("commitment", "cuts", "shuffles", "chain", "moves", "result"), "… not yet"),
     }
     assert list(page.root.iter("pre")) == []
@@ -225,7 +225,7 @@ def test_a_record_of_a_running_game_says_what_is_hidden(send: Any) -> None:
 def test_of_several_games_all_are_named_and_the_last_is_shown(send: Any) -> None:
     records = [finished("byzanz", number) for number in range(3)]
     page = page_of(send("".join(map(write, records))))
-    assert "All of these games are right." in page.text
+    assert "All of these games are correct." in page.text
     for record in records:
         assert record.header.id in page.text
     assert text_of(page, "commitment").count(records[2].header.commitment) == 2
@@ -237,12 +237,12 @@ def test_the_first_wrong_game_of_several_is_shown(send: Any) -> None:
     assert signs(page)["shuffles"] == "✗ wrong"
     assert good.header.id in page.text
     assert last.header.id not in page.text
-    assert "What comes after it in the file was not checked." in page.text
+    assert "The rest of the file was not checked." in page.text
 
 
 def test_a_file_of_too_many_games_is_refused(send: Any) -> None:
     table = tables.Table(BYZANZ, 3)
-    answer = page_of(send(write(shown(table.running(), PUBLIC)) * (MOST_GAMES + 1)))
+    answer = page_of(send(write(redact_record(table.running(), PUBLIC)) * (MOST_GAMES + 1)))
     assert answer.status == 422
     assert f"more than {MOST_GAMES} games" in answer.text
 
@@ -251,7 +251,7 @@ def test_what_stands_before_a_damaged_line_was_checked(send: Any) -> None:
     page = page_of(send(write(finished("byzanz")) + "nonsense\n"))
     assert page.status == 422
     assert_sound("damaged", page)
-    assert "These games before it were checked" in page.text
+    assert "Games checked before this one" in page.text
     assert finished("byzanz").header.id in page.text
 
 
@@ -266,8 +266,8 @@ def packed() -> bytes:
 
 
 JUNK: dict[str, tuple[bytes, str]] = {
-    "nothing": (b"", "There is no record in this file."),
-    "blank lines": (b"\n \n", "There is no record in this file."),
+    "nothing": (b"", "This file contains no record."),
+    "blank lines": (b"\n \n", "This file contains no record."),
     "not UTF-8": (b"\xff\xfe\x00", "line 1: not UTF-8"),
     "a packed file": (packed(), "Unpack it first"),
     "a page": (b"<html><script>alert(1)</script>", "line 1: not JSON"),
@@ -293,7 +293,7 @@ def test_a_form_without_a_file_is_refused(client: FlaskClient, app: Flask) -> No
     app.config["WTF_CSRF_ENABLED"] = False
     for data in ({}, {"record": "text"}, {"record": (io.BytesIO(b""), "")}):
         page = page_of(client.post("/verify", data=data))
-        assert (page.status, "Choose the file of a record first." in page.text) == (422, True)
+        assert (page.status, "Choose a record file first." in page.text) == (422, True)
 
 
 def test_a_file_that_is_too_long_is_refused(send: Any) -> None:
@@ -307,7 +307,7 @@ def test_odd_texts_in_a_record_harm_no_page(send: Any) -> None:
     odd = ("\ud800", "<script>alert(1)</script>", "\u202e" + "x" * 100_000)
     named = replace(record, header=replace(record.header, seats=odd))
     page = page_of(send(write(named)))
-    assert set(signs(page).values()) == {"✓ right"}  # names bind nobody
+    assert set(signs(page).values()) == {"✓ correct"}  # names bind nobody
     assert_sound("names", page)
     for change in (
         {"id": "\ud800" * 9},
@@ -391,8 +391,8 @@ def test_a_finished_game_is_checked_from_its_log(client: FlaskClient, over: Any)
     page = look(client, f"/g/{over.id}/verify")
     assert page.status == 200
     assert_sound("finished", page)
-    assert set(signs(page).values()) == {"✓ right"}
-    assert f"{entries(over.id)} of {entries(over.id)} entries fit." in page.text
+    assert set(signs(page).values()) == {"✓ correct"}
+    assert f"{entries(over.id)} of {entries(over.id)} entries are correct." in page.text
     door = next(item for item in page.root.iter("a") if item.get("download"))
     (kept,) = read(client.get(door.get("href", "")).text)
     with engine.reading() as session:
@@ -425,7 +425,7 @@ def test_of_a_running_game_nothing_is_shown(client: FlaskClient, table: Any) -> 
     game = table(4)
     page = look(client, f"/g/{game.id}/verify")
     assert page.status == 409
-    assert "still being played" in page.text
+    assert "still in progress" in page.text
     assert not re.search("[0-9a-f]{64}", page.html)
     for path in (f"/g/{game.id}", f"/g/{game.id}/history", "/verify"):
         assert f"/g/{game.id}/verify" not in look(client, path).html

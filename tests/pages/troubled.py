@@ -1,4 +1,4 @@
-"""A house full of trouble: one game for each thing that a moderator should see, and one in which all is well."""
+"""A server with one game for each issue a moderator should see, and one game without any."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIA = "mia@example.org"
 
 
 def moderator(address: str, now: datetime) -> int:
-    """The id of a moderator with this address, who sits nowhere."""
+    """Return the id of a moderator with this address who has no seat."""
     with engine.transaction() as session:
         person = people.person_at(session, address, address.partition("@")[0].title(), now)
         person.moderator = True
@@ -32,7 +32,7 @@ def change(row: type[Any], key: object, **values: Any) -> None:
 
 
 def troubled(table: Begin, now: datetime) -> dict[str, Table]:
-    """The games, by what is wrong with each; their ids say it, too."""
+    """Return the games by issue; their ids name it, too."""
     mia = moderator(MIA, now)
     names = (
         "well",
@@ -77,7 +77,7 @@ def troubled(table: Begin, now: datetime) -> dict[str, Table]:
 
 
 def _mails(session: Any, felix: int, bob: int, now: datetime) -> None:
-    """What went out to Felix and came back, and what came in from Bob, who sits beside him."""
+    """Send an email to Felix that bounces, and receive one from Bob, who sits beside him."""
     about: dict[str, Any] = {"game_id": "bounced", "person_id": felix, "seat": 5}
     sent: dict[str, Any] = {
         "created_at": now,
@@ -100,12 +100,12 @@ def _mails(session: Any, felix: int, bob: int, now: datetime) -> None:
 
 
 def head(game_id: str) -> int:
-    """The newest entry of a game."""
+    """Return the newest entry of a game."""
     with engine.reading() as session:
         return session.get_one(Game, game_id).head
 
 
 def entries(game_id: str) -> list[str]:
-    """The texts of all entries."""
+    """Return the texts of all entries."""
     with engine.reading() as session:
         return [entry.move for entry in log.entries(session, game_id)]

@@ -1,4 +1,4 @@
-"""Finished games that must replay bit for bit under the rules they name, for ever (README.md here says how).
+"""Finished games that must replay bit for bit under the rules they name, forever (see README.md here).
 
-`shelf` keeps the games and their hashes, `replay` plays one over again and says what is no longer so.
+`shelf` stores the games and their hashes; `replay` replays one and reports every difference.
 """

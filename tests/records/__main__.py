@@ -1,8 +1,8 @@
-"""`python3 dev.py records`: add finished games to those that must replay for ever, and play them all over again.
+"""`python3 dev.py records`: add finished games to the recorded games, and replay them all.
 
-python3 dev.py records check           play all games over again
-python3 dev.py records add FILE…       verify and keep the records in these files; - reads standard input
-python3 dev.py records rehash          after a state_format was raised: play all over again, hash the states anew
+python3 dev.py records check           replay all games
+python3 dev.py records add FILE…       verify the records in these files and add them; - reads standard input
+python3 dev.py records rehash          after raising a state_format: replay all games and hash the states again
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any
 
 from byzanz.bots import BOTS
 from byzanz.games import latest, rules_of
-from byzanz.record import BadRecord, Record, Wrong, read
+from byzanz.record import BadRecord, InvalidRecord, Record, read
 from byzanz.rules import Rules
 from tests.records import shelf
 from tests.records.replay import Changed, Find, Rewritten, check, hashes_of
 from tests.records.shelf import Hashes, Unreadable
 
 FEWEST = 60
-"""So many games must be there (promises.md)."""
+"""The least number of recorded games."""
 
 
 @dataclass(slots=True)
 class Finding:
-    """What came of playing all games over again.
+    """The result of replaying all games.
 
     Args:
         games: how many there are of each game; kinds: of each game with its version and number of seats.
-        players: each game with every name that sits at its tables, those of bots among them.
+        players: each game with every name that sits at its tables, including bots.
         entries: how many were compared.
         faults: one line for each game that does not replay, and for what is missing.
         rewritten: the games that replay, but whose states are encoded in a newer format than their hashes.
@@ -54,11 +54,11 @@ class Finding:
 
 
 def played_over(folder: Path, find: Find = rules_of) -> Finding:
-    """Play every game on a shelf over again.
+    """Replay every game of a folder.
 
     Args:
-        folder: the shelf.
-        find: gives the rules of a slug and a version.
+        folder: with the recorded games.
+        find: returns the rules of a slug and a version.
     """
     finding = Finding(faults=[f"{stray}: its record is missing" for stray in shelf.strays(folder)])
     for file in shelf.files(folder):
@@ -78,7 +78,7 @@ def played_over(folder: Path, find: Find = rules_of) -> Finding:
 
 
 def missing(finding: Finding, games: Sequence[Rules[Any, Any]]) -> list[str]:
-    """What is not on the shelf though it should be: games enough, each for every number of seats and with every bot.
+    """Return what is missing: enough games, and one for each number of seats and with each bot.
 
     Args:
         finding: what is there.
@@ -102,7 +102,7 @@ def missing(finding: Finding, games: Sequence[Rules[Any, Any]]) -> list[str]:
 
 
 def check_all(folder: Path, find: Find = rules_of, games: Sequence[Rules[Any, Any]] | None = None) -> Finding:
-    """Play every game on a shelf over again and see whether any is missing; all that is wrong is a fault."""
+    """Replay every game of a folder and check that none is missing; report all faults."""
     finding = played_over(folder, find)
     finding.faults += [told for _, told in finding.rewritten]
     finding.faults += missing(finding, latest() if games is None else games)
@@ -110,17 +110,17 @@ def check_all(folder: Path, find: Find = rules_of, games: Sequence[Rules[Any, An
 
 
 def add(folder: Path, names: Sequence[str]) -> list[Path]:
-    """Keep the records in these files, all of them or, if one is refused, none.
+    """Add all records in these files or, if one is refused, none.
 
     Args:
-        folder: the shelf.
+        folder: of the recorded games.
         names: of files; `-` for standard input.
 
     Returns:
         The new files.
 
     Raises:
-        Unreadable: a file holds no record, or one that is not true, not finished or kept already.
+        Unreadable: a file has no record, or one that is invalid, unfinished or already there.
     """
     new: dict[str, Record] = {}
     hashes: dict[str, Hashes] = {}
@@ -131,14 +131,14 @@ def add(folder: Path, names: Sequence[str]) -> list[Path]:
                 raise Unreadable(f"{name}: {called} is kept already")
             try:
                 hashes[called] = hashes_of(record)
-            except Wrong as wrong:
+            except InvalidRecord as wrong:
                 raise Unreadable(f"{name}: game {record.header.id}: {wrong}") from wrong
             new[called] = record
     return [shelf.keep(folder, record, hashes[called]) for called, record in new.items()]
 
 
 def _records(name: str) -> list[Record]:
-    """The finished records in a file, one at least."""
+    """Return the finished records in a file, at least one."""
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
         records = list(read(text))
@@ -152,11 +152,11 @@ def _records(name: str) -> list[Record]:
 
 
 def rehash(folder: Path, find: Find = rules_of) -> list[Path]:
-    """Hash the states anew where a state_format was raised; the files that were written.
+    """Hash the states again where a state_format was raised; return the changed files.
 
     Args:
-        folder: the shelf.
-        find: gives the rules of a slug and a version.
+        folder: of the recorded games.
+        find: returns the rules of a slug and a version.
 
     Raises:
         Changed: a game does not replay; nothing was written.
@@ -194,7 +194,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {"check": _check, "add": _
 
 
 def main(words: Sequence[str]) -> int:
-    """Do what was asked for; 1 if a game does not replay or cannot be added."""
+    """Run a command; return 1 if a game does not replay or cannot be added."""
     parser = argparse.ArgumentParser(prog="records", description="Finished games that must replay for ever.")
     parser.add_argument("command", choices=COMMANDS, help="play all over again, keep more, or hash anew")
     parser.add_argument("files", nargs="*", metavar="FILE", help="of add: records; - for standard input")

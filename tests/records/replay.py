@@ -1,4 +1,4 @@
-"""A game on the shelf played over again: is every position still the one it was?"""
+"""Replaying a recorded game: every position must be the same as when it was recorded."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from hashlib import sha256
 from typing import Any
 
 from byzanz.games import rules_of
-from byzanz.record import Entry, Record, Wrong, act, verify
-from byzanz.rules import Rules, RulesError
-from byzanz.umpire import read_made
+from byzanz.moves import RulesError
+from byzanz.record import Entry, InvalidRecord, Record, table_act, verify
+from byzanz.rules import Rules
+from byzanz.umpire import read_logged
 from tests.records.shelf import Hashes
 
 Find = Callable[[str, "int | None"], Rules[Any, Any]]
-"""Gives the rules of a slug and a version, as `rules_of` does."""
+"""Returns the rules of a slug and a version, as `rules_of` does."""
 NEW_VERSION = (
     "a change of play needs a new version of the rules; keep the old one registered, see docs/new-game.md"
 )
@@ -24,22 +25,22 @@ NEW_FORMAT = (
 
 
 class Changed(ValueError):
-    """A game does not replay as it was played: at which entry it shows, and what to do."""
+    """Raised when a game does not replay as it was played; names the entry and what to do."""
 
 
 class Rewritten(ValueError):
-    """A game replays as it was played, but its states are encoded in a newer format than its hashes."""
+    """Raised when a game replays, but its states are encoded in a newer format than their hashes."""
 
 
 def hashes_of(record: Record, find: Find = rules_of) -> Hashes:
-    """The hashes of a game under the rules it names.
+    """Return the hashes of a game under the rules it names.
 
     Args:
         record: finished.
-        find: gives the rules.
+        find: returns the rules.
 
     Raises:
-        Wrong: the record is not true.
+        InvalidRecord: the record is not true.
     """
     verify(record, find)
     rules = find(record.header.game, record.header.rules)
@@ -48,16 +49,16 @@ def hashes_of(record: Record, find: Find = rules_of) -> Hashes:
 
 
 def check(record: Record, hashes: Hashes, find: Find = rules_of) -> None:
-    """Play a game over again and compare every position.
+    """Replay a game and compare every position.
 
     Args:
         record: finished.
-        hashes: of it, as they were when it was added.
-        find: gives the rules.
+        hashes: of the game, as they were when it was added.
+        find: returns the rules.
 
     Raises:
-        Changed: at one entry, the first, something is no longer so.
-        Rewritten: all is so, but the hashes of the states are of an older format.
+        Changed: something differs; names the first such entry.
+        Rewritten: nothing differs, but the hashes of the states are of an older format.
     """
     if len(hashes.lines) != len(record.entries):
         raise Changed(f"there are {len(hashes.lines)} lines of hashes for {len(record.entries)} entries")
@@ -69,7 +70,7 @@ def check(record: Record, hashes: Hashes, find: Find = rules_of) -> None:
     _compare(record, hashes, rules)
     try:
         verify(record, find)
-    except Wrong as wrong:
+    except InvalidRecord as wrong:
         raise _changed(record, wrong.seq, wrong.reason) from wrong
     told = f"states have format {rules.state_format} now, these hashes are of {hashes.state_format}"
     if rules.state_format > hashes.state_format:
@@ -79,14 +80,14 @@ def check(record: Record, hashes: Hashes, find: Find = rules_of) -> None:
 
 
 def positions(rules: Rules[Any, Any], record: Record) -> Iterator[tuple[Entry, Any]]:
-    """Every entry with the state after it; that of a table act is the one it leaves (formats.md §2)."""
+    """Yield every entry with the state after it; that of a table act is the one it leaves (docs/formats.md §2)."""
     state: Any = rules.setup(len(record.header.seats), record.header.options)
     made: list[tuple[int, Any]] = []
     for entry in record.entries:
-        words = act(entry)
+        words = table_act(entry)
         if words is None:
             made.append((entry.seq, state))
-            state = rules.apply(state, entry.seat, read_made(rules, entry.move))
+            state = rules.apply(state, entry.seat, read_logged(rules, entry.move))
         elif words[0] == "!void":
             while made and made[-1][0] >= int(words[1]):
                 state = made.pop()[1]
@@ -94,15 +95,15 @@ def positions(rules: Rules[Any, Any], record: Record) -> Iterator[tuple[Entry, A
 
 
 def state_hash(rules: Rules[Any, Any], state: Any) -> str:
-    """16 hex digits of the SHA-256 of the encoded state."""
+    """Return 16 hex digits of the SHA-256 of the encoded state."""
     return _short(rules.encode(state))
 
 
 def play_hash(rules: Rules[Any, Any], state: Any) -> str:
-    """16 hex digits of the SHA-256 of what may happen next: it outlives a new format of the states.
+    """Return 16 hex digits of the SHA-256 of what may happen next, independent of the format of the states.
 
-    Hashed are the shuffle that is due, the seats that are awaited, all that each seat may do in any order, the scores
-    and the outcome.
+    The hash covers the due shuffle, the seats to move, all legal moves of each seat in any order, the scores and the
+    outcome.
     """
     shuffle, outcome = rules.chance(state), rules.outcome(state)
     open_moves = []
@@ -132,7 +133,7 @@ def _compare(record: Record, hashes: Hashes, rules: Rules[Any, Any]) -> None:
             seq = entry.seq
     except Changed:
         raise
-    except Exception as error:  # whatever the rules raise now, they did not when the game was played
+    except Exception as error:  # any error is new: the rules raised none when the game was played
         raise _changed(record, seq + 1, f"{type(error).__name__}: {error}") from error
 
 

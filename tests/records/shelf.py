@@ -1,4 +1,4 @@
-"""The games that are kept: each a record as it was exported, and beside it two hashes an entry."""
+"""The recorded games: each a record as exported, and a file with two hashes per entry."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from byzanz.bots import BOTS
 from byzanz.record import BadRecord, Record, read, write
 
 FOLDER = Path(__file__).parent
-"""Where the games of this project lie, a folder for each game."""
+"""The recorded games of this project, in one folder per game."""
 _HASHES = re.compile(r"[0-9a-f]{16} [0-9a-f]{16}")
 
 
 class Unreadable(ValueError):
-    """A file on the shelf is not what it should be; the sentence names it."""
+    """Raised when a file is not what it should be; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hashes:
-    """What is known of every position of a game.
+    """The stored hashes of every position of a game.
 
     Args:
         state_format: of the rules that encoded the states.
-        lines: one an entry: the hash of the state after it and that of the play it leaves open, see `replay`.
+        lines: one per entry: the hash of the state after it and that of the possible play, see `replay`.
     """
 
     state_format: int
@@ -33,10 +33,10 @@ class Hashes:
 
 
 def name_of(record: Record) -> str:
-    """What the files of a game are called, without an ending: `byzanz/4-greedy-random-ID`.
+    """Return the name of a game's files, without an ending: `byzanz/4-greedy-random-ID`.
 
     Args:
-        record: a game; where people sat, `people` stands for them and not their names.
+        record: a game; `people` stands for the names of people.
     """
     header = record.header
     names = list(dict.fromkeys(header.seats))
@@ -46,15 +46,15 @@ def name_of(record: Record) -> str:
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """The files of all records on a shelf, in the order of their names; of no hashes."""
+    """Return the files of all records in a folder, sorted by name, without the hashes."""
     yield from sorted(folder.glob("*/*.jsonl"))
 
 
 def load(file: Path) -> tuple[Record, Hashes]:
-    """A record and its hashes.
+    """Read a record and its hashes.
 
     Args:
-        file: the record, its hashes beside it.
+        file: the record, with its hashes beside it.
 
     Raises:
         Unreadable: one of them is missing or is not as `keep` writes it.
@@ -63,7 +63,7 @@ def load(file: Path) -> tuple[Record, Hashes]:
 
 
 def keep(folder: Path, record: Record, hashes: Hashes) -> Path:
-    """Put a game on the shelf, or its new hashes; the file of its record."""
+    """Store a game, or its new hashes; return the file of its record."""
     file = folder / f"{name_of(record)}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(write(record), encoding="ascii", newline="\n")
@@ -74,7 +74,7 @@ def keep(folder: Path, record: Record, hashes: Hashes) -> Path:
 
 
 def strays(folder: Path) -> list[Path]:
-    """Files of hashes whose record is gone."""
+    """Return files of hashes whose record is missing."""
     return [file for file in sorted(folder.glob("*/*.hashes")) if not file.with_suffix(".jsonl").exists()]
 
 

@@ -1,4 +1,4 @@
-"""What is to be seen in a game on the shelf: rare ends, rare moves, acts at the table; README.md says where."""
+"""Rare events in the recorded games: endings, moves, table acts; README.md says which game shows which."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Moment:
     Args:
         rules: the game.
         entry: as it was logged.
-        before, after: states; the same for an act that changes nothing.
+        before, after: states; equal for an act that changes nothing.
     """
 
     rules: Rules[Any, Any]
@@ -30,17 +30,17 @@ class Moment:
 
     @property
     def asked(self) -> str:
-        """The kind of question that the seat of this entry had before it, empty if it had none."""
+        """The kind of question that the seat of this entry had before it, empty if none."""
         question = self.rules.awaited(self.before).get(-1 if self.entry.seat is None else self.entry.seat)
         return question.kind if question else ""
 
     def seen(self) -> tuple[Any, Any]:
-        """The positions before and after it with nothing hidden."""
+        """The positions before and after the entry with nothing hidden."""
         return self.rules.view(self.before, ALL), self.rules.view(self.after, ALL)
 
 
 def moments(record: Record) -> list[Moment]:
-    """All of a game."""
+    """A whole game."""
     rules = rules_of(record.header.game, record.header.rules)
     before, made = rules.setup(len(record.header.seats), record.header.options), []
     for entry, after in positions(rules, record):
@@ -50,12 +50,12 @@ def moments(record: Record) -> list[Moment]:
 
 
 def of_move(begins: str | tuple[str, ...], by: str | None = None) -> Callable[[Moment], bool]:
-    """Whether a move begins so, and was made by this kind of maker if one is named."""
+    """Whether a move begins with this text and has this cause, if one is given."""
     return lambda moment: moment.entry.move.startswith(begins) and by in (None, moment.entry.by)
 
 
 def made_by(by: str) -> Callable[[Moment], bool]:
-    """Whether a seat's move was made by this kind of maker."""
+    """Whether a seat's move has this cause."""
     return lambda moment: moment.entry.by == by and not moment.entry.move.startswith("!")
 
 
@@ -67,7 +67,7 @@ def _is_aside(moment: Moment) -> bool:
 
 
 def _unsold(moment: Moment) -> bool:
-    """Whether a pass lets the first who passed win the lot for nothing."""
+    """Whether a pass lets the first seat that passed win the lot for nothing."""
     if moment.entry.move != "pass":
         return False
     before, after = moment.seen()
@@ -75,7 +75,7 @@ def _unsold(moment: Moment) -> bool:
 
 
 def _empty_market(moment: Moment) -> bool:
-    """Whether the market is over though not every seat has taken a group."""
+    """Whether the market is over although not every seat has taken a group."""
     if not moment.entry.move.startswith(("take", "sell", "discard")):
         return False
     before, after = moment.seen()
@@ -118,7 +118,7 @@ def _reaches_behind(record: Record) -> bool:
 
 
 def _rival_tied(record: Record) -> bool:
-    """Whether the best score is not enough to win, because another has it and more cards."""
+    """Whether the best score does not decide, because another seat has the same score and more cards."""
     result = _ended(record)
     return result.scores.count(max(result.scores)) > len(result.winners) > 0
 
@@ -160,7 +160,7 @@ MOMENTS: dict[tuple[str, str], Callable[[Moment], bool]] = {
     ("any", "a look at hidden hands"): of_move("!look"),
     ("any", "an act that nobody knows yet"): of_move("!dance"),
 }
-"""What some entry of a game shows; by the slug of the game, `any` for all."""
+"""Events of an entry, by the slug of the game; `any` for all games."""
 GAMES: dict[tuple[str, str], Callable[[Record], bool]] = {
     ("byzanz", "a win shared"): lambda game: len(_ended(game).winners) > 1,
     ("byzanz", "a tie, won by the cards in hand"): _rival_tied,
@@ -174,11 +174,11 @@ GAMES: dict[tuple[str, str], Callable[[Record], bool]] = {
     ("any", "a void of a shuffle, which comes again"): _takes_back_shuffle,
     ("any", "a void that reaches behind an earlier one"): _reaches_behind,
 }
-"""What a whole game shows."""
+"""Events of a whole game."""
 
 
 def sights(record: Record) -> set[tuple[str, str]]:
-    """What there is to be seen in this game, of all in MOMENTS and GAMES."""
+    """Return the events of this game among all in MOMENTS and GAMES."""
     mine = (record.header.game, "any")
     all_moments = moments(record)
     found = {what for what, shows in GAMES.items() if what[0] in mine and shows(record)}

@@ -1,4 +1,4 @@
-"""Every game on the shelf replays bit for bit, and whatever changes how one is played is found at its entry."""
+"""Every recorded game replays bit for bit, and any change of play is detected at its entry."""
 
 import os
 import re
@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.games import latest, rules_of
-from byzanz.games.byzantium.rules import Byzantium, State
+from byzanz.games.byzantium.rules import Byzantium
+from byzanz.games.byzantium.state import State
+from byzanz.moves import BadSetup, IllegalMove, Move
 from byzanz.record import Record, read, write
-from byzanz.rules import BadSetup, IllegalMove, Move, Rules
+from byzanz.rules import Rules
 from tests.byzanz.sealed_game import Sealed
 from tests.records import shelf
 from tests.records.__main__ import FEWEST, add, check_all, main, played_over, rehash
@@ -40,7 +42,7 @@ def test_every_game_replays_and_none_is_missing() -> None:
 
 @pytest.mark.parametrize("seed", ["0", "1", "2", "4294967295"])
 def test_every_game_replays_however_texts_are_hashed(seed: str) -> None:
-    """A set's order must not show anywhere: each process of Python orders the same texts in its own way."""
+    """The order of a set must show nowhere; each Python process orders the same strings differently."""
     command = [sys.executable, "-m", "tests.records", "check"]
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     said = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -49,7 +51,7 @@ def test_every_game_replays_however_texts_are_hashed(seed: str) -> None:
 
 
 def rows() -> dict[tuple[str, str], str]:
-    """What the README of the folder says: which game shows what."""
+    """Return what the README of the folder says: which game shows what."""
     text = (FOLDER / "README.md").read_text()
     found = re.findall(r"^\| (\w+) \| (.+?) \| `([^`]+)` \|$", text, re.MULTILINE)
     return {(game, what): name for game, what, name in found}
@@ -67,7 +69,7 @@ def test_the_readme_names_a_game_for_every_rare_path_and_it_shows_it() -> None:
 
 @pytest.fixture
 def few(tmp_path: Path) -> Path:
-    """A shelf with two short games."""
+    """A folder with two short recorded games."""
     for name in (GAME, OTHER):
         (tmp_path / name).parent.mkdir()
         for ending in (".jsonl", ".hashes"):
@@ -76,7 +78,7 @@ def few(tmp_path: Path) -> Path:
 
 
 def with_rules(rules: Rules[Any, Any]) -> Callable[[str, int | None], Rules[Any, Any]]:
-    """`rules_of` with the rules of one game replaced."""
+    """Return `rules_of` with the rules of one game replaced."""
 
     def find(slug: str, version: int | None = None) -> Rules[Any, Any]:
         return rules if slug == rules.slug else rules_of(slug, version)
@@ -239,11 +241,11 @@ def test_nothing_is_hashed_anew_when_play_changed_too_or_when_nothing_was_raised
     assert {file: file.read_bytes() for file in few.rglob("*.*")} == before
 
 
-# Faults planted on the shelf
+# Faults planted in the files
 
 
 def damaged(few: Path, ending: str, change: Callable[[list[str]], object]) -> str:
-    """The fault that is found when the lines of one file were changed."""
+    """Return the fault that is found when the lines of one file were changed."""
     file = few / f"{GAME}{ending}"
     lines = file.read_text().splitlines(keepends=True)
     change(lines)
@@ -307,7 +309,7 @@ def test_a_game_or_bot_without_a_record_and_fewer_than_sixty_are_found(few: Path
 
 
 def record(number: int = 0) -> Record:
-    return simulated(rules_of("byzantium"), 2, b"added", number, ["random", "greedy"])
+    return simulate_game(rules_of("byzantium"), 2, b"added", number, ["random", "greedy"])
 
 
 def test_a_finished_game_is_added_once(few: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A mail server for tests that fails as it is told, and a sender that needs none."""
+"""A mail server for tests that fails on command, and a sender that needs none."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from server.mail.outgoing.smtp import Server, Transport
 
 
 class FaultyServer:
-    """Answers as its script says: `script["RCPT"] = ["451 busy"]` for the first RCPT, and well from then on.
+    """A mail server that follows a script: `script["RCPT"] = ["451 busy"]` for the first RCPT, then normal answers.
 
-    A line of a script is an answer, `hang` (until the client gives up), `reset` (hang up at once) or `ok`. `kept` is
-    the list of all mails whose content came in whole, whatever was answered.
+    A line of a script is an answer, `hang` (until the client gives up), `reset` (hang up at once) or `ok`. `kept` lists
+    all emails whose content arrived completely, whatever the answer was.
     """
 
     def __init__(self, **script: list[str]) -> None:
@@ -95,7 +95,7 @@ class FaultyServer:
 
 @contextmanager
 def speaking(*lines: bytes, pause: float = 0.0) -> Iterator[int]:
-    """A listener that says these lines to whoever connects, each after a pause, and then hangs up; its port."""
+    """Listen on a port, send these lines to each client with pauses, then hang up; return the port."""
     listener = socket.create_server((LOOPBACK, 0))
     stop = threading.Event()
 
@@ -126,7 +126,7 @@ def speaking(*lines: bytes, pause: float = 0.0) -> Iterator[int]:
 
 
 class Pigeons:
-    """A sender that keeps what it is given; `faults` are raised first, one a mail."""
+    """A sender that stores its emails; `faults` are raised first, one per email."""
 
     def __init__(self, *faults: Exception) -> None:
         self.faults = list(faults)

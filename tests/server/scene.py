@@ -1,4 +1,4 @@
-"""Tables with everybody who may come to their doors: who sits, sat, looks on, moderates, and each one's links."""
+"""Games with every kind of visitor: players, former players, spectators, moderators, and their links."""
 
 from __future__ import annotations
 
@@ -22,51 +22,51 @@ from server.store.models import Alarm, Game, Link, Person, Seat
 BASE = "https://byzanz.test"
 PURPOSES: tuple[links.Purpose, ...] = ("seat", "invite", "organise", "stop", "signin", "feed")
 UNKNOWN = "a" * 26
-"""A token that nobody was ever given."""
+"""A token that was never issued."""
 CSRF = "c" * 40
-"""What the cookie of each browser here is guarded by."""
+"""The CSRF secret in the cookie of each browser here."""
 
 
 @dataclass
 class Visitor:
-    """Somebody who asks, with a cookie or a link or both.
+    """A visitor with a cookie, links, or both.
 
     Args:
         name: of the person signed in with this browser, None for nobody.
-        tokens: his tokens by purpose; those he lacks are unknown ones.
+        tokens: the visitor's tokens by purpose; missing ones are unknown tokens.
     """
 
     name: str | None = None
     tokens: Mapping[str, str] = field(default_factory=dict)
 
     def token(self, purpose: str) -> str:
-        """What he puts into an address of this purpose."""
+        """Return the visitor's token for a URL of this purpose."""
         return self.tokens.get(purpose, UNKNOWN)
 
 
 @dataclass
 class Scene:
-    """Two running games, one with a free seat, and their people.
+    """Two running games, one game with an open seat, and their people.
 
-    `here`: Alice (organises), Zoe (took over from Bob), Charlie (his first link was revoked), Daphne (moderates);
-    `there`: Eve, Frank, Gina; `open`: Hugo organises and sits, Ida is invited, a seat is free. Sam only looks on,
-    Mia moderates and sits nowhere.
+    `here`: Alice (organises), Zoe (replaced Bob), Charlie (his first link was revoked), Daphne (moderates); `there`:
+    Eve, Frank, Gina; `open`: Hugo organises and plays, Ida is invited, one seat is open. Sam is a spectator; Mia
+    moderates and has no seat.
     """
 
     app: Flask
     now: datetime
     tokens: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """By game and person: the tokens by purpose, live or not."""
+    """By game and person: the tokens by purpose, valid or not."""
     look: int = 0
     """The seq of Mia's look into `here`."""
     alarm: int = 0
 
     def visitor(self, name: str, game: str = "here", cookie: bool = False) -> Visitor:
-        """A person with his links into a game."""
+        """Return a person with their links to a game."""
         return Visitor(name if cookie else None, self.tokens.get((game, name), {}))
 
     def browser(self, name: str | None = None) -> FlaskClient:
-        """A browser, of somebody signed in or of nobody; its forms would pass the guard against forged ones."""
+        """Return a browser, signed in or not; its forms pass the CSRF check."""
         made = self.app.test_client()
         with made.session_transaction(base_url=BASE) as cookie:
             cookie["csrf_token"] = CSRF
@@ -75,12 +75,12 @@ class Scene:
         return made
 
     def person(self, name: str) -> int:
-        """The id of a person."""
+        """Return the id of a person."""
         with self.app.app_context(), engine.reading() as session:
             return session.query(Person).filter_by(email=f"{name.lower()}@example.org").one().id
 
     def csrf(self) -> str:
-        """The token of a form in these browsers."""
+        """Return the CSRF token of forms in these browsers."""
         secret = self.app.config["SECRET_KEY"]
         return str(URLSafeTimedSerializer(secret, salt="wtf-csrf-token").dumps(CSRF))
 
@@ -100,7 +100,7 @@ def scene(app: Flask, now: datetime) -> Scene:
     """Set everything up.
 
     Args:
-        now: when the games begin; links to sign in work for an hour from then.
+        now: when the games start; sign-in links are valid for an hour from then.
     """
     made = Scene(app, now)
     with app.app_context():
@@ -182,7 +182,7 @@ def _links(session: Session, game_id: str, name: str, now: datetime) -> dict[str
 
 
 def _moderated(made: Scene, now: datetime) -> None:
-    """All but Daphne pass; Bob gives way to Zoe, Charlie's links are revoked, Mia looks, an alarm stands."""
+    """All but Daphne pass; Zoe replaces Bob, Charlie's links are revoked, Mia looks, an alert is open."""
     for game_id, seat in (("here", 0), ("here", 1), ("here", 2), ("there", 0)):
         play.submit(game_id, seat, "pass", seen=seat + 1, request_id="first", now=now)
     mia = made.person("Mia")

@@ -1,4 +1,4 @@
-"""What moderators do: each act an entry with a reason, a mail to the table, and no more than its effect."""
+"""Moderators' actions: each is an entry with a reason and an email to the table, with no other effect."""
 
 from __future__ import annotations
 

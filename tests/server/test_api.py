@@ -1,4 +1,4 @@
-"""The API: what a seat's token opens, how moves are answered, and that every failure is one clear JSON answer."""
+"""The API: what a seat's token opens, how moves are answered; every failure is one clear JSON answer."""
 
 from __future__ import annotations
 

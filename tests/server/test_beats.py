@@ -1,4 +1,4 @@
-"""Several processes of one part beat together."""
+"""Several processes of the same kind share one heartbeat."""
 
 from __future__ import annotations
 

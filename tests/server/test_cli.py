@@ -1,4 +1,4 @@
-"""The command `byzanz`: what each command does, and that whatever is wrong is one line and a status."""
+"""The command `byzanz`: what each command does; every error is one line and an exit status."""
 
 from __future__ import annotations
 

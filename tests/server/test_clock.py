@@ -1,4 +1,4 @@
-"""The laws of the clock."""
+"""Properties of the clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: a missing or bad one is one clear line."""
+"""Settings: a missing or invalid one gives one clear line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a person is mailed about his turns, and the daily digest: what it names, when it goes, what it starts."""
+"""Email frequency and the daily digest: which turns it names, when it is sent, which clocks it starts."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_who_wants_a_digest_gets_no_mail_for_a_turn_and_no_clock_runs_until_it_c
     (message,) = post(SEVEN)
     turn = row(Turn, (game.id, 1))
     assert (turn.started_at, turn.due_at) == (SEVEN, SEVEN + timedelta(days=1))
-    assert "Bob, a game awaits you." in text_of(message)
-    assert "Bid for the lot, or pass. You have time until Wed 4 Mar, 07:00 (UTC)." in text_of(message)
+    assert "Bob, it is your turn in a game." in text_of(message)
+    assert "Bid for the lot, or pass. Move by Wed 4 Mar, 07:00 (UTC)." in text_of(message)
     assert f"\nhttps://byzanz.test/t/{game.tokens[1]}\n" in text_of(message)
 
 
@@ -96,7 +96,7 @@ def test_a_digest_names_all_games_the_least_time_first(table: Begin) -> None:
     jobs.tick_digests(SEVEN, TICK)
     (message,) = post(SEVEN)
     text = text_of(message)
-    assert "Alice, 2 games await you, the most urgent first." in text
+    assert "Alice, it is your turn in 2 games, listed by urgency." in text
     assert re.findall(r"^(\w+) \(Byzanz\)$", text, re.MULTILINE) == ["Second", "First"]
     assert_same(text, words_of(html_of(message)))
     assert set(re.findall(r"https://\S+", text)) == set(re.findall(r'href="([^"]+)"', html_of(message)))
@@ -294,7 +294,7 @@ def test_the_link_in_a_digest_stops_all_mail_with_one_click_and_offers_less(tabl
     (message,) = post(SEVEN)
     address = message["List-Unsubscribe"].strip("<>").removeprefix("https://byzanz.test")
     bob = game.people[1]
-    assert "One mail a day" in client.get(address).text
+    assert "One email a day" in client.get(address).text
     assert client.post(address, data={"do": "cadence", "cadence": "once"}).status_code == 200
     assert row(Person, bob).cadence == "once"
     assert client.post(address, data={"do": "cadence", "cadence": "hourly"}).status_code == 400
@@ -302,7 +302,7 @@ def test_the_link_in_a_digest_stops_all_mail_with_one_click_and_offers_less(tabl
     assert client.post(address, data={"List-Unsubscribe": "One-Click"}).status_code == 200
     assert (row(Person, bob).silent, row(Person, bob).cadence) == (True, "once")
     accounts.mail_sign_in("bob@example.org", SEVEN)
-    assert [message["Subject"] for message in post(SEVEN)] == ["Your way in to Byzanz"]
+    assert [message["Subject"] for message in post(SEVEN)] == ["Your Byzanz sign-in link"]
 
 
 def test_the_digest_comes_at_the_end_of_quiet_hours(table: Begin) -> None:
@@ -365,4 +365,4 @@ def test_the_account_page_shows_and_keeps_the_choice(table: Begin, client, caden
     assert answer.status_code == 303
     page = client.get("/account", base_url="https://byzanz.test").text
     assert f'value="{cadence}" checked' in page
-    assert "at the latest 24 hours after the turn opened" in page
+    assert "at the latest 24 hours after the turn began" in page

@@ -1,4 +1,4 @@
-"""`byzanz doctor` finds each thing that can be wrong, names the place, and says what to do."""
+"""`byzanz doctor` finds each kind of problem, says where it is, and says what to do."""
 
 from __future__ import annotations
 

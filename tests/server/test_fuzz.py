@@ -1,4 +1,4 @@
-"""Bad input gets a clear answer (promise 13): no fault, no traceback, and a refusal changes nothing."""
+"""Bad input gets a clear answer (promise 13): no error 500, no traceback, and refusals change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The humane clock of a running game: hours fixed when a turn opens, the bank, what mails and pages say of them."""
+"""The clock of a running game: hours fixed when a turn opens, the time bank, and how emails and pages show them."""
 
 from __future__ import annotations
 
@@ -192,10 +192,7 @@ def test_the_reminder_goes_out_at_four_fifths_of_what_counts(table: Begin, alice
     assert jobs.tick_reminders(due) == 1
     (reminder,) = post(due).to("alice")
     text = text_of(reminder)
-    assert (
-        "You have time until Wed 1 Apr, 13:00 (Europe/Amsterdam); then your bank of 12 hours runs,"
-        " until Thu 2 Apr, 09:00 (Europe/Amsterdam) at the latest."
-    ) in text
+    assert "Move by Wed 1 Apr, 13:00 (Europe/Amsterdam); your bank adds up to 12 hours." in text
 
 
 def test_after_an_outage_an_hour_is_left_that_counts(table: Begin) -> None:
@@ -227,10 +224,7 @@ def test_the_mail_says_both_moments_and_what_does_not_count(table: Begin, alice:
     (mail,) = post(FRIDAY).to("alice")
     for text in (text_of(mail), text_of(mail, "html")):
         words = " ".join(text.split())
-        assert (
-            "You have time until Wed 1 Apr, 13:00 (Europe/Amsterdam); then your bank of 12 hours runs,"
-            " until Thu 2 Apr, 09:00 (Europe/Amsterdam) at the latest."
-        ) in words
+        assert "Move by Wed 1 Apr, 13:00 (Europe/Amsterdam); your bank adds up to 12 hours." in words
         assert (
             "Your quiet hours, 23:00 to 07:00, do not count. Days that do not count at this table: Saturday and"
             " Sunday (Europe/Amsterdam). Your absence, 30 Mar, does not count."
@@ -243,7 +237,7 @@ def test_the_mail_says_both_moments_and_what_does_not_count(table: Begin, alice:
 def test_who_has_set_no_time_zone_is_told_that_it_is_the_table_s(table: Begin, client: FlaskClient) -> None:
     game = table(3, now=FRIDAY, time_zone="Asia/Kathmandu")
     (mail,) = post(FRIDAY).to("alice")
-    assert "You have time until Sun 29 Mar, 01:45 (Asia/Kathmandu)." in text_of(mail)
+    assert "Move by Sun 29 Mar, 01:45 (Asia/Kathmandu)." in text_of(mail)
     assert "Times are told in the table’s time zone" in text_of(mail)
     assert "Times are told in the table’s time zone" in look(client, f"/t/{game.tokens[0]}").text
 
@@ -255,11 +249,11 @@ def test_pages_say_who_draws_on_a_bank_and_the_api_when_it_is_over(
     game = table(3, now=FRIDAY, **AMSTERDAM)
     post(FRIDAY)
     for now, own, others in (
-        (FRIDAY, "You have time until Wed 1 Apr, 13:00", "Alice has time until Wed 1 Apr, 13:00"),
+        (FRIDAY, "Move by Wed 1 Apr, 13:00", "Alice has until Wed 1 Apr, 13:00"),
         (
             times(game).allowance_end + SECOND,
-            "now your bank of 12 hours runs, until Thu 2 Apr, 09:00",
-            "Alice takes a little longer, from a bank of time kept for that: until Thu 2 Apr, 09:00",
+            "You are using your time bank (12 hours): move by Thu 2 Apr, 09:00",
+            "Alice is using their time bank, which lasts until Thu 2 Apr, 09:00",
         ),
     ):
         for module in ("seat.turn", "game.pages"):

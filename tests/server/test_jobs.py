@@ -1,4 +1,4 @@
-"""What happens by itself: time-outs, reminders, bots, outages, jumps of the clock, and the clockwork behind it."""
+"""The scheduler: timeouts, reminders, bots, outages, clock jumps, and how jobs are called."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_time_runs_out_at_the_printed_moment_once_and_not_before(table: Begin, m
     assert entries(game.id) == [(0, "clock", "pass")]
     assert machine.run(HOUR * 3) == 0  # the next one's mail has not been accepted
     (message,) = post(machine.now).to("alice")
-    assert "your time ran out" in str(message.get_body(("plain",)))
+    assert "you ran out of time" in str(message.get_body(("plain",)))
 
 
 def test_a_player_who_is_in_time_is_not_played_for(table: Begin, machine: Machine) -> None:
@@ -471,9 +471,9 @@ def test_the_more_bots_are_to_move_the_less_each_thinks(
 
     def within(seconds: float, clock: Any) -> Any:
         thought.append(seconds)
-        return bots.at_once
+        return bots.no_budget
 
-    monkeypatch.setattr(bots, "within", within)
+    monkeypatch.setattr(bots, "time_budget", within)
     for number in range(5):
         give_to_bots(table(3, game_id=f"game{number}"), range(3), "search")
         thought.clear()

@@ -1,4 +1,4 @@
-"""A game from its first wish to its first shuffle: who may do what, what is mailed, what is refused."""
+"""A game from its creation to the first shuffle: permissions, emails, refusals."""
 
 from __future__ import annotations
 
@@ -253,7 +253,9 @@ def test_the_game_begins_when_the_last_one_accepts(now: datetime) -> None:
         dealt = log.entries(session, game_id)[0]
     key = chance.key(game_id, bytes.fromhex(game_of(game_id).seed), ["alice cuts", "b", "c"])
     before = tuple(sorted(dealt.move.split(" ")[2:], key=_canonical))
-    assert " ".join(chance.shuffled(key, "deal", before)) == dealt.move.removeprefix("shuffle deal ")
+    assert " ".join(chance.shuffled(before, chance.Stream(key, "deal").below)) == dealt.move.removeprefix(
+        "shuffle deal "
+    )
     answers = [outbox.details(mail) for mail in mails("answered", ALICE)]
     assert answers == [
         {"name": "Bobby", "answer": "accepted", "begun": False},

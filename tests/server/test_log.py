@@ -1,4 +1,4 @@
-"""The log: nobody changes or removes an entry, whatever way is tried."""
+"""The log: no entry can be changed or removed by any means."""
 
 from __future__ import annotations
 
@@ -87,5 +87,5 @@ def test_the_chain_holds(table: Callable[..., Table]) -> None:
         assert log.entries(session, "g1", after=1, upto=2) == found[1:2]
     previous = record.GENESIS
     for entry in found:
-        assert entry.hash == record.true_hash(previous, entry)
+        assert entry.hash == record.expected_hash(previous, entry)
         previous = entry.hash

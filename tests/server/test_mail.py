@@ -1,4 +1,4 @@
-"""What mails say and to whom: headers, text and HTML, what is still news, and what sending one sets going."""
+"""Emails: recipients, headers, text and HTML, whether they are still relevant, and what sending one starts."""
 
 from __future__ import annotations
 
@@ -123,16 +123,16 @@ def test_a_turn_mail_says_everything_in_its_order(table: Begin) -> None:
     (message,) = post()
     text = text_of(message)
     parts = [
-        "Bid for the lot, or pass. You have time until Tue 3 Mar, 10:00 (UTC).",
+        "Bid for the lot, or pass. Move by Tue 3 Mar, 10:00 (UTC).",
         "Since your last move",
         "The cards are shuffled and dealt.",
         "The table",
-        "On auction, the lot of 5:",
+        "Up for auction, the lot of 5:",
         "Your hand",
         "You can",
-        "If you do not answer by then, this is played for you: Pass.",
+        "If you do not move in time, the server plays this for you: Pass.",
         f"\nhttps://byzanz.test/t/{game.tokens[0]}\n",
-        "No more mails about this game:\nhttps://byzanz.test/u/",
+        "Stop emails about this game:\nhttps://byzanz.test/u/",
     ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
@@ -194,8 +194,8 @@ def test_the_moment_printed_is_the_moment_it_is_due(table: Begin) -> None:
     turn = row(Turn, ("g1", 0))
     assert turn.started_at == later
     assert turn.due_at == datetime(2026, 3, 3, 12, 1, tzinfo=UTC)
-    assert "until Tue 3 Mar, 12:01 (UTC)" in text_of(message)
-    assert "until Tue 3 Mar, 12:01 (UTC)" in words_of(html_of(message))
+    assert "Move by Tue 3 Mar, 12:01 (UTC)" in text_of(message)
+    assert "Move by Tue 3 Mar, 12:01 (UTC)" in words_of(html_of(message))
 
 
 def test_the_table_has_a_time_zone_and_a_persons_own_goes_before_it(table: Begin) -> None:
@@ -382,17 +382,17 @@ def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kin
     assert_same(text_of(message), words_of(html_of(message)))
     assert "None" not in text_of(message)
     expected = {
-        "timeout": ("Alice, your time ran out", "- Alice passes.", f"/t/{game.tokens[0]}\n"),
-        "autopilot": ("twice in a row", "- Alice passes.", f"/t/{game.tokens[0]}\n"),
+        "timeout": ("Alice, you ran out of time", "- Alice passes.", f"/t/{game.tokens[0]}\n"),
+        "autopilot": ("two deadlines in a row", "- Alice passes.", f"/t/{game.tokens[0]}\n"),
         "left": ("you have left “The Golden Horn”", f"/t/{game.tokens[0]}\n"),
-        "vacant": ("No mail has reached Bob for 72 hours", "/o/"),
-        "over": ("ended by a moderator before its time", "- Alice: 0", f"/t/{game.tokens[0]}\n"),
+        "vacant": ("Email to Bob has failed for 72 hours", "/o/"),
+        "over": ("A moderator has ended “The Golden Horn” early", "- Alice: 0", f"/t/{game.tokens[0]}\n"),
         "act": ("A moderator pauses the game. “a look into it”", "entry 3", f"/t/{game.tokens[0]}\n"),
         "replaced": ("a moderator has given you a seat", "Bob", f"/t/{game.tokens[0]}\n"),
-        "answered": ("Bob has accepted", "has begun", "/o/"),
+        "answered": ("Bob has accepted", "has started", "/o/"),
         "fresh": ("here is your link", f"/t/{game.tokens[0]}\n"),
-        "refused": ("The mail server of Bob refuses", "550 no such user", "stands still", "/o/"),
-        "cancelled": ("Alice has called off “The Golden Horn”",),
+        "refused": ("Email to Bob is permanently rejected", "550 no such user", "clock is stopped", "/o/"),
+        "cancelled": ("Alice has cancelled “The Golden Horn”",),
     }[kind]
     for words in expected:
         assert words in text_of(message)
@@ -403,7 +403,7 @@ def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kin
     ("kind", "status", "seat_status", "words", "path"),
     [
         ("invite", "inviting", "invited", "Alice invites you to a game of Byzanz: “The Golden Horn”.", "/i/"),
-        ("nudge", "inviting", "invited", "Alice waits for your answer", "/i/"),
+        ("nudge", "inviting", "invited", "Alice is waiting for your answer", "/i/"),
         ("confirm", "asked", "invited", "Nobody has been invited yet", "/o/"),
     ],
 )
@@ -498,9 +498,9 @@ def test_a_reminder_says_the_same_moment_as_the_mail_before(table: Begin) -> Non
     queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
     (message,) = post(NOW + timedelta(hours=20))
     assert text_of(message).startswith(
-        "Alice, the table waits for you: Bid for the lot, or pass. You have time until"
+        "Alice, the others are waiting for you: Bid for the lot, or pass. Move by"
     )
-    assert "until Tue 3 Mar, 10:00 (UTC)" in text_of(message)
+    assert "by Tue 3 Mar, 10:00 (UTC)" in text_of(message)
     assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(days=1)
 
 

@@ -1,4 +1,4 @@
-"""Each mail in the language of its reader, at one table of three languages, and none with anything left in English."""
+"""Every email in its reader's language, in a game with three languages, with nothing left in English."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_person_who_chooses_another_language_stays_in_the_thread(table: Callab
 @pytest.mark.parametrize("language", NAMES)
 def test_an_answer_above_our_words_is_read_in_each_language(app: Flask, language: str) -> None:
     app.config["MAIL_DOMAIN"] = "byzanz.test"
-    marker = f"##- {said(language, 'Your answer goes above this line')} -##"
+    marker = f"##- {said(language, 'Reply above this line')} -##"
     assert MARKER.fullmatch(marker)
     quoted = f"Alice, the table waits.\n\n{marker}\n\nWood 3 lies here."
     assert own_lines(f"bid wood3\n\n{quoted}") == ("bid wood3",)

@@ -1,4 +1,4 @@
-"""Signs of life and figures: true, and the figures for this machine alone."""
+"""Health checks and metrics are correct, and metrics are served to this machine only."""
 
 from __future__ import annotations
 

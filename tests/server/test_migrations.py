@@ -1,4 +1,4 @@
-"""The tables as migrated: the same as the models say, and the log's triggers after every revision."""
+"""Migrated tables match the models, and the log's triggers exist after every migration."""
 
 from __future__ import annotations
 

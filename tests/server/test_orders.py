@@ -1,4 +1,4 @@
-"""Sealed standing orders: carried out with the move that makes them due, told to their owner, hidden from the rest."""
+"""Hidden standing orders: carried out with the move that makes them due, shown to their owner only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy import select
 from byzanz import record
 from byzanz.games import rules_of
 from byzanz.games.byzanz.rules import Byzanz
-from byzanz.rules import IllegalMove, UnreadableOrder
+from byzanz.moves import IllegalMove, UnreadableOrder
 from server import play
 from server.errors import NoSuchOrder, TooMany
 from server.play import positions, turns
@@ -38,7 +38,7 @@ def submit(game_id: str, seat: int, text: str) -> play.Receipt:
     return play.submit(game_id, seat, text, seen=seen, request_id=f"r{seen}", now=NOW)
 
 
-def leave(game_id: str, seat: int, text: str) -> play.PlacedOrder:
+def leave(game_id: str, seat: int, text: str) -> play.OrderReceipt:
     return play.place_order(game_id, seat, text, now=NOW)
 
 
@@ -90,11 +90,11 @@ def test_why_an_order_did_it_is_told_to_its_owner_alone_and_to_all_after_the_end
     leave(game.id, 0, "raise upto 9 then pass")
     log_ = entries(game.id)
     rules = rules_of("byzanz")
-    mine = record.redacted(rules, log_, 0, False, frozenset())[1]
-    theirs = record.redacted(rules, log_, 1, False, frozenset())[1]
+    mine = record.redact_entries(rules, log_, 0, False, frozenset())[1]
+    theirs = record.redact_entries(rules, log_, 1, False, frozenset())[1]
     assert (mine.by, mine.note) == ("order", log_[1].note)
     assert (theirs.by, theirs.note, theirs.salt) == ("player", None, None)
-    assert record.redacted(rules, log_, 1, True, frozenset())[1].by == "order"
+    assert record.redact_entries(rules, log_, 1, True, frozenset())[1].by == "order"
 
 
 def test_two_ladders_bid_against_each_other_in_one_transaction(table: Begin) -> None:
@@ -129,7 +129,7 @@ def test_an_order_that_fails_is_stopped_and_the_movers_move_stands(
     def fault(*_: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Byzanz, "obey", fault)
+    monkeypatch.setattr(Byzanz, "answer_order", fault)
     submit(game.id, 0, "pass")
     (row,) = rows(game.id)
     assert (row.status, row.reason) == ("stopped", "It could not be carried out as the table stands now.")

@@ -1,4 +1,4 @@
-"""The outbox: the same news once, one mailer at a time, waits that grow, marks that say whether they took."""
+"""The outbox: no duplicates, one mailer at a time, growing delays, and marks that report whether they applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever people type stands in pages and mails as text: scripts in every field, in a parser and in a real browser."""
+"""User input appears in pages and emails as text: scripts in every field, in a parser and in a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links: what a token opens, and what it opens no more."""
+"""Links: what a token opens, and when it stops working."""
 
 from __future__ import annotations
 

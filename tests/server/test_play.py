@@ -1,4 +1,4 @@
-"""One move, from the click to what follows: stale turns, retries, out_of_turn_moves, time-outs."""
+"""One move and its consequences: stale turns, retries, out-of-turn moves, timeouts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from sqlalchemy import select
 
 from byzanz import chance, record, umpire
 from byzanz.games import rules_of
-from byzanz.rules import PUBLIC, IllegalMove, UnreadableMove
+from byzanz.moves import IllegalMove, UnreadableMove
+from byzanz.rules import PUBLIC
 from server import errors, play
 from server.play import positions, turns
 from server.store import engine, log, models
@@ -332,7 +333,7 @@ def test_a_whole_game_ends_with_a_record_that_verifies(table: Begin, n: int) -> 
     log_entries = entries(game.id)
     previous = record.GENESIS
     for entry in log_entries:
-        assert entry.hash == record.true_hash(previous, entry)
+        assert entry.hash == record.expected_hash(previous, entry)
         previous = entry.hash
 
 

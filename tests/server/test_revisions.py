@@ -1,4 +1,4 @@
-"""Bringing a database up to date: by several processes at once, and never one of another version."""
+"""Upgrading a database: by several processes at once, and never one from an unknown version."""
 
 from __future__ import annotations
 

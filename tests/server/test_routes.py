@@ -1,4 +1,4 @@
-"""A link opens its seat and nothing else (promise 11); nothing that fetches links can play for you (promise 12)."""
+"""A link opens only its seat (promise 11), and no link scanner or prefetcher can play (promise 12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds against forged hosts, forged forms, guessers and floods, on every page at once."""
+"""Protection against forged hosts, forged forms, guessing and flooding, on every page at once."""
 
 from __future__ import annotations
 
@@ -497,15 +497,15 @@ def test_no_token_reaches_the_log_of_gunicorn(there: Scene, capfd: pytest.Captur
 def test_a_look_is_seen_by_the_players_and_ends_at_its_entry(there: Scene, now: datetime) -> None:
     alice = there.tokens["here", "Alice"]["seat"]
     story = there.ask(there.browser(), "GET", f"/t/{alice}/history").text
-    assert "A moderator looks at the hand of Alice." in story
+    assert "A moderator views Alice’s hand." in story
     assert "a question" in story
     daphne = there.tokens["here", "Daphne"]["seat"]
     with engine.reading() as session:
         head = session.get_one(Game, "here").head
     there.ask(there.browser(), "POST", f"/t/{daphne}", {"move": "pass", "seen": head, "request_id": "late"})
     looked = there.ask(there.browser("Mia"), "GET", f"/m/here/look/{there.look}?at={head + 1}").text
-    assert "Hand of Alice" in looked
-    assert "Hand of Daphne" not in looked
+    assert "Alice’s hand" in looked
+    assert "Daphne’s hand" not in looked
     assert f'id="e{there.look}"' in looked
     assert f'id="e{head + 1}"' not in looked
 

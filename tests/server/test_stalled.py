@@ -1,4 +1,4 @@
-"""The steps for seats that do not answer: missed, on autopilot, back, left, unreached; and tables nobody plays at."""
+"""Seats that do not answer: missed turns, autopilot, return, leaving, unreachable; and games without players."""
 
 from __future__ import annotations
 
@@ -624,7 +624,7 @@ def test_the_mail_says_what_was_played_and_how_to_come_back(table: Begin) -> Non
     while deliver.deliver(NOW + DAY, pigeons, steady=lambda: 0.0):
         pass
     text = next(body for mail in pigeons.to("alice") if "autopilot" in (body := text_of(mail)))
-    assert "twice in a row" in text
+    assert "two deadlines in a row" in text
     assert "\n- Alice " in text
     assert game.tokens[0] in text
     assert "!autopilot" not in text
@@ -637,7 +637,7 @@ def test_a_moderators_reason_is_in_the_mail(table: Begin, mia: int) -> None:
     while deliver.deliver(NOW, pigeons, steady=lambda: 0.0):
         pass
     (text,) = [body for mail in pigeons.to("alice") if "autopilot" in (body := text_of(mail))]
-    assert "The reason: because" in text
+    assert "Reason: because" in text
 
 
 def test_alarms_end_with_the_game(table: Begin, mia: int) -> None:

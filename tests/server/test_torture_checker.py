@@ -1,4 +1,4 @@
-"""The checker of the tortures: a sound database is found sound, and each kind of harm is noticed by its rule."""
+"""The torture checker: a sound database passes, and each kind of damage is found by its rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each failure of a mail server means: for good, for now, or our own fault."""
+"""Each failure of a mail server is classified: permanent, temporary, or our own error."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_server_without_smtputf8_can_never_reach_such_an_address() -> None:
     talk = (b"220 hi\r\n", b"250 hello\r\n", b"250 reset\r\n", b"221 bye\r\n")
     with speaking(*talk, pause=0.05) as port:
         transport = Transport(Server(LOOPBACK, port, "none"), "byzanz.test", timeout=2, longest=3)
-        with transport, pytest.raises(Refused, match="beyond ASCII"):
+        with transport, pytest.raises(Refused, match="non-ASCII"):
             transport.send(message("änne@example.org"))
 
 

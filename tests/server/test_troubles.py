@@ -1,4 +1,4 @@
-"""What wants a moderator's attention, found alike in each database."""
+"""Issues for a moderator's attention are found alike in each kind of database."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def outside() -> Iterator[Path]:
     )
 
 
-READS = {"entries", "by_request", "redacted", "opened", "shown"}
+READS = {"entries", "by_request", "redact_entries", "open_choices", "redact_record"}
 """Functions of `log` and `record` that give entries, or decide what of them may be read: for `play.history` alone."""
 ACTS = {
     "mail/incoming/commands.py": "counts the entries between a move and the next turn",
@@ -168,8 +168,8 @@ def test_only_history_decides_what_may_be_read() -> None:
         "from server.store.log import entries",
         "from server.store.models import Entry, Game",
         "from server.store import models\nselect(models.Entry.note)",
-        "from byzanz import record\nrecord.redacted(rules, entries, viewer, False)",
-        "from byzanz.record import shown",
+        "from byzanz import record\nrecord.redact_entries(rules, entries, viewer, False)",
+        "from byzanz.record import redact_record",
         "query.where(move.like('!void %'))",
     ],
 )

@@ -1,4 +1,4 @@
-"""Mails that wait: for the end of quiet hours, and for a mail that tells their news as well."""
+"""Emails that wait: for the end of quiet hours, or for an email that carries the same news."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_acts_in_a_row_become_one_mail(table: Begin) -> None:
     for message in messages:
         text = text_of(message)
         assert text.index("“word 0”") < text.index("“word 1”") < text.index("“word 2”")
-        assert "as entries 2, 3, 4, for everybody to see" in text
+        assert "entries 2, 3, 4 in the game’s log, visible to everyone" in text
         assert_same(text, words_of(html_of(message)))
         newest = [f"act:{game.id}:4:{person}" for person in game.people]
         assert message["Message-ID"] in {compose.message_id(key) for key in newest}
@@ -156,7 +156,7 @@ def test_the_news_of_a_time_out_and_the_next_turn_are_one_mail(table: Begin) -> 
         seat = awaited(game.id)
         submit(game.id, seat, bold_move(game.id, seat), due)
     (text,) = to(post(due + timedelta(days=3)), "Alice")
-    assert "You did not answer in time before, so this was played for you:\n- Alice passes." in text
+    assert "You ran out of time earlier, so this was played for you:\n- Alice passes." in text
     assert statuses()[f"timeout:{game.id}:0:2"] == "dropped"
 
 
@@ -210,7 +210,7 @@ def test_the_end_tells_the_act_that_ended_it(table: Begin) -> None:
     messages = post(NOW + MINUTE)
     assert len(messages) == 4
     for message in messages:
-        assert "was ended by a moderator before its time" in text_of(message)
+        assert "A moderator has ended" in text_of(message)
         assert "“nobody plays”" in text_of(message)
         assert_same(text_of(message), words_of(html_of(message)))
 
@@ -226,7 +226,7 @@ def test_answers_of_friends_that_came_at_night_are_one_mail_in_the_morning(table
     change(Game, game.id, organiser_id=game.people[0])
     assert post(EVENING) == []
     (text,) = to(post(MORNING), "Alice")
-    assert "Bob has accepted and sits at your table.\nCharlie has declined; the seat is free." in text
+    assert "Bob has accepted and joins your table.\nCharlie has declined; the seat is free." in text
 
 
 def test_news_of_another_game_or_for_another_reader_stays_apart(table: Begin) -> None:

@@ -1,4 +1,4 @@
-"""What people type: names, addresses, lists of friends, cuts; what passes can stand in any page and mail header."""
+"""Validation of names, addresses, lists of friends and cuts; accepted input is safe in pages and email headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games asked for, confirmed and mailed about: what the tests of lifecycle and of its pages start from."""
+"""Games created, confirmed and announced by email: the setup for the tests of the lobby and its pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DAPHNE = Guest("Daphne", "daphne@example.org")
 
 
 def wish(**more: Any) -> create.Wish:
-    """What Alice asks for, with changes."""
+    """Return the form of a new game by Alice, with changes."""
     values: dict[str, Any] = {
         "organiser": ALICE,
         "slug": "byzanz",
@@ -34,14 +34,14 @@ def wish(**more: Any) -> create.Wish:
 
 
 def token(purpose: links.Purpose, guest: Guest, game_id: str, now: datetime) -> str:
-    """The token that a mail of this purpose would carry."""
+    """Return the token that an email of this purpose would carry."""
     with engine.transaction() as session:
         person = people.person_at(session, guest.address, guest.name, now)
         return links.token(links.link_for(session, purpose, person.id, game_id, now))
 
 
 def mails(kind: str, guest: Guest | None = None) -> list[Mail]:
-    """The queued mails of a kind, oldest first."""
+    """Return the queued emails of a kind, oldest first."""
     with engine.reading() as session:
         query = select(Mail).where(Mail.kind == kind).order_by(Mail.id)
         if guest:
@@ -50,19 +50,19 @@ def mails(kind: str, guest: Guest | None = None) -> list[Mail]:
 
 
 def game_of(game_id: str) -> Game:
-    """The row of a game."""
+    """Return the row of a game."""
     with engine.reading() as session:
         return session.get_one(Game, game_id)
 
 
 def seats_of(game_id: str) -> list[Seat]:
-    """Its seats, in order."""
+    """Return its seats, in order."""
     with engine.reading() as session:
         return list(session.scalars(select(Seat).where(Seat.game_id == game_id).order_by(Seat.seat)))
 
 
 def everything() -> dict[str, list[Any]]:
-    """Every row of the database: what a refusal, or a page looked at, may not change."""
+    """Return every row of the database, which a refusal or an opened page must not change."""
     with engine.reading() as session:
         return {
             name: sorted(map(repr, session.execute(select(table)).all()))
@@ -71,7 +71,7 @@ def everything() -> dict[str, list[Any]]:
 
 
 def invited(now: datetime, **more: Any) -> tuple[str, str]:
-    """A confirmed game: its id and its organiser's token."""
+    """Create a confirmed game; return its id and its organiser's token."""
     game_id = lobby.create_game(wish(**more), now)
     host = token("organise", more.get("organiser", ALICE), game_id, now)
     lobby.confirm_game(host, now, "alice cuts")
@@ -79,13 +79,13 @@ def invited(now: datetime, **more: Any) -> tuple[str, str]:
 
 
 def person(guest: Guest, now: datetime) -> int:
-    """The id of a person, made if need be."""
+    """Return the id of a person, created if necessary."""
     with engine.transaction() as session:
         return people.person_at(session, guest.address, guest.name, now).id
 
 
 def known(guest: Guest, now: datetime) -> int:
-    """The id of somebody who plays at a table of his own, and so may sign in."""
+    """Return the id of a person who plays in a game and so may sign in."""
     lobby.quick_game(
         slug="byzanz", players=[guest], bots=["greedy"] * 2, name="Elsewhere", start=True, now=now
     )
@@ -93,6 +93,6 @@ def known(guest: Guest, now: datetime) -> int:
 
 
 def sign_in_token(mail: Mail) -> str:
-    """The token of the link that a queued sign-in mail carries."""
+    """Return the token of the link in a queued sign-in email."""
     with engine.reading() as session:
         return links.token(session.get_one(Link, outbox.details(mail)["link"]))

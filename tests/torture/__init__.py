@@ -1,4 +1,4 @@
-"""Tests that break things on purpose (promises.md): kill the server, ask ten times, race deadlines, edit history.
+"""Tests that break things on purpose: kill the server, repeat requests, race deadlines, edit history.
 
-`checker` judges what is left: it reads the database and the journal and knows nothing of `server`.
+`checker` checks the result: it reads the database and the journal and imports nothing of `server`.
 """

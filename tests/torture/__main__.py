@@ -1,9 +1,9 @@
-"""`python3 dev.py torture`: break things on purpose, and say how often nothing was lost.
+"""`python3 dev.py torture`: break things on purpose and report how many trials found nothing lost.
 
-python3 dev.py torture                 every torture, for some seconds each: what a change must pass
-python3 dev.py torture --ci            as many as a release must pass: a quarter of an hour on two quiet cores
-python3 dev.py torture --full          as many as there is time for in a day
-python3 dev.py torture NAME…           some of them: kill9 doubles deadlines mails outages fuzz edits broken
+python3 dev.py torture                 every test for some seconds: what a change must pass
+python3 dev.py torture --ci            as many trials as a release must pass: 15 minutes on two idle cores
+python3 dev.py torture --full          as many trials as fit in a day
+python3 dev.py torture NAME…           only these: kill9 doubles deadlines mails outages fuzz edits broken
 python3 dev.py torture kill9 --kills N
 """
 
@@ -24,13 +24,13 @@ from tests.torture.report import Report
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is done: so many of each at the most, in so many seconds at the most.
+    """How many trials of each kind to run, at most, and for how many seconds.
 
     Args:
-        games: played while servers are killed; deadlines: games in which time runs out.
-        outages: turns that run out while much goes wrong.
-        requests: that nobody should send.
-        racing: seconds for which time runs out in those games: how many turns end by then is left to the machine.
+        games: games played while servers are killed; deadlines: games in which turns time out.
+        outages: turns that time out under faults.
+        requests: bad requests.
+        racing: seconds during which deadlines pass; the machine decides how many turns that makes.
     """
 
     kills: int
@@ -99,15 +99,15 @@ def _deadlines(kind: str, server: str | None, size: Size, seed: int) -> Report:
 
 
 TORTURES: dict[str, Run] = {"kill9": _kill9, "doubles": _doubles, "deadlines": _deadlines}
-"""Those that are done to each kind of database."""
+"""The tests that run on each kind of database."""
 WORLDS = 2
-"""In which turns run out side by side, each with a database of its own."""
+"""The tests that run in parallel with others, each on a separate database."""
 SHORT = 6.0
-"""Seconds that a broken server is given to show it."""
+"""Seconds that a broken server is given to show its fault."""
 
 
 def reports(names: Sequence[str], size: Size, seed: int, server: str | None) -> Iterator[Report]:
-    """Do what was asked for, on each kind of database that is there."""
+    """Run the requested tests on each available kind of database."""
     kinds = (SQLITE, POSTGRESQL) if server else (SQLITE,)
     for name, torture in TORTURES.items():
         for kind in kinds if name in names else ():
@@ -130,7 +130,7 @@ def reports(names: Sequence[str], size: Size, seed: int, server: str | None) -> 
 
 
 def _broken(seed: int) -> Iterator[Report]:
-    """Servers that break their promise must be found out: it is a fault if the checker finds nothing."""
+    """Run servers that break a promise; it is a fault if the checker finds nothing."""
     few = kill9.Size(kills=12, seconds=2 * SHORT, games=20)
     found = {
         "moves acknowledged before they are committed": kill9.run(SQLITE, None, few, seed, "hasty"),
@@ -148,7 +148,7 @@ def _broken(seed: int) -> Iterator[Report]:
 
 
 def _wrong_times(seed: int) -> dict[str, Report]:
-    """Servers that let turns run out which they should not."""
+    """Run servers that time out turns which they should not."""
     breaks = {
         "our downtime counted": ("oblivious", "away"),
         "a clock believed that jumps": ("credulous", "jump"),
@@ -163,7 +163,7 @@ def _wrong_times(seed: int) -> dict[str, Report]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Torture; 1 if anything was lost."""
+    """Run the torture tests; return 1 if anything was lost."""
     parser = argparse.ArgumentParser(prog="torture", description="Tests that break things on purpose.")
     known = [*TORTURES, "mails", "outages", "fuzz", "edits", "broken"]
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
@@ -179,7 +179,7 @@ def main(words: Sequence[str]) -> int:
     size = SIZES[asked.size or "short"]
     if asked.kills:
         size = replace(size, kills=asked.kills, seconds=SIZES["full"].seconds)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that servers and folders are cleared away
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that servers and folders are cleaned up
     failed = False
     with databases.postgres() as server:
         if server is None:
@@ -191,5 +191,5 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")  # the wheel of PostgreSQL warns of a folder that it does not use
+    warnings.simplefilter("ignore")  # the PostgreSQL wheel warns about a folder it does not use
     sys.exit(main(sys.argv[1:]))

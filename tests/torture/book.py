@@ -1,8 +1,8 @@
-"""What a game's log implies: the positions, every turn that was ever open, and who did not answer in time.
+"""What a game's log implies: positions, every turn that was ever open, and every missed deadline.
 
-The log is read entry by entry as it was written, a transaction at a time: an answer, an aside, the clock's play or a
-seat taken back, then the shuffles, forced moves, standing orders and autopilots that follow from it. Turns change
-where that ends. It knows nothing of `server`.
+The log is read entry by entry, one transaction at a time: an answer, a move out of turn, a move by the clock or a
+player's return, then the shuffles, forced moves, standing orders and autopilots that follow. Turns change where that
+ends. The module imports nothing of `server`.
 """
 
 from __future__ import annotations
@@ -13,23 +13,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from byzanz import chance, umpire
+from byzanz.moves import RulesError, Shuffle
 from byzanz.record import Entry
-from byzanz.rules import Rules, RulesError, Shuffle
+from byzanz.rules import Rules
 
 MOST_MISSED = 2
 """Decisions in a row that the clock makes for a seat before it goes on autopilot."""
 Step = tuple[int | None, str, str]
-"""Seat, by whom, and the move: what must stand in an entry."""
+"""The seat, the cause and the move that an entry must have."""
 Sign = tuple[int, int]
-"""A seat, and the head of the log when its player gave a sign of himself."""
+"""A seat, and the head of the log when its player was last seen."""
 
 
 class Wrong(Exception):
-    """An entry that cannot stand where it does.
+    """Raised for an entry that is not possible where it is.
 
     Args:
-        seq: where it shows.
-        text: why.
+        seq: the entry.
+        text: the reason.
     """
 
     def __init__(self, seq: int, text: str) -> None:
@@ -39,7 +40,7 @@ class Wrong(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A turn: a question was open to a seat since the entry `opened`."""
+    """A turn: the question that a seat was asked, open since the entry `opened`."""
 
     seat: int
     question: str
@@ -48,7 +49,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A turn that the clock played, from the entry `first` on."""
+    """A turn that the clock played, starting with the entry `first`."""
 
     turn: Asked
     first: int
@@ -56,20 +57,20 @@ class Missed:
 
 @dataclass
 class Book:
-    """A game as its log tells it.
+    """A game as its log implies it.
 
     Args:
-        states: the position after each entry; the first is the one before the game begins.
-        turns: every turn there ever was, in the order of their opening; open: by seat, those that still are.
-        missed: those that the clock played; last: those among them with which their seat went on autopilot.
-        closed: the entry that ended each of the others.
-        people: the seats that persons hold.
-        left: when orders were left; signs: when orders were left or withdrawn, which the log does not tell.
-        late_by: how many decisions each seat has missed in a row.
-        autopilot: the seats that the server plays for.
-        given_up: seat and seq where the clock switched one on though its player had not missed too much.
+        states: the position after each entry; the first is the one before the game starts.
+        turns: every turn that was ever open, in order of opening; open: those open now, by seat.
+        missed: turns that the clock played; last: those among them that put their seat on autopilot.
+        closed: the entry that ended each of the other turns.
+        people: the seats held by people.
+        left: when orders were submitted; signs: when they were submitted or withdrawn, which the log does not record.
+        late_by: how many decisions in a row each seat has missed.
+        autopilot: the seats on autopilot.
+        given_up: seat and seq where the clock switched an autopilot on although its player had not missed too many.
         gone: seat and seq where a player left the game.
-        rests: nobody plays himself any more, so nobody is asked.
+        rests: every player is on autopilot, so nobody is asked.
     """
 
     rules: Rules[Any, Any]
@@ -89,21 +90,21 @@ class Book:
     gone: list[Sign] = field(default_factory=list)
     rests: bool = False
     late: Missed | None = None
-    """The turn that the clock is playing, until its question is gone or one move is left."""
+    """The turn that the clock is playing, until its question is answered or only one move is left."""
 
     @property
     def state(self) -> Any:
-        """The position after the last entry."""
+        """Return the position after the last entry."""
         return self.states[-1]
 
     def write(self, entry: Entry, following: Entry | None) -> None:
-        """Play one entry.
+        """Apply one entry.
 
         Args:
-            following: the entry after it: an order that makes a move at once belongs to the same transaction.
+            following: the next entry; an order that moves immediately belongs to the same transaction.
 
         Raises:
-            Wrong: it cannot stand here.
+            Wrong: the entry is not possible here.
         """
         self.heed(entry.seq - 1)
         step = (entry.seat, entry.by, entry.move)
@@ -120,13 +121,13 @@ class Book:
             self._ask(entry.seq)
 
     def heed(self, seq: int) -> None:
-        """What players did when `seq` was the head of the log: it is no entry, but a sign of themselves."""
+        """Apply what players did when `seq` was the head of the log: a sign of the player that is no entry."""
         for seat, head in self.signs:
             if head == seq:
                 self.late_by[seat] = 0
 
     def _goes_on(self, entry: Entry, following: Entry | None) -> bool:
-        """Whether an order left earlier answers at once; one left at just this head came later."""
+        """Whether an earlier order answers immediately; an order submitted at this very head came later."""
         return (
             following is not None and following.by == "order" and (following.seat, entry.seq) not in self.left
         )
@@ -135,13 +136,13 @@ class Book:
         if not expected:
             self._choose(entry)
         try:
-            move = umpire.read_made(self.rules, entry.move)
+            move = umpire.read_logged(self.rules, entry.move)
             self.states.append(self.rules.apply(self.state, entry.seat, move))
         except RulesError as error:
             raise Wrong(entry.seq, f"{entry.move!r}: {error}") from error
 
     def _act(self, entry: Entry, *, expected: bool) -> None:
-        """The server's own acts come when they are due; a player may leave, and take his seat back."""
+        """Check that the server's own acts come when they are due; players may leave and return."""
         seat, what = entry.seat, (entry.by, entry.move)
         if what[0] == "clock" and what[1].startswith("!credit "):
             return
@@ -165,7 +166,7 @@ class Book:
             self.last.append(next(missed for missed in reversed(self.missed) if missed.turn.seat == seat))
 
     def due(self) -> Step | None:
-        """What must come next before anybody may choose."""
+        """Return what must come next before any player may choose."""
         if self.rules.outcome(self.state) is not None:
             return None
         if self.rests:
@@ -173,7 +174,7 @@ class Book:
         shuffle = self.rules.chance(self.state)
         if isinstance(shuffle, Shuffle):
             return None, "chance", str(chance.deal(self.key)(shuffle))
-        if (only := umpire.forced(self.rules, self.state)) is not None:
+        if (only := umpire.forced_move(self.rules, self.state)) is not None:
             return only[0], "rules", str(only[1])
         late = self.late
         if late is not None and self._asks(late.turn):
@@ -181,7 +182,7 @@ class Book:
         return self._by_itself()
 
     def _by_itself(self) -> Step | None:
-        """What autopilots do: one is switched on for who has missed too much; one plays, if anybody else does."""
+        """Return the next act of an autopilot: it is switched on for a late seat, and moves while anyone else plays."""
         for seat, count in sorted(self.late_by.items()):
             if count >= MOST_MISSED and seat not in self.autopilot:
                 return seat, "clock", f"!autopilot {seat} on"
@@ -226,7 +227,7 @@ class Book:
         return question is not None and str(question) == turn.question
 
     def _ask(self, seq: int) -> None:
-        """Open and close turns so that they agree with the position after the entry `seq`."""
+        """Open and close turns to match the position after the entry `seq`."""
         self.late = None
         over = self.rests or self.rules.outcome(self.state) is not None
         asked = {} if over else {seat: str(each) for seat, each in self.rules.awaited(self.state).items()}
@@ -246,15 +247,15 @@ def read(
     left: Collection[Sign] = (),
     signs: Collection[Sign] = (),
 ) -> Book:
-    """The book of a log.
+    """Read a log.
 
     Args:
-        key: of the game's shuffles (formats.md §3).
-        seats: how many play; people: those that persons hold.
-        left: when standing orders were left; signs: when they were left or withdrawn.
+        key: the key of the game's shuffles (docs/formats.md §3).
+        seats: the number of seats; people: those held by people.
+        left: when standing orders were submitted; signs: when they were submitted or withdrawn.
 
     Raises:
-        Wrong: an entry that cannot stand where it does, or one that must follow the last is missing.
+        Wrong: an entry is not possible where it is, or one that must follow the last is missing.
     """
     book = Book(rules, key, [rules.setup(seats, {})], people, frozenset(left), frozenset(signs))
     for entry, following in zip(entries, [*entries[1:], None], strict=False):

@@ -1,4 +1,4 @@
-"""Servers that break a promise on purpose, to see that the checker notices; only the torturers can ask for one."""
+"""Servers that break a promise on purpose, to test that the checker notices; only torture runs start them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 WAIT = 0.1
-"""Seconds by which a broken server does late what it has already told."""
+"""Seconds by which a broken server delays what it has already acknowledged."""
 
 
 def hasty() -> None:
@@ -39,7 +39,7 @@ def hasty() -> None:
 
 
 def boastful() -> None:
-    """Mark each mail as sent before it is (promise 1 and 6)."""
+    """Mark each email as sent before it is (promises 1 and 6)."""
     from server.mail.outgoing import deliver
     from server.store import engine, outbox
 
@@ -55,14 +55,14 @@ def boastful() -> None:
 
 
 def forgetful() -> None:
-    """Know no request again (promise 3); on tables whose log takes the same request id twice, see `damage.unguard`."""
+    """Recognise no repeated request (promise 3); needs tables without unique request ids, see `damage.unguard`."""
     from server.store import log
 
     log.by_request = lambda *_request: None
 
 
 def eager() -> None:
-    """Let time run out at half of it (promise 4)."""
+    """Time turns out after half of their time (promise 4)."""
     from server.play import turns
 
     def deadline(_session: Any, game: Any, turn: Any) -> datetime | None:
@@ -80,14 +80,14 @@ def oblivious() -> None:
 
 
 def credulous() -> None:
-    """Believe the machine's clock whatever it shows (promise 5)."""
+    """Trust the machine's clock whatever it shows (promise 5)."""
     from server.scheduler import heartbeat
 
     heartbeat.Pulse._jumped = lambda *_beat: False  # type: ignore[method-assign]
 
 
 def deaf() -> None:
-    """Let the clock run on when a turn mail has come back (promise 5)."""
+    """Keep the clock running when a turn email has bounced (promise 5)."""
     from server.play import turns
 
     turns.stop = lambda *_turn: None
@@ -102,4 +102,4 @@ BREAKS: dict[str, Callable[[], None]] = {
     "credulous": credulous,
     "deaf": deaf,
 }
-"""What a torture can be told to break, by name."""
+"""The promises that a torture run can be told to break, by name."""

@@ -1,7 +1,7 @@
-"""Judges what a torture left behind: `python -m tests.torture.checker DATABASE_URL JOURNAL [games | mails | clocks]`.
+"""Check the result of a torture run: `python -m tests.torture.checker DATABASE_URL JOURNAL [games|mails|clocks]`.
 
-It reads the database and the journal, may ask `byzanz` what the rules of a game are, and imports nothing of `server`.
-Exit status 1 if anything is broken.
+The checker reads the database and the journal, may use the rules in `byzanz`, and imports nothing of `server`. It
+exits with status 1 if any promise is broken.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.torture.side_rules import accepted, banked, clocked, heard, posted, p
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A broken promise: which rule saw it, in which game, and what it saw."""
+    """A broken promise: the rule that found it, the game, and what it found."""
 
     rule: str
     game: str | None
@@ -34,12 +34,12 @@ class Fault:
 
 
 def check(connection: Any, lines: Sequence[Row], of: str = "games") -> list[Fault]:
-    """Everything that is broken.
+    """Return every broken promise.
 
     Args:
         connection: to the database, see `evidence.connect`.
-        lines: of the journal.
-        of: which rules it is judged by, see `SETS`.
+        lines: the lines of the journal.
+        of: which rules to apply, see `SETS`.
     """
     found = gather(connection, lines)
     return [Fault(rule.__name__, *fault) for rule in SETS[of] for fault in rule(found)]
@@ -77,11 +77,11 @@ CLOCK_RULES: Rules = (
     *(spared, noticed, doubted, drained, given_up, sound),
 )
 SETS = {"games": RULES, "mails": MAIL_RULES, "clocks": CLOCK_RULES}
-"""By what is judged: games that were played, mails that were sent, or turns that ran out while much went wrong."""
+"""The sets of rules: for played games, for sent emails, or for turns that timed out under faults."""
 
 
 def main(words: Sequence[str]) -> int:
-    """Check one database against one journal; prints what is broken."""
+    """Check one database against one journal and print what is broken."""
     url, path, *of = words
     faults = check(connect(url), journal.read(Path(path)), *of)
     for fault in faults:

@@ -1,4 +1,4 @@
-"""What must be true of turns that ran out while much went wrong, all in true time, which the server never sees."""
+"""Rules for turns that timed out under faults, in true time, which the server never sees."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.torture.book import Missed
 from tests.torture.evidence import Evidence, Found, Game, moment, overlap
 
 NOTICE = timedelta(hours=1)
-"""What is left after an outage at the least, or the allowance."""
+"""Seconds left at least after an outage, or the allowance if it is shorter."""
 UNREACHED = timedelta(hours=72)
 AT_ONCE = 5
-"""Games in which one tick lets time run out, as the torture has set it."""
+"""Games that one tick times out, as the torture run sets it."""
 Span = tuple[datetime, datetime]
 Turn = tuple[str, int, int]
-"""Game, seat, and the entry with which it opened."""
+"""Game, seat, and the entry at which the turn opened."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Truth:
 
     Args:
         at: when each entry was written, by game and seq.
-        accepted, stopped: when mails about a turn were accepted, and refused or sent back.
+        accepted, stopped: when emails about a turn were accepted, and when they were refused or bounced.
     """
 
     at: dict[tuple[str, int], datetime]
@@ -52,9 +52,9 @@ def _truth(found: Evidence) -> Truth:
 
 
 def _ran(truth: Truth, turn: Turn, until: datetime) -> list[Span]:
-    """When the clock of a turn ran: from a mail that was accepted until it came back, or until then.
+    """Return when the clock of a turn ran: from an accepted email until its bounce, or until the given time.
 
-    The first that came back never arrived, and its time is nobody's.
+    The first email that bounced never arrived, so its time does not count.
     """
     marks = [(at, 0) for at in truth.accepted.get(turn, ())] + [(at, 1) for at in truth.stopped.get(turn, ())]
     spans: list[Span] = []
@@ -68,12 +68,12 @@ def _ran(truth: Truth, turn: Turn, until: datetime) -> list[Span]:
 
 
 def _time(truth: Truth, spans: list[Span]) -> timedelta:
-    """How long that was, our downtime left out."""
+    """Return how long that was, without our downtime."""
     return sum((to - since - overlap(truth.down, since, to) for since, to in spans), timedelta(0))
 
 
 def _missed(found: Evidence, truth: Truth) -> Iterator[tuple[Game, Missed, datetime, datetime | None]]:
-    """Each turn that the clock played, when it did, and when its clock had begun, if it had."""
+    """Yield each turn that the clock played, when it was played, and when its clock had started, if it had."""
     for game in found.games.values():
         for missed in game.known.missed if game.known else ():
             played = truth.at[game.id, missed.first]
@@ -83,7 +83,7 @@ def _missed(found: Evidence, truth: Truth) -> Iterator[tuple[Game, Missed, datet
 
 
 def spared(found: Evidence) -> Found:
-    """Nobody is played for who had less than the allowance, our downtime left out, while his clock ran."""
+    """The server plays for nobody whose clock ran for less than the allowance, without our downtime."""
     truth = _truth(found)
     for game, missed, played, start in _missed(found, truth):
         name = f"entry {missed.first}: seat {missed.turn.seat}"
@@ -100,7 +100,7 @@ def spared(found: Evidence) -> Found:
 
 
 def noticed(found: Evidence) -> Found:
-    """After an outage in a turn its player has an hour at the least, or the allowance."""
+    """After an outage during a turn, its player has at least an hour or the allowance."""
     truth = _truth(found)
     for game, missed, played, start in _missed(found, truth):
         allowance = timedelta(seconds=game.row["allowance"])
@@ -114,7 +114,7 @@ def noticed(found: Evidence) -> Found:
 
 
 def doubted(found: Evidence) -> Found:
-    """Nobody is played for while the clock is in doubt."""
+    """The server plays for nobody while the clock is in doubt."""
     truth = _truth(found)
     for game, missed, played, _start in _missed(found, truth):
         for since, to in truth.doubt:
@@ -123,7 +123,7 @@ def doubted(found: Evidence) -> Found:
 
 
 def drained(found: Evidence) -> Found:
-    """What fell due during an outage is played a few games at a time."""
+    """Turns that fell due during an outage are timed out a few games at a time."""
     truth = _truth(found)
     ticks = Counter(played for _, _, played, _ in _missed(found, truth))
     for at, games in ticks.items():
@@ -132,7 +132,7 @@ def drained(found: Evidence) -> Found:
 
 
 def given_up(found: Evidence) -> Found:
-    """A seat is given up only when no mail has reached it for 72 hours, our downtime left out."""
+    """A seat goes on autopilot as unreachable only when no email has reached it for 72 hours, without our downtime."""
     truth = _truth(found)
     for game in found.games.values():
         known = game.known

@@ -1,4 +1,4 @@
-"""The mails that players get about their turns, and their replies, by LMTP as a mail server brings them."""
+"""Players' turn emails and their replies, delivered by LMTP like a mail server does."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tests.torture.tables import Table
 
 LINK = re.compile(rb"/t/([a-z2-7]{26})")
 PATIENCE = 20.0
-"""Seconds that a mail server waits for the answer to a mail."""
+"""Seconds that a mail server waits for the answer to an email."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A turn mail: the seat it is about, and where it may be answered.
+    """A turn email: the seat it is about, and its reply address.
 
     Args:
-        token: of its link; reply: its Reply-To; reader: to whom it came.
+        token: of its link; reply: its Reply-To; reader: its recipient.
     """
 
     game: str
@@ -37,7 +37,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A reply that is written and brought until it is taken; `digest` names it in the server's database."""
+    """A reply that is delivered until it is accepted; `digest` identifies it in the server's database."""
 
     asked: Asked
     digest: str
@@ -45,10 +45,10 @@ class Letter:
 
 
 class Correspondence:
-    """Mails of all players, in threads of the torturer.
+    """The emails of all players, handled in threads of the torture run.
 
     Args:
-        journal: takes each reply before it is sent, and every answer to it.
+        journal: records each reply before it is sent, and every answer to it.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -58,21 +58,21 @@ class Correspondence:
         self._port = 0
 
     def open(self, tables: Sequence[Table], port: int) -> None:
-        """Begin, once it is known whose links open what.
+        """Start, once it is known which links open which seats.
 
         Args:
-            port: where mails come in.
+            port: where the server accepts email.
         """
         self._places = {token: (table.id, seat) for table in tables for seat, token in table.tokens.items()}
         self._port = port
 
     def heard(self, message: Message) -> None:
-        """A mail of the server has come in."""
+        """Handle an email from the server."""
         if message["Reply-To"]:
             self._came.append(message)
 
     def newest(self) -> Asked | None:
-        """The newest turn mail that nobody has looked at, or None."""
+        """Return the newest turn email that nobody has read, or None."""
         try:
             message = self._came.pop()
         except IndexError:
@@ -88,7 +88,7 @@ class Correspondence:
         )
 
     def write(self, asked: Asked, move: str) -> Letter:
-        """Answer with a move, and note it with the name that the server will give to it."""
+        """Reply with a move, and record it under the identifier that the server will use."""
         name = f"<{secrets.token_hex(12)}@torture.example>"
         head = f"From: {asked.reader}\nTo: {asked.reply}\nMessage-ID: {name}\nSubject: Re: Byzanz\n"
         digest = hashlib.sha256(f"{asked.reply.lower()}\n{name}".encode()).hexdigest()
@@ -99,7 +99,7 @@ class Correspondence:
         return Letter(asked, digest, f"{head}\n{move}\n\n> what is quoted\n".encode())
 
     def send(self, letter: Letter) -> bool:
-        """Bring it once, and note what was said; False when it must be brought again."""
+        """Deliver a reply once and record the answer; return False if it must be delivered again."""
         try:
             with smtplib.LMTP(
                 LOOPBACK, self._port, local_hostname="mail.torture.example", timeout=PATIENCE

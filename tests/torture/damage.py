@@ -1,4 +1,4 @@
-"""Harm done to a database on purpose, each kind with the rule of the checker that must notice (promises.md)."""
+"""Damage done to a database on purpose, each kind with the checker rule that must notice it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from byzanz.record import GENESIS, Entry, true_hash
+from byzanz.record import GENESIS, Entry, expected_hash
 from tests.torture.evidence import Row, rows
 
 
 def unguard(connection: Any) -> None:
-    """Take every trigger and constraint off the log, by copying it into a plain table."""
+    """Remove every trigger and constraint of the log by copying it into a plain table."""
     for statement in (
         "CREATE TABLE bare AS SELECT * FROM entry",
         "DROP TABLE entry",
@@ -21,16 +21,16 @@ def unguard(connection: Any) -> None:
 
 
 def entries(connection: Any) -> list[Entry]:
-    """The log of the one game there is."""
+    """Return the log of the only game."""
     logged = sorted(rows(connection, "entry"), key=lambda row: row["seq"])
     return [Entry(**{name: row[name] for name in Entry.__slots__}) for row in logged]
 
 
 def forge(connection: Any, forged: Sequence[Entry]) -> None:
-    """Write entries over those of the same seq, with hashes that fit: the work of somebody who knows the format."""
+    """Overwrite entries with the same seq and matching hashes, as someone who knows the format could."""
     before = GENESIS
     for entry in forged:
-        sealed = replace(entry, hash=true_hash(before, entry))
+        sealed = replace(entry, hash=expected_hash(before, entry))
         before = sealed.hash
         connection.cursor().execute(
             f"UPDATE entry SET move = '{sealed.move}', at = '{sealed.at}', hash = '{sealed.hash}'"
@@ -40,13 +40,13 @@ def forge(connection: Any, forged: Sequence[Entry]) -> None:
 
 @dataclass(frozen=True)
 class Damage:
-    """One way to break what was promised, in a database with one game.
+    """One way to break a promise, in a database with one game.
 
     Args:
         name: what is done.
-        rule: of the checker, which must notice.
-        statements: what is done, in SQL.
-        work: what is done, where SQL is not enough; may give further lines of the journal.
+        rule: the checker rule that must notice.
+        statements: the damage, in SQL.
+        work: the damage, where SQL is not enough; may return further lines of the journal.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Damage:
     work: Callable[[Any], Sequence[Row] | None] | None = None
 
     def do(self, connection: Any) -> list[Row]:
-        """Do it; gives lines to be added to the journal."""
+        """Do the damage; return the lines to be added to the journal."""
         for statement in self.statements:
             connection.cursor().execute(statement)
         return list(self.work(connection) or ()) if self.work else []
@@ -90,7 +90,7 @@ def _half_a_transaction(connection: Any) -> None:
 
 
 def _answer(**fields: Any) -> Callable[[Any], list[Row]]:
-    """The journal tells of an answer to the last move that a player made."""
+    """Return a journal line with an answer to the last move of a player."""
 
     def work(connection: Any) -> list[Row]:
         row = max(
@@ -240,4 +240,4 @@ DAMAGES = (
         lambda _: [{"what": "end", "at": "2036-01-01T00:00:00+00:00", "slack": 0}],
     ),
 )
-"""What `tests/server/test_torture_checker.py` does to a sound database."""
+"""The kinds of damage that `tests/server/test_torture_checker.py` does to a sound database."""

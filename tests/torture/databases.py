@@ -1,4 +1,4 @@
-"""Databases to be tortured: an SQLite file, or a database of its own on a PostgreSQL server."""
+"""Databases for torture runs: an SQLite file, or a separate database on a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 import psycopg
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-"""Where databases may lie whose torture has nothing to do with a disk."""
+"""The folder for databases whose tests do not depend on a disk."""
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 
 
 @contextmanager
 def folder(where: str | None = None) -> Iterator[Path]:
-    """A private folder that is gone afterwards; in `where`, or among the other temporary files."""
+    """Create a private folder, in `where` or with the other temporary files, and delete it afterwards."""
     made = Path(tempfile.mkdtemp(prefix="byzanz-torture-", dir=where))
     try:
         yield made
@@ -31,7 +31,7 @@ def folder(where: str | None = None) -> Iterator[Path]:
 
 @contextmanager
 def postgres() -> Iterator[str | None]:
-    """The address of a PostgreSQL server: TEST_DATABASE_URL, or one from the wheel; None where neither is there."""
+    """Return the URL of a PostgreSQL server: TEST_DATABASE_URL, or one from the wheel; None if there is neither."""
     given = os.environ.get("TEST_DATABASE_URL")
     if given:
         yield given.replace("postgresql+psycopg://", "postgresql://")
@@ -43,7 +43,7 @@ def postgres() -> Iterator[str | None]:
         return
     with folder() as private:
         before = os.environ.get("XDG_RUNTIME_DIR")
-        os.environ["XDG_RUNTIME_DIR"] = str(private)  # else the wheel opens a shared folder to everybody
+        os.environ["XDG_RUNTIME_DIR"] = str(private)  # else the wheel opens a shared folder to all users
         server = wheel.get_server(private / "data", cleanup_mode="stop")
         try:
             yield str(server.get_uri())
@@ -57,12 +57,12 @@ def postgres() -> Iterator[str | None]:
 
 @contextmanager
 def empty(kind: str, private: Path, server: str | None) -> Iterator[str]:
-    """An empty database, as BYZANZ_DATABASE_URL names it.
+    """Create an empty database and return its URL as in BYZANZ_DATABASE_URL.
 
     Args:
         kind: SQLITE or POSTGRESQL.
         private: the folder for a file.
-        server: the address of the PostgreSQL server.
+        server: the URL of the PostgreSQL server.
     """
     if kind == SQLITE:
         yield f"sqlite:///{private}/byzanz.db"

@@ -1,7 +1,7 @@
-"""Promise 4: a deadline fires once, never early, and a move that races it wins or loses, but not both.
+"""Promise 4: a deadline fires once, never early, and a move that races it either wins or loses.
 
-Time is an argument of every tick, so here it runs 120 times as fast: several clocks, killed at random, let turns of ten
-minutes run out while others try to move at the last moment.
+Time is an argument of every tick, so it runs 120 times as fast here. Several schedulers, killed at random, let turns
+of ten minutes time out while other processes try to move at the last moment.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from tests.torture.report import Report, complaints, judge
 from tests.torture.times import Time
 
 ALLOWANCE = 600
-"""Seconds for a decision: the shortest there is."""
+"""Seconds per decision: the shortest allowance there is."""
 BANK = 300
-"""Seconds beyond that for a whole game, at every third table."""
+"""Seconds of time bank in every third game."""
 BEAT = 100.0
-"""Seconds between two beats as the server's settings would say; a part is away after six times that."""
+"""Seconds between two heartbeats according to the server's settings; a process counts as down after six times that."""
 LONGEST_LIFE = 1.0
-"""Real seconds between two kills at the most."""
+"""Real seconds between two kills, at most."""
 RATE = 120.0
 """How much faster time runs."""
 SLOW = 1.5
-"""Real seconds that may pass between a process's look at the clock and its commit."""
+"""Real seconds that may pass between a process's reading of the clock and its commit."""
 AT_ONCE = 3
-"""Games that one tick plays for: they share its look at the clock."""
+"""Games that one tick plays; they share its reading of the clock."""
 MANY_TICKS = 20
 TICKERS, RACERS = 4, 2
 NAP = 0.1
-"""Real seconds that a racer rests between two races at the most."""
+"""Real seconds that a racer waits between two races, at most."""
 LATE = (0.5, 1.0, 4.0)
-"""Real seconds after the end up to which a racer may move; a tick takes longer on some machines than on others."""
+"""Real seconds after the deadline during which a racer may still move; ticks take longer on some machines."""
 CLOSE = timedelta(seconds=60)
-"""How near to its end a turn is when somebody begins to race it."""
+"""How close to its deadline a turn is when a racer starts."""
 
 
 def run(
     kind: str, server: str | None, games: int, seconds: float, seed: int, breaks: str | None = None
 ) -> Report:
-    """Let turns run out.
+    """Time out turns.
 
     Args:
-        kind: of database; server: the address of the PostgreSQL server, if it is of that kind.
+        kind: of database; server: the URL of the PostgreSQL server, if it is of that kind.
         games: at once; seconds: for how long.
         seed: of the kills.
-        breaks: a promise to be broken on purpose.
+        breaks: a promise to break on purpose.
     """
     began = time.monotonic()
     with ExitStack() as stack:
@@ -116,7 +116,7 @@ def _app(breaks: str | None) -> Any:
 
 
 def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
-    """What a scheduler does, again and again; the beats of the web are its work, too."""
+    """Do what a scheduler does, repeatedly, and write the heartbeats of the web too."""
     from server.scheduler import clockwork, heartbeat, jobs
 
     with _app(breaks):
@@ -131,7 +131,7 @@ def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
 
 
 def _drain(clock: Time, path: Path, breaks: str | None) -> int:
-    """Tick at one moment until nothing is played any more, and note the moment; 1 if there is no end to it."""
+    """Tick at one time until nothing is played any more, and record that time; return 1 if there is no end to it."""
     from server.scheduler import clockwork, heartbeat, jobs
 
     with _app(breaks):
@@ -147,7 +147,7 @@ def _drain(clock: Time, path: Path, breaks: str | None) -> int:
 
 
 def _race(clock: Time, path: Path, breaks: str | None) -> None:
-    """Move for seats whose time is about to run out, before, at or after the end; take seats back from autopilots."""
+    """Move for seats close to their deadline, before, at or after it; end autopilots."""
     from sqlalchemy import select
 
     from server.store import engine
@@ -166,7 +166,7 @@ def _race(clock: Time, path: Path, breaks: str | None) -> None:
 
 
 def _come_back(clock: Time, noted: Journal, draw: random.Random) -> None:
-    """Take a seat back from the autopilot; a game that rests goes on by that."""
+    """End a seat's autopilot, which also resumes a paused game."""
     from sqlalchemy import select
 
     from server import play
@@ -185,7 +185,7 @@ def _come_back(clock: Time, noted: Journal, draw: random.Random) -> None:
 
 
 def _try(turn: Any, clock: Time, noted: Journal, draw: random.Random) -> None:
-    from byzanz.rules import RulesError
+    from byzanz.moves import RulesError
     from server import play
     from server.errors import Refused
     from server.play import positions
@@ -214,7 +214,7 @@ def _try(turn: Any, clock: Time, noted: Journal, draw: random.Random) -> None:
 
 
 def _figures(url: str, path: Path) -> tuple[int, str]:
-    """How many turns ran out, and how the races went."""
+    """Return how many turns timed out, and how the races ended."""
     lines = journal.read(path)
     connection = evidence.connect(url)
     found = evidence.gather(connection, lines)
@@ -225,7 +225,7 @@ def _figures(url: str, path: Path) -> tuple[int, str]:
         at = {entry.seq: evidence.moment(entry.at) for entry in game.entries}
         for missed in known.missed:
             began, ended = at[missed.turn.opened], at[missed.first]
-            if not game.row["bank"]:  # how much of it is left is another matter
+            if not game.row["bank"]:  # another rule checks what is left of it
                 waits.append(ended - began - evidence.overlap(found.outages, began, ended))
     won = sum(line["what"] == "answer" and line["status"] == 201 for line in lines)
     lost = sum(line["what"] == "answer" and line["status"] == 409 for line in lines)

@@ -1,4 +1,4 @@
-"""Promise 3: double clicks, two devices and retries are one entry, and no writer is ever told of a locked database."""
+"""Promise 3: double clicks, two devices and retries make one entry, and no client sees a locked database."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ WRITERS = 16
 def run(
     kind: str, server: str | None, intents: int, seconds: float, seed: int, breaks: str | None = None
 ) -> Report:
-    """Ask ten times at once for each of many moves, answers racing sales out of turn.
+    """Submit each of many moves ten times at once, with answers racing sales out of turn.
 
     Args:
-        kind: of database; server: the address of the PostgreSQL server, if it is of that kind.
-        intents: at the most; seconds: after which nothing further is asked.
+        kind: of database; server: the URL of the PostgreSQL server, if it is of that kind.
+        intents: at most; seconds: after which no further move is submitted.
         seed: of the choices.
-        breaks: a promise to be broken on purpose.
+        breaks: a promise to break on purpose.
     """
     began = time.monotonic()
     with ExitStack() as stack:
@@ -58,7 +58,7 @@ def run(
 
 
 def _round(line: Line, laid: list[Table], draw: random.Random, writers: ThreadPoolExecutor) -> int:
-    """One answer at each table and a sale by anybody who can, ten copies of each at once; how many were wanted."""
+    """Submit an answer and a sale per game, ten copies of each at once; return the number of intents."""
     wanted = [intent for table in laid for intent in _wishes(line, table, draw)]
     copies = wanted * COPIES
     draw.shuffle(copies)

@@ -1,4 +1,4 @@
-"""Promise 8: an edit of history is noticed: `byzanz doctor` and `byzanz verify` name the game and the place."""
+"""Promise 8: edits of history are detected; `byzanz doctor` and `byzanz verify` name the game and the place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from byzanz.bots.simulate import simulated
+from byzanz.bots.simulate import simulate_game
 from byzanz.games import rules_of
 from byzanz.record import Entry, Record
 from tests.torture import databases
@@ -23,17 +23,17 @@ from tests.torture.processes import Running
 from tests.torture.report import Report
 
 GAMES = 20
-"""Games in a database, each edited once; the doctor tells of so many one by one."""
+"""Games in a database, each edited once; the doctor lists that many one by one."""
 SEED = b"edits"
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change to a log.
+    """One change of a log.
 
     Args:
-        kind: what was done; game: to which.
-        seq: the entry where it shows first.
+        kind: what was done; game: the game.
+        seq: the first entry where it shows.
     """
 
     kind: str
@@ -42,10 +42,10 @@ class Edit:
 
 
 def run(edits: int, seconds: float, seed: int) -> Report:
-    """Edit finished and running games on SQLite, and ask those whose task it is to notice.
+    """Edit finished and running games on SQLite, and run the tools that must notice.
 
     Args:
-        edits: at the most; seconds: after which no further batch is begun.
+        edits: at most; seconds: after which no further batch starts.
         seed: of the edits.
     """
     began, draw = time.monotonic(), random.Random(seed)
@@ -70,20 +70,20 @@ def run(edits: int, seconds: float, seed: int) -> Report:
 def _in_process(
     work: Callable[..., object], arguments: tuple[Any, ...], database: Path, log: Path
 ) -> int | None:
-    """Run something that needs the server's code in a process of its own; its status."""
+    """Run something that needs the server's code in a separate process; return its status."""
     settings = environment(f"sqlite:///{database}", NO_MAIL)
     return Running(work, arguments, settings, log).finish()
 
 
 def _fill(games: int) -> None:
-    """Put games of bots into an empty database, every second one cut off in its middle."""
+    """Put games between bots into an empty database, every second one cut off in the middle."""
     from server import create_app
     from server.store import engine, migrate
 
     with create_app().app_context():
         migrate.bring_up_to_date()
         for number in range(games):
-            record = simulated(rules_of("byzanz"), 3 + number % 4, SEED, number, ["random"])
+            record = simulate_game(rules_of("byzanz"), 3 + number % 4, SEED, number, ["random"])
             with engine.transaction() as session:
                 game, rows = _rows(record if number % 2 else _half(record))
                 session.add(game)
@@ -92,7 +92,7 @@ def _fill(games: int) -> None:
 
 
 def _half(record: Record) -> Record:
-    """The game before a move in its middle that somebody had to choose."""
+    """Return the game before a move in its middle that a player had to choose."""
     middle = len(record.entries) // 2
     upto = next(at for at in range(middle, len(record.entries)) if record.entries[at].by == "bot")
     return replace(record, entries=record.entries[:upto], result=None, head=None)
@@ -134,7 +134,7 @@ Log = list[Entry]
 
 
 def _flipped(log: Log, draw: random.Random) -> tuple[Log, int]:
-    """One character of one field is another one."""
+    """Change one character of one field."""
     at, name = draw.randrange(len(log)), draw.choice(("at", "seat", "by", "move", "note", "salt", "hash"))
     was = getattr(log[at], name)
     if isinstance(was, str):
@@ -147,26 +147,26 @@ def _flipped(log: Log, draw: random.Random) -> tuple[Log, int]:
 
 
 def _deleted(log: Log, draw: random.Random) -> tuple[Log, int]:
-    """An entry is gone and leaves a gap."""
+    """Remove an entry and leave a gap."""
     at = draw.randrange(len(log) - 1)
     return log[:at] + log[at + 1 :], at + 1
 
 
 def _closed(log: Log, draw: random.Random) -> tuple[Log, int]:
-    """An entry is gone, and those after it have moved up."""
+    """Remove an entry and renumber those after it."""
     left, seq = _deleted(log, draw)
     return [replace(entry, seq=number) for number, entry in enumerate(left, start=1)], seq
 
 
 def _swapped(log: Log, draw: random.Random) -> tuple[Log, int]:
-    """Two entries have changed places."""
+    """Swap two entries."""
     at = draw.randrange(len(log) - 1)
     pair = [replace(log[at + 1], seq=at + 1), replace(log[at], seq=at + 2)]
     return [*log[:at], *pair, *log[at + 2 :]], at + 1
 
 
 def _cut(log: Log, draw: random.Random) -> tuple[Log, int]:
-    """All is gone from one entry on."""
+    """Remove everything from one entry on."""
     at = draw.randrange(1, len(log))
     return log[:at], at + 1
 
@@ -175,9 +175,9 @@ EDITS = {"flipped": _flipped, "deleted": _deleted, "closed up": _closed, "swappe
 
 
 def _edit_all(database: Path, draw: random.Random) -> list[Edit]:
-    """Edit every game once, as somebody would who hides that an entry is gone: the game's row agrees with its log.
+    """Edit every game once, as someone would who hides that an entry is gone: the game's row matches its log.
 
-    A running game that is cut short keeps its row: without it only the turn mails could tell, which carry the head.
+    A running game that is cut short keeps its row; without it, only the turn emails, which carry the head, could tell.
     """
     with closing(connect(f"sqlite:///{database}")) as connection:
         unguard(connection)
@@ -205,7 +205,7 @@ def _edit(connection: Any, game: str, status: str, draw: random.Random) -> Edit:
 
 
 def _ask(private: Path, games: list[str]) -> None:
-    """Let the doctor look at everything, and verify the exports of these games; their words go to files."""
+    """Run the doctor on everything and verify the exports of these games; their output goes to files."""
     from contextlib import redirect_stderr, redirect_stdout
 
     from server.cli import main
@@ -222,7 +222,7 @@ def _ask(private: Path, games: list[str]) -> None:
 
 
 def _missed(batch: list[Edit], status: int | None, private: Path) -> list[str]:
-    """The edits that were not noticed or not placed, and what was said to be wrong that is not."""
+    """Return the edits that were not noticed or not located, and false findings."""
     told = dict(
         re.findall(r"^WRONG  game (\S+), entry (\d+):", (private / "doctor").read_text(), re.MULTILINE)
     )

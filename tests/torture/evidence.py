@@ -1,4 +1,4 @@
-"""What a database holds of its games, read by plain SQL, and what the journal says: the facts that are judged."""
+"""The facts to be judged: what a database holds, read by plain SQL, and what the journal says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.torture import book
 
 Row = dict[str, Any]
 TABLES = ("seat", "entry", "snapshot", "turn", "outbox", "standing_order", "received")
-"""Those of which each row belongs to a game."""
+"""The tables in which each row belongs to a game."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Game:
     Args:
         entries: as the record writes them; requests: the request id of each, by seq.
         people: the person in each seat, None for a bot.
-        orders: every standing order that was ever left, in this order.
-        letters: the mails that came in about the game.
-        known: what the log implies, None where it is wrong; wrong: why it is.
+        orders: every standing order ever submitted, in that order.
+        letters: the incoming emails about the game.
+        known: what the log implies, None if it is wrong; wrong: why it is.
     """
 
     row: Row
@@ -54,36 +54,36 @@ class Game:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that is judged."""
+    """All the facts that are judged."""
 
     games: dict[str, Game]
     mails: list[Row]
     letters: list[Row]
-    """The mails that came in."""
+    """Return the incoming emails."""
     people: dict[int, Row]
     outages: list[tuple[datetime, datetime]]
     journal: list[Row]
     unsound: list[str]
-    """What the database says is wrong with itself."""
+    """Return the errors that the database reports about itself."""
 
     def lines(self, *whats: str) -> list[Row]:
-        """The lines of the journal that tell of these."""
+        """Return the journal lines of these kinds."""
         return [line for line in self.journal if line["what"] in whats]
 
 
 Found = Iterator[tuple[str | None, str]]
-"""What a rule yields: game and text of each fault."""
+"""What a rule yields: the game and the text of each violation."""
 
 
 def connect(url: str) -> Any:
-    """A connection to the database at a URL as BYZANZ_DATABASE_URL has it."""
+    """Connect to the database at a URL as in BYZANZ_DATABASE_URL."""
     if url.startswith("sqlite:///"):
         return sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)
     return psycopg.connect(url.replace("postgresql+psycopg://", "postgresql://"))
 
 
 def rows(connection: Any, table: str) -> list[Row]:
-    """All rows of a table."""
+    """Return all rows of a table."""
     cursor = connection.cursor()
     cursor.execute(f"SELECT * FROM {table}")
     names = [column[0] for column in cursor.description]
@@ -91,13 +91,13 @@ def rows(connection: Any, table: str) -> list[Row]:
 
 
 def moment(value: datetime | str) -> datetime:
-    """A moment as one of the databases gives it: SQLite's has no zone and means UTC."""
+    """Convert a database's time; SQLite's has no zone and means UTC."""
     told = datetime.fromisoformat(value) if isinstance(value, str) else value
     return told if told.tzinfo else told.replace(tzinfo=UTC)
 
 
 def overlap(spans: Sequence[tuple[datetime, datetime]], start: datetime, end: datetime) -> timedelta:
-    """How much of a time lies in any of these spans, which may overlap."""
+    """Return how much of a period lies in any of these spans, which may overlap."""
     lost, upto = timedelta(0), start
     for since, to in sorted(spans):
         more = min(to, end) - max(since, upto)

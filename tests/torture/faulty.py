@@ -1,4 +1,4 @@
-"""A mail server that fails in every way there is, as the dice fall, and notes what it took before it says so."""
+"""A mail server that fails at random in every known way and records each email before acknowledging it."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ GREETING = {"421 come back": 1, "drip": 1}
 SENDER = {"451 not now": 1, "reset": 1}
 RECIPIENT = {"451 not now": 4, "550 nobody here": 3, "421 too many": 1, "hang": 1, "reset": 1, "drip": 1}
 CONTENT = {"451 not now": 4, "552 too big": 1, "hang": 2, "reset": 3, "drip": 1, "kill": 3}
-"""In a hundred tries; whatever is left goes well. `drip` says that there is more to say, a little at a time, for ever;
-`kill` takes the mail and has the mailer killed before it hears of that."""
+"""Faults in a hundred tries; the remaining tries succeed. `drip` sends an endless answer, a little at a time;
+`kill` accepts the email and kills the mailer before it gets the answer.
+"""
 FOR_EVER = 3600.0
 DROP = 0.1
-"""Seconds between two drops."""
+"""Seconds between two pieces of a dripping answer."""
 
 
 def _nobody() -> None:
-    """There is no mailer yet."""
+    """Do nothing; there is no mailer yet."""
 
 
 class Faulty:
-    """Runs in a thread of the torturer; `taken` counts its mails, `met` the faults by name.
+    """Runs in a thread of the torture run; `taken` counts its emails, `met` the faults by name.
 
     Args:
-        journal: takes `mail` for each that is accepted, `swallowed` for each that is taken without a word, and
-            `refused` for each recipient that is refused for good.
-        seed: of the dice.
+        journal: gets `mail` for each accepted email, `swallowed` for each that is accepted without an answer, and
+            `refused` for each recipient that is refused permanently.
+        seed: of the faults.
 
     `kill` is called to kill the mailer; `down` and `calm` may be set at any time.
     """
@@ -51,7 +52,7 @@ class Faulty:
 
     @property
     def url(self) -> str:
-        """What BYZANZ_MAIL_URL should be."""
+        """Return the value for BYZANZ_MAIL_URL."""
         return f"smtp://{LOOPBACK}:{self._port}"
 
     def __enter__(self) -> Faulty:
@@ -71,7 +72,7 @@ class Faulty:
         return ""
 
     async def _fail(self, fault: str, server: Any) -> str:
-        """What to answer; of a fault that is no answer, never or when nobody listens any more."""
+        """Return the answer; for a fault without an answer, return late or not at all."""
         if fault == "reset":
             server.transport.abort()
         elif fault == "hang":
@@ -84,7 +85,7 @@ class Faulty:
     async def handle_EHLO(  # noqa: N802  # aiosmtpd's name, as those below
         self, server: Any, session: Any, _envelope: Any, hostname: str, responses: list[str]
     ) -> list[str]:
-        """Called by aiosmtpd with each connection."""
+        """Handle a connection; aiosmtpd calls this."""
         session.host_name = hostname
         fault = "421 down" if self.down else self._fall(GREETING)
         if fault:
@@ -95,7 +96,7 @@ class Faulty:
     async def handle_MAIL(  # noqa: N802
         self, server: Any, _session: Any, envelope: Any, address: str, _options: list[str]
     ) -> str:
-        """Called by aiosmtpd with each sender."""
+        """Handle a sender; aiosmtpd calls this."""
         if fault := self._fall(SENDER):
             return await self._fail(fault, server)
         envelope.mail_from = address
@@ -104,7 +105,7 @@ class Faulty:
     async def handle_RCPT(  # noqa: N802
         self, server: Any, _session: Any, envelope: Any, address: str, _options: list[str]
     ) -> str:
-        """Called by aiosmtpd with each recipient."""
+        """Handle a recipient; aiosmtpd calls this."""
         if fault := self._fall(RECIPIENT):
             if fault.startswith("5"):
                 self._journal.write("refused", to=address)
@@ -113,7 +114,7 @@ class Faulty:
         return "250 go on"
 
     async def handle_DATA(self, server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802
-        """Called by aiosmtpd with each mail."""
+        """Handle an email; aiosmtpd calls this."""
         fault, (to,) = self._fall(CONTENT), envelope.rcpt_tos
         name = {"to": to, "id": message_from_bytes(envelope.content)["Message-ID"]}
         if fault == "kill" or not fault:

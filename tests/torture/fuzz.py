@@ -1,4 +1,4 @@
-"""Promise 13: bad input gets a clear answer and changes nothing: the test of that, again and again, with other dice."""
+"""Promise 13: bad input gets a clear answer and changes nothing; repeats that test with other seeds."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tests.torture.report import Report
 TEST = "tests/server/test_fuzz.py"
 AT_ONCE = 2
 BATCH = 500
-"""Requests of one run of the test."""
+"""Requests per run of the test."""
 LONGEST = 600
 
 
 def run(requests: int, seconds: float, seed: int) -> Report:
-    """Send forms, API calls and files that nobody should send; the test says what is wrong with an answer.
+    """Send bad forms, API calls and files; the test reports wrong answers.
 
     Args:
-        requests: at the most, give or take a batch; seconds: after which no further batch is begun.
+        requests: at most, rounded to a batch; seconds: after which no further batch starts.
         seed: of the first batch; the others count on from there.
     """
     began = time.monotonic()
@@ -46,7 +46,7 @@ def run(requests: int, seconds: float, seed: int) -> Report:
 
 
 def _batch(seed: int) -> tuple[dict[int, int], list[str]]:
-    """One run of the test: how often it was answered with each status, and what was wrong."""
+    """Run the test once; return how often each status was the answer, and what was wrong."""
     words = ["-n0", "-q", "-s", "-p", "no:cacheprovider", f"--hypothesis-seed={seed}", TEST]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words],

@@ -1,4 +1,4 @@
-"""A server under torture: its settings, its processes, and starting them again."""
+"""A server under torture: its settings, its processes, and restarting them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.torture.processes import LOOPBACK, Running
 
 SECRET = "only the torturers know this one"
 MAIL_DOMAIN = "in.torture.example"
-"""Where replies come in."""
+"""Where replies are delivered."""
 NO_MAIL = "smtp://127.0.0.1:9"
 """A port at which no mail server listens."""
 
 
 def environment(url: str, mail: str) -> dict[str, str]:
-    """What a server under torture is told.
+    """Return the settings of a server under torture.
 
     Args:
         url: of its database; mail: of its mail server.
@@ -40,7 +40,7 @@ class Part:
 
     Args:
         words: after `byzanz`.
-        port: on which it answers, if it does; takes_mail: it does so by LMTP, and players need not knock there.
+        port: on which it answers, if it does; takes_mail: it accepts email by LMTP there, not the players' requests.
     """
 
     words: tuple[str, ...]
@@ -49,25 +49,25 @@ class Part:
 
 
 def answering(command: str, *more: str) -> Part:
-    """A part that answers on a port of its own: `serve` or `web`."""
+    """A process that answers on a port of its own: `serve` or `web`."""
     port = processes.free_port()
     return Part((command, "--host", LOOPBACK, "--port", str(port), *more), port)
 
 
 def taking_mail() -> Part:
-    """A part that takes mails on a port of its own."""
+    """A process that accepts email on a port of its own."""
     port = processes.free_port()
     return Part(("mail-in", "--host", LOOPBACK, "--port", str(port)), port, takes_mail=True)
 
 
 class House:
-    """The processes of a server, each started again after it was killed.
+    """The processes of a server, each restarted after it was killed.
 
     Args:
         parts: by name.
         settings: the environment of each.
-        log: what they print is added to this file.
-        breaks: a promise to be broken on purpose.
+        log: the file to which their output is appended.
+        breaks: a promise to break on purpose.
     """
 
     def __init__(
@@ -92,23 +92,23 @@ class House:
 
     @property
     def ports(self) -> list[int]:
-        """Where players may knock."""
+        """The ports for players."""
         return [part.port for part in self.parts.values() if part.port is not None and not part.takes_mail]
 
     @property
     def door(self) -> int:
-        """Where mails come in."""
+        """The port for email."""
         return next(part.port for part in self.parts.values() if part.port is not None and part.takes_mail)
 
     def start(self, name: str) -> None:
-        """Start a part; it is not ready yet."""
+        """Start a process; it is not ready yet."""
         part = self.parts[name]
         if (port := part.port) is not None:
             processes.wait(lambda: not processes.listens(port), "a port that was in use")
         self._running[name] = processes.start(part.words, self._settings, self._log, self._breaks)
 
     def ready(self, name: str) -> None:
-        """Wait until a part does its work; one without a port has no door to knock at."""
+        """Wait until a process is ready; one without a port cannot be asked."""
         part = self.parts[name]
         if (port := part.port) is not None:
             there = processes.listens if part.takes_mail else processes.is_ready

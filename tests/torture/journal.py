@@ -1,8 +1,8 @@
-"""What the torturers asked and were answered, on the disk before anything else happens: one JSON object a line.
+"""The requests of a torture run and their answers, on disk before anything else happens, as JSON lines.
 
-`what` says what a line is: `game` (begun), `ask` and `answer` (of a move), `order` and `ordered`, `withdraw` and
-`withdrawn` (a standing order), `letter` and `taken` (a mail that came in), `left` and `back` (a player), `mail`
-(accepted by our mail server), `kill`, `end` (when the last tick was, and for how many seconds a clock may be slow).
+`what` is the kind of line: `game` (started), `ask` and `answer` (of a move), `order` and `ordered`, `withdraw` and
+`withdrawn` (a standing order), `letter` and `taken` (an incoming email), `left` and `back` (a player), `mail`
+(accepted by our mail server), `kill`, `end` (when the last tick was, and how many seconds a clock may be slow).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 
 class Journal:
-    """A journal that may be written by several threads and processes at once.
+    """A journal that several threads and processes may write at once.
 
     Args:
-        path: of the file; lines are added to what it holds.
+        path: of the file; lines are appended.
     """
 
     def __init__(self, path: Path) -> None:
@@ -27,18 +27,18 @@ class Journal:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def write(self, what: str, **fields: Any) -> None:
-        """Add a line and wait until the disk has it."""
+        """Append a line and wait until it is on disk."""
         line = json.dumps({"what": what, **fields}) + "\n"
         with self._lock:
             os.write(self._file, line.encode())
             os.fsync(self._file)
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         os.close(self._file)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """All lines; the last one may have been cut off when its writer was killed, and is left out then."""
+    """Return all lines, without a last one that was cut off when its writer was killed."""
     lines = path.read_text().split("\n")
     return [json.loads(line) for line in lines[:-1]]

@@ -1,4 +1,4 @@
-"""Promise 1: kill -9 at any moment, and no acknowledged move or order is lost, none doubled, none half done."""
+"""Promise 1: kill -9 at any moment; no acknowledged move or order is lost, duplicated or half done."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from tests.torture.report import Report, complaints, count, judge
 from tests.torture.sink import Sink
 
 LONGEST_LIFE = 0.3
-"""Seconds that a process lives at the most once it is ready."""
+"""Seconds that a process lives at most once it is ready."""
 YOUNG, BUSY = 0.2, 0.5
-"""The shares of kills that hit a process before it is ready, and once it has been seen to do a little work."""
+"""The shares of kills that hit a process before it is ready, and after it has done a little work."""
 LITTLE = 5
-"""Moves or mails at the most that are waited for; PATIENCE seconds at the most, too."""
+"""Moves or emails to wait for at most; PATIENCE seconds at most, too."""
 PATIENCE = 2.0
 PLAYERS = 6
 POST = 0.2
-"""The share of kills that hit what takes mails."""
+"""The share of kills that hit the process that accepts email."""
 BANK = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much of it.
+    """How much to do.
 
     Args:
-        kills: at the most; seconds: after which no further process is killed.
-        games: that are played at once.
+        kills: at most; seconds: after which no further process is killed.
+        games: played at once.
     """
 
     kills: int
@@ -44,7 +44,7 @@ class Size:
 
 
 def parts(kind: str) -> dict[str, Part]:
-    """One process on SQLite, two for the web and two schedulers on PostgreSQL, and one that takes mails."""
+    """One process on SQLite; two web and two scheduler processes on PostgreSQL; and one that accepts email."""
     if kind == databases.SQLITE:
         return {"serve": answering("serve"), "mail-in": taking_mail()}
     webs = {f"web {number}": answering("web", "--workers", "1") for number in (1, 2)}
@@ -53,12 +53,12 @@ def parts(kind: str) -> dict[str, Part]:
 
 
 def run(kind: str, server: str | None, size: Size, seed: int, breaks: str | None = None) -> Report:
-    """Kill and start again while people play; then let a program of its own judge what is left.
+    """Kill and restart processes while people play, then let a separate program check the result.
 
     Args:
-        kind: of database; server: the address of the PostgreSQL server, if it is of that kind.
-        seed: of every choice of the torturers; how the processes interleave is left to the machine.
-        breaks: a promise to be broken on purpose, see `broken.py`.
+        kind: of database; server: the URL of the PostgreSQL server, if it is of that kind.
+        seed: of every choice made here; how the processes interleave is left to the machine.
+        breaks: a promise to break on purpose, see `broken.py`.
     """
     began = time.monotonic()
     with ExitStack() as stack:
@@ -90,10 +90,10 @@ def run(kind: str, server: str | None, size: Size, seed: int, breaks: str | None
 
 
 class Killer:
-    """Kills a random part and starts it again, over and over; `young` counts those hit before they were ready.
+    """Kill and restart random processes repeatedly; `young` counts those killed before they were ready.
 
     Args:
-        works: each counts what the house has done so far, of one kind.
+        works: each counts one kind of work that the server has done so far.
     """
 
     def __init__(self, house: House, journal: Journal, works: list[Callable[[], int]], seed: int) -> None:
@@ -104,7 +104,7 @@ class Killer:
         self.young = 0
 
     def kill_on(self, size: Size) -> None:
-        """As often as there is time for."""
+        """Repeat until the time is over."""
         last = time.monotonic() + size.seconds
         for _ in range(size.kills):
             if time.monotonic() > last:

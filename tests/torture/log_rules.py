@@ -1,4 +1,4 @@
-"""What must be true of the logs: nothing lost, nothing twice, nothing half done. Each rule yields what is broken."""
+"""Rules for logs: nothing lost, nothing twice, nothing half done. Each rule yields the violations it finds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from byzanz import record
 from tests.torture.evidence import Evidence, Found, Game, Row
 
 Intent = tuple[str, int, str]
-"""Game, seat, and the client's own name for what it wants."""
+"""Game, seat, and the client's own request id."""
 
 
 def _intent(line: Row) -> Intent:
@@ -18,7 +18,7 @@ def _intent(line: Row) -> Intent:
 
 
 def acknowledged(found: Evidence) -> Found:
-    """A move that was acknowledged stands in the log where it was said to stand."""
+    """An acknowledged move is in the log where the answer said."""
     moves = {_intent(line): line["move"] for line in found.lines("ask")}
     for line in found.lines("answer"):
         if line["status"] not in (200, 201):
@@ -35,7 +35,7 @@ def acknowledged(found: Evidence) -> Found:
 
 
 def begun(found: Evidence) -> Found:
-    """A game that was begun is there, and none is set aside."""
+    """A started game exists, and none is on hold."""
     for line in found.lines("game"):
         if line["id"] not in found.games or not found.games[line["id"]].entries:
             yield line["id"], "was begun and is not there"
@@ -45,7 +45,7 @@ def begun(found: Evidence) -> Found:
 
 
 def once(found: Evidence) -> Found:
-    """An intent is one entry, whatever was asked again; what was refused is none, and nobody made one up."""
+    """An intent is one entry, however often it was submitted; refused intents are none, and no entry is invented."""
     asked = {_intent(line): line["move"] for line in found.lines("ask")}
     refused = {_intent(line) for line in found.lines("answer") if 400 <= line["status"] < 500}
     fresh = Counter(_intent(line) for line in found.lines("answer") if line["status"] == 201)
@@ -69,7 +69,7 @@ def once(found: Evidence) -> Found:
 
 
 def answered(found: Evidence) -> Found:
-    """Nobody is told of a fault of the server."""
+    """No client gets a server error."""
     for line in found.lines("answer"):
         if line["status"] >= 500:
             yield (
@@ -79,7 +79,7 @@ def answered(found: Evidence) -> Found:
 
 
 def gapless(found: Evidence) -> Found:
-    """The entries of a game are 1, 2, 3 … and the game's row knows the last."""
+    """The entries of a game are 1, 2, 3 …, and the game's row knows the last."""
     for game in found.games.values():
         numbers = [entry.seq for entry in game.entries]
         if numbers != list(range(1, len(numbers) + 1)):
@@ -90,7 +90,7 @@ def gapless(found: Evidence) -> Found:
 
 
 def chained(found: Evidence) -> Found:
-    """Each entry carries the hash over itself and the one before, and no time runs backwards (formats.md §2)."""
+    """Each entry carries the hash of itself and the one before, and time never runs backwards (docs/formats.md §2)."""
     names = ("seq", "at", "seat", "by", "move", "note", "salt")
     for game in found.games.values():
         before, last = "0" * 64, ""
@@ -104,18 +104,18 @@ def chained(found: Evidence) -> Found:
 
 
 def legal(found: Evidence) -> Found:
-    """The log plays over again under the rules, shuffles and forced moves included, and nothing is half done."""
+    """The log replays under the rules, including shuffles and forced moves, and nothing is half done."""
     for game in found.games.values():
         if game.wrong is not None:
             yield game.id, f"entry {game.wrong.seq}: {game.wrong}"
 
 
 def verified(found: Evidence) -> Found:
-    """`byzanz verify` has nothing against the record that the database would give of the game."""
+    """`byzanz verify` accepts the record that the database would give of the game."""
     for game in found.games.values():
         try:
             record.verify(_record(game))
-        except record.Wrong as wrong:
+        except record.InvalidRecord as wrong:
             yield game.id, str(wrong)
 
 

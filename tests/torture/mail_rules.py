@@ -1,4 +1,4 @@
-"""What must be true of mails that were handed to a server that fails: none lost, none sent again without a crash."""
+"""Rules for emails sent to a failing server: none lost, none sent again without a crash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.torture.evidence import Evidence, Found
 
 
 def delivered(found: Evidence) -> Found:
-    """Each mail that was queued is taken, or was refused for good; none waits for ever, and none is said to be out."""
+    """Each queued email is accepted or permanently refused; none waits forever, and none stays marked as being sent."""
     taken = {line["to"] for line in found.lines("mail", "swallowed")}
     refused = {line["to"] for line in found.lines("refused")}
     status = {found.people[row["person_id"]]["email"]: row["status"] for row in found.mails}
@@ -19,7 +19,7 @@ def delivered(found: Evidence) -> Found:
 
 
 def single(found: Evidence) -> Found:
-    """Copies are at most one for each mailer that was killed, and all copies of a mail are the same one."""
+    """There is at most one extra copy for each killed mailer, and all copies of an email are equal."""
     names: dict[str, set[str]] = defaultdict(set)
     for line in found.lines("mail", "swallowed"):
         names[line["to"]].add(line["id"])

@@ -1,7 +1,7 @@
-"""Promise 6: no mail is lost, and at most one more copy, with the same Message-ID, goes out for each crash.
+"""Promise 6: no email is lost, and each crash causes at most one extra copy, with the same Message-ID.
 
-The mail server refuses, hangs, drips, hangs up, is down for hours, and has the mailer killed that it has just accepted
-a mail from. Time is an argument of each batch, so here it runs 1,200 times as fast.
+The mail server refuses, hangs, drips, hangs up, is down for hours, and kills the mailer just after accepting an email
+from it. Time is an argument of each batch, so it runs 1,200 times as fast here.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from tests.torture.report import Report, complaints, count, judge
 from tests.torture.times import Time
 
 RATE = 1200.0
-"""How much faster time runs: a lease of ten minutes is half a second."""
+"""How much faster time runs: a lease of ten minutes takes half a second."""
 TIMEOUT, LONGEST = 0.3, 0.6
-"""Seconds that the mailer waits for one answer, and for one mail in all."""
+"""Seconds that the mailer waits for one answer, and for one email in all."""
 UP, DOWN = 8.0, 6.0
-"""Seconds that the mail server is there, and is down: two hours of the mailer's time."""
+"""Seconds that the mail server is up, and down: two hours of the mailer's time."""
 LOOK = 0.02
 AT_ONCE = 40
-"""Mails that are queued together, when fewer than that wait."""
+"""Emails that are queued together when fewer than that are waiting."""
 LAST = 60.0
-"""Seconds in which all that is left must go out in the end."""
+"""Seconds in which everything that is left must be sent in the end."""
 
 
 class Mailer:
-    """One mailer that is killed and started again.
+    """One mailer that is killed and restarted.
 
     Args:
-        settings: its environment; log: takes what it prints.
+        settings: its environment; log: the file for its output.
         arguments: of `_deliver`.
-        journal: takes a line for each kill.
+        journal: gets a line for each kill.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Mailer:
         self._lock = Lock()
 
     def start(self) -> None:
-        """Start it if it does not run."""
+        """Start the mailer if it is not running."""
         with self._lock:
             if self._running is None or not self._running.alive:
                 self._running = Running(_deliver, self._arguments, self._settings, self._log)
@@ -67,12 +67,12 @@ class Mailer:
 
 
 def run(mails: int, seconds: float, seed: int, breaks: str | None = None) -> Report:
-    """Deliver many mails to a server that fails as it can; on SQLite.
+    """Deliver many emails to a failing server, on SQLite.
 
     Args:
-        mails: to be delivered at the most; seconds: after which the server is calm and takes what is left.
+        mails: at most; seconds: after which the server works normally and accepts what is left.
         seed: of the faults.
-        breaks: a promise to be broken on purpose.
+        breaks: a promise to break on purpose.
     """
     began = time.monotonic()
     with ExitStack() as stack:
@@ -103,7 +103,7 @@ def run(mails: int, seconds: float, seed: int, breaks: str | None = None) -> Rep
 
 
 def _trouble(server: Faulty, mailer: Mailer, mails: int, seconds: float) -> int:
-    """Keep a mailer at work until most mails are out or the time is over; how often the server was down."""
+    """Keep a mailer running until most emails are sent or the time is over; return how often the server was down."""
     began = time.monotonic()
     downs = 0
     while (now := time.monotonic() - began) < seconds and server.taken < mails:
@@ -115,7 +115,7 @@ def _trouble(server: Faulty, mailer: Mailer, mails: int, seconds: float) -> int:
 
 
 def _prepare() -> None:
-    """Make the tables."""
+    """Create the tables."""
     from server import create_app
     from server.store import migrate
 
@@ -124,7 +124,7 @@ def _prepare() -> None:
 
 
 def _queue(noted: Journal, mails: int, now: datetime) -> None:
-    """Queue mails to as many people, if few wait."""
+    """Queue emails to as many people, if few are waiting."""
     from sqlalchemy import func, select
 
     from server.store import engine, links, outbox, people
@@ -144,7 +144,7 @@ def _queue(noted: Journal, mails: int, now: datetime) -> None:
 
 
 def _deliver(clock: Time, path: Path, mails: int, breaks: str | None) -> None:
-    """What a mailer does, again and again; it queues more when few mails are left."""
+    """Do what a mailer does, repeatedly; queue more when few emails are left."""
     from server import config, create_app
     from server.mail.outgoing import deliver
     from server.mail.outgoing.smtp import Transport, server_at
@@ -165,7 +165,7 @@ def _deliver(clock: Time, path: Path, mails: int, breaks: str | None) -> None:
 
 
 def _drain(clock: Time, path: Path) -> int:
-    """Deliver until nothing waits; 1 if that never comes."""
+    """Deliver until nothing is waiting; return 1 if that never happens."""
     from sqlalchemy import func, select
 
     from server import config, create_app

@@ -1,6 +1,6 @@
-"""What must be true of standing orders and of seats that are played for: none lost, none carried out twice.
+"""Rules for standing orders and seats on autopilot: none lost, none carried out twice.
 
-The rules of a game say what an order answers; when each was left and ended, the database and the journal must agree.
+The rules of a game determine what an order answers; database and journal must agree on when each began and ended.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from byzanz import orders as ordering
+from byzanz.moves import RulesError
 from byzanz.record import Entry
-from byzanz.rules import RulesError
 from tests.torture.book import Book
 from tests.torture.evidence import Evidence, Found, Game, Row
 
@@ -19,7 +19,7 @@ ALIVE = ("standing", "resting")
 Place = tuple[str, int]
 """Game and seat."""
 Name = tuple[str, int, int]
-"""Of an order: game, seat, and its number among those of the seat."""
+"""Of an order: game, seat, and its number among the seat's orders."""
 
 
 def _place(line: Row) -> Place:
@@ -27,7 +27,7 @@ def _place(line: Row) -> Place:
 
 
 def _name(line: Row) -> Name:
-    """The order that a line of the journal speaks of."""
+    """Return the order that a journal line is about."""
     return line["game"], line["seat"], line["id"]
 
 
@@ -40,7 +40,7 @@ def _rows(found: Evidence) -> dict[Name, Row]:
 
 
 def kept(found: Evidence) -> Found:
-    """An order that was acknowledged is kept, and one that ended says when and why."""
+    """An acknowledged order is stored, and one that ended says when and why."""
     rows = _rows(found)
     for line in found.lines("ordered"):
         if line["status"] == 201 and _name(line) not in rows:
@@ -55,7 +55,7 @@ def kept(found: Evidence) -> Found:
 
 
 def withdrawn(found: Evidence) -> Found:
-    """What was taken back with an acknowledgement stands no more, and nothing is taken back that nobody took back."""
+    """An order whose withdrawal was acknowledged has ended, and no order is withdrawn that nobody withdrew."""
     rows = _rows(found)
     for line in found.lines("withdrawn"):
         row = rows.get(_name(line))
@@ -69,7 +69,7 @@ def withdrawn(found: Evidence) -> Found:
 
 
 def _gone(game: Game, row: Row) -> bool:
-    """Whether a newer order took the place of this one, or the game ended, or its player left."""
+    """Whether a newer order replaced this one, the game ended, or its player left."""
     if row["reason"] is not None:
         return game.known is not None and (
             game.known.rules.outcome(game.known.state) is not None
@@ -83,11 +83,11 @@ def _gone(game: Game, row: Row) -> bool:
 
 @dataclass
 class Standing:
-    """An order as it goes on.
+    """An order over time.
 
     Args:
-        texts: what it may say by now: one text if its owner was told which it is.
-        spent: the entry with which nothing was left of it.
+        texts: what it may say by now; one text if its owner was told which it is.
+        spent: the entry at which it was used up.
     """
 
     row: Row
@@ -95,7 +95,7 @@ class Standing:
     spent: int | None = None
 
     def made(self, known: Book, entry: Entry) -> bool:
-        """Whether it stood at this entry and says its move; what is left of it stands on."""
+        """Whether the order was active at this entry and says its move; the rest of it remains active."""
         row = self.row
         past = row["ended_seq"] is not None and row["ended_seq"] < entry.seq
         if self.spent or past or row["seat"] != entry.seat or row["left_seq"] >= entry.seq:
@@ -105,13 +105,13 @@ class Standing:
         for text in sorted(self.texts):
             answer = rules.answer_order(rules.parse_order(text), view, moves)
             if answer is not None and str(answer.move) == entry.move:
-                self.texts = {answer.rest.text} if answer.rest else set()
-                self.spent = None if answer.rest else entry.seq
+                self.texts = {answer.remaining.text} if answer.remaining else set()
+                self.spent = None if answer.remaining else entry.seq
                 return True
         return False
 
     def wrong(self, known: Book) -> Iterator[str]:
-        """What its row says that cannot be."""
+        """Yield contradictions in its row."""
         row, name = self.row, f"the order {self.row['id']} of seat {self.row['seat']}"
         if self.spent is not None:
             if (row["status"], row["ended_seq"]) != ("done", self.spent):
@@ -125,7 +125,7 @@ class Standing:
 
 
 def answer(found: Evidence) -> Found:
-    """Each move by order is what an order of its seat said that stood then; one that is used up makes no other."""
+    """Each move by order is what an active order of its seat said; one that is used up makes no other."""
     said, meant = _said(found)
     for game in found.games.values():
         known = game.known
@@ -149,7 +149,7 @@ def answer(found: Evidence) -> Found:
 
 
 def _said(found: Evidence) -> tuple[dict[Name, str], dict[Place, set[str]]]:
-    """The text of each order that was acknowledged, by its id; and all that each seat has asked for."""
+    """Return the text of each acknowledged order, by its id, and everything that each seat has requested."""
     said = {_name(line): line["order"] for line in found.lines("ordered") if line["status"] == 201}
     meant: dict[Place, set[str]] = defaultdict(set)
     for line in found.lines("order"):
@@ -163,27 +163,27 @@ def _said(found: Evidence) -> tuple[dict[Name, str], dict[Place, set[str]]]:
 
 
 def idle(found: Evidence) -> Found:
-    """No order that stands answers a question that is open now: it would have been carried out."""
+    """No active order answers a question that is open now; it would have been carried out."""
     for game in found.games.values():
         known = game.known
         if known is None:
             continue
         for seat in known.open:
             left = [
-                ordering.Left(row["id"], known.rules.parse_order(row["text"]), row["occasion"])
+                ordering.PlacedOrder(row["id"], known.rules.parse_order(row["text"]), row["occasion"])
                 for row in game.orders
                 if row["status"] == "standing" and row["seat"] == seat
             ]
-            answer = ordering.answer(known.rules, known.state, seat, left)
-            if answer is not None:
+            decision = ordering.decide(known.rules, known.state, seat, left)
+            if decision is not None:
                 yield (
                     game.id,
-                    f"the order {answer.left.key} of seat {seat} should have made {answer.answer.move}",
+                    f"the order {decision.placed.key} of seat {seat} should have made {decision.answer.move}",
                 )
 
 
 def own(found: Evidence) -> Found:
-    """A seat is left and taken back by its own player alone, and given up only if no mail reached it."""
+    """Only its own player leaves or reclaims a seat, and a seat is given up only if no email reached it."""
     signs = ("ask", "order", "withdraw", "letter", "back")
     there = {_place(line) for line in found.lines(*signs)}
     gone = {_place(line) for line in found.lines("left")}

@@ -1,8 +1,8 @@
-"""Promise 5: nobody loses a turn to our downtime, to a clock that jumps, or to a mail that never arrived.
+"""Promise 5: nobody loses a turn to our downtime, to a clock that jumps, or to an email that never arrived.
 
-Time is an argument of all that the server does by itself, so months go by in seconds: parts of it are away for minutes
-or days, start anew, or wake up; the machine's clock jumps and is set right, or is said to be right; addresses are full,
-and mails come back. The journal has it all in true time, which the server never sees.
+The server takes time as an argument, so months pass in seconds. Processes are down for minutes or days, restart or
+resume; the machine's clock jumps and is corrected, or a moderator confirms it; mailboxes are full and emails bounce.
+The journal records everything in true time, which the server never sees.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from tests.torture.report import Report, complaints, count, judge
 GAMES = 80
 ALLOWANCE = 2 * 3600
 BEAT = 40.0
-"""Seconds between two beats as the settings would say; a part is away after six times that."""
+"""Seconds between two heartbeats according to the settings; a process counts as down after six times that."""
 STEP = timedelta(minutes=4)
 AT_ONCE = 5
-"""Games in which one tick lets time run out."""
+"""Games that one tick times out."""
 START = datetime(2026, 1, 5, tzinfo=UTC)
 SHORTEST, LONGEST, ALONE = 5 / 60, 72.0, 6.0
-"""Hours that an outage takes at the least and at the most, and mostly where only one part is away."""
+"""Hours that an outage lasts at least and at most, and mostly if only one process is down."""
 JUMPS = (timedelta(days=3), -timedelta(days=3), timedelta(hours=5), -timedelta(minutes=40))
 AWAY, RESTART, JUMP, FULL, BOUNCE, MOVE, BACK = 0.02, 0.02, 0.008, 0.03, 0.02, 0.2, 0.3
-"""How often each of these happens in a step."""
+"""How likely each of these events is in a step."""
 MORE = 6.0
-"""How many times as often, if that is asked for."""
+"""How many times as often, if that is requested."""
 
 
 def run(turns: int, seconds: float, seed: int, breaks: str | None = None, often: str = "") -> Report:
-    """Let turns run out, on SQLite.
+    """Time out turns, on SQLite.
 
     Args:
-        turns: at the most; seconds: after which no further step is made.
-        seed: of all that goes wrong.
-        breaks: a promise to be broken on purpose.
+        turns: at most; seconds: after which no further step starts.
+        seed: of all faults.
+        breaks: a promise to break on purpose.
         often: what happens much more often than usual: away, jump, full or bounce.
     """
     began = time.monotonic()
@@ -71,7 +71,7 @@ def run(turns: int, seconds: float, seed: int, breaks: str | None = None, often:
 
 
 def _figures(url: str, path: Path) -> tuple[int, int]:
-    """How many turns ran out, and how many days passed."""
+    """Return how many turns timed out, and how many days passed."""
     lines = journal.read(path)
     connection = evidence.connect(url)
     found = evidence.gather(connection, lines)
@@ -82,15 +82,15 @@ def _figures(url: str, path: Path) -> tuple[int, int]:
 
 
 class Postman:
-    """Takes mails but for those to addresses that are full."""
+    """Accepts every email except those to addresses that are full."""
 
     def __init__(self) -> None:
         self.full: dict[str, datetime] = {}
-        """Until when each is."""
+        """Until when each address is full."""
         self.taken: set[str] = set()
 
     def send(self, message: EmailMessage) -> None:
-        """Take a mail, or refuse it for good."""
+        """Accept an email, or refuse it permanently."""
         from server.mail.outgoing.smtp import Refused
 
         if message["To"].addresses[0].addr_spec in self.full:
@@ -100,11 +100,11 @@ class Postman:
 
 @dataclass
 class World:
-    """All that goes wrong, in true time; the server sees `now`, which is `off` by something.
+    """All faults, in true time; the server sees `now`, which is wrong by `off`.
 
     Args:
         often: what happens much more often than usual: away, jump, full or bounce.
-        away: until when parts of the server are; last: when each has beaten.
+        away: until when processes are down; last: the last heartbeat of each.
         doubt: since when the clock is wrong, and until when.
     """
 
@@ -125,16 +125,16 @@ class World:
 
     @property
     def now(self) -> datetime:
-        """What the machine's clock shows."""
+        """Return the time that the machine's clock shows."""
         return self.true + self.off
 
     @property
     def steady(self) -> float:
-        """What a clock shows that never jumps."""
+        """Return the time that a clock shows which never jumps."""
         return (self.true - START).total_seconds()
 
     def step(self) -> None:
-        """A few minutes, or an outage of everything."""
+        """Let a few minutes pass, or an outage of everything."""
         self.true += STEP
         self._jump()
         self._fall()
@@ -150,11 +150,11 @@ class World:
         return usual * (MORE if what == self.often else 1)
 
     def _hours(self, most: float) -> timedelta:
-        """As often short as long: minutes, hours or days."""
+        """Draw minutes, hours or days, short and long equally likely."""
         return timedelta(hours=SHORTEST * (most / SHORTEST) ** self.draw.random())
 
     def _fall(self) -> None:
-        """Parts fall; when all have, time flies."""
+        """Stop processes; when all are down, skip the time."""
         from server.scheduler import heartbeat
 
         if not self.away and self.draw.random() < self._odds("away", AWAY):
@@ -176,13 +176,13 @@ class World:
             last = self.last.get(part, self.true)
             if self.true - last > STEP:
                 self.noted.write("down", part=part, since=last.isoformat(), to=self.true.isoformat())
-                if self.draw.random() < 0.5:  # it was started anew; else the machine has slept
+                if self.draw.random() < 0.5:  # it was restarted; otherwise the machine has slept
                     self.pulses[part] = heartbeat.Pulse(part, BEAT)
             clockwork.beat(self.pulses[part], self.now, self.steady)
             self.last[part] = self.true
 
     def _jump(self) -> None:
-        """The clock jumps; some time later it is set right, or a moderator says that it is right."""
+        """Let the clock jump; later it is corrected, or a moderator confirms it."""
         from server.scheduler import clockwork, heartbeat
         from server.store import alerts, engine
 
@@ -210,7 +210,7 @@ class World:
         jobs.tick_unreached(self.now, BEAT)
 
     def _play(self) -> None:
-        """Somebody moves, somebody on autopilot comes back."""
+        """Let a player move, or return from autopilot."""
         from sqlalchemy import select
 
         from server import play
@@ -239,7 +239,7 @@ class World:
                     play.reclaim(game_id, seat, now=self.now)
 
     def _post(self) -> None:
-        """Addresses are full and have room again; a mail that was taken comes back."""
+        """Fill and empty mailboxes, and bounce an accepted email."""
         from sqlalchemy import func, select
 
         from server.mail import deliverability
@@ -270,7 +270,7 @@ class World:
         return {"game": mail.game_id, "seat": mail.seat, "opened": mail.seq, "true": self.true.isoformat()}
 
     def _look(self) -> None:
-        """Note what was written and mailed in this step."""
+        """Record what was written and sent in this step."""
         from sqlalchemy import select, text
 
         from server.mail.outgoing.compose import message_id
@@ -296,7 +296,7 @@ class World:
 
 
 def _plain(session: Any, found: Any, _doors: Any, now: datetime) -> Any:
-    """A mail without its words: what it looks like has nothing to do with time, and takes most of it."""
+    """Compose an email without its text, which has nothing to do with time and takes most of it."""
     from server.mail.outgoing import context
     from server.mail.outgoing.compose import Letter, message_id
 

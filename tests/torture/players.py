@@ -1,6 +1,6 @@
-"""People at their tables: they look, decide, ask, and ask again with the same request id when the line goes dead.
+"""Simulated players: they look, decide, submit, and retry with the same request id when the connection fails.
 
-They also leave standing orders and take them back, and answer some of their mails.
+They also submit and withdraw standing orders, and reply to some of their emails.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tests.torture.processes import LOOPBACK
 from tests.torture.tables import Table
 
 PAUSE = 0.02
-"""Seconds before somebody asks again whose line went dead."""
+"""Seconds before a player retries after a failed connection."""
 ORDERING, WRITING, TAKING_BACK = 0.15, 0.3, 0.3
-"""How often somebody leaves an order instead of moving, writes a mail, and how often an order is taken back."""
+"""How often a player submits an order instead of a move, sends an email, and withdraws an order."""
 ORDERS = (
     *("pass", "pass every lot", "raise upto 2", "raise upto 4 then ask", "raise upto 3 then pass every lot"),
     *(
@@ -35,16 +35,16 @@ ORDERS = (
         "limit sell grain lowest always",
     ),
 )
-"""Standing orders that need no certain cards (docs/orders.md)."""
+"""Standing orders that need no particular cards (docs/orders.md)."""
 
 
 class Lost(Exception):
-    """The line went dead before an answer came."""
+    """Raised when the connection failed before an answer came."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What somebody wants: a move of a seat, from what was seen, under a name of its own."""
+    """An intent: a move of a seat, based on what was seen, with its own request id."""
 
     table: Table
     seat: int
@@ -54,14 +54,14 @@ class Intent:
 
 
 class Line:
-    """The way to a server that may be gone at any moment.
+    """The connection to a server that may be killed at any moment.
 
     Args:
-        ports: where it listens, or will listen again; any of them will do.
-        journal: takes every question before it is asked, and every answer before anything else happens.
+        ports: where it listens or will listen again; any of them works.
+        journal: records every request before it is sent, and every answer before anything else happens.
 
-    `lost` counts the questions that reached a server and got no answer, `played` the moves acknowledged, `ordered` the
-    orders.
+    `lost` counts the requests that reached a server and got no answer, `played` the acknowledged moves, `ordered` the
+    acknowledged orders.
     """
 
     def __init__(self, ports: Sequence[int], journal: Journal) -> None:
@@ -70,7 +70,7 @@ class Line:
         self.lost = self.played = self.ordered = 0
 
     def look(self, token: str) -> dict[str, Any]:
-        """What a seat may know.
+        """Return what a seat may know.
 
         Raises:
             Lost: no answer.
@@ -84,19 +84,19 @@ class Line:
         return told
 
     def intend(self, table: Table, seat: int, move: str, seen: int) -> Intent:
-        """Make up one's mind, and note it."""
+        """Choose a move and record it."""
         intent = Intent(table, seat, move, seen, secrets.token_hex(12))
         self._journal.write("ask", game=table.id, seat=seat, request=intent.request, move=move, seen=seen)
         return intent
 
     def ask(self, intent: Intent) -> int:
-        """Ask once for a move, and note the answer.
+        """Submit a move once and record the answer.
 
         Returns:
             The status.
 
         Raises:
-            Lost: no answer; it may or may not have been played.
+            Lost: no answer; the move may or may not have been played.
         """
         body = {"move": intent.move, "seen": intent.seen, "request_id": intent.request}
         name = {"game": intent.table.id, "seat": intent.seat, "request": intent.request}
@@ -106,10 +106,10 @@ class Line:
         return status
 
     def order(self, table: Table, seat: int, text: str) -> int:
-        """Leave a standing order, and note the answer; the status.
+        """Submit a standing order and record the answer; return the status.
 
         Raises:
-            Lost: no answer; it may or may not have been left.
+            Lost: no answer; the order may or may not have been stored.
         """
         name = {"game": table.id, "seat": seat}
         self._journal.write("order", **name, text=text)
@@ -119,10 +119,10 @@ class Line:
         return status
 
     def take_back(self, table: Table, seat: int, draw: random.Random) -> None:
-        """Withdraw one of the orders of a seat, if it has any, and note the answer.
+        """Withdraw one of the orders of a seat, if it has any, and record the answer.
 
         Raises:
-            Lost: no answer; it may or may not have been withdrawn.
+            Lost: no answer; the order may or may not have been withdrawn.
         """
         path, name = f"/api/v1/seats/{table.tokens[seat]}/orders", {"game": table.id, "seat": seat}
         _, told = self._call("GET", path, None)
@@ -152,14 +152,14 @@ class Line:
 
 
 class Players:
-    """Threads that play at random tables, for random seats, until told to stop.
+    """Threads that play in random games for random seats until they are stopped.
 
     Args:
-        line: to the server.
-        tables: where they play.
-        count: how many.
+        line: the connection to the server.
+        tables: the games.
+        count: how many threads.
         seed: of their choices.
-        letters: the mails that they get and write.
+        letters: the emails that they get and send.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Players:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_more: object) -> None:
-        """Let each finish what it asks for; the server must be there for that, unless there was an error."""
+        """Let each thread finish its request; the server must be running for that, unless there was an error."""
         self._stopping.set()
         if error is not None:
             self._giving_up.set()
@@ -211,7 +211,7 @@ class Players:
             self._insist(self._line.intend(table, seat, choose(told["moves"], draw), told["seq"]), draw)
 
     def _order(self, table: Table, draw: random.Random) -> None:
-        """Leave an order until there is an answer, or take one back."""
+        """Submit an order until there is an answer, or withdraw one."""
         seat, text = draw.choice(sorted(table.tokens)), draw.choice(ORDERS)
         while not self._giving_up.is_set():
             try:
@@ -224,7 +224,7 @@ class Players:
                 time.sleep(PAUSE)
 
     def _answer_a_mail(self, draw: random.Random) -> None:
-        """Answer the newest turn mail, whether its turn is over or not, and send it until it is taken."""
+        """Reply to the newest turn email, even if its turn is over, and deliver the reply until it is accepted."""
         newest = self._letters.newest()
         if newest is None:
             return
@@ -235,7 +235,7 @@ class Players:
             time.sleep(PAUSE)
 
     def _insist(self, intent: Intent, draw: random.Random) -> None:
-        """Ask until there is an answer, and sometimes once more."""
+        """Submit until there is an answer, and sometimes once more."""
         while not self._giving_up.is_set():
             try:
                 self._line.ask(intent)
@@ -246,6 +246,6 @@ class Players:
 
 
 def choose(moves: Sequence[str], draw: random.Random) -> str:
-    """One of the moves; of a kind that comes in many ways no oftener than of another."""
+    """Choose one of the moves, each kind equally likely."""
     verb = draw.choice(sorted({move.split()[0] for move in moves}))
     return draw.choice([move for move in moves if move.split()[0] == verb])

@@ -1,7 +1,7 @@
-"""Real servers to be killed: each is `byzanz WORDS…` in a process group of its own, on a loopback port of its own.
+"""Real servers to be killed: each is `byzanz WORDS…` in its own process group, on its own loopback port.
 
-They are forked from one process that has imported everything and opened nothing, so that a start takes a tenth of a
-second instead of two: many kills need many starts. What runs after the fork is the program as it is.
+They are forked from a process that has imported everything and opened nothing, so a start takes a tenth of a second
+instead of two; many kills need many starts. After the fork, the unmodified program runs.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SLOWEST_START = 60.0
 
 
 class Running:
-    """A process that was started to be killed.
+    """A process that is started to be killed.
 
     Args:
-        work: what it does; ends with it.
-        arguments: of `work`, to be pickled.
-        environment: on top of ours.
-        log: what it prints is added to this file.
+        work: the function to run; the process ends with it.
+        arguments: of `work`; must be picklable.
+        environment: added to ours.
+        log: the file to which its output is appended.
     """
 
     def __init__(
@@ -51,25 +51,25 @@ class Running:
 
     @property
     def pid(self) -> int:
-        """Its process id, which is also that of its group."""
+        """Its process id, which is also the id of its group."""
         assert self._process.pid is not None
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
+        """Whether it is still running."""
         return self._process.is_alive()
 
     def kill(self) -> None:
-        """`kill -9` it and whatever it has started, and see it gone."""
+        """`kill -9` the process and everything it has started, and wait until it is gone."""
         if self.alive:
-            with suppress(ProcessLookupError):  # so young that it leads no group yet
+            with suppress(ProcessLookupError):  # too young to lead a group yet
                 os.killpg(self.pid, signal.SIGKILL)
             self._process.kill()
         self._process.join()
 
     def finish(self, seconds: float = SLOWEST_START) -> int | None:
-        """Wait for its own end, so long at the most; the status with which it ended."""
+        """Wait up to this long for the process to end; return its status."""
         self._process.join(seconds)
         return self._process.exitcode
 
@@ -97,12 +97,12 @@ def _die_with_the_torturer() -> None:
 def start(
     words: tuple[str, ...], environment: Mapping[str, str], log: Path, breaks: str | None = None
 ) -> Running:
-    """Start `byzanz WORDS…`; `breaks` names a promise to be broken on purpose, see `broken.py`."""
+    """Start `byzanz WORDS…`; `breaks` names a promise to break on purpose, see `broken.py`."""
     return Running(_byzanz, (words, breaks), environment, log)
 
 
 LEASE = timedelta(seconds=5)
-"""How long the mails of a killed mailer wait here; as long as they do elsewhere, few would go out under torture."""
+"""How long the emails of a killed mailer wait here; with the usual lease, few would be sent under torture."""
 
 
 def _byzanz(words: tuple[str, ...], breaks: str | None) -> int:
@@ -118,14 +118,14 @@ def _byzanz(words: tuple[str, ...], breaks: str | None) -> int:
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on."""
+    """Return a loopback port that is free."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
 
 
 def listens(port: int) -> bool:
-    """Whether somebody answers at a port."""
+    """Whether a process listens on a port."""
     with socket.socket() as probe:
         probe.settimeout(5)
         return probe.connect_ex((LOOPBACK, port)) == 0
@@ -144,7 +144,7 @@ def is_ready(port: int) -> bool:
 
 
 def wait(until: Callable[[], bool], for_what: str, process: Running | None = None) -> None:
-    """Look again and again.
+    """Poll until the condition holds.
 
     Raises:
         RuntimeError: it takes too long, or the process has ended.

@@ -1,4 +1,4 @@
-"""What one torture did and found."""
+"""The figures and faults of one torture run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.torture import journal
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How it went.
+    """The result of a run.
 
     Args:
-        name: of the torture, and on what.
+        name: of the test, and its database.
         n: how often the promise was tried.
         figures: what was done, for people.
-        faults: what is broken, a line each.
+        faults: what is broken, one line each.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Report:
 
 
 def judge(url: str, path: Path, of: str = "games") -> tuple[str, ...]:
-    """What the checker, a program of its own, finds wrong with a database and a journal; `of` as it is told."""
+    """Run the checker as a separate program; return what it finds wrong with a database and a journal."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.torture.checker", url, str(path), of],
         capture_output=True,
@@ -53,13 +53,13 @@ def judge(url: str, path: Path, of: str = "games") -> tuple[str, ...]:
 
 
 def complaints(log: Path) -> tuple[str, ...]:
-    """What a server said that it never should: that something failed, or that its database was locked."""
+    """Return log lines that a server should never write: that something failed, or that its database was locked."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     bad = [line for line in lines if "database is locked" in line or " ERROR " in line or "Error:" in line]
     return tuple(f"the server said: {line[:300]}" for line in bad[:10])
 
 
 def count(path: Path, what: str, *statuses: int) -> int:
-    """How many lines of a journal tell of this, answers with one of these statuses."""
+    """Return how many journal lines have this kind, with one of these statuses."""
     lines = [line for line in journal.read(path) if line["what"] == what]
     return sum(not statuses or line["status"] in statuses for line in lines)

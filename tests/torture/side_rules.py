@@ -1,4 +1,4 @@
-"""What must be true beside the logs: of mails, turns, clocks and snapshots. Each rule yields what is broken."""
+"""Rules for everything beside the logs: emails, turns, clocks and snapshots. Each rule yields violations."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.torture.evidence import Evidence, Found, Game, Row, moment, overlap
 ROUNDING = timedelta(seconds=60)
 """A turn is due at a full minute."""
 NOTICE = 3600
-"""Seconds that are left after an outage at the least, or the allowance."""
+"""Seconds left at least after an outage, or the allowance if it is shorter."""
 
 
 def posted(found: Evidence) -> Found:
-    """The outbox holds the mails that the log implies, and no other."""
+    """The outbox holds the emails that the log implies, and no others."""
     for game in found.games.values():
         if game.known is None:
             continue
@@ -32,7 +32,7 @@ def posted(found: Evidence) -> Found:
 
 
 Facts = tuple[str, int, int | None, int | None]
-"""Of a mail: its kind, reader, seat and seq."""
+"""Of an email: its kind, reader, seat and seq."""
 Mails = dict[str, Facts]
 """By key."""
 
@@ -42,7 +42,7 @@ def _facts(row: Row) -> Facts:
 
 
 def _mails(game: Game) -> tuple[Mails, Mails]:
-    """The mails that must be in the outbox, and those that may be: reminders."""
+    """Return the emails that must be in the outbox, and those that may be: reminders."""
     assert game.known is not None
     due: Mails = {}
     may: Mails = {}
@@ -52,7 +52,7 @@ def _mails(game: Game) -> tuple[Mails, Mails]:
             may[f"remind:{at}"] = ("remind", person["id"], turn.seat, turn.opened)
         if person is not None and not person["silent"] and not game.seats[turn.seat]["silent"]:
             due[f"turn:{at}"] = ("turn", person["id"], turn.seat, turn.opened)
-    answers = {f"answer:{letter['digest']}" for letter in game.letters}  # who writes very often gets none
+    answers = {f"answer:{letter['digest']}" for letter in game.letters}  # at most 40 a day are sent
     may |= {row["key"]: _facts(row) for row in game.mails if row["key"] in answers}
     due |= _of_the_late(game, game.known) | _of_the_gone(game, game.known)
     if game.known.rules.outcome(game.known.state) is not None:
@@ -63,7 +63,7 @@ def _mails(game: Game) -> tuple[Mails, Mails]:
 
 
 def _of_the_gone(game: Game, known: Book) -> Mails:
-    """The mails about players who have left: to themselves and to the organiser."""
+    """Return the emails about players who have left: to themselves and to the organiser."""
     due: Mails = {}
     organiser = game.row["organiser_id"]
     for seat, seq in known.gone:
@@ -77,7 +77,7 @@ def _of_the_gone(game: Game, known: Book) -> Mails:
 
 
 def _of_the_late(game: Game, known: Book) -> Mails:
-    """The mails about turns that the clock played, and about a game that rests because nobody plays."""
+    """Return the emails about turns that the clock played, and about a game paused because nobody plays."""
     due: Mails = {}
     for missed in known.missed:
         seat, person = missed.turn.seat, game.people[missed.turn.seat]
@@ -92,7 +92,7 @@ def _of_the_late(game: Game, known: Book) -> Mails:
 
 
 def accepted(found: Evidence) -> Found:
-    """A mail marked as sent came in at our mail server; copies are at most one for each kill."""
+    """An email marked as sent reached our mail server; there is at most one extra copy for each kill."""
     came: dict[str, set[str]] = defaultdict(set)
     for line in found.lines("mail"):
         came[line["to"]].add(line["id"])
@@ -109,7 +109,7 @@ def accepted(found: Evidence) -> Found:
 
 
 def projected(found: Evidence) -> Found:
-    """What is kept beside the log says what the log says: the game's row, its snapshot, its turns, its autopilots."""
+    """Data beside the log matches the log: the game's row, its snapshot, its turns, its autopilots."""
     for game in found.games.values():
         if game.known is None:
             continue
@@ -140,7 +140,7 @@ def projected(found: Evidence) -> Found:
 
 
 def clocked(found: Evidence) -> Found:
-    """A turn's clock runs since its mail was accepted, at once for who wants none, and never for a bot."""
+    """A turn's clock runs from the acceptance of its email, at once for people without email, and never for a bot."""
     for game in found.games.values():
         status = {row["key"]: row["status"] for row in game.mails}
         for turn in game.turns:
@@ -159,9 +159,9 @@ def clocked(found: Evidence) -> Found:
 
 
 def punctual(found: Evidence) -> Found:
-    """The clock never plays early, outages left out, and what was due at the last tick has been played.
+    """The clock never plays early, without outages, and everything due at the last tick has been played.
 
-    Where time runs faster than the machine can keep up with, the journal says how much that may take from a turn.
+    If time runs faster than the machine can keep up with, the journal says how much that may take from a turn.
     """
     slack = timedelta(milliseconds=1) + max(
         (timedelta(seconds=end["slack"]) for end in found.lines("end")), default=timedelta(0)
@@ -174,7 +174,7 @@ def punctual(found: Evidence) -> Found:
             opened, played = at[missed.turn.opened], at[missed.first]
             told = [
                 (since, to) for since, to in found.outages if to <= played
-            ]  # a later one nobody knew then
+            ]  # a later outage was not known then
             had = played - opened - overlap(told, opened, played)
             bank = _bank(found, game, missed.turn.opened, missed.turn.seat)
             if had + slack < timedelta(seconds=game.row["allowance"] + bank):
@@ -187,7 +187,7 @@ def punctual(found: Evidence) -> Found:
 
 
 def _latest(found: Evidence, game: Game, turn: Row) -> datetime | None:
-    """The last moment at which an open turn can fall due."""
+    """Return the latest time at which an open turn can fall due."""
     if turn["started_at"] is None:
         return None
     start = moment(turn["started_at"])
@@ -200,7 +200,7 @@ def _latest(found: Evidence, game: Game, turn: Row) -> datetime | None:
 
 
 def _bank(found: Evidence, game: Game, upto: int, seat: int) -> float:
-    """Seconds that are left of a seat's bank at the least after the entry `upto`: what turns took beyond their time."""
+    """Return the least that can be left of a seat's bank after the entry `upto`."""
     assert game.known is not None
     at = {entry.seq: moment(entry.at) for entry in game.entries}
     left = float(game.row["bank"])
@@ -212,7 +212,7 @@ def _bank(found: Evidence, game: Game, upto: int, seat: int) -> float:
 
 
 def banked(found: Evidence) -> Found:
-    """No bank is below nothing or above what was given, and only turns that took longer have drawn on it."""
+    """No bank is negative or above its initial value, and only turns beyond their allowance have used it."""
     for game in found.games.values():
         for row in game.seats:
             if not 0 <= row["bank"] <= game.row["bank"]:
@@ -228,7 +228,7 @@ def banked(found: Evidence) -> Found:
 
 
 def heard(found: Evidence) -> Found:
-    """A mail that came in is remembered once, done once it was taken, and each of its moves is in the log or is not."""
+    """An incoming email is stored once and processed once accepted; its move is in the log if it counts as a reply."""
     sent = {line["digest"]: line for line in found.lines("letter")}
     taken = {line["digest"] for line in found.lines("taken") if line["status"] == 250}
     for digest, times in Counter(row["digest"] for row in found.letters).items():
@@ -252,6 +252,6 @@ def heard(found: Evidence) -> Found:
 
 
 def sound(found: Evidence) -> Found:
-    """The database finds nothing wrong with itself."""
+    """The database reports no errors about itself."""
     for fault in found.unsound:
         yield None, fault

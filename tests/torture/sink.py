@@ -1,4 +1,4 @@
-"""A mail server that takes every mail and notes it in the journal before it says so."""
+"""A mail server that accepts every email and records it in the journal before acknowledging it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.torture.processes import LOOPBACK, free_port
 
 
 class Sink:
-    """Runs in a thread of the torturer, so that it outlives every server; `taken` counts its mails.
+    """Runs in a thread of the torture run, so that it outlives every server; `taken` counts its emails.
 
     Args:
-        heard: is given each mail.
+        heard: called with each email.
     """
 
     def __init__(self, journal: Journal, heard: Callable[[Message], None]) -> None:
@@ -29,7 +29,7 @@ class Sink:
 
     @property
     def url(self) -> str:
-        """What BYZANZ_MAIL_URL should be."""
+        """Return the value for BYZANZ_MAIL_URL."""
         return f"smtp://{LOOPBACK}:{self._port}"
 
     def __enter__(self) -> Sink:
@@ -40,7 +40,7 @@ class Sink:
         self._controller.stop()
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802  # aiosmtpd's name
-        """Called by aiosmtpd with each mail."""
+        """Handle an email; aiosmtpd calls this."""
         message = message_from_bytes(envelope.content)
         for recipient in envelope.rcpt_tos:
             self._journal.write("mail", to=recipient, id=message["Message-ID"])

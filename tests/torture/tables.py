@@ -1,4 +1,4 @@
-"""Games to be tortured, begun the way `byzanz new --start` begins them, with the tokens of their seats."""
+"""Games for torture runs, started like `byzanz new --start` does, with the tokens of their seats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALLOWANCE = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A game that has begun; `tokens` by the seat they open, a bot has none."""
+    """A game that has started; `tokens` by the seat they open, none for a bot."""
 
     id: str
     tokens: dict[int, str]
@@ -25,18 +25,18 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What tables are wanted.
+    """The games to be started.
 
     Args:
         games: how many.
-        players: people at each.
-        bots: bots at every second one.
-        allowance: seconds for a decision.
-        bank: seconds beyond that which each seat of every third game has.
+        players: people in each.
+        bots: bots in every second one.
+        allowance: seconds per decision.
+        bank: seconds of time bank of each seat in every third game.
         gone: the last player of every fourth game has left it.
-        silent: the people want no mail, so that their clock starts when a turn opens.
-        at: when they begin; now if None.
-        apart: seconds by which each has begun before the one before it.
+        silent: the people want no email, so their clock starts when a turn opens.
+        at: when they start; now if None.
+        apart: seconds between the starts of two games.
     """
 
     games: int
@@ -51,10 +51,10 @@ class Wish:
 
 
 def lay(wish: Wish, environment: Mapping[str, str], log: Path, journal: Journal) -> list[Table]:
-    """Begin games on a database, which is brought up to date first.
+    """Start games on a database, which is upgraded first.
 
     Raises:
-        RuntimeError: they could not be begun; the log says why.
+        RuntimeError: the games could not be started; the log says why.
     """
     mine, its = CONTEXT.Pipe(duplex=False)
     child = Running(_lay, (wish, its), environment, log)

@@ -1,4 +1,4 @@
-"""A clock that runs faster than the machine's: time is an argument of all that the server does by itself."""
+"""A clock that runs faster than the machine's; the server takes time as an argument."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """A clock that all processes share and that runs `rate` times as fast as the machine's.
+    """A clock shared by all processes that runs `rate` times as fast as the machine's.
 
     Args:
         origin: the machine's steady clock when it showed `start`.
@@ -20,9 +20,9 @@ class Time:
     start: datetime = datetime(2026, 1, 5, tzinfo=UTC)
 
     def steady(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         return (time.monotonic() - self.origin) * self.rate
 
     def now(self) -> datetime:
-        """What it shows."""
+        """Return the time it shows."""
         return self.start + timedelta(seconds=self.steady())

@@ -1,4 +1,4 @@
-"""Everything a server imports, so that what is forked from a process that holds this starts at once."""
+"""Imports everything a server imports, so that processes forked from it start immediately."""
 
 import gunicorn.app.base
 import gunicorn.workers.gthread

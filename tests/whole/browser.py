@@ -1,4 +1,4 @@
-"""Chromium, with JavaScript or without."""
+"""Chromium, with or without JavaScript."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ARGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--d
 
 @contextmanager
 def browser(executable: str, scripts: bool = False, width: int = 390, height: int = 844) -> Iterator[Page]:
-    """A page in a browser of its own; gone with the block."""
+    """Open a page in a separate browser until the block ends."""
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=executable, args=list(ARGS))
         context = chromium.new_context(

@@ -1,4 +1,4 @@
-"""Empire by the links in the mails: choices under seal, changed before the other's is in, and battles."""
+"""A game of Empire by the links in emails: sealed choices, changed before the opponent answers, and battles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Schemer(Player):
         while "Your turn, " in self.hand.text():
             self._decide(self.form())
             assert self.hand.open(address) == 200
-        if "You have sealed" in self.hand.text() and self.chance.random() < 0.3:
+        if "Your sealed" in self.hand.text() and self.chance.random() < 0.3:
             self._decide(self.form())
             self.changed += 1
 
@@ -106,7 +106,7 @@ def test_friends_play_empire_by_the_links_in_their_mails(server: World) -> None:
     assert turn_mails(server) == {}, "a choice under seal is news to nobody"
     second = alice.seal(links[ALICE], "redraw", 2)
     assert alice.hand.open(links[ALICE]) == 200
-    assert "You have sealed a redraw" in alice.hand.text()
+    assert "Your sealed redraw" in alice.hand.text()
     assert bob.hand.open(links[BOB]) == 200
     assert bob.hand.text().count("Alice has sealed a redraw.") == 2
     none = bob.seal(links[BOB], "redraw", 0)
@@ -115,7 +115,7 @@ def test_friends_play_empire_by_the_links_in_their_mails(server: World) -> None:
     links = later_mails(server)
     assert set(links) == {ALICE, BOB}, "the meld is asked of both"
     bob.play(links[BOB])
-    assert "You have sealed a meld" in bob.hand.text()
+    assert "Your sealed meld" in bob.hand.text()
     assert alice.hand.open(links[ALICE]) == 200
     assert "Bob has sealed a meld" in alice.hand.text()
     alice.play(links[ALICE])

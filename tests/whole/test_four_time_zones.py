@@ -1,8 +1,8 @@
-"""A whole game in four time zones under a clock that the test turns: every deadline is right to the second.
+"""A whole game in four time zones with a simulated clock: every deadline is right to the second.
 
 Weeks pass: clocks change in three of the four zones, nights and weekends do not count, one player is on holiday, the
-server is away for a night, an address bounces for a while, one player answers by mail and one leaves standing orders.
-What the server promises is compared with a count of minutes that shares no line with it.
+server is down for a night, an address bounces for a while, one player replies by email and one uses standing orders.
+Each deadline is compared with a minute-by-minute count that shares no code with the server.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ def mend(watch: Watch) -> None:
         assert all(turn.due_at is None for turn in watch.turns() if turn.seat == 3)
         client, path = watch.app.test_client(), f"/t/{watch.game.tokens[3]}"
         page = client.get(path).text
-        assert "We cannot reach you by mail" in page
+        assert "We cannot reach you by email" in page
         action = re.search(r'action="([^"]+)"[^>]*>(?:(?!</form>).)*?Try again', page, re.DOTALL)
         assert action is not None
         form = re.search(rf'action="{action[1]}".*?</form>', page, re.DOTALL)

@@ -1,4 +1,4 @@
-"""docs/new-game.md is whole and true: a game made of nothing but its blocks is added, checked and played."""
+"""docs/new-game.md is complete and correct: a game made only from its code blocks is added, checked and played."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ import html5lib
 import pytest
 
 from byzanz import games, record
-from byzanz.bots.simulate import simulated
-from byzanz.rules import BadSetup, Move, Rules
+from byzanz.bots.simulate import simulate_game
+from byzanz.moves import BadSetup, Move
+from byzanz.rules import Rules
 from server import config
 from server.store import engine, links
 from server.store.models import Game, Link
@@ -231,7 +232,7 @@ def test_its_simulated_games_verify_and_greed_pays(game: Rules[Any, Any]) -> Non
     wins = 0
     for number in range(200):
         bots = ["greedy", "random"] if number % 2 else ["random", "greedy"]
-        played = simulated(game, 2, b"new game", number, bots)
+        played = simulate_game(game, 2, b"new game", number, bots)
         [kept] = record.read(record.write(played))
         assert record.verify(kept).replayed
         assert 8 <= sum(entry.by == "bot" for entry in kept.entries) <= 10

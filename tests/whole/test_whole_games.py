@@ -1,7 +1,7 @@
-"""Whole games over real HTTP and real SMTP, from the wish of an organiser to the final score.
+"""Whole games over real HTTP and SMTP, from the form for a new game to the final score.
 
-Everybody follows the links in the mails and nothing else: the organiser confirms, friends take their seats, each turn
-is played from its mail, and one of them never answers.
+Players only follow the links in their emails: the organiser confirms, friends take their seats, and each turn is played
+from its email. One player never answers.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def kind_of(message: object) -> str:
     text = str(message.get_body(("plain",)).get_content())  # type: ignore[attr-defined]
     if "See how it went" in text:
         return "over"
-    if "You have time until" in text:
+    if "Move by" in text:
         return "turn"
     return "other"
 

@@ -1,4 +1,4 @@
-"""A server with a real web port and a real mail port, and people who know nothing but the mails they get."""
+"""A server with a real web port and a real mail port, and people who know only what their emails say."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from server.store import engine
 from tests.conftest import NOW, settings
 
 TICK = 86400.0
-"""Seconds between beats as the server is told: days may pass here between two of them."""
+"""Seconds between heartbeats in the settings; days may pass here between two of them."""
 LINK = re.compile(r"^https?://\S+/([a-z])/[a-z2-7]{26}$", re.MULTILINE)
 
 
@@ -36,9 +36,9 @@ class World:
     """The running server.
 
     Args:
-        origin: its address on the web.
-        inbox: its mail server; what came in is kept.
-        read: how many mails have been looked at.
+        origin: its URL.
+        inbox: its mail server, which stores incoming emails.
+        read: how many emails have been read.
     """
 
     app: Flask
@@ -48,11 +48,11 @@ class World:
     read: int = 0
 
     def pass_time(self, **span: float) -> None:
-        """Let the clock of the machine jump on."""
+        """Let the machine's clock jump ahead."""
         self.traveller.shift(timedelta(**span))
 
     def tick(self) -> None:
-        """What the scheduler does with every tick, mails through real SMTP."""
+        """Run one tick of the scheduler, sending emails over real SMTP."""
         now = engine.utc_now()
         with self.app.app_context():
             for part in heartbeat.PARTS:
@@ -64,7 +64,7 @@ class World:
                     pass
 
     def new_mails(self) -> list[tuple[str, EmailMessage]]:
-        """Recipient and mail of all that came in since the last call, oldest first."""
+        """Return the recipients and emails that arrived since the last call, oldest first."""
         mails = [kept for kept in reversed(self.inbox.mails()) if kept.number > self.read]
         if mails:
             self.read = mails[-1].number
@@ -73,7 +73,7 @@ class World:
 
 @contextmanager
 def world(database_url: str) -> Iterator[World]:
-    """A server on this database, its clock starting at NOW; ends with the block."""
+    """Run a server on this database, its clock starting at NOW, until the block ends."""
     inbox = Inbox()
     port = free_port()
     origin = f"http://127.0.0.1:{port}"
@@ -95,7 +95,7 @@ def world(database_url: str) -> Iterator[World]:
 
 
 def link(message: EmailMessage, kind: str) -> str:
-    """The one link of this kind (`t`, `i`, `o`) that stands on a line of its own in the text part."""
+    """Return the only link of this kind (`t`, `i`, `o`) that stands on its own line in the text part."""
     body = message.get_body(("plain",))
     assert body is not None
     text = body.get_content().replace("\r\n", "\n")
@@ -114,7 +114,7 @@ class Button:
 
 @dataclass
 class Form:
-    """A form as a page shows it: where it goes, what it carries unasked, what can be ticked and pressed."""
+    """A form of a page: its action, hidden fields, boxes and buttons."""
 
     action: str
     hidden: dict[str, str]
@@ -126,20 +126,20 @@ class Hand(Protocol):
     """A way to use pages: by plain HTTP, or in a browser."""
 
     def open(self, address: str) -> int:
-        """Go to a page; its status."""
+        """Open a page; return its status."""
 
     def forms(self) -> list[Form]:
-        """The forms that post on the page one is at."""
+        """Return the posting forms of the current page."""
 
     def press(self, form: Form, button: Button, ticked: list[str], fields: dict[str, str]) -> int:
-        """Fill in a form and press a button; the status of the page it leads to."""
+        """Fill in a form and press a button; return the status of the next page."""
 
     def text(self) -> str:
-        """What the page says."""
+        """Return the text of the page."""
 
 
 class Sheet(HTMLParser):
-    """The posting forms and the text of a page."""
+    """Parse the posting forms and the text of a page."""
 
     def __init__(self, here: str, markup: str) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ class Sheet(HTMLParser):
         self.feed(markup)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Forms, and what stands in them."""
+        """Handle forms and their contents."""
         at = {name: value or "" for name, value in attrs}
         if tag == "form":
             posts = at.get("method", "get").lower() == "post"
@@ -169,17 +169,17 @@ class Sheet(HTMLParser):
             form.hidden[at["name"]] = at.get("value", "")
 
     def handle_endtag(self, tag: str) -> None:
-        """The end of a form."""
+        """Handle the end of a form."""
         if tag == "form":
             self._form = None
 
     def handle_data(self, data: str) -> None:
-        """What the page says."""
+        """Collect the text of the page."""
         self.text += data
 
 
 class PlainHand:
-    """Pages by HTTP alone, no cookies kept."""
+    """Pages over plain HTTP, without cookies."""
 
     def __init__(self) -> None:
         self.page = Sheet("", "")
@@ -198,31 +198,31 @@ class PlainHand:
         return response.status
 
     def open(self, address: str) -> int:
-        """Go to a page; its status."""
+        """Open a page; return its status."""
         return self._request("GET", address)
 
     def forms(self) -> list[Form]:
-        """The forms that post on the page one is at."""
+        """Return the posting forms of the current page."""
         return self.page.forms
 
     def press(self, form: Form, button: Button, ticked: list[str], fields: dict[str, str]) -> int:
-        """Fill in a form and press a button; the status of the page it leads to."""
+        """Fill in a form and press a button; return the status of the next page."""
         sent = [*(form.hidden | fields).items(), *(("card", value) for value in ticked)]
         if button.name:
             sent.append((button.name, button.value))
         return self._request("POST", form.action, urlencode(sent))
 
     def text(self) -> str:
-        """What the page says."""
+        """Return the text of the page."""
         return " ".join(self.page.text.split())
 
 
 @dataclass
 class Player:
-    """Somebody at the table who decides by chance, from what the page offers.
+    """A player who chooses at random from what the page offers.
 
     Args:
-        answers: whether they ever answer a turn mail.
+        answers: whether they ever answer a turn email.
         refused: how many moves the server refused with a reason.
         moves: how many they made.
     """
@@ -235,13 +235,13 @@ class Player:
     moves: int = 0
 
     def take_seat(self, message: EmailMessage) -> None:
-        """Follow the invitation and take the seat with a cut of one's own."""
+        """Follow the invitation and take the seat with a cut."""
         assert self.hand.open(link(message, "i")) == 200
         form = next(form for form in self.hand.forms() if form.hidden.get("answer") == "accept")
         assert self.hand.press(form, form.buttons[0], [], {"cut": f"cut of {self.address}"}) == 200
 
     def play(self, address: str) -> None:
-        """Open the link of a turn mail and play until the page asks nothing more."""
+        """Open the link of a turn email and play until the page asks nothing more."""
         assert self.hand.open(address) == 200
         for _ in range(40):
             form = next((form for form in self.hand.forms() if "seen" in form.hidden), None)
@@ -253,7 +253,7 @@ class Player:
         raise AssertionError("a turn that never ends")
 
     def _decide(self, form: Form) -> bool:
-        """Press one button; False if nothing is asked of this seat now."""
+        """Press one button; return False if this seat is not to move."""
         exact = [button for button in form.buttons if button.name == "move"]
         asked = [button for button in exact if not button.value.startswith("sell")]
         if not asked:

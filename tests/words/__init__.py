@@ -1,1 +1,1 @@
-"""The words of the house in every language: found, brought into the catalogues, and checked."""
+"""The texts of the project in every language: collected, merged into the catalogues, and checked."""

@@ -1,7 +1,7 @@
-"""`python3 dev.py words`: bring the catalogues up to date, and say what is still to be translated.
+"""`python3 dev.py words`: update the catalogues and print what is untranslated.
 
-python3 dev.py words            writes server/translations/*/LC_MESSAGES/messages.po
-python3 dev.py words --check    writes nothing; fails if a text is missing, unused or not well translated
+python3 dev.py words            update server/translations/*/LC_MESSAGES/messages.po
+python3 dev.py words --check    change nothing; fail if a text is missing, unused or badly translated
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.words.found import texts
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do what the words on the command line ask for; 1 if `--check` finds anything."""
+    """Run the command; return 1 if `--check` finds anything."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(prog="dev.py words", description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, fail if anything is wrong")

@@ -1,4 +1,4 @@
-"""The catalogues: brought up to date with the texts of the house, and what is wrong with one."""
+"""Updating the catalogues with the texts of the project, and finding faults in one."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from babel.messages.pofile import read_po, write_po
 from server.i18n import NAMES
 
 PLACE = re.compile(r"%\(\w+\)[a-z]|%%")
-"""What is filled in when a text is told, and the sign for a per cent."""
+"""Placeholders of a text, and the escaped percent sign."""
 HEADERS = re.compile(
     rb'^"(?:Report-Msgid|POT-C|PO-Rev|Last-Translator|Language-Team|Generated-By).*\n', re.MULTILINE
 )
-"""What the library writes at the head of a catalogue, and what would be another with each writing, or says nothing."""
+"""Header lines that would change with every update or say nothing."""
 
 
 def read(path: Path, language: str) -> Catalog:
-    """A catalogue as its file tells it; an empty one for a language that has none yet."""
+    """Read a catalogue; an empty one for a language that has none yet."""
     if not path.exists():
         head = f"# {NAMES[language]}: the words of Byzanz. See docs/languages.md.\n#"
         return Catalog(locale=language, project="Byzanz", charset="utf-8", fuzzy=False, header_comment=head)
@@ -31,14 +31,13 @@ def read(path: Path, language: str) -> Catalog:
 
 
 def update(path: Path, language: str, texts: Catalog) -> Catalog:
-    """Write a catalogue anew, so that it has all texts and no others; the translations that fit stay.
+    """Rewrite a catalogue with exactly these texts; matching translations are kept.
 
-    A text that was changed is a new one: nothing is guessed. The file holds no line numbers and breaks no lines, and
-    its texts stand in the order of the alphabet, so that a change of it shows what has changed. The remarks at its
-    head stay.
+    A reworded text is a new one; nothing is guessed. The file has no line numbers and no wrapped lines, and its texts
+    are in alphabetical order, so that a diff shows what has changed. The comments at its head are kept.
 
     Args:
-        texts: those of the house.
+        texts: those of the project.
     """
     found = read(path, language)
     found.update(texts, no_fuzzy_matching=True, update_creation_date=False)
@@ -52,12 +51,12 @@ def update(path: Path, language: str, texts: Catalog) -> Catalog:
 
 
 def missing(catalogue: Catalog, texts: Catalog) -> list[str]:
-    """The texts that a catalogue does not translate, in all their forms."""
+    """Return the texts that a catalogue does not translate, in all their forms."""
     return [name(text) for text in _said(texts) if not all(forms(catalogue, text))]
 
 
 def faults(catalogue: Catalog, texts: Catalog) -> list[str]:
-    """What is wrong with what a catalogue does say, a line each: empty if all is well."""
+    """Return the faults of existing translations, one line each."""
     known = {(text.id, text.context) for text in _said(texts)}
     found = [f"unused: {name(own)}" for own in _said(catalogue) if (own.id, own.context) not in known]
     for own in _said(catalogue):
@@ -81,7 +80,7 @@ def _faults(own: Message, plurals: int) -> Iterator[str]:
 
 
 def _same_places(source: str, many: str, told: str) -> bool:
-    """Whether a translation is filled with the same; what is counted need not be named where it is one."""
+    """Whether a translation has the same placeholders; a singular form need not contain its number."""
     wanted, given = sorted(PLACE.findall(source)), sorted(PLACE.findall(told))
     if "%" in PLACE.sub("", told) and PLACE.search(source):
         return False
@@ -97,7 +96,7 @@ def _said(catalogue: Catalog) -> list[Message]:
 
 
 def forms(catalogue: Catalog, text: Message) -> tuple[str, ...]:
-    """What a catalogue says for a text: one form, or one for each number; `("",)` if nothing."""
+    """Return the forms of a translation: one, or one for each plural; `("",)` if there is none."""
     own = catalogue.get(_forms(text.id)[0], text.context)
     if own is None:
         return ("",)
@@ -109,6 +108,6 @@ def _forms(text: Any) -> tuple[str, ...]:
 
 
 def name(text: Message) -> str:
-    """A text as it is named to people."""
+    """Return a text as it is named in messages."""
     first = _forms(text.id)[0]
     return f"{first} ({text.context})" if text.context else first

@@ -1,4 +1,4 @@
-"""Every text of the house that people read, as the code and the templates have it."""
+"""Every text of the project that people read, collected from the code and the templates."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_file
 
 import byzanz
 import server
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server.errors import Refused
 from server.i18n import KEPT
 
 ROOT = Path(__file__).parents[2]
 KEEPING = {"kept": (1,), "OrderAnswer": (2,)}
-"""What stores an English sentence to be told in its reader's language, with the place of the sentence."""
+"""Functions that store an English sentence to be shown in its reader's language, with the position of the sentence."""
 WORDLESS = (".css",)
-"""Ends of the names of templates without words."""
+"""Endings of the names of templates without texts."""
 
 
 def refusals() -> set[str]:
-    """The names of all errors that say in a sentence what is refused: it is the first thing they are called with.
+    """Return the names of all errors whose first argument is a sentence.
 
-    They are found by asking their two bases for their kinds, once every module has been imported.
+    They are the subclasses of two base classes, found after every module was imported.
     """
     for package in (byzanz, server):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -43,20 +43,20 @@ def _kinds(base: type[Exception]) -> Iterator[type[Exception]]:
 
 
 def code(root: Path = ROOT) -> Iterator[Path]:
-    """The modules of the house."""
+    """Return the modules of the project."""
     for folder in ("byzanz", "server"):
         yield from sorted((root / folder).rglob("*.py"))
 
 
 def templates(root: Path = ROOT) -> Iterator[Path]:
-    """The templates of the house that may hold words."""
+    """Return the templates of the project that may contain texts."""
     for path in sorted((root / "templates").rglob("*")):
         if path.is_file() and path.suffix not in WORDLESS:
             yield path
 
 
 def texts(root: Path = ROOT) -> Catalog:
-    """All texts of the house: a catalogue without translations."""
+    """Return all texts of the project as a catalogue without translations."""
     found = Catalog(project="Byzanz", charset="utf-8", fuzzy=False)
     told: dict[str, Any] = DEFAULT_KEYWORDS | dict.fromkeys(refusals(), (1,)) | KEEPING
     for method, paths, keywords in (

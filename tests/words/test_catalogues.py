@@ -1,4 +1,4 @@
-"""The catalogues hold every text of the house in every language, and the check of that finds what is wrong."""
+"""The catalogues contain every text in every language, and the check finds each kind of fault."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tests.words.catalogues import faults, missing, read, update
 OTHERS = [code for code in NAMES if code != DEFAULT]
 HANDED_ON = {
     "byzanz/record/text.py",
-    "server/lifecycle/wishes.py",  # says what the rules have said, at a field
-    "server/mail/transport.py",  # another kind of refusal, by a mail server
+    "server/lifecycle/wishes.py",  # repeats the message of the rules, at a field
+    "server/mail/transport.py",  # an unrelated class: a refusal by a mail server
 }
-"""Where an error is made of a text that stands elsewhere."""
+"""Places where an error is created from a text that is defined elsewhere."""
 
 
 @pytest.fixture(scope="module")
 def texts() -> Catalog:
-    """Every text of the house."""
+    """Return every text of the project."""
     return found.texts()
 
 
@@ -51,7 +51,7 @@ def test_letters_on_cards_differ(language: str) -> None:
 
 
 def test_every_refusal_is_a_sentence_that_is_found() -> None:
-    """What is called with anything but a text would be told in English for ever."""
+    """A call with anything but a string literal would stay English forever."""
     wrong = []
     kinds = dict.fromkeys(found.refusals(), 0) | {name: place[0] - 1 for name, place in found.KEEPING.items()}
     for path in found.code():
@@ -68,13 +68,13 @@ def test_every_refusal_is_a_sentence_that_is_found() -> None:
 
 
 def _called(call: ast.Call) -> str:
-    """The name of what is called; a method of somebody's that is called `kept` is another matter."""
+    """Return the name of the called function; other objects' methods called `kept` do not count."""
     name = getattr(call.func, "attr", "")
     return getattr(call.func, "id", "" if name in found.KEEPING else name)
 
 
 def test_templates_mark_texts_and_not_what_they_have_looked_up() -> None:
-    """`_(…)` of anything but a text is found nowhere; where it is needed, the texts are marked by N_ beside it."""
+    """`_(…)` of anything but a literal is not collected; where it is needed, N_ marks the texts nearby."""
     wrong = []
     for path in found.templates():
         text = path.read_text()
@@ -99,7 +99,7 @@ HOUSE = {
     "templates/door.html": '{{ ngettext("%(num)s card", "%(num)s cards", n) }}{{ pgettext("a list", " and ") }}',
     "templates/pages/style.css": '.door { content: _("no text") }',
 }
-"""A house with a text of each kind."""
+"""A project with a text of each kind."""
 WELL: dict[Any, Any] = {
     "It is not your turn.": "Je bent niet aan de beurt.",
     "Bid %(price)s for you.": "Voor je geboden: %(price)s.",
@@ -108,12 +108,12 @@ WELL: dict[Any, Any] = {
     ("%(num)s card", "%(num)s cards"): ("%(num)s kaart", "%(num)s kaarten"),
     " and ": " en ",
 }
-"""Its words, all well."""
+"""Its translations, without faults."""
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Catalog:
-    """The texts of that house."""
+    """The texts of that project."""
     for path, text in HOUSE.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
@@ -121,10 +121,10 @@ def house(tmp_path: Path) -> Catalog:
 
 
 def catalogue(said: Mapping[Any, Any] = MappingProxyType({}), without: Sequence[Any] = ()) -> Catalog:
-    """The Dutch words of that house.
+    """Return the Dutch translations of that project.
 
     Args:
-        said: texts and their words where they are otherwise, or more.
+        said: different or additional translations.
         without: texts that are left out.
     """
     told = Catalog(locale="nl", fuzzy=False)

@@ -1,25 +1,22 @@
-"""What a game of Byzantium tells about itself: its rounds, their points, and how the hands became empty."""
+"""Headings and charts of Byzantium: its rounds, their points, and how the hands emptied."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import le
-from typing import TYPE_CHECKING
 
-from byzanz.charts import Chart, Part, Row, chart, seats
-
-if TYPE_CHECKING:
-    from byzanz.games.byzantium.rules import View
+from byzanz.charts import Chart, Heading, Row, chart, seats
+from byzanz.games.byzantium.view import View
 
 
-def heading(view: View) -> Part:
-    """The round."""
+def heading(view: View) -> Heading:
+    """Return the round."""
     return (f"round {view.round}",) if view.round else ()
 
 
 def charts(views: Sequence[View]) -> tuple[Chart, ...]:
-    """Points of each round, and the cards left in each hand after everybody's first, second … turn of a round.
+    """Chart the points of each round, and the cards left in each hand after everybody's first, second … turn.
 
     Args:
         views: of the public, after each move that counts, from the first deal on.
@@ -33,12 +30,12 @@ def charts(views: Sequence[View]) -> tuple[Chart, ...]:
 
 def _points(views: Sequence[View]) -> Iterator[Row]:
     for place, view in enumerate(views):
-        if view.step != "put":  # the cards of the round that is over still lie there
+        if view.step != "put":  # the cards of the finished round still lie there
             yield heading(view), place, [len(hand) for hand in view.shown[-1]]
 
 
 def _left(views: Sequence[View]) -> Iterator[Row]:
-    """What each hand was down to when all who still could had their first, second … turn of a round."""
+    """Yield what was left in each hand when all seats still in had taken their first, second … turn of a round."""
     places = range(len(views))
     for _, same in groupby(places, key=lambda place: views[place].round):
         played = list(same)

@@ -6,13 +6,12 @@ An order sees what its owner sees: the view. A seat has one order at the most: a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from byzanz.games.byzantium.cards import CARD, DEAD, LONGEST, NAME, SLOT, SUIT, completed
-from byzanz.rules import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
-
-if TYPE_CHECKING:
-    from byzanz.games.byzantium.rules import View
+from byzanz.games.byzantium.cards import CARD, NAME, SLOT, SUIT
+from byzanz.games.byzantium.cross import DEAD
+from byzanz.games.byzantium.view import View
+from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
+from byzanz.parsing import completed, order_words
 
 VERB = "put"
 ANY = "any"
@@ -28,12 +27,7 @@ def read_order(text: str) -> Order:
     Raises:
         UnreadableOrder, AmbiguousMove, UnreadableMove: it is not one order; the sentence says what would be.
     """
-    if len(text) > LONGEST or not text.isascii() or not text.isprintable():
-        raise UnreadableOrder(
-            "An order is one line of plain letters and digits, at most %(most)s.", most=LONGEST
-        )
-    words = text.lower().replace(",", " ").split()
-    words = words[1:] if words[:1] == ["order"] else words
+    words = order_words(text)
     if not words or not VERB.startswith(words[0]):
         raise UnreadableOrder("Write put, then placements in their order: put 7r on e, 8r on ef then any.")
     return Order(" ".join((VERB, *_read_list(words[1:]))), VERB)
@@ -42,12 +36,12 @@ def read_order(text: str) -> Order:
 def _read_list(words: Sequence[str]) -> list[str]:
     if words[:1] == [ANY]:
         if words[1:] not in ([], ["always"]):
-            raise UnreadableOrder("After put any stands always or nothing.")
+            raise UnreadableOrder("After put any, write always or nothing.")
         return list(words)
     at = words.index("then") if "then" in words else len(words)
     then = completed(" ".join(words[at + 1 :]) or "ask", THEN)
     if not at or not then or len(words) == at + 1:
-        raise UnreadableOrder("Name placements first; after them stands then any or then ask, or nothing.")
+        raise UnreadableOrder("List placements first. After them you may write then any or then ask.")
     placements = [_read_placement(words[start : min(start + 3, at)]) for start in range(0, at, 3)]
     if len(set(placements)) < len(placements):
         raise UnreadableOrder("Name each placement once.")
@@ -72,7 +66,7 @@ def order_scope(order: Order, view: View) -> str:
     placements = _placements(order)
     out = view.out[view.viewer]
     if placements and out:
-        raise IllegalMove("You are out for this deal, and do not hold the cards of the next one yet.")
+        raise IllegalMove("You are out for this deal, and the next one has not been dealt yet.")
     if view.round + out > view.rounds:
         raise IllegalMove("You will not be asked to place a card any more.")
     missing = [card for card, _, _ in placements if card not in (view.hand or ())]
@@ -80,13 +74,13 @@ def order_scope(order: Order, view: View) -> str:
         raise IllegalMove("You do not hold %(cards)s.", cards=" ".join(dict.fromkeys(missing)))
     closed = {place.slot for place in view.places if place.state in ("taken", "closed")}
     if late := next((slot for _, _, slot in placements if slot in closed), None):
-        raise IllegalMove("On %(slot)s no card can be placed any more.", slot=late)
+        raise IllegalMove("No card can be placed on %(slot)s any more.", slot=late)
     return f"deal {view.round + out}"
 
 
-def order_expired(left_for: str, view: View) -> bool:
+def order_expired(scope: str, view: View) -> bool:
     """Whether the deal is over, or the seat is out of it."""
-    deal = int(left_for.removeprefix("deal "))
+    deal = int(scope.removeprefix("deal "))
     return deal < view.round or (
         deal == view.round and isinstance(view.viewer, int) and view.out[view.viewer]
     )
@@ -95,12 +89,12 @@ def order_expired(left_for: str, view: View) -> bool:
 def answer_order(
     order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
 ) -> OrderAnswer | None:
-    """What an order answers now; see `Rules.obey`.
+    """What an order answers now; see `Rules.answer_order`.
 
     Args:
         fallback: what `any` stands for, see `Rules.fallback`.
     """
-    if (view.question or "").partition(" ")[0] != order.about:
+    if (view.question or "").partition(" ")[0] != order.kind:
         return None
     placements, ask = _placements(order), order.text.endswith(" then ask")
     found = next((words for words in placements if Move(VERB, words) in moves), None)
@@ -131,7 +125,7 @@ def _left_of(order: Order, placements: Sequence[tuple[str, str, str]]) -> Order 
     then = order.text.rpartition(" ")[2]
     if not placements:
         return (
-            None if then == "ask" else Order(order.text if then == "always" else f"{VERB} {ANY}", order.about)
+            None if then == "ask" else Order(order.text if then == "always" else f"{VERB} {ANY}", order.kind)
         )
     listed = ", ".join(" ".join(words) for words in placements)
-    return Order(f"{VERB} {listed} then {then}", order.about)
+    return Order(f"{VERB} {listed} then {then}", order.kind)

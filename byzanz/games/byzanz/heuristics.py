@@ -1,14 +1,14 @@
-"""What hands and lots of Byzanz are likely to bring, and what a player might do with them: guesses, for bots alone.
+"""Estimates for bots: what hands and lots of Byzanz are likely to bring, and what a player might do with them.
 
-The weights are those with which imagined players won most against others in simulated games.
+The weights are those that won most often against others in simulated games.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from byzanz.games.byzanz.cards import (
+    DONE,
     GROUPS,
     MERCHANT,
     NAME,
@@ -17,44 +17,44 @@ from byzanz.games.byzanz.cards import (
     TABLES,
     VALUE,
     Cards,
-    bids_from,
+    best_sale,
     groups_in,
-    kept_of,
     minus,
+    names,
     numbers,
     of_group,
     plus,
+    raises_from,
+    sale_profit,
     sales_from,
 )
-from byzanz.games.byzanz.state import State, lot_card, needed
-from byzanz.rules import Move
+from byzanz.games.byzanz.moves import minimum_raise
+from byzanz.games.byzanz.state import State, lot_card
+from byzanz.games.byzanz.view import View
+from byzanz.moves import Move
 
-if TYPE_CHECKING:
-    from byzanz.games.byzanz.rules import View
-
-_DONE = Move("done")
-_LATER = 1.6
-"""What each card of a later lot of the round is worth to a seat that has not won yet."""
-_BIDS_WEIGHED = 3
+LATER_CARD_WORTH = 1.6
+"""The worth of each card of a later lot of the round to a seat that has not won yet."""
+BIDS_CONSIDERED = 3
 
 
 @lru_cache(maxsize=1 << 14)
-def worth(hand: Cards, left: float) -> float:
-    """A guess at what a hand will bring: the sets it holds, and what its other cards may still become.
+def hand_worth(hand: Cards, left: float) -> float:
+    """Estimate what a hand will bring: the sets it holds, and what its other cards may still become.
 
     Args:
         hand: the cards.
         left: the part of the game still to come, from 1 to 0.
     """
-    merchants, profit, pairs, singles = _sorted_out(hand)
+    merchants, profit, pairs, singles = _sort_out(hand)
     hopes = sum([0.3 + 0.6 * top for top in pairs]) + sum([0.1 + 0.12 * value for value in singles])
     hopes += PROFIT[MERCHANT] * (merchants // 3) + 1.4 * (merchants % 3)
-    sets = max(_with_merchants(merchants, pairs, singles), min(1.0, 2.8 * left) * hopes)
-    return 0.97 * (profit + sets) + 0.003 * len(hand)  # what is sold is safe
+    sets = max(_merchant_profit(merchants, pairs, singles), min(1.0, 2.8 * left) * hopes)
+    return 0.97 * (profit + sets) + 0.003 * len(hand)  # profit already made is safe
 
 
-def _sorted_out(hand: Cards) -> tuple[int, int, list[int], list[int]]:
-    """How many merchants, the profit of the sets without them; of the rest the higher of each pair, and the singles."""
+def _sort_out(hand: Cards) -> tuple[int, int, list[int], list[int]]:
+    """Return the number of merchants, the profit of sets without them, the top card of each pair, and the singles."""
     groups: list[list[int]] = [[] for _ in GROUPS]
     for card in hand:
         groups[card // 4].append(VALUE[card])
@@ -70,21 +70,16 @@ def _sorted_out(hand: Cards) -> tuple[int, int, list[int], list[int]]:
     return merchants, profit, sorted(pairs), sorted(singles)
 
 
-def _with_merchants(merchants: int, pairs: list[int], singles: list[int]) -> int:
-    """What merchants bring at once: one with each good pair, then three by three, the last with what is there."""
+def _merchant_profit(merchants: int, pairs: list[int], singles: list[int]) -> int:
+    """Return the profit merchants make at once: one with each good pair, then in threes, the rest with what is left."""
     helped = [top for top in pairs if top > 1][-merchants:] if merchants else []
     threes, over = divmod(merchants - len(helped), 3)
     most = max([0, *singles]) if over == 2 else len(pairs) > len(helped) if over else 0
     return sum(helped) + PROFIT[MERCHANT] * threes + most
 
 
-def profit(sale: Move) -> int:
-    """What a sale brings."""
-    return PROFIT[kept_of(numbers(sale.args))]
-
-
 def evaluate(view: View, seat: int) -> float:
-    """Profit so far, and what the cards in hand, bid, or lot nearly won may still bring.
+    """Return the profit so far plus what the cards in hand, in the bid or in a lot nearly won may still bring.
 
     Args:
         view: of this seat.
@@ -93,54 +88,53 @@ def evaluate(view: View, seat: int) -> float:
     left = (view.rounds - view.round + 1) / view.rounds if view.step not in ("end", "over") else 0.0
     hand, bid, lot = numbers(view.hand or ()), numbers(view.bids[seat]), numbers(view.lot)
     if view.won[seat] or view.step not in ("bid", "tax"):
-        return view.profits[seat] + worth(hand, left)
+        return view.profits[seat] + hand_worth(hand, left)
     if view.step == "tax" and view.turn == seat:
-        return view.profits[seat] + worth(plus(hand, _taxed(lot)), left)
-    lost = worth(plus(hand, bid), left) + _later(view.lot_cards, view.lot_card or 0) * left
+        return view.profits[seat] + hand_worth(plus(hand, _lot_after_tax(lot)), left)
+    lost = hand_worth(plus(hand, bid), left) + _later_worth(view.lot_cards, view.lot_card or 0) * left
     if view.leader != seat:
         return view.profits[seat] + lost
-    gained = worth(plus(hand, _taxed(lot)), left)
+    gained = hand_worth(plus(hand, _lot_after_tax(lot)), left)
     return view.profits[seat] + 0.5 * lost + 0.5 * gained
 
 
-def _taxed(lot: Cards) -> Cards:
-    """What a careful winner keeps of a lot."""
+def _lot_after_tax(lot: Cards) -> Cards:
+    """Return what a careful winner keeps of a lot."""
     return minus(lot, (min(lot, key=lambda card: VALUE[card] or 3),))
 
 
-def _later(lots: tuple[int, ...], size: int) -> float:
-    """What it is worth not to have won yet, while the lot of this size is on auction."""
-    waiting = [later for later in lots if later < size] or [1]
-    return _LATER * sum(waiting) / len(waiting)
+def _later_worth(lots: tuple[int, ...], size: int) -> float:
+    """Return the worth of not having won yet while the lot of this size is on auction."""
+    later = [other for other in lots if other < size] or [1]
+    return LATER_CARD_WORTH * sum(later) / len(later)
 
 
 def rollout_move(state: State, seat: int) -> Move:
-    """What a player who counts on `worth` answers."""
+    """Return the move of a player who relies on `hand_worth`."""
     table = TABLES[len(state.won)]
     left = (table.rounds - state.round + 1) / table.rounds if state.step != "end" else 0.0
     if state.step == "bid":
-        return _likely_bid(state, seat, left, _later(table.lots, lot_card(state)))
+        return _rollout_bid(state, seat, left, _later_worth(table.lots, lot_card(state)))
     hand = state.hands[seat]
     if state.step == "tax":
-        keeps = {card: worth(plus(hand, minus(state.lot, (card,))), left) for card in state.lot}
-        return Move("tax", (NAME[max(keeps, key=keeps.__getitem__)],))
+        taxes = {card: hand_worth(plus(hand, minus(state.lot, (card,))), left) for card in state.lot}
+        return Move("tax", (NAME[max(taxes, key=taxes.__getitem__)],))
     if state.step == "market":
-        takes = {
-            group: worth(plus(hand, of_group(state.market, group)), left) for group in groups_in(state.market)
-        }
+        groups = groups_in(state.market)
+        takes = {group: hand_worth(plus(hand, of_group(state.market, group)), left) for group in groups}
         return Move("take", (GROUPS[max(takes, key=takes.__getitem__)],))
     sales = sales_from(hand)
     if state.step == "end":
-        return max(sales, key=lambda sale: (profit(sale), -sale.args.count("merchant")), default=_DONE)
-    leaves = {sale: profit(sale) + worth(minus(hand, numbers(sale.args)), left) for sale in sales}
-    leaves |= {Move("discard", (NAME[card],)): worth(minus(hand, (card,)), left) for card in hand}
-    return max(leaves, key=leaves.__getitem__)
+        return best_sale(sales) or DONE
+    moves = {sale: sale_profit(sale) + hand_worth(minus(hand, numbers(sale.args)), left) for sale in sales}
+    moves |= {Move("discard", (NAME[card],)): hand_worth(minus(hand, (card,)), left) for card in hand}
+    return max(moves, key=moves.__getitem__)
 
 
-def _likely_bid(state: State, seat: int, left: float, later: float) -> Move:
-    """One of the lowest bids, if the lot is worth it, or pass."""
-    hand, keeps = state.hands[seat], _taxed(state.lot)
-    choices = {PASS: worth(plus(hand, state.bids[seat]), left) + later * left}
-    for bid in bids_from(hand, needed(state, seat))[1 : 1 + _BIDS_WEIGHED]:
-        choices[bid] = worth(plus(minus(hand, numbers(bid.args)), keeps), left)
+def _rollout_bid(state: State, seat: int, left: float, later: float) -> Move:
+    """Return one of the lowest bids if the lot is worth it, else `pass`."""
+    hand, gain = state.hands[seat], _lot_after_tax(state.lot)
+    choices = {PASS: hand_worth(plus(hand, state.bids[seat]), left) + later * left}
+    for bid in raises_from(hand, minimum_raise(state, seat))[:BIDS_CONSIDERED]:
+        choices[Move("bid", names(bid))] = hand_worth(plus(minus(hand, bid), gain), left)
     return max(choices, key=choices.__getitem__)

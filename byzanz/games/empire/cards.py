@@ -14,7 +14,8 @@ from importlib.resources import files
 from itertools import combinations, product
 from typing import NamedTuple, TypeAlias
 
-from byzanz.rules import AmbiguousMove, Move, UnreadableMove
+from byzanz.moves import Move, UnreadableMove
+from byzanz.parsing import completed, move_words, read_verb
 
 Cards: TypeAlias = tuple[int, ...]
 """Cards as numbers, ascending (draw piles and the first cards drawn alone stand in their own order)."""
@@ -98,7 +99,6 @@ LIMITS = {
 }
 """How many cards of a kind a meld may hold; natural disasters count as disasters, too."""
 MOST_REDRAWN = 4
-LONGEST = 1000
 VERBS = ("redraw", "meld", "defend", "decline", "negotiate", "replace", "buy-off", "keep")
 
 NAME = tuple(card.card for card in CARDS)
@@ -235,20 +235,10 @@ def read_move(text: str) -> Move:
     Raises:
         UnreadableMove, AmbiguousMove: it is not one move; the sentence says what would be.
     """
-    if len(text) > LONGEST:
-        raise UnreadableMove("A move is one line of at most %(longest)s characters.", longest=LONGEST)
-    line = text.strip().replace("\t", " ")
-    if not line:
+    words = move_words(text)
+    if not words:
         raise UnreadableMove("Write a move, such as redraw or meld basil trade.")
-    if not line.isascii() or not line.isprintable():
-        raise UnreadableMove("A move is one line of plain letters, digits and spaces.")
-    first, *words = line.lower().split()
-    verb = completed(first, VERBS)
-    if not verb:
-        known = ", ".join(VERBS)
-        raise UnreadableMove(
-            "There is no move %(word)s; the moves are %(known)s.", word=first[:20], known=known
-        )
+    verb, words = read_verb(words[0], VERBS), words[1:]
     if verb == "buy-off":
         return Move(verb, _bargain(words))
     _check_count(verb, len(words))
@@ -271,7 +261,7 @@ def _bargain(words: Sequence[str]) -> Names:
 
 def _check_count(verb: str, count: int) -> None:
     if verb == "decline" and count:
-        raise UnreadableMove("decline stands alone, without any card.")
+        raise UnreadableMove("Write decline alone, without a card.")
     if verb not in ("redraw", "meld", "decline") and count != 1:
         raise UnreadableMove("Name one card: %(verb)s and then the card.", verb=verb)
 
@@ -286,18 +276,3 @@ def named(word: str) -> str:
     if not name:
         raise UnreadableMove("There is no card %(word)s in this game.", word=word[:20])
     return name
-
-
-def completed(word: str, among: Sequence[str]) -> str:
-    """The one word that this is or begins, or nothing.
-
-    Raises:
-        AmbiguousMove: it begins more than one.
-    """
-    if word in among:
-        return word
-    fits = [full for full in among if full.startswith(word)]
-    if len(fits) > 1:
-        some = " or ".join(fits) if len(fits) < 6 else " or ".join([*fits[:4], "another"])
-        raise AmbiguousMove("%(word)s can be %(fits)s: write more letters.", word=word, fits=some)
-    return fits[0] if fits else ""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from byzanz.charts import Chart, Part, chart, seats
-
-if TYPE_CHECKING:
-    from byzanz.games.empire.view import View
+from byzanz.charts import Chart, Heading, chart, seats
+from byzanz.games.empire.view import View
 
 
-def heading(view: View) -> Part:
+def heading(view: View) -> Heading:
     """The year."""
     return (f"year {view.year}",)
 
@@ -32,7 +29,7 @@ def charts(views: Sequence[View]) -> tuple[Chart, ...]:
     )
 
 
-def _battles(views: Sequence[View]) -> Iterator[tuple[Part, int]]:
+def _battles(views: Sequence[View]) -> Iterator[tuple[Heading, int]]:
     """The year of each battle, with the place of the view that shows what came of it."""
     for place, (before, after) in enumerate(pairwise(views), start=1):
         if after.battle and after.battle != before.battle:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import product
 from math import exp, tanh
 
+from byzanz.games.empire.battle import DECLINE, FALLEN, HIGHEST, RESPONSES, responses
 from byzanz.games.empire.cards import (
     BONUS,
     BYZANTINES,
@@ -29,10 +30,9 @@ from byzanz.games.empire.cards import (
     numbers,
     plus,
 )
-from byzanz.games.empire.moves import DECLINE, FALLEN, HIGHEST, RESPONSES, responses
 from byzanz.games.empire.state import State, deck_of, emperor_of
 from byzanz.games.empire.view import HIDDEN, View
-from byzanz.rules import Move
+from byzanz.moves import Move
 
 _TYPICAL = {"E": (16, 20), "M": (18, 19), "L": (19, 16)}
 """The force of a good meld of the Foe and of the Emperor in each age, as simulated games show it."""

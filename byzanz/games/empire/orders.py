@@ -8,32 +8,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from byzanz.games.empire.battle import DECLINE
 from byzanz.games.empire.cards import (
     BYZANTINES,
     CARDS,
     FOES,
     KIND,
-    LONGEST,
     MOST_REDRAWN,
     NAME,
     NUMBER,
     YEARS,
     Names,
     broken_limit,
-    completed,
     in_order,
     kept_worth,
     named,
     numbers,
 )
-from byzanz.games.empire.moves import DECLINE
 from byzanz.games.empire.state import deck_of
-from byzanz.rules import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
-
-if TYPE_CHECKING:
-    from byzanz.games.empire.rules import View
+from byzanz.games.empire.view import View
+from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
+from byzanz.parsing import completed, order_words
 
 VERBS = ("redraw", "meld", "defend", "negotiate", "replace", "buy-off", "keep")
 """The questions of a year, in their order."""
@@ -58,22 +54,17 @@ def read_order(text: str) -> Order:
     Raises:
         UnreadableOrder, AmbiguousMove, UnreadableMove: it is not one order; the sentence says what would be.
     """
-    if len(text) > LONGEST or not text.isascii() or not text.isprintable():
-        raise UnreadableOrder(
-            "An order is one line of plain letters and digits, at most %(most)s.", most=LONGEST
-        )
-    words = text.lower().replace(",", " ").split()
-    words = words[1:] if words[:1] == ["order"] else words
+    words = order_words(text)
     verb = completed(words[0], VERBS) if words else ""
     if not verb:
         raise UnreadableOrder("An order begins with one of: %(known)s.", known=", ".join(VERBS))
     always = words[-1:] == ["always"]
     listed = words[1:-1] if always else words[1:]
     if not listed:
-        raise UnreadableOrder("Name cards, or most, or none: %(verb)s and then which.", verb=verb)
+        raise UnreadableOrder("Name the cards after %(verb)s, or write most or none.", verb=verb)
     meant = READERS[verb](verb, listed)
     if always and verb in ("redraw", "meld") and meant[0] not in ("none", "most"):
-        raise UnreadableOrder("Cards are for one year: leave always away, or write none or most.")
+        raise UnreadableOrder("An order with cards is for one year: leave out always, or write none or most.")
     return Order(" ".join((verb, *meant, *["always"][:always])), verb)
 
 
@@ -87,36 +78,36 @@ def order_scope(order: Order, view: View) -> str:
         raise IllegalMove("You will not be asked to %(verb)s any more.", verb=verb)
     if verb in ("redraw", "meld") and words[0] not in ("none", "most"):
         if year != view.year:
-            raise IllegalMove("You do not hold the cards of the year %(year)s yet.", year=year)
+            raise IllegalMove("You do not hold the cards of year %(year)s yet.", year=year)
         missing = Counter(words) - Counter(view.hand)
         if missing:
             raise IllegalMove("You do not hold %(cards)s.", cards=" ".join(sorted(missing.elements())))
     return f"year {year}"
 
 
-def order_expired(left_for: str, view: View) -> bool:
+def order_expired(scope: str, view: View) -> bool:
     """Whether the year is over."""
-    return int(left_for.removeprefix("year ")) < view.year
+    return int(scope.removeprefix("year ")) < view.year
 
 
 def answer_order(
     order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
 ) -> OrderAnswer | None:
-    """What an order answers now; see `Rules.obey`.
+    """What an order answers now; see `Rules.answer_order`.
 
     Args:
         fallback: what `most` stands for, see `Rules.fallback`.
     """
-    if (view.question or "").partition(" ")[0] != order.about or not isinstance(view.viewer, int):
+    if (view.question or "").partition(" ")[0] != order.kind or not isinstance(view.viewer, int):
         return None
-    line = order.text.removeprefix(f"{order.about} ").removesuffix(" always")
+    line = order.text.removeprefix(f"{order.kind} ").removesuffix(" always")
     lasting = order if order.text.endswith(" always") else None
     most = fallback(view, moves)
-    if order.about in ROLE:
+    if order.kind in ROLE:
         return _respond(line, moves, most, lasting)
-    if order.about == "keep":
+    if order.kind == "keep":
         return _keep(line.split(), deck_of(view.viewer, view.year), moves, most, lasting)
-    return _choose(order.about, line, moves, most, lasting)
+    return _choose(order.kind, line, moves, most, lasting)
 
 
 def _next_year(verb: str, view: View, seat: int) -> int:
@@ -136,7 +127,7 @@ def _read_cards(verb: str, words: Sequence[str]) -> list[str]:
     if verb == "redraw" and len(cards) > MOST_REDRAWN:
         raise UnreadableOrder("Redraw at most %(most)s cards.", most=MOST_REDRAWN)
     if verb == "meld" and not any(_could_be_melded(deck, cards) for deck in (FOES, BYZANTINES)):
-        raise UnreadableOrder("These cards can never be one meld.")
+        raise UnreadableOrder("These cards can never form one meld.")
     return list(cards)
 
 
@@ -157,7 +148,7 @@ def _read_response(verb: str, words: Sequence[str]) -> list[str]:
     at = words.index("then") if "then" in words else len(words)
     then = completed(" ".join(words[at + 1 :]) or "decline", THEN)
     if not at or not then or len(words) == at + 1:
-        raise UnreadableOrder("Name cards first; after them stands then decline or then ask, or nothing.")
+        raise UnreadableOrder("List cards first. After them you may write then decline or then ask.")
     if verb == "buy-off":
         return [", ".join(_once(_bargains(words[:at]))), "then", then]
     return [*_once([_wish(word, EITHER[verb]) for word in words[:at]]), "then", then]
@@ -171,7 +162,7 @@ def _bargains(words: Sequence[str]) -> list[str]:
             found.append(rest.pop(0))
             continue
         if len(rest) < 3 or rest[1] != "with":
-            raise UnreadableOrder("Write pairs such as huns with taxes, avars with trade; or most.")
+            raise UnreadableOrder("Write pairs, such as huns with taxes, avars with trade, or write most.")
         card, price = _wish(rest[0], _OF_TRAIT["bought-off"]), _wish(rest[2], tuple(NUMBER[BYZANTINES]))
         found.append(f"{card} with {price}")
         del rest[:3]
@@ -182,7 +173,7 @@ def _wish(word: str, among: Sequence[str]) -> str:
     found = completed(word, (*among, "most"))
     if not found:
         known = ", ".join((*among, "most"))
-        raise UnreadableOrder("%(word)s is none of: %(known)s.", word=word[:20], known=known)
+        raise UnreadableOrder("%(word)s is not one of: %(known)s.", word=word[:20], known=known)
     return found
 
 
@@ -239,4 +230,4 @@ def _respond(line: str, moves: Sequence[Move], most: Move, lasting: Order | None
             return OrderAnswer(move, "“%(move)s” for you, as you ordered.", {"move": str(move)}, lasting)
     if then == "ask":
         return OrderAnswer(None, "Nothing on your list can be answered now.")
-    return OrderAnswer(DECLINE, "Declined for you, as you ordered.", rest=lasting)
+    return OrderAnswer(DECLINE, "Declined for you, as you ordered.", remaining=lasting)

@@ -1,54 +1,29 @@
-"""Empire and Foes, version 1: two players, the Empire against its foes, exactly as rules/empire.md.
-
-This is the game as the contract wants it: who is asked, what may be answered, who may see what, and what is
-played for a seat that does not answer. The cards are in `empire_cards`, the table in `empire_table`, what a move
-does in `empire_play`, what a seat orders beforehand in `empire_orders`, who sees what in `empire_view` and
-`empire_worlds`.
-"""
+"""Empire and Foes, version 1: two players, the Empire against its foes, exactly as rules/empire.md."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from byzanz.charts import Chart, Part
-from byzanz.games.empire import charts, heuristics, orders
+from byzanz.chance import Draw
+from byzanz.charts import Chart, Heading
+from byzanz.games.empire import charts, heuristics, moves, orders, sampling
+from byzanz.games.empire.battle import DECLINE
 from byzanz.games.empire.cards import (
     BYZANTINES,
     FOES,
     NUMBER,
-    PACK,
-    Cards,
     force,
     kept_worth,
     legacy,
-    melds_from,
-    names,
     numbers,
     read_move,
-    redraws_from,
 )
 from byzanz.games.empire.heuristics import laid, swing
-from byzanz.games.empire.moves import DECLINE, LEGACY_AT_START, START, asked, check_asked, make, responses
-from byzanz.games.empire.sampling import world_of
-from byzanz.games.empire.state import SEALED, State, due_shuffle, shuffle
+from byzanz.games.empire.state import SEALED, State, awaited, due_shuffle, initial
 from byzanz.games.empire.view import View, view_of
-from byzanz.rules import (
-    ALL,
-    PUBLIC,
-    BadSetup,
-    Draw,
-    Move,
-    Order,
-    OrderAnswer,
-    Outcome,
-    Question,
-    Rules,
-    Shuffle,
-    Viewer,
-)
-
-__all__ = ["Empire", "State", "View"]
+from byzanz.moves import BadSetup, Move, Order, OrderAnswer, Outcome, Question, Shuffle
+from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 
 
 class Empire(Rules[State, View]):
@@ -68,29 +43,7 @@ class Empire(Rules[State, View]):
             raise BadSetup("Empire is for 2 players, not %(seats)s.", seats=seats)
         if options:
             raise BadSetup("Empire has no option “%(option)s”.", option=min(map(str, options))[:40])
-        nothing: tuple[Cards, Cards] = ((), ())
-        return State(
-            step="begin",
-            number=0,
-            year=1,
-            territory=START,
-            legacy=(LEGACY_AT_START, LEGACY_AT_START),
-            aside=(PACK[FOES], PACK[BYZANTINES]),
-            piles=nothing,
-            discards=nothing,
-            buried=(),
-            out=nothing,
-            shuffles=(0, 0),
-            hands=nothing,
-            shown=nothing,
-            received=(-1, -1),
-            redrawn=(0, 0),
-            played=nothing,
-            chosen=(None, None),
-            melds=nothing,
-            added=(),
-            battle=(),
-        )
+        return initial()
 
     def chance(self, state: State) -> Shuffle | None:
         """The new cards of an age at its start; later a deck's discards when a card is to be drawn and none is left."""
@@ -98,33 +51,27 @@ class Empire(Rules[State, View]):
 
     def awaited(self, state: State) -> dict[int, Question]:
         """Who owes a choice under seal, or the response that is asked."""
-        question = Question(state.step, state.number)
-        return dict.fromkeys(asked(state), question)
+        return awaited(state)
 
     def moves(self, state: State, seat: int) -> tuple[Move, ...]:
         """The answers: redraws small first, melds strong first, cards to keep, or `decline` and responses."""
-        if seat not in asked(state):
-            return ()
-        return _choices(state, seat) if state.step in SEALED else responses(state)
+        return moves.legal_moves(state, seat)
 
     def out_of_turn_moves(self, state: State, seat: int) -> tuple[Move, ...]:
         """The same choices again while the other seat's is not in: the last one counts (formats.md §1)."""
-        return _choices(state, seat) if _has_sealed(state, seat) else ()
+        return moves.replacements(state, seat)
 
     def is_out_of_turn(self, state: State, seat: int, move: Move) -> bool:
         """A further choice in place of one that is sealed."""
-        return move.verb == state.step and _has_sealed(state, seat)
+        return move.verb == state.step and moves.has_sealed(state, seat)
 
     def apply(self, state: State, seat: int | None, move: Move) -> State:
         """The state after a move in canonical form; refuses whatever rules/empire.md does not allow."""
-        if seat is None:
-            return shuffle(state, move)
-        check_asked(state, seat, move.verb)
-        return make(state, seat, move)
+        return moves.apply(state, seat, move)
 
     def view(self, state: State, viewer: Viewer) -> View:
         """As rules/empire.md "Public and hidden"."""
-        return view_of(state, viewer, self.awaited(state))
+        return view_of(state, viewer)
 
     def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
         """Of a shuffle its label, of others' choices nothing while sealed, of a redraw then the count alone."""
@@ -140,7 +87,7 @@ class Empire(Rules[State, View]):
 
     def sample_state(self, view: View, draw: Draw) -> State:
         """A state of this view: hidden hands, draw piles, cards face down and sealed choices are dealt anew."""
-        return world_of(view, draw)
+        return sampling.sample_state(view, draw)
 
     def fallback(self, view: View, moves: Sequence[Move]) -> Move:
         """As rules/empire.md "Fallback"; of equal ones the first listed."""
@@ -187,32 +134,18 @@ class Empire(Rules[State, View]):
         """The year that an order is for, such as `year 3`, unless it is for always."""
         return orders.order_scope(order, view)
 
-    def order_expired(self, occasion: str, view: View) -> bool:
+    def order_expired(self, scope: str, view: View) -> bool:
         """Whether the year is over."""
-        return orders.order_expired(occasion, view)
+        return orders.order_expired(scope, view)
 
     def answer_order(self, order: Order, view: View, moves: Sequence[Move]) -> OrderAnswer | None:
         """What an order answers to the question that its seat is asked (docs/orders.md)."""
         return orders.answer_order(order, view, moves, self.fallback)
 
-    def heading(self, view: View) -> Part:
+    def heading(self, view: View) -> Heading:
         """The year."""
         return charts.heading(view)
 
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Territory and legacy."""
         return charts.charts(views)
-
-
-def _has_sealed(state: State, seat: int) -> bool:
-    return state.step in SEALED and seat in (0, 1) and state.chosen[seat] is not None
-
-
-def _choices(state: State, seat: int) -> tuple[Move, ...]:
-    """All that a seat may choose under seal."""
-    hand = state.hands[seat]
-    if state.step == "redraw":
-        return redraws_from(hand)
-    if state.step == "meld":
-        return melds_from(hand)
-    return tuple([Move("keep", names((card,))) for card in sorted(set(hand))])

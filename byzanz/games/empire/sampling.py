@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from byzanz.chance import Draw, shuffled
 from byzanz.games.empire.cards import (
     BYZANTINES,
     FOES,
@@ -19,7 +20,6 @@ from byzanz.games.empire.cards import (
 )
 from byzanz.games.empire.state import AFTERWARDS, Batch, Pair, State, deck_of, put
 from byzanz.games.empire.view import HIDDEN, Deck, View
-from byzanz.rules import Draw
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Place:
     year: int
 
 
-def world_of(view: View, draw: Draw) -> State:
+def sample_state(view: View, draw: Draw) -> State:
     """One state of this view.
 
     Args:
@@ -115,7 +115,7 @@ def _all_dealt(view: View, draw: Draw) -> tuple[Pair, Pair, tuple[Batch, ...]]:
         told = numbers(index, deck.pile or ())
         sight = sum([numbers(index, pile) for pile in (deck.discards, deck.out, deck.aside)], told)
         sight += _meld(view, deck.seat) + sum([place.cards for place in (hand, *buried)], ())
-        rest = _deal([hand, *buried], _shuffled(minus(PACK[index], sight), draw))
+        rest = _deal([hand, *buried], shuffled(minus(PACK[index], sight), draw))
         hands = put(hands, deck.seat, hand.cards)
         piles = put(piles, index, told + rest)
         for batch, place in zip(deck.buried, buried, strict=True):
@@ -153,7 +153,7 @@ def _lay_known(view: View, seat: int, hand: Place, current: list[Place], draw: D
     surprises = len(minus(numbers(deck, view.played[seat]), came))
     # Of the cards drawn in the redraw, those not laid open since fill places in the hand.
     fresh = 0 if view.step in AFTERWARDS else max(0, redrawn - surprises)
-    spots = _shuffled((1,) * redrawn + (0,) * (hand.free - fresh), draw)
+    spots = shuffled((1,) * redrawn + (0,) * (hand.free - fresh), draw)
     for card, thrown in zip(numbers(deck, view.known[seat]), spots, strict=False):
         for place in current if thrown else [hand]:
             place.cards, place.free = plus(place.cards, (card,)), place.free - 1
@@ -190,14 +190,6 @@ def _deal(places: list[Place], pool: Cards) -> Cards:
     return tuple([card for at, card in enumerate(pool) if at not in holder])
 
 
-def _shuffled(cards: Cards, draw: Draw) -> Cards:
-    order = list(cards)
-    for last in range(len(order) - 1, 0, -1):
-        other = draw(last + 1)
-        order[last], order[other] = order[other], order[last]
-    return tuple(order)
-
-
 def _received(view: View, state: State, seat: int, draw: Draw) -> int:
     """The card a seat was passed; where it is hidden, one that it holds, laid or threw away this year."""
     card, deck = view.received[seat], deck_of(seat, view.year)
@@ -218,7 +210,7 @@ def _chosen(view: View, state: State, seat: int, draw: Draw) -> Cards | None:
         return numbers(deck_of(seat, view.year), told)
     if not view.sealed[seat]:
         return None
-    order = _shuffled(hand, draw)
+    order = shuffled(hand, draw)
     if view.step == "redraw":
         return tuple(sorted(order[: draw(MOST_REDRAWN + 1)]))
     return _any_meld(order, draw) if view.step == "meld" else order[:1]

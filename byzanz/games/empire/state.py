@@ -14,6 +14,7 @@ from byzanz.games.empire.cards import (
     CARDS,
     DECKS,
     FOES,
+    PACK,
     Cards,
     age_of,
     hand_size,
@@ -23,7 +24,7 @@ from byzanz.games.empire.cards import (
     plus,
     usable,
 )
-from byzanz.rules import IllegalMove, Move, Shuffle
+from byzanz.moves import IllegalMove, Move, NotAwaited, Question, Shuffle
 
 T = TypeVar("T")
 Pair: TypeAlias = tuple[Cards, Cards]
@@ -31,6 +32,7 @@ Pair: TypeAlias = tuple[Cards, Cards]
 Batch: TypeAlias = tuple[int, int, Cards, Cards]
 """Cards thrown away in a redraw, face down: the year, the seat, the cards, and those of them that the other seat
 knows to lie there."""
+TERRITORY_AT_START, LEGACY_AT_START = 10, 10
 SEALED = ("redraw", "meld", "keep")
 """Steps in which both seats choose at once; the verb is the step."""
 
@@ -86,6 +88,33 @@ class State:
     battle: tuple[Cards, ...]
 
 
+def initial() -> State:
+    """Return year 1 before the first shuffles, all cards aside."""
+    nothing: Pair = ((), ())
+    return State(
+        step="begin",
+        number=0,
+        year=1,
+        territory=TERRITORY_AT_START,
+        legacy=(LEGACY_AT_START, LEGACY_AT_START),
+        aside=(PACK[FOES], PACK[BYZANTINES]),
+        piles=nothing,
+        discards=nothing,
+        buried=(),
+        out=nothing,
+        shuffles=(0, 0),
+        hands=nothing,
+        shown=nothing,
+        received=(-1, -1),
+        redrawn=(0, 0),
+        played=nothing,
+        chosen=(None, None),
+        melds=nothing,
+        added=(),
+        battle=(),
+    )
+
+
 def emperor_of(year: int) -> int:
     """The seat of the Emperor: seat 0 in the odd years."""
     return (year - 1) % 2
@@ -118,6 +147,47 @@ def known_of(state: State, seat: int, passed: bool) -> Cards:
     """
     came = plus(tuple(sorted(state.shown[seat])), (state.received[seat],) if passed else ())
     return minus(tuple([card for card in came if card >= 0 and usable(card, state.year)]), state.played[seat])
+
+
+# Who is to move
+
+
+def asked(state: State) -> tuple[int, ...]:
+    """The seats that owe an answer."""
+    if state.step in SEALED:
+        return tuple([seat for seat in choosers(state) if state.chosen[seat] is None])
+    if state.step in ("defend", "replace"):
+        return (1 - emperor_of(state.year),)
+    return (emperor_of(state.year),) if state.step in ("negotiate", "buy-off") else ()
+
+
+def choosers(state: State) -> tuple[int, ...]:
+    """The seats that choose under seal in this step: all, but who has no card has none to keep."""
+    return tuple([seat for seat in (0, 1) if state.step != "keep" or state.hands[seat]])
+
+
+def awaited(state: State) -> dict[int, Question]:
+    """Return the seats to move, with the question that they share."""
+    return dict.fromkeys(asked(state), Question(state.step, state.number))
+
+
+def check_asked(state: State, seat: int, verb: str) -> None:
+    """Refuse a seat that may not move now, and a verb that does not answer the question."""
+    if seat not in (0, 1):
+        raise NotAwaited("There is no seat %(seat)s at this table.", seat=seat)
+    if state.step == "over":
+        raise NotAwaited("The game is over.")
+    if state.step in AFTERWARDS:
+        raise NotAwaited("The cards have not been shuffled yet.")
+    if state.step in SEALED:
+        if seat not in choosers(state):
+            raise NotAwaited("You have no card to keep.")
+        if verb != state.step:
+            raise IllegalMove("Both players must %(verb)s now.", verb=state.step)
+    elif seat not in asked(state):
+        raise NotAwaited("It is not your turn: the other player may %(verb)s now.", verb=state.step)
+    elif verb not in (state.step, "decline"):
+        raise IllegalMove("Answer with %(verb)s or decline.", verb=state.step)
 
 
 # What nobody decides: shuffles, drawing, ageing
@@ -170,7 +240,7 @@ def shuffle(state: State, move: Move) -> State:
     order = move.args[1:]
     if move.verb != "shuffle" or move.args[:1] != (shuffle.label,) or sorted(order) != sorted(shuffle.cards):
         raise IllegalMove(
-            "The shuffle that is due is %(label)s, of all its cards and no other.", label=shuffle.label
+            "The shuffle that is due is %(label)s, with all its cards and no others.", label=shuffle.label
         )
     begins = state.step == "begin"
     kept = state.buried if begins else tuple([b for b in state.buried if deck_of(b[1], b[0]) != deck])

@@ -6,7 +6,6 @@ A view holds cards by their names; what lies by deck is in `decks`, what belongs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from byzanz.games.empire.cards import (
@@ -25,8 +24,8 @@ from byzanz.games.empire.cards import (
     names,
     numbers,
 )
-from byzanz.games.empire.state import State, deck_of, emperor_of, known_of, seat_of
-from byzanz.rules import ALL, PUBLIC, Question, Viewer
+from byzanz.games.empire.state import State, awaited, deck_of, emperor_of, known_of, seat_of
+from byzanz.rules import ALL, PUBLIC, Viewer
 
 HIDDEN = "?"
 """Stands for a card that the viewer may not know."""
@@ -210,15 +209,15 @@ def melded(meld: Cards) -> Meld:
     return Meld(tuple(cards), force(meld))
 
 
-def view_of(state: State, viewer: Viewer, awaited: Mapping[int, Question]) -> View:
+def view_of(state: State, viewer: Viewer) -> View:
     """All but hands, piles, what is sealed, redrawn or passed (rules/empire.md "Public and hidden").
 
     Args:
         state: any moment.
         viewer: a seat, PUBLIC or ALL.
-        awaited: who is asked what in this moment.
     """
-    question = awaited.get(viewer) if isinstance(viewer, int) else None
+    asked = awaited(state)
+    question = asked.get(viewer) if isinstance(viewer, int) else None
     sits = viewer != PUBLIC
 
     def open_to(seat: int, cards: Cards | None) -> Names | None:
@@ -235,7 +234,7 @@ def view_of(state: State, viewer: Viewer, awaited: Mapping[int, Question]) -> Vi
         foe=1 - emperor_of(state.year),
         territory=state.territory,
         legacy=state.legacy,
-        awaited=tuple(awaited),
+        awaited=tuple(asked),
         question=str(question) if question else None,
         sealed=(state.chosen[0] is not None, state.chosen[1] is not None),
         chosen=(open_to(0, state.chosen[0]), open_to(1, state.chosen[1])),

@@ -14,7 +14,8 @@ from typing import Any
 from sqlalchemy import func, or_, select
 
 from byzanz.games import rules_of
-from byzanz.rules import Rules, RulesError
+from byzanz.moves import RulesError
+from byzanz.rules import Rules
 from server import play
 from server.errors import NotYourTurn, Refused, Stale
 from server.mail.incoming import reply
@@ -75,12 +76,13 @@ def carried_out(
     """
     if not said:
         return [], BadMail(
-            "There is no move in your mail, so nothing has changed. Write a line for each move, above what it quotes."
+            "Your email contains no move, so nothing has changed. Write each move on a line of its own, above the "
+            "quoted text."
         )
     if len(said) > reply.MOST_LINES:
         return [], BadMail(
-            "Your mail has more than %(most)s lines of its own, so none was played. Write a line for each move and "
-            "nothing else.",
+            "Your email has more than %(most)s lines besides the quoted text, so nothing was played. Write each move "
+            "on a line of its own and nothing else.",
             most=reply.MOST_LINES,
         )
     rules = rules_of(place.game.slug, place.game.rules)
@@ -151,9 +153,9 @@ def _play_all(place: Place, lines: list[Line], row: Received, now: datetime) -> 
 
 def _over(place: Place, lines: list[Line]) -> Refused:
     if any(line.done for line in lines):
-        return Stale("Not played: the table has moved on after the line before. Answer the newest mail.")
+        return Stale("Not played: the game moved on after the previous line. Reply to the latest email.")
     return Stale(
-        "That turn is over. The newest mail about “%(game)s” has what is asked now, if anything.",
+        "That turn is over. If it is your turn again, reply to the latest email about “%(game)s”.",
         game=place.game.name,
     )
 

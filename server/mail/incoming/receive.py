@@ -14,7 +14,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server.config import settings
 from server.errors import Refused
 from server.i18n import kept
@@ -130,8 +130,8 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -
         return _finish(row, place, "auto", kept("ignored: %(why)s") % {"why": _masked(letter.ignored)}, now)
     if not _same_address(letter.sender, person.email or ""):
         strange = commands.BadMail(
-            "An answer to this turn came from another address than the one we write to, so nothing was played. "
-            "Answer from this address, or use your link."
+            "A reply to this turn came from another address, so nothing was played. Reply from this address, or use "
+            "your link."
         )
         return _finish(row, place, "refused", kept("from another address"), now, [], strange)
     deliverability.again(person.id, now)

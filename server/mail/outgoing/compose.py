@@ -145,7 +145,7 @@ def subject(words: dict[str, Any]) -> str:
         return one_line(f"{words['title']}: {words['game']}")  # in no language: its reader may choose another
     if "items" in words:
         return one_line(_("Byzanz: your games"))
-    return one_line(_("Your way in to Byzanz"))
+    return one_line(_("Your Byzanz sign-in link"))
 
 
 def message_id(key: str) -> str:

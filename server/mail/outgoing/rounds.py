@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from byzanz.games import rules_of
-from byzanz.rules import BadSetup
+from byzanz.moves import BadSetup
 from server import play
 from server.mail.outgoing.context import one_line, places
 from server.mail.outgoing.relevance import Facts

@@ -189,7 +189,7 @@ class Transport:
         policy = message.policy
         if not (sender + recipient).isascii():
             if not smtp.has_extn("smtputf8"):
-                raise Refused("the mail server takes no addresses with letters beyond ASCII")
+                raise Refused("the mail server does not accept addresses with non-ASCII characters")
             options, policy = ("SMTPUTF8", "BODY=8BITMIME"), SMTPUTF8.clone(max_line_length=998)
         self._judge(*smtp.mail(sender, options), at_recipient=False)
         self._judge(*smtp.rcpt(recipient), at_recipient=True)
@@ -245,7 +245,7 @@ def _envelope(address: str) -> str:
     try:
         return ascii_domain(address)
     except UnicodeError:
-        raise Refused("no mail server can have this address") from None
+        raise Refused("this address is not valid") from None
 
 
 def _data(smtp: smtplib.SMTP, content: bytes) -> tuple[int, bytes | str]:

@@ -55,7 +55,7 @@ class Act:
         """The whole number at this place of the act's words."""
         word = self.words[place]
         if not (word.isascii() and word.isdigit() and len(word) < 10):
-            raise InvalidAct("“%(word)s” should be a whole number.", word=word[:40])
+            raise InvalidAct("“%(word)s” must be a whole number.", word=word[:40])
         return int(word)
 
 

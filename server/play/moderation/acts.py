@@ -40,7 +40,7 @@ def check(session: Session, game: Game, words: tuple[str, ...], reason: str, per
         Refused: the act is unknown, has no reason, or is a look at hands by a moderator who plays in the game.
     """
     if not words or words[0] not in ACTS or len(words) != ACTS[words[0]].words:
-        raise InvalidAct("There is no such action. The actions are: %(acts)s.", acts=", ".join(ACTS))
+        raise InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(ACTS))
     reason = reason.strip()
     if not reason or len(reason) > LONGEST_REASON:
         raise InvalidAct("Give a reason of 1 to %(most)s characters.", most=LONGEST_REASON)

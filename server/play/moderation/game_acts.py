@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from byzanz import record
-from byzanz.rules import Outcome
+from byzanz.moves import Outcome
 from server.play import autopilot, positions, running, turns
 from server.play.moderation.act import Act, ActNotPossible, record_only, seconds_of, write
 from server.play.positions import Position
@@ -17,9 +17,9 @@ def void(session: Session, game: Game, position: Position, act: Act) -> int:
     """Take the game back to before a move of a seat, and pause it."""
     target = act.number(1)
     entries = log.entries(session, game.id)
-    counting = record.counting(entries)
+    counting = record.effective(entries)
     if not any(entry.seq == target and entry.seat is not None for entry in counting):
-        raise ActNotPossible("Entry %(seq)s is not a seat's move that still counts.", seq=target)
+        raise ActNotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=target)
     seq = write(session, game, act)
     log.append(session, game, seat=None, by="moderator", move="!pause", now=act.now, note=act.reason)
     game.paused = True

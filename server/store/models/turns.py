@@ -63,7 +63,7 @@ class StandingOrder(Base):
     """Of this seat's orders, from 1: its name to the player, for whom `id` would count the orders of others, too."""
     text: Mapped[str] = mapped_column(Text)
     """Canonical, in the grammar of the game (docs/orders.md)."""
-    occasion: Mapped[str] = mapped_column(String(40))
+    scope: Mapped[str] = mapped_column("occasion", String(40))
     """What it was left for, in the game's words (`lot 3.2`); empty: until withdrawn."""
     left_at: Mapped[datetime] = mapped_column(UtcTime)
     left_seq: Mapped[int]

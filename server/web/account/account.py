@@ -175,7 +175,7 @@ def _save(person_id: int) -> None:
     spoken = form.get("language", "")
     if spoken and spoken not in i18n.NAMES:
         raise BadWish(
-            "“%(code)s” is none of the languages offered.", field="language", code=validation.shown(spoken)
+            "“%(code)s” is not one of the languages offered.", field="language", code=validation.shown(spoken)
         )
     with transaction() as session:
         person = session.get_one(Person, person_id)

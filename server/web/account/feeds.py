@@ -84,8 +84,8 @@ def _event(news: News) -> icalendar.Event:
     event.add("uid", f"{news.game.id}-{news.mark}@{settings().sender_domain}")
     event.add("dtstamp", news.updated)
     event.add("dtstart", news.due)
-    event.add("summary", _("Your turn in “%(game)s” ends", game=name))
-    event.add("description", _("Make your move before then: the link is in the mail about this turn."))
+    event.add("summary", _("Your deadline in “%(game)s”", game=name))
+    event.add("description", _("Move before then. The link is in the email about this turn."))
     event.add("url", news.address)
     event.add("transp", "TRANSPARENT")
     return event

@@ -17,7 +17,8 @@ from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 
 from byzanz import record
-from byzanz.rules import PUBLIC, AmbiguousMove, Outcome, RulesError, UnreadableMove, UnreadableOrder, Viewer
+from byzanz.moves import AmbiguousMove, Outcome, RulesError, UnreadableMove, UnreadableOrder
+from byzanz.rules import PUBLIC, Viewer
 from server import play
 from server.errors import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refused
 from server.play import history, positions, turns

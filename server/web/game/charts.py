@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from byzanz.charts import Chart, Part
+from byzanz.charts import Chart, Heading
 
 WIDTH, TOP, PLOT, BELOW = 320.0, 12.0, 160.0, 22.0
 """Of a drawing: how wide it is, the room above, the height of what is drawn between, the room below for the steps."""
@@ -29,7 +29,7 @@ class Stroke:
     """A line, or the profile of a row.
 
     Args:
-        of: whom or what it shows, see `byzanz.story.Line`.
+        of: whom or what it shows, see `byzanz.charts.Line`.
         path: as SVG has it.
         marks: its values, each where it is drawn.
         label: the y of its label.
@@ -74,11 +74,11 @@ class Row:
     """A row of the table.
 
     Args:
-        part: of the game.
+        heading: of its step.
         seq: the entry of the log after which it was so; 0 where each cell has its own.
     """
 
-    part: Part
+    heading: Heading
     seq: int
     cells: tuple[Cell, ...]
 
@@ -238,7 +238,7 @@ def _stops(chart: Chart, frame: Frame) -> tuple[tuple[tuple[float, str], ...], t
     """Where the large parts of the game are named, in the middle of each, and what parts them."""
     firsts = [
         (next(same), word)
-        for word, same in groupby(range(len(chart.steps)), key=lambda at: chart.steps[at].part[0])
+        for word, same in groupby(range(len(chart.steps)), key=lambda at: chart.steps[at].heading[0])
     ]
     ends = [*(at for at, _ in firsts[1:]), len(chart.steps)]
     stops = [(frame.x((at + end) / 2), word) for (at, word), end in zip(firsts, ends, strict=True)]
@@ -268,7 +268,7 @@ def spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
 def _table(chart: Chart, seqs: Sequence[int]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
     """A column a line, a row a step."""
     rows = [
-        Row(step.part, seq, tuple(Cell(line.values[at]) for line in chart.lines))
+        Row(step.heading, seq, tuple(Cell(line.values[at]) for line in chart.lines))
         for at, (step, seq) in enumerate(zip(chart.steps, seqs, strict=True))
     ]
     return tuple(line.of for line in chart.lines), tuple(rows)
@@ -276,11 +276,11 @@ def _table(chart: Chart, seqs: Sequence[int]) -> tuple[tuple[str, ...], tuple[Ro
 
 def _matrix(chart: Chart, seqs: Sequence[int]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
     """A row for each large part of the game, a column for each of the smaller ones that they have in common."""
-    found: dict[Part, Cell] = {}
+    found: dict[Heading, Cell] = {}
     for at, (step, seq) in enumerate(zip(chart.steps, seqs, strict=True)):
         line = next(line for line in chart.lines if line.values[at] is not None)
-        found[step.part] = Cell(line.values[at], line.of, seq)
-    columns = tuple(dict.fromkeys(step.part[-1] for step in chart.steps))
-    heads = dict.fromkeys(step.part[:1] for step in chart.steps)
+        found[step.heading] = Cell(line.values[at], line.of, seq)
+    columns = tuple(dict.fromkeys(step.heading[-1] for step in chart.steps))
+    heads = dict.fromkeys(step.heading[:1] for step in chart.steps)
     rows = [Row(head, 0, tuple(found.get((*head, word), Cell(None)) for word in columns)) for head in heads]
     return columns, tuple(rows)

@@ -14,7 +14,7 @@ from flask_babel import format_datetime
 from sqlalchemy.orm import Session
 
 from byzanz import record
-from byzanz.charts import Part
+from byzanz.charts import Heading
 from byzanz.rules import Viewer
 from server import i18n
 from server.errors import BadRequest
@@ -47,7 +47,7 @@ class Line:
     @property
     def act(self) -> tuple[str, ...] | None:
         """The words of a table act, None for a move."""
-        return record.act(self.entry)
+        return record.table_act(self.entry)
 
 
 def lines(
@@ -67,7 +67,7 @@ def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str) -> L
     at = log.moment(entry.at)
     voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
     when = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day()}, HH:mm", rebase=False)
-    return Line(entry, at, when, None if record.act(entry) else voided)
+    return Line(entry, at, when, None if record.table_act(entry) else voided)
 
 
 def names_of(session: Session, game: Game) -> list[str]:
@@ -79,12 +79,12 @@ class Section(NamedTuple):
     """Lines that follow each other in one part of the game.
 
     Args:
-        part: of the game, empty before the first begins.
-        heads: those of its words that the section before did not have, each with its place in the part.
+        heading: empty before the first begins.
+        heads: those of its words that the section before did not have, each with its place in the heading.
         lines: at least one.
     """
 
-    part: Part
+    heading: Heading
     heads: list[tuple[int, str]]
     lines: list[Line]
 
@@ -172,7 +172,7 @@ def _page(kept: Sequence[record.Entry], at: int | None, before: int | None) -> t
 def _sections(lines: Sequence[Line], told: Moments) -> list[Section]:
     """The lines under the headings of the parts of the game."""
     found: list[Section] = []
-    previous: Part = ()
+    previous: Heading = ()
     for part, same in groupby(lines, key=lambda line: told.made_in(line.entry.seq)):
         heads = [(at, word) for at, word in enumerate(part) if part[: at + 1] != previous[: at + 1]]
         found.append(Section(part, heads, list(same)))
@@ -180,7 +180,7 @@ def _sections(lines: Sequence[Line], told: Moments) -> list[Section]:
     return found
 
 
-def jumps(openings: Mapping[Part, int]) -> dict[str, list[tuple[str, int]]]:
+def jumps(openings: Mapping[Heading, int]) -> dict[str, list[tuple[str, int]]]:
     """For each large part of the game its smaller ones, or itself, and the entry after which each begins."""
     found: dict[str, list[tuple[str, int]]] = {}
     for part, seq in openings.items():

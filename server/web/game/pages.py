@@ -81,8 +81,8 @@ def _game(session: Session, game_id: str) -> Game | None:
 def _no_game() -> tuple[str, int]:
     return error_page(
         404,
-        _("There is no game here"),
-        _("Look at the link in your newest mail, or begin at the front page."),
+        _("Game not found"),
+        _("Use the link in your latest email, or start from the home page."),
     )
 
 
@@ -100,7 +100,7 @@ def _history(
     try:
         context = history.chapter(session, game, viewer, zone, flask.request.args, here)
     except Refused as error:
-        return error_page(400, _("There is no such entry"), said(error), back=here)
+        return error_page(400, _("Entry not found"), said(error), back=here)
     beside = mail_log.beside(context, items)
     return render_template("game/history.html", back=back, beside=beside, **context)
 

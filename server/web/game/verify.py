@@ -94,8 +94,8 @@ def game(game_id: str) -> str:
             raise Broken(found.quarantine)
         if found.status != "over":
             raise NotOver(
-                "This game is still being played. When it is over, the server's secret is shown and its deal can be "
-                "checked here; until then its page shows the commitment."
+                "This game is still in progress. When it is over, the server’s secret is revealed and the deal can be "
+                "verified here. Until then, the game’s page shows the commitment."
             )
         whole = history.record_for(session, found, PUBLIC)
         return render_template(
@@ -108,9 +108,10 @@ def too_much(_error: RequestEntityTooLarge) -> tuple[str, int]:
     """The file is longer than this server reads."""
     return error_page(
         413,
-        _("This file is too long to be checked here"),
+        _("This file is too large to check here"),
         _(
-            "This page takes files of up to %(most)s MB; the command “byzanz verify” on your own machine any length.",
+            "This page accepts files of up to %(most)s MB. "
+            "The command “byzanz verify” on your own machine accepts any size.",
             most=flask.current_app.config["MAX_CONTENT_LENGTH"] // 1024**2,
         ),
         back=flask.url_for(".form"),
@@ -143,7 +144,7 @@ def _finished(session: Session) -> Sequence[Game]:
 def _file() -> IO[bytes]:
     sent = flask.request.files.get("record")
     if sent is None or not sent.filename:
-        raise BadUpload("Choose the file of a record first.")
+        raise BadUpload("Choose a record file first.")
     return sent.stream
 
 
@@ -158,13 +159,13 @@ def _checked(file: IO[bytes]) -> Iterator[Checked]:
         for number, each in enumerate(record.read(record.lines(file)), start=1):
             if number > MOST_GAMES:
                 raise BadUpload(
-                    "This file holds more than %(most)s games. Send fewer at once.", most=MOST_GAMES
+                    "This file holds more than %(most)s games. Upload fewer at a time.", most=MOST_GAMES
                 )
             report = record.examine(each)
             yield Checked(each, report)
             if report.wrong is not None:
                 return
     except BadRecord as fault:
-        raise BadUpload("This is no record: %(fault)s.", fault=plain(fault, 300)) from fault
+        raise BadUpload("This is not a record: %(fault)s.", fault=plain(fault, 300)) from fault
     if not number:
-        raise BadUpload("There is no record in this file.")
+        raise BadUpload("This file contains no record.")

@@ -118,6 +118,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             own=next((seat for seat in seats if seat.person_id == game.organiser_id), None),
             mails=_mails(session, game),
             title=rules.title,
+            rules=rules,
             may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
             bots=tuple(BOTS),
             name=flask.request.form.get("name", lobby.asked_name(session, game)),

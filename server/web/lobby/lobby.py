@@ -16,7 +16,8 @@ from sqlalchemy.orm import Session, selectinload
 from byzanz import games
 from byzanz.bots import BOTS
 from byzanz.games import rules_of
-from byzanz.rules import PUBLIC, BadSetup
+from byzanz.moves import BadSetup
+from byzanz.rules import PUBLIC
 from server import accounts, errors, i18n, lobby, validation
 from server.accounts import login
 from server.errors import BadWish, Refused
@@ -217,7 +218,9 @@ def _pace() -> time_control.Pace:
     if chosen in time_control.PRESETS:
         return time_control.PRESETS[chosen]
     if chosen != "own":
-        raise BadWish("“%(text)s” is none of the paces offered.", field="pace", text=validation.shown(chosen))
+        raise BadWish(
+            "“%(text)s” is not one of the time controls offered.", field="pace", text=validation.shown(chosen)
+        )
     allowance = _number("allowance", 86400)
     days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
     return time_control.Pace(allowance, _number("bank", time_control.usual_bank(allowance)), days_off)
@@ -227,12 +230,10 @@ def _number(name: str, absent: int, field: str | None = None) -> int:
     """A whole number from the form; seats are counted, so a number of them is small."""
     text = flask.request.form.get(name, "") or str(absent)
     if not (text.isascii() and text.isdigit() and len(text) < 8):
-        raise BadWish(
-            "“%(text)s” should be a whole number.", field=field or name, text=validation.shown(text)
-        )
+        raise BadWish("“%(text)s” must be a whole number.", field=field or name, text=validation.shown(text))
     number = int(text)
     if name not in ("allowance", "bank") and number > _most_seats():
-        raise BadWish("So many seats no game has.", field=field or name)
+        raise BadWish("No game has that many seats.", field=field or name)
     return number
 
 
@@ -261,8 +262,6 @@ def rules(slug: str) -> str | tuple[str, int]:
     try:
         found = rules_of(slug)
     except BadSetup:
-        return error_page(
-            404, _("There is no such game"), _("Begin at the front page: it names the games there are.")
-        )
+        return error_page(404, _("Game not found"), _("The home page lists all games."))
     view = found.view(found.setup(min(found.seats), {}), PUBLIC)
     return render_template("lobby/rules.html", rules=found, view=view)

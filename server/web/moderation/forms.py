@@ -56,12 +56,12 @@ def read(form: Mapping[str, str]) -> Wanted:
             return Wanted(("!link", number))
         case "pause" | "resume" | "abandon" | "note":
             return Wanted((f"!{kind}",))
-    raise acts.InvalidAct("There is no such action. The actions are: %(acts)s.", acts=", ".join(acts.ACTS))
+    raise acts.InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(acts.ACTS))
 
 
 def _seconds(hours: str) -> str:
     if not (hours.isascii() and hours.isdigit() and len(hours) < 5):
-        raise acts.InvalidAct("“%(hours)s” should be a whole number of hours.", hours=validation.shown(hours))
+        raise acts.InvalidAct("“%(hours)s” must be a whole number of hours.", hours=validation.shown(hours))
     return str(int(hours) * 3600)
 
 
@@ -82,11 +82,11 @@ def lost(session: Session, game: Game, words: Sequence[str], zone: str) -> list[
     first = words[1]
     if not (first.isascii() and first.isdigit() and len(first) < 10 and 0 < int(first) <= game.head):
         raise acts.ActNotPossible(
-            "Entry %(seq)s is not a seat's move that still counts.", seq=validation.shown(first)
+            "Entry %(seq)s is not a player’s move that still counts.", seq=validation.shown(first)
         )
     lines = history.lines(session, game, PUBLIC, zone, after=int(first) - 1)
     if lines[0].voided or lines[0].act or lines[0].entry.seat is None:
-        raise acts.ActNotPossible("Entry %(seq)s is not a seat's move that still counts.", seq=first)
+        raise acts.ActNotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=first)
     return [line for line in lines if not line.voided and not line.act]
 
 

@@ -42,6 +42,6 @@ def leave(token: str) -> Answer:
         return unknown_link(token)
     if flask.request.form.get("do") != "leave":
         back = url_for("turn.show", token=token)
-        return error_page(400, _("This form did not reach us whole"), _("Nothing has changed."), back=back)
+        return error_page(400, _("The form was incomplete"), _("Nothing has changed."), back=back)
     play.leave(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
     return flask.redirect(url_for("turn.show", token=token), 303)

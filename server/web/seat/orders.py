@@ -13,7 +13,7 @@ from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server import play
 from server.errors import Refused
 from server.play import positions
@@ -97,7 +97,5 @@ def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
 
 
 def _malformed(token: str) -> Answer:
-    sentence = _("Nothing has changed: reload the page and try again.")
-    return error_page(
-        400, _("This form did not reach us whole"), sentence, back=url_for("turn.show", token=token)
-    )
+    sentence = _("Nothing has changed. Reload the page and try again.")
+    return error_page(400, _("The form was incomplete"), sentence, back=url_for("turn.show", token=token))

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import umpire
-from byzanz.rules import RulesError
+from byzanz.moves import RulesError
 from server import play
 from server.accounts import login
 from server.play import turns
@@ -43,9 +43,9 @@ def chosen(position: Position, seat: int, text: str) -> Chosen:
         text: the move as it stands in the address, which anybody may have made up.
     """
     if position.outcome or position.paused:
-        return Chosen("", why=_("Nobody moves in this game now."))
+        return Chosen("", why=_("Nobody is to move in this game now."))
     if not text.isprintable():
-        return Chosen("", why=_("This link names no answer."))
+        return Chosen("", why=_("The link does not contain a valid answer."))
     rules, state = position.rules, position.state
     move = None
     try:

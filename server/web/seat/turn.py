@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
-from byzanz.rules import Move, RulesError
+from byzanz.moves import Move, RulesError
 from server import accounts, play
 from server.errors import Refused
 from server.mail import deliverability
@@ -93,14 +93,12 @@ def move(token: str) -> Answer:
     try:
         wish = _wish(flask.request.form, place.game.head)
     except Malformed as fault:
-        sentence = _("%(fault)s Nothing has changed: reload the page and try again.", fault=fault)
-        return error_page(
-            400, _("This form did not reach us whole"), sentence, back=url_for(".show", token=token)
-        )
+        sentence = _("%(fault)s Nothing has changed. Reload the page and try again.", fault=fault)
+        return error_page(400, _("The form was incomplete"), sentence, back=url_for(".show", token=token))
     if (
         not wish.ticked and "move" not in flask.request.form
     ):  # in some games a verb alone is a move, but no wish
-        return _again(token, 422, Problem(_("Tick the cards first."), at_hand=True), wish)
+        return _again(token, 422, Problem(_("Select the cards first."), at_hand=True), wish)
     try:
         receipt = play.submit(
             place.game.id,
@@ -129,7 +127,7 @@ def receipt(token: str, seq: int) -> Answer:
         told = history.lines(session, game, number, _zone(place), after=seq - 1, upto=seq + SINCE)
         if not told or told[0].entry.seq != seq or told[0].entry.seat != number:
             back = url_for(".show", token=token)
-            return error_page(404, _("There is no such receipt"), _("Go on to the table."), back=back)
+            return error_page(404, _("Receipt not found"), _("Continue to the table."), back=back)
         position = positions.load(session, game)
         context = _frame(session, token, place)
         context |= {"lines": told, "more": game.head > seq + SINCE, "view": position.view(number)}
@@ -169,12 +167,12 @@ def _wish(form: MultiDict[str, str], head: int) -> Wish:
     """
     seen, request_id = form.get("seen", ""), form.get("request_id", "")
     if not NUMBER.fullmatch(seen) or int(seen) > head:
-        raise Malformed(_("It does not say what you had seen."))
+        raise Malformed(_("The form lacks the game version it was made from."))
     if not play.REQUEST_ID.fullmatch(request_id):
-        raise Malformed(_("It has no number of its own."))
+        raise Malformed(_("The form lacks its request ID."))
     ticked = tuple(form.getlist("card"))
     if not all(map(TICKED.fullmatch, ticked)):
-        raise Malformed(_("It names a card that no page offers."))
+        raise Malformed(_("The form names an invalid card."))
     return Wish(_text(form, ticked), int(seen), request_id, ticked)
 
 
@@ -182,11 +180,11 @@ def _text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
     whole = form.get("move")
     if whole is not None:
         if len(whole) > play.LONGEST_TEXT or not whole.isprintable():
-            raise Malformed(_("Its move is not one line of text."))
+            raise Malformed(_("The move in the form is not a single line of text."))
         return whole
     verb = form.get("verb", "")
     if not VERB.fullmatch(verb):
-        raise Malformed(_("It does not say what to do."))
+        raise Malformed(_("The form does not say what to do."))
     return " ".join((verb, *(value.partition("#")[0] for value in ticked)))
 
 

@@ -1,0 +1,156 @@
+"""What each viewer of a game of Byzantium may know (rules/byzantium.md "Public and hidden")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from byzanz.games.byzantium.cards import ACES, ARMS, CARD, NAME, SLOTS, SUIT, Cards, Names, names
+from byzanz.games.byzantium.cross import EMPTY, Cross, conditions, direction, openings, spot
+from byzanz.games.byzantium.state import State, awaited, scores
+from byzanz.rules import ALL, Viewer
+
+DIRECTION = {1: "rising", -1: "falling", 0: None}
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """An arm of the cross.
+
+    Args:
+        arm: `e`, `n`, `s` or `w`.
+        colour: of its cards, `red` or `black`.
+        direction: `rising`, `falling`, or None while no card on it hangs on another.
+    """
+
+    arm: str
+    colour: str
+    direction: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A slot of the cross, as it can be drawn.
+
+    Args:
+        slot: its name.
+        x, y: the centre of its card, from the middle to the east and to the south, in tenths of the short side; a
+            card is 10 by 14.
+        upright: whether the long side points north and south.
+        state: `taken`; `open`: its turn could come now; `waiting`: nothing lies where it hangs; `closed`: a card there
+            would touch another, or it hangs on such a slot; `dead`: a card there would touch the other Ace.
+        card: what lies there.
+        takes: the cards off the cross that could be placed there now, none unless it is open.
+    """
+
+    slot: str
+    x: int
+    y: int
+    upright: bool
+    state: str
+    card: str | None
+    takes: Names
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one viewer knows of a moment: as `State` where the names agree, with cards by name.
+
+    Args:
+        viewer: a seat, `public` or `all`.
+        rounds: how many are played.
+        dealer: of this round; the seat to the left began.
+        awaited: the seats that are asked something; question: what the viewer is asked.
+        turn: None when it is nobody.
+        hands: None where hidden from the viewer.
+        out: who is out for this round, having passed or nothing left.
+        aces: crossed in the middle, the lower first: `ab` upright, `ar` across it.
+        arms, places: the cross, in the order of the names.
+        kitty: None unless the viewer is ALL.
+        scores: the points of each seat from the finished rounds.
+    """
+
+    viewer: Viewer
+    seats: int
+    step: str
+    number: int
+    round: int
+    rounds: int
+    dealer: int
+    awaited: tuple[int, ...]
+    question: str | None
+    turn: int | None
+    hands: tuple[Names | None, ...]
+    hand_sizes: tuple[int, ...]
+    passed: tuple[int, ...]
+    out: tuple[bool, ...]
+    lacks: tuple[Names, ...]
+    aces: Names
+    arms: tuple[Arm, ...]
+    places: tuple[Place, ...]
+    kitty_size: int
+    kitty: Names | None
+    shown: tuple[tuple[Names, ...], ...]
+    scores: tuple[int, ...]
+
+    @property
+    def hand(self) -> Names | None:
+        """The viewer's own hand; None for one who holds none."""
+        return self.hands[self.viewer] if isinstance(self.viewer, int) else None
+
+
+def view_of(state: State, viewer: Viewer) -> View:
+    """Return all but the kitty and, until the round is over, others' hands."""
+    everything = viewer == ALL
+    asked = awaited(state)
+    question = asked.get(viewer) if isinstance(viewer, int) else None
+    open_hands = everything or state.step != "put"
+    hands, seats = enumerate(state.hands), len(state.hands)
+    return View(
+        viewer=viewer,
+        seats=seats,
+        step=state.step,
+        number=state.number,
+        round=state.round,
+        rounds=seats,
+        dealer=(max(state.round, 1) - 2) % seats,
+        awaited=tuple(asked),
+        question=str(question) if question else None,
+        turn=state.turn if state.turn >= 0 else None,
+        hands=tuple(names(hand) if open_hands or seat == viewer else None for seat, hand in hands),
+        hand_sizes=tuple(map(len, state.hands)),
+        passed=state.passed,
+        out=tuple(seat in state.passed or not hand for seat, hand in enumerate(state.hands)),
+        lacks=tuple(map(names, state.lacks)),
+        aces=ACES,
+        arms=_arms(state.cross),
+        places=_places(state.cross),
+        kitty_size=len(state.kitty),
+        kitty=names(state.kitty) if everything else None,
+        shown=tuple(tuple(map(names, hands)) for hands in state.shown),
+        scores=scores(state),
+    )
+
+
+def cross_of(view: View) -> Cross:
+    """Return the cross that a view shows."""
+    return tuple([EMPTY if place.card is None else CARD[place.card] for place in view.places])
+
+
+def _arms(cross: Cross) -> tuple[Arm, ...]:
+    colours = {SUIT["e"]: "red", SUIT["n"]: "black"}
+    return tuple(Arm(arm, colours[SUIT[arm]], DIRECTION[direction(cross, arm)]) for arm in ARMS)
+
+
+@lru_cache(maxsize=1 << 10)
+def _places(cross: Cross) -> tuple[Place, ...]:
+    can, states = openings(cross), conditions(cross)
+    return tuple(
+        [_place(slot, states[name], cross[slot], can.get(slot, ())) for slot, name in enumerate(SLOTS)]
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def _place(slot: int, state: str, card: int, takes: Cards) -> Place:
+    at, name = spot(SLOTS[slot]), None if card == EMPTY else NAME[card]
+    return Place(SLOTS[slot], at.x, at.y, at.dx == 0, state, name, names(takes))

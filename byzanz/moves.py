@@ -1,0 +1,145 @@
+"""What a game and its callers exchange: moves, questions, shuffles, outcomes, standing orders, and their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class RulesError(ValueError):
+    """A game refuses a move, a text or a setup.
+
+    Args:
+        message: an English sentence that says what is wrong and what to do, with named places (`"The bid must be
+            above %(highest)s."`). As the first argument of this class or a subclass it is extracted for translation;
+            the server translates it before filling the places.
+        places: the value of each place.
+    """
+
+    def __init__(self, message: str, **places: object) -> None:
+        super().__init__(message % places if places else message)
+        self.message = message
+        self.places = places
+
+
+class UnreadableMove(RulesError):
+    """The text is no move of this game: unknown verb, unknown card, wrong number of words."""
+
+
+class AmbiguousMove(RulesError):
+    """The text abbreviates more than one verb or card."""
+
+
+class IllegalMove(RulesError):
+    """The move is well formed, but the rules do not allow it now."""
+
+
+class NotAwaited(IllegalMove):
+    """This seat is not to move."""
+
+
+class UnreadableOrder(RulesError):
+    """The text is no standing order of this game (docs/orders.md)."""
+
+
+class BadSetup(RulesError):
+    """The game cannot be played with this number of seats or these options."""
+
+
+class Move(NamedTuple):
+    """One move in canonical form (formats.md §1).
+
+    Args:
+        verb: lower-case ASCII, as in `rules/`.
+        args: the words after it, lower-case, cards in canonical order.
+    """
+
+    verb: str
+    args: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join((self.verb, *self.args))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The decision that a seat faces, written `bid 17`.
+
+    A turn lasts as long as its question stays the same, however many moves answer it.
+
+    Args:
+        kind: what the seat decides.
+        number: rises with each new decision.
+    """
+
+    kind: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """A shuffle that is due.
+
+    Args:
+        label: unique in the game (`deal`, `foes:2`).
+        cards: in canonical order, before the shuffle.
+    """
+
+    label: str
+    cards: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a game ended.
+
+    Args:
+        scores: one number a seat.
+        winners: all who share the win, ascending.
+        reason: `finished`, `fallen` or `abandoned`.
+    """
+
+    scores: tuple[int, ...]
+    winners: tuple[int, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A standing order: how a seat wants a question answered (docs/orders.md).
+
+    Args:
+        text: canonical, in the game's own grammar: `ladder spice3 wine2 upto 9 then pass`.
+        kind: the kind of question that it answers; a newer order replaces an older one of the same kind.
+    """
+
+    text: str
+    kind: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAnswer:
+    """How a standing order answers a question.
+
+    Args:
+        move: one of the seat's legal moves; None if the order does not fit and stops.
+        message: the reason, for the order's owner: an English sentence with named places. As the second argument of
+            this class it is extracted for translation.
+        places: the value of each place.
+        remaining: the order that stands from now on; None if it is used up.
+    """
+
+    move: Move | None
+    message: str
+    places: Mapping[str, object] = field(default_factory=dict)
+    remaining: Order | None = None
+
+    def __str__(self) -> str:
+        return self.message % self.places if self.places else self.message

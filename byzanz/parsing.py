@@ -1,0 +1,76 @@
+"""Reading lines that people write: moves and standing orders, in any letter case and spacing, words shortened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from byzanz.moves import AmbiguousMove, UnreadableMove, UnreadableOrder
+
+LONGEST = 1000
+"""The most characters in a line."""
+_MOST_NAMED = 5
+"""An error names at most this many words that an abbreviation can stand for."""
+
+
+def move_words(text: str) -> list[str]:
+    """Split a player's line into words in lower case; none if the line is empty.
+
+    Raises:
+        UnreadableMove: the line is too long or has signs that no move has.
+    """
+    if len(text) > LONGEST:
+        raise UnreadableMove("A move is one line of at most %(longest)s characters.", longest=LONGEST)
+    line = text.strip().replace("\t", " ")
+    if not line.isascii() or not line.isprintable():
+        raise UnreadableMove("A move is one line of plain letters, digits and spaces.")
+    return line.lower().split()
+
+
+def order_words(text: str) -> list[str]:
+    """Split a line of a standing order into words in lower case, without commas and a leading `order`.
+
+    Raises:
+        UnreadableOrder: the line is too long or has signs that no order has.
+    """
+    if len(text) > LONGEST or not text.isascii() or not text.isprintable():
+        raise UnreadableOrder(
+            "An order is one line of plain letters and digits, at most %(most)s.", most=LONGEST
+        )
+    words = text.lower().replace(",", " ").split()
+    return words[1:] if words[:1] == ["order"] else words
+
+
+def read_verb(word: str, verbs: Sequence[str]) -> str:
+    """Return the verb of a move that this word is or abbreviates.
+
+    Raises:
+        UnreadableMove, AmbiguousMove: it is not one verb.
+    """
+    verb = completed(word, verbs)
+    if not verb:
+        known = ", ".join(verbs)
+        raise UnreadableMove(
+            "There is no move %(word)s; the moves are %(known)s.", word=word[:20], known=known
+        )
+    return verb
+
+
+def completed(word: str, among: Sequence[str]) -> str:
+    """Return the one word that this is or abbreviates; empty if there is none.
+
+    Args:
+        word: in lower case; a whole word stands for itself, even where it begins others.
+        among: the words there are.
+
+    Raises:
+        AmbiguousMove: it abbreviates more than one.
+    """
+    if word in among:
+        return word
+    fits = [full for full in among if full.startswith(word)]
+    if len(fits) > 1:
+        named = fits if len(fits) <= _MOST_NAMED else [*fits[: _MOST_NAMED - 1], "another"]
+        raise AmbiguousMove(
+            "%(word)s could be %(fits)s. Write more letters.", word=word, fits=" or ".join(named)
+        )
+    return fits[0] if fits else ""

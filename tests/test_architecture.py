@@ -1,0 +1,199 @@
+"""Who may import whom: the contracts hold, no import goes in a circle, and nothing grows too long to be read."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import grimp
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("byzanz", "server", "benchmarks")
+LONGEST_FUNCTION = 60
+LONGEST_MODULE = 320
+MOST_ROOMS = 24
+"""Packages and modules at the top of `byzanz/` and `server/`: as many as fit in one head."""
+
+
+def modules(root: Path = ROOT) -> Iterator[Path]:
+    """Every module of the product."""
+    for package in PACKAGES:
+        yield from sorted((root / package).rglob("*.py"))
+
+
+def import_graph(*packages: str) -> dict[str, set[str]]:
+    """Each module with the modules that it imports, inside functions too."""
+    graph = grimp.build_graph(*packages, cache_dir=None)
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def rooms(graph: Mapping[str, set[str]], depth: int) -> dict[str, set[str]]:
+    """The same graph between packages, each module counted as the package that holds it at this depth."""
+    found: dict[str, set[str]] = {}
+    for module, imported in graph.items():
+        room = ".".join(module.split(".")[:depth])
+        there = {".".join(other.split(".")[:depth]) for other in imported}
+        found.setdefault(room, set()).update(there - {room})
+    return found
+
+
+def cycle(graph: Mapping[str, set[str]]) -> list[str]:
+    """The modules of one import cycle, of any length; empty if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@pytest.fixture(scope="module")
+def product() -> dict[str, set[str]]:
+    """The import graph of the whole product."""
+    return import_graph(*PACKAGES)
+
+
+def test_no_module_imports_itself_in_a_circle(product: dict[str, set[str]]) -> None:
+    assert cycle(product) == []
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_no_package_imports_itself_in_a_circle(product: dict[str, set[str]], depth: int) -> None:
+    # `server` itself is the factory above them all; its name is also the prefix of all their names.
+    graph = {module: imported - {"server"} for module, imported in product.items() if module != "server"}
+    assert cycle(rooms(graph, depth)) == []
+
+
+@pytest.mark.parametrize("length", [2, 3, 7])
+def test_a_circle_of_any_length_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    package = tmp_path / f"circle{length}"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for number in range(length):
+        line = f"def late():\n    import {package.name}.room{(number + 1) % length}\n"
+        (package / f"room{number}.py").write_text(line)
+    monkeypatch.syspath_prepend(tmp_path)
+    graph = import_graph(package.name)
+    assert len(set(cycle(graph))) == length
+    graph[f"{package.name}.room0"] = set()
+    assert cycle(graph) == []
+
+
+def test_a_circle_of_packages_is_found() -> None:
+    graph = {"p.a.one": {"p.b.one"}, "p.b.one": set[str](), "p.b.two": {"p.a.two"}, "p.a.two": set[str]()}
+    assert cycle(graph) == []
+    assert set(cycle(rooms(graph, 2))) == {"p.a", "p.b"}
+
+
+def test_the_rooms_fit_in_one_head(product: dict[str, set[str]]) -> None:
+    top = {".".join(module.split(".")[:2]) for module in product if module.startswith(("byzanz.", "server."))}
+    assert len(top) <= MOST_ROOMS, sorted(top)
+
+
+def too_long(name: str, text: str) -> list[str]:
+    """The module and its functions that are longer than a reader can take in."""
+    functions = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
+    lengths = {f"{name}: {node.name}": (node.end_lineno or 0) - node.lineno + 1 for node in functions}
+    found = [f"{where} has {lines} lines" for where, lines in lengths.items() if lines > LONGEST_FUNCTION]
+    lines = len(text.splitlines())
+    return found + ([f"{name} has {lines} lines"] if lines > LONGEST_MODULE else [])
+
+
+def test_no_function_and_no_module_is_too_long() -> None:
+    found = [each for path in modules() for each in too_long(str(path.relative_to(ROOT)), path.read_text())]
+    assert found == []
+
+
+def test_what_is_too_long_is_found() -> None:
+    body = "    pass\n" * (LONGEST_FUNCTION - 1)
+    assert too_long("m", f"def f():\n{body}") == []
+    assert too_long("m", f"class C:\n  def f():\n{body}    pass\n") == [
+        f"m: f has {LONGEST_FUNCTION + 1} lines"
+    ]
+    assert too_long("m", "\n" * LONGEST_MODULE) == []
+    assert too_long("m", "\n" * (LONGEST_MODULE + 1)) == [f"m has {LONGEST_MODULE + 1} lines"]
+
+
+def imported_packages(tree: ast.AST) -> set[str]:
+    """The top-level names of all that a module imports from elsewhere."""
+    nodes = list(ast.walk(tree))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return {name.split(".")[0] for name in plain} | {
+        (node.module or "").split(".")[0]
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and not node.level
+    }
+
+
+def test_the_rules_import_the_standard_library_alone() -> None:
+    for module in (ROOT / "byzanz").rglob("*.py"):
+        allowed = sys.stdlib_module_names | {"byzanz"}
+        assert imported_packages(ast.parse(module.read_text())) <= allowed, module
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The product's modules, each empty, under the project's contracts."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for path in modules():
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.touch()
+    return tmp_path
+
+
+def broken_contracts(checkout: Path) -> set[str]:
+    """The names of the contracts that import-linter finds broken."""
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+    assert "Contracts: " in done.stdout, done.stdout + done.stderr
+    broken = set(re.findall(r"^(.*) BROKEN$", done.stdout, re.MULTILINE))
+    assert (done.returncode != 0) == bool(broken)
+    return broken
+
+
+RULES = "The rules know no server, no clock and no random generator"
+BYZANZ = "Layers of byzanz"
+GAME = "Layers of a game"
+SERVER = "Layers of the server"
+FACTORY = "Only the command line, the demo and the benchmarks make the application"
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "contract"),
+    [
+        ("byzanz/umpire.py", "import server.store.log", RULES),
+        ("byzanz/record/verify.py", "from flask import g", RULES),
+        ("byzanz/games/byzanz/rules.py", "import time", RULES),
+        ("byzanz/chance.py", "import secrets", RULES),
+        ("byzanz/rules.py", "from byzanz import umpire", BYZANZ),
+        ("byzanz/games/byzanz/rules.py", "import byzanz.chance", BYZANZ),
+        ("byzanz/games/empire/rules.py", "import byzanz.games.byzanz", "A game knows no other game"),
+        ("byzanz/games/byzanz/state.py", "import byzanz.games.byzanz.moves", GAME),
+        ("byzanz/games/empire/orders.py", "import byzanz.games.empire.rules", GAME),
+        ("server/store/log.py", "import server.play.turns", SERVER),
+        ("server/store/outbox.py", "from server.mail.outgoing import compose", SERVER),
+        ("server/play/moves.py", "import server.web.seat.turn", SERVER),
+        ("server/lobby/create.py", "import server.mail.deliverability", SERVER),
+        ("server/errors.py", "import server.store.log", SERVER),
+        ("server/store/log.py", "from server import create_app", FACTORY),
+        ("server/shortcuts.py", "", SERVER),
+        ("byzanz/helpers.py", "", BYZANZ),
+    ],
+)  # fmt: skip
+def test_a_broken_contract_is_found(checkout: Path, module: str, line: str, contract: str) -> None:
+    assert (checkout / module).exists() or not line, f"{module} has moved"
+    (checkout / module).write_text(line)
+    assert contract in broken_contracts(checkout)
+
+
+def test_empty_modules_break_no_contract(checkout: Path) -> None:
+    assert broken_contracts(checkout) == set()
