@@ -1,4 +1,4 @@
-"""Mails switched off and on: of one game, or all but those a person asks for; and how often turns are mailed."""
+"""Email switched off and on, for one game or for all of them, and how often a person is emailed about turns."""
 
 from __future__ import annotations
 
@@ -7,42 +7,40 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from server import play
 from server.errors import BadWish
-from server.play import mailing, running, turns
 from server.store.engine import transaction
-from server.store.models import Game, Person, Seat, Turn
+from server.store.models import Game, Person, Seat
 
 CADENCES = ("each", "once", "digest")
-"""How often a person may be mailed about his turns."""
+"""How often a person may be emailed about their turns."""
 
 
 def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:
-    """Switch off or on a person's mails about one game; nothing happens if he has no seat there.
-
-    The clock of a turn whose mail has not gone out begins at once: no mail will ever start it.
-    """
+    """Switch a person's email about one game off or on; nothing happens if they have no seat there."""
     with transaction() as session:
-        game = running.lock(session, game_id)
+        game = play.lock_game(session, game_id)
         seat = session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
         if seat is not None:
             seat.silent = silent
             if silent:
-                _start_clock(session, game, seat, now)
+                play.mail_switched_off(session, game, seat, now)
 
 
 def mute_all(person_id: int, silent: bool, now: datetime) -> None:
-    """Switch off or on all mails to a person but sign-in and links asked for."""
+    """Switch all email to a person off or on, except sign-in links and others that they request."""
     with transaction() as session:
         places = _locked(session, person_id) if silent else []
         session.get_one(Person, person_id).silent = silent
         for game, seat in places:
-            _start_clock(session, game, seat, now)
+            play.mail_switched_off(session, game, seat, now)
 
 
 def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
-    """How often a person is mailed about his turns: `each`, `once` (without a reminder) or `digest` (once a day).
+    """Set how often a person is emailed about their turns.
 
-    Who gives up the digest is mailed the turns that none has named yet.
+    Args:
+        cadence: `each`, `once` (without a reminder) or `digest` (once a day).
 
     Raises:
         BadWish: there is no such choice.
@@ -56,22 +54,14 @@ def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
         if before != "digest" or person.silent:
             return
         for game, seat in places:
-            turn = session.get(Turn, (game.id, seat.seat), populate_existing=True)
-            if turn is not None and turn.started_at is None and turn.refused is None and not seat.silent:
-                mailing.mail_turn(session, game, turn, person_id, now)
+            play.digest_switched_off(session, game, seat, now)
 
 
 def _locked(session: Session, person_id: int) -> list[tuple[Game, Seat]]:
-    """A person's seats in running games, those locked.
+    """Lock the running games of a person, and return their seats.
 
-    Games first, then the person, as everybody else who changes both: else each could wait for the other.
+    Games first, then the person, like everybody else who changes both: otherwise each could wait for the other.
     """
     theirs = select(Seat).join(Game, Game.id == Seat.game_id).where(Seat.person_id == person_id)
     seats = session.scalars(theirs.where(Game.status == "running").order_by(Seat.game_id)).all()
-    return [(running.lock(session, seat.game_id), seat) for seat in seats]
-
-
-def _start_clock(session: Session, game: Game, seat: Seat, now: datetime) -> None:
-    turn = session.get(Turn, (game.id, seat.seat), populate_existing=True)
-    if turn is not None and turn.started_at is None:
-        turns.start(session, game, turn, now)
+    return [(play.lock_game(session, seat.game_id), seat) for seat in seats]

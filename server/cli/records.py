@@ -140,7 +140,7 @@ def _export(asked: Asked) -> None:
             raise Mistake(f"there is no game {asked.id!r} that has begun")
         if isinstance(viewer, int) and viewer >= len(game.seats):
             raise Mistake(f"game {game.id} has the seats 0 to {len(game.seats) - 1}")
-        text = record.write(history.record_of(session, game, viewer))
+        text = record.write(history.record_for(session, game, viewer))
     sys.stdout.write(text)
 
 

@@ -11,11 +11,11 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from byzanz import chance
-from server import errors, validation
+from server import errors, play, validation
 from server.errors import Closed, NoSuchLink
 from server.lobby import names, notify
 from server.lobby.time_control import A_DAY, Pace, clean_pace
-from server.play import positions, running
+from server.play import positions
 from server.store import links, people
 from server.store.engine import transaction
 from server.store.models import Game, Person, Seat
@@ -257,7 +257,7 @@ def organised_game(session: Session, token: str, now: datetime) -> Game:
         NoSuchLink: unknown, revoked, or somebody else organises the game by now.
     """
     link = links.find(session, "organise", token, now)
-    game = running.lock(session, link.game_id) if link and link.game_id else None
+    game = play.lock_game(session, link.game_id) if link and link.game_id else None
     if link is None or game is None or game.organiser_id != link.person_id:
         raise NoSuchLink("This link opens nothing.")
     return game

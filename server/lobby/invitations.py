@@ -8,11 +8,11 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server import validation
+from server import play, validation
 from server.errors import Closed, NoSuchLink
 from server.lobby import notify
 from server.lobby.create import check_name_free, seat_person
-from server.play import positions, running
+from server.play import positions
 from server.play.moderation import acts
 from server.store import links
 from server.store.engine import transaction
@@ -49,7 +49,7 @@ def _answerable(session: Session, token: str, now: datetime) -> tuple[Game, Seat
     link = links.find(session, "invite", token, now)
     if link is None or link.game_id is None:
         raise NoSuchLink("This link opens nothing.")
-    game = running.lock(session, link.game_id)
+    game = play.lock_game(session, link.game_id)
     seat = seat_for(session, game, link.person_id)
     if game.status == "cancelled":
         raise Closed("This game was cancelled.")
@@ -123,7 +123,7 @@ def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datet
     """
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction() as session:
-        game = running.lock(session, game_id)
+        game = play.lock_game(session, game_id)
         if not game.listed or game.status != "inviting":
             raise Closed("No seat of this game is open to everybody.")
         seats = positions.seats_of(session, game.id)

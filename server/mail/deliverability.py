@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from server import play
 from server.i18n import kept
 from server.mail.outgoing import digest
-from server.play import mailing, turns
 from server.store import alerts, log, outbox, people
 from server.store.engine import reading, transaction
-from server.store.models import Game, Mail, Person, Seat, Turn
+from server.store.models import Game, Mail, Person, Seat
 
 HEEDED = timedelta(days=7)
 """How long after a mail was sent a report about it counts: mail servers give up after five days."""
-
-
-def turn_of(session: Session, game: Game | None, mail: Mail) -> Turn | None:
-    """The turn that a mail was queued for, if it is still open; its game is locked."""
-    if game is None or mail.seat is None or mail.kind not in ("turn", "remind"):
-        return None
-    turn = session.get(Turn, (game.id, mail.seat))
-    return turn if turn is not None and turn.opened_seq == mail.seq else None
 
 
 def locked(session: Session, mail: Mail) -> dict[str, Game]:
@@ -32,7 +24,7 @@ def locked(session: Session, mail: Mail) -> dict[str, Game]:
     By their ids, and before anything is written about mail or person, as everybody does who changes both: else two
     could wait for each other.
     """
-    games = {game_id for game_id, _, _ in digest.told_in(session, mail)} if mail.kind == "digest" else set()
+    games = {game_id for game_id, _, _ in digest.named_in(session, mail)} if mail.kind == "digest" else set()
     games |= {mail.game_id} if mail.game_id else set()
     found = {game_id: log.lock_game(session, game_id) for game_id in sorted(games)}
     return {game_id: game for game_id, game in found.items() if game is not None}
@@ -48,8 +40,8 @@ def lost(session: Session, games: dict[str, Game], mail: Mail, said: str, now: d
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     person.unreachable = said
     if mail.kind == "digest":
-        _stop_named(session, games, mail, person, said, now)
-    stopped = _stop_clock(session, game, mail, said, now)
+        _digest_lost(session, games, mail, person, said, now)
+    stopped = play.mail_failed(session, game, mail, said, now)
     if game is None:
         return
     text = kept("The address of a player is refused: %(said)s") % {"said": said}
@@ -65,8 +57,8 @@ def withheld(session: Session, games: dict[str, Game], mail: Mail, why: str, now
     """
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     if mail.kind == "digest":
-        _stop_named(session, games, mail, person, why, now)
-    stopped = _stop_clock(session, game, mail, why, now)
+        _digest_lost(session, games, mail, person, why, now)
+    stopped = play.mail_failed(session, game, mail, why, now)
     if game is None or not stopped:
         return
     _tell_once(session, game, mail, person, why, now)
@@ -138,17 +130,12 @@ def again(person_id: int, now: datetime) -> bool:
     with reading() as session:  # the usual case locks nothing
         person = session.get_one(Person, person_id)
         well = person.suppressed is None and person.unreachable is None
-        if well and not session.execute(_stopped(person_id)).all():
+        if well and not play.has_stopped_turns(session, person_id):
             return False
     with transaction() as session:
-        places = session.execute(_stopped(person_id)).tuples().all()
-        for game_id, seat in places:  # games first, then the person, as everybody else who locks both
-            game = log.lock_game(session, game_id)
-            turn = session.get(Turn, (game_id, seat))
-            if game is not None and turn is not None and turn.refused:
-                turns.wait(session, game, turn)
-                when = f":again{int(now.timestamp() * 1e6)}"
-                mailing.mail_turn(session, game, turn, person_id, now, again=when)
+        play.address_works(
+            session, person_id, now
+        )  # games first, then the person, like everybody who locks both
         person = session.get_one(Person, person_id)
         person.suppressed = person.unreachable = None
         for game_id in session.scalars(select(Seat.game_id).where(Seat.person_id == person_id)).all():
@@ -157,38 +144,15 @@ def again(person_id: int, now: datetime) -> bool:
     return True
 
 
-def _stopped(person_id: int) -> Select[tuple[str, int]]:
-    """The turns of a person that stand because no mail reached him, by game."""
-    places = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
-    theirs = select(Turn.game_id, Turn.seat).join(Seat, places).where(Seat.person_id == person_id)
-    return theirs.where(Turn.refused.is_not(None)).order_by(Turn.game_id, Turn.seat)
-
-
 def _key(game_id: str, person_id: int) -> str:
     return f"refused:{game_id}:{person_id}"
 
 
-def _stop_clock(session: Session, game: Game | None, mail: Mail, why: str, now: datetime) -> bool:
-    turn = turn_of(session, game, mail)
-    if turn is not None:
-        _stop(turn, why, now)
-    return turn is not None
-
-
-def _stop(turn: Turn, why: str, now: datetime) -> None:
-    turn.refused_at = turn.refused_at or now
-    turn.refused, turn.due_at, turn.remind_at = why, None, None
-
-
-def _stop_named(
+def _digest_lost(
     session: Session, games: dict[str, Game], mail: Mail, person: Person, why: str, now: datetime
 ) -> None:
-    """A digest does not arrive: the clocks of all turns stop that it named, and each game's people are told."""
-    for game_id, seat, opened_seq in digest.told_in(session, mail):
-        game, turn = games.get(game_id), session.get(Turn, (game_id, seat), populate_existing=True)
-        if game is None or turn is None or turn.opened_seq != opened_seq:
-            continue
-        _stop(turn, why, now)
+    """A digest does not arrive: stop the clocks of the turns that it named, and tell those in charge of each game."""
+    for game in play.digest_failed(session, games, digest.named_in(session, mail), why, now):
         _tell_once(session, game, mail, person, why, now)
 
 

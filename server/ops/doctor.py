@@ -165,7 +165,7 @@ def _fault(session: Session, game: Game) -> str | None:
     if last != game.head:
         return f"entry {min(last, game.head) + 1}: the log ends at {last}, its game at {game.head}"
     try:
-        whole = history.record_of(session, game, ALL)
+        whole = history.record_for(session, game, ALL)
         record.verify(whole)
         return _kept_fault(session, game, whole) if game.status == "running" else None
     except (record.InvalidRecord, positions.Broken) as wrong:

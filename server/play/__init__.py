@@ -1,42 +1,78 @@
-"""The one way a running game changes; only this package appends entries and opens, starts, stops or closes turns.
+"""The one way a running game changes: only this package appends entries, opens, starts, stops and closes turns, and
+pauses, quarantines and ends games.
 
-Each function is one transaction under the lock of one game.
+Functions that take a session work in the transaction of their caller, under the lock of the game. Every other function
+is one transaction of its own: it locks the game, looks again whether what it was asked still holds, and commits the
+entries, the snapshot, the turns and the mails together.
+
+Other packages change games through the names below, and read them through `history`, `timeline`, `positions`, `turns`,
+`clock` and `autopilot`.
 """
 
 from __future__ import annotations
 
+from server.play.deliveries import (
+    LATEST_DIGEST,
+    NamedTurn,
+    address_works,
+    digest_accepted,
+    digest_failed,
+    digest_overdue,
+    digest_switched_off,
+    has_stopped_turns,
+    mail_accepted,
+    mail_dropped,
+    mail_failed,
+    mail_switched_off,
+)
 from server.play.moderation.moderate import moderate
 from server.play.moves import LONGEST_TEXT, REQUEST_ID, Receipt, begin, submit
-from server.play.seat import (
-    LEAVES,
+from server.play.orders import (
     MOST_ORDERS,
-    Ordered,
-    Previewed,
+    OrderPreview,
+    OrderReceipt,
     confirm_orders,
-    leave_game,
-    leave_order,
+    place_order,
     preview_order,
-    reclaim,
     withdraw_order,
 )
+from server.play.quarantines import quarantine
+from server.play.reminders import remind
+from server.play.running import lock_game
+from server.play.seat import LEAVES, leave, reclaim
 from server.play.timeouts import give_up, time_out
 
 __all__ = [
+    "LATEST_DIGEST",
     "LEAVES",
     "LONGEST_TEXT",
     "MOST_ORDERS",
     "REQUEST_ID",
-    "Ordered",
-    "Previewed",
+    "NamedTurn",
+    "OrderPreview",
+    "OrderReceipt",
     "Receipt",
+    "address_works",
     "begin",
     "confirm_orders",
+    "digest_accepted",
+    "digest_failed",
+    "digest_overdue",
+    "digest_switched_off",
     "give_up",
-    "leave_game",
-    "leave_order",
+    "has_stopped_turns",
+    "leave",
+    "lock_game",
+    "mail_accepted",
+    "mail_dropped",
+    "mail_failed",
+    "mail_switched_off",
     "moderate",
+    "place_order",
     "preview_order",
+    "quarantine",
     "reclaim",
+    "remind",
     "submit",
     "time_out",
     "withdraw_order",

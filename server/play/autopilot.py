@@ -1,11 +1,12 @@
-"""Seats whose player does not answer: the fallback is played for them at once, until he gives a sign.
+"""Seats on autopilot: the server plays the fallback for them at once, until their player acts again.
 
-Two decisions in a row that the clock had to make put a seat here, 72 hours without mail that arrives, a moderator, or
-its own player who leaves. When nobody is left at a table who plays himself, the game rests instead of playing itself.
+A seat goes on autopilot after two missed deadlines in a row, after 72 hours in which no email reached its player, when
+a moderator says so, or when its player leaves. When every player is on autopilot, the game is paused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from sqlalchemy import select
@@ -13,28 +14,28 @@ from sqlalchemy.orm import Session
 
 from server.i18n import kept
 from server.store import alerts, log, outbox, people
-from server.store.models import Entry, Game, Seat
+from server.store.models import Game, Seat
 
 MOST_MISSED = 2
-"""Decisions in a row that the clock makes for a seat before it goes on autopilot."""
+"""Deadlines in a row that a seat misses before it goes on autopilot."""
 MISSED = kept("Two decisions in a row were not answered in time.")
 UNREACHED = kept("No mail has reached this player for 72 hours.")
 NOBODY = kept("Nobody at this table answers any more.")
 
 
-def back(session: Session, game: Game, number: int, now: datetime) -> bool:
-    """A sign of the player himself: no question has been missed in a row, and an autopilot ends."""
+def player_acted(session: Session, game: Game, number: int, now: datetime) -> bool:
+    """Forget a seat's missed deadlines because its player acted; returns whether that ended an autopilot."""
     seat = session.get_one(Seat, (game.id, number))
     if not seat.autopilot:
         seat.missed = 0
         return False
-    freed(session, seat, now)
+    switch_off(session, seat, now)
     log.append(session, game, seat=number, by="player", move=f"!autopilot {number} off", now=now)
     return True
 
 
-def freed(session: Session, seat: Seat, now: datetime) -> None:
-    """A seat is played by hand again; nobody need look for a substitute any more."""
+def switch_off(session: Session, seat: Seat, now: datetime) -> None:
+    """Take a seat off autopilot; nobody need look for a substitute any longer."""
     seat.autopilot, seat.missed = False, 0
     _clear(session, seat, now)
 
@@ -44,69 +45,84 @@ def _clear(session: Session, seat: Seat, now: datetime) -> None:
         alerts.clear(session, f"{why}:{seat.game_id}:{seat.seat}", now)
 
 
-def switched_on(session: Session, game: Game, seat: Seat, now: datetime, note: str) -> int:
-    """The server itself puts a seat on autopilot; the seq of the entry."""
+def switch_on(session: Session, game: Game, seat: Seat, now: datetime, note: str) -> int:
+    """Put a seat on autopilot on the server's own account; returns the seq of the entry."""
     seat.autopilot = True
     move = f"!autopilot {seat.seat} on"
     return log.append(session, game, seat=seat.seat, by="clock", move=move, now=now, note=note).seq
 
 
-def missed(session: Session, game: Game, number: int) -> None:
-    """The clock has made a decision for this seat."""
+def count_missed(session: Session, game: Game, number: int) -> None:
+    """Count a deadline that this seat has missed."""
     session.get_one(Seat, (game.id, number)).missed += 1
 
 
 def take_over(session: Session, game: Game, now: datetime) -> None:
-    """Put the seats on autopilot that have missed too many decisions in a row."""
+    """Put the seats on autopilot that have missed too many deadlines in a row."""
     late = (Seat.game_id == game.id, Seat.missed >= MOST_MISSED, Seat.autopilot.is_(False))
     for seat in session.scalars(select(Seat).where(*late).order_by(Seat.seat)).all():
-        switched_on(session, game, seat, now, MISSED)
+        switch_on(session, game, seat, now, MISSED)
 
 
-def anybody(session: Session, game_id: str) -> bool:
-    """Whether a person at this table plays himself."""
+def anyone_playing(session: Session, game_id: str) -> bool:
+    """Whether any player of this game is not on autopilot."""
     awake = (Seat.game_id == game_id, Seat.person_id.is_not(None), Seat.autopilot.is_(False))
     return session.scalar(select(Seat.seat).where(*awake).limit(1)) is not None
 
 
-def rest(session: Session, game: Game, now: datetime) -> None:
-    """Nobody plays himself any more: the game waits for the first to come back, and moderators are alerted."""
+def pause_unattended(session: Session, game: Game, now: datetime) -> None:
+    """Pause a game in which every player is on autopilot, until the first returns, and alert the moderators."""
     game.paused = True
     log.append(session, game, seat=None, by="clock", move="!pause", now=now, note=NOBODY)
     text = kept("A game rests, for nobody in it answers.")
     alerts.raise_alarm(session, f"rests:{game.id}", text, now, game.id)
 
 
-def rests(session: Session, game: Game) -> bool:
-    """Whether the game is paused because nobody answered, and not by a moderator."""
-    if not game.paused:
-        return False
-    pauses = select(Entry.by).where(Entry.game_id == game.id, Entry.move == "!pause")
-    return session.scalar(pauses.order_by(Entry.seq.desc()).limit(1)) == "clock"
+def is_unattended(session: Session, game: Game) -> bool:
+    """Whether a game is paused because nobody is responding, and not by a moderator."""
+    return game.paused and bool(unattended(session, [game.id]))
 
 
-def wake(session: Session, game: Game, now: datetime) -> None:
-    """A game that rests goes on if somebody is back."""
-    if rests(session, game) and anybody(session, game.id):
+def unattended(session: Session, paused: Collection[str]) -> set[str]:
+    """Which of these paused games are paused because nobody is responding, and not by a moderator.
+
+    Args:
+        paused: ids of games.
+    """
+    last = {act.game_id: act.by for act in log.acts(session, paused, "!pause")}
+    return {game_id for game_id, by in last.items() if by == "clock"}
+
+
+def resume_if_attended(session: Session, game: Game, now: datetime) -> None:
+    """Resume a game that was paused because nobody responded, if a player is back."""
+    if is_unattended(session, game) and anyone_playing(session, game.id):
         game.paused = False
         log.append(session, game, seat=None, by="clock", move="!resume", now=now)
         alerts.clear(session, f"rests:{game.id}", now)
 
 
 def has_left(session: Session, game_id: str, number: int) -> bool:
-    """Whether the player of this seat has left the game and has not come back; the log knows."""
-    last = select(Entry.move).where(
-        Entry.game_id == game_id,
-        Entry.move.in_((f"!leave {number}", f"!autopilot {number} off", f"!replace {number}")),
-    )
-    return session.scalar(last.order_by(Entry.seq.desc()).limit(1)) == f"!leave {number}"
+    """Whether the player of this seat has left the game and has not returned."""
+    return (game_id, number) in left(session, [game_id])
 
 
-def tell_in_charge(session: Session, game: Game, seat: Seat, why: str, now: datetime) -> None:
-    """A substitute is wanted: an alarm for moderators, and a mail a day to them and to the organiser.
+def left(session: Session, game_ids: Collection[str]) -> set[tuple[str, int]]:
+    """The seats in these games whose players have left and have not returned, as the logs tell: game and seat."""
+    gone: set[tuple[str, int]] = set()
+    for act in log.acts(session, game_ids, "!leave", "!autopilot", "!replace"):
+        verb, seat, *switch = act.move.split()
+        if verb == "!leave":
+            gone.add((act.game_id, int(seat)))
+        elif switch != ["on"]:
+            gone.discard((act.game_id, int(seat)))
+    return gone
+
+
+def request_substitute(session: Session, game: Game, seat: Seat, why: str, now: datetime) -> None:
+    """Ask for a substitute: an alert for the moderators, and one email a day to them and to the organiser.
 
     Args:
-        why: `left` or `lost` (no mail reaches the player).
+        why: `left` or `lost` (no email reaches the player).
     """
     texts = {
         "left": kept("A player has left his game: give his seat to somebody else."),
@@ -125,8 +141,8 @@ def tell_in_charge(session: Session, game: Game, seat: Seat, why: str, now: date
         )
 
 
-def end(session: Session, game: Game, now: datetime) -> None:
-    """The game is over: nobody need be woken or replaced."""
+def clear_alerts(session: Session, game: Game, now: datetime) -> None:
+    """Clear the alerts about a game that is over: nobody need return or be replaced."""
     alerts.clear(session, f"rests:{game.id}", now)
     for seat in session.scalars(select(Seat).where(Seat.game_id == game.id, Seat.autopilot)).all():
         _clear(session, seat, now)

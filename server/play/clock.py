@@ -1,8 +1,7 @@
-"""Pure arithmetic of time: when a turn is due, and how much of it has been counted. Knows no database and no present.
+"""Pure arithmetic of time: when a turn is due, and how much time it has used; without a database or the current time.
 
-A clock leaves out stretches of time: outages, and the hours, days and absences that were fixed when the turn opened.
-What comes back every day or week is laid out day by day, as far as somebody asks. `due` and `counted` are each
-other's inverse.
+A clock leaves out spans of time: outages, and the quiet hours, days off and absences that were fixed when the turn
+opened. Daily and weekly spans are generated lazily, day by day. `due` and `counted` are inverse to each other.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from itertools import count
 from zoneinfo import ZoneInfo
 
 Span = tuple[datetime, datetime]
-"""A stretch of time that no clock counts: from, to."""
+"""A span of time that a clock leaves out: from, to."""
 
 REMINDER_SHARE = 0.8
 """The share of the allowance after which one reminder goes out (experience.md, "The turn mail")."""
@@ -26,19 +25,19 @@ DAY = 24 * 60
 LONGEST_QUIET = 10 * 60
 """Minutes a day that a person's quiet hours may take (experience.md, "The clock")."""
 MOST_DAYS_OFF = 5
-"""Days of a week that may count for nobody: two are left, so that every turn comes to an end."""
+"""Days off in a week: two are left, so that every turn comes to an end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """What the clock of one turn leaves out beside outages.
+    """What the clock of a turn leaves out, besides outages.
 
     Args:
-        zone: the name of the time zone of the quiet hours.
-        quiet: minutes of the day from which to which the clock rests, over midnight if the second is not the later.
-        table_zone: the name of the time zone of the days off.
+        zone: the IANA name of the time zone of the quiet hours.
+        quiet: minutes of the day at which the quiet hours begin and end, past midnight if the end is not the later.
+        table_zone: the IANA name of the time zone of the days off.
         days_off: weekdays as ISO numbers, ascending: `67` is the weekend.
-        absences: when the person is away.
+        absences: when the player is away.
 
     Raises:
         ValueError: so much is left out that a turn might never end.
@@ -58,14 +57,14 @@ class Hours:
 
     @classmethod
     def read(cls, text: str) -> Hours:
-        """The hours that `write` has written; of an empty object none are left out."""
+        """Read what `write` has written; an empty object leaves nothing out."""
         kept = json.loads(text)
         quiet, absences = kept.pop("quiet", None), kept.pop("absences", ())
         away = tuple((datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in absences)
         return cls(**kept, quiet=tuple(quiet) if quiet else None, absences=away)
 
     def write(self) -> str:
-        """JSON, without what does not matter."""
+        """Write the hours as JSON, without the fields that do not matter."""
         kept: dict[str, object] = {}
         if self.quiet or self.absences:
             kept["zone"] = self.zone
@@ -79,16 +78,16 @@ class Hours:
 
 
 ALWAYS = Hours()
-"""Every hour counts."""
+"""Nothing is left out."""
 
 
 def quiet_minutes(start: int, end: int) -> int:
-    """How long quiet hours are on an ordinary day; from a minute of the day to the same one is a whole day."""
+    """The length of quiet hours on an ordinary day; from a minute of the day to the same minute is a whole day."""
     return (end - start - 1) % DAY + 1
 
 
 def merged(spans: Iterable[Span]) -> Iterator[Span]:
-    """The same stretches of time, overlapping and touching ones joined; lazily, for there may be no last one.
+    """Join overlapping and touching spans, lazily because there may be no last one.
 
     Args:
         spans: ascending.
@@ -106,13 +105,13 @@ def merged(spans: Iterable[Span]) -> Iterator[Span]:
 
 
 def left_out(start: datetime, stops: Iterable[Span], hours: Hours) -> Iterator[Span]:
-    """What does not count after `start`: ascending, apart from each other, without end if something comes back."""
+    """The spans left out after `start`, ascending and disjoint; without end if any of them recurs."""
     single = sorted(span for span in (*stops, *hours.absences) if start < span[1] and span[0] < span[1])
     return merged(heapq.merge(single, _nights(start, hours), _days_off(start, hours)))
 
 
 def night_end(moment: datetime, hours: Hours) -> datetime | None:
-    """When the quiet hours end in which this moment lies, None if it lies in none."""
+    """The end of the quiet hours in which a moment lies, or None."""
     night = next(_nights(moment, hours), None)
     return night[1] if night is not None and night[0] <= moment else None
 
@@ -138,24 +137,24 @@ def _days_off(start: datetime, hours: Hours) -> Iterator[Span]:
 
 
 def _days_from(start: datetime, zone: ZoneInfo) -> Iterator[date]:
-    """The days of a zone's calendar, from the one before `start`: its night may reach into the next."""
+    """The days of a zone's calendar from the day before `start`, whose night may reach into the next."""
     first = start.astimezone(zone).date() - timedelta(days=1)
     return (first + timedelta(days=number) for number in count())
 
 
 def whole_days(zone: ZoneInfo, first: date, last: date) -> Span:
-    """From the beginning of one day to the end of another, as a zone's calendar has them."""
+    """From the beginning of one day to the end of another in a zone's calendar."""
     return first_shown(zone, first, 0), last_shown(zone, last, DAY)
 
 
 def first_shown(zone: ZoneInfo, day: date, minute: int) -> datetime:
-    """The first moment at which clocks in a zone show this minute of a day or, where they skip it, a later one."""
+    """The first moment at which clocks in a zone show a minute of a day or, if they skip it, a later one."""
     early, late = _twice(zone, day, minute)
     return early if early <= late else _behind_gap(zone, day, minute)
 
 
 def last_shown(zone: ZoneInfo, day: date, minute: int) -> datetime:
-    """The last moment at which clocks in a zone come to this minute of a day or, where they skip it, pass it."""
+    """The last moment at which clocks in a zone reach a minute of a day or, if they skip it, pass it."""
     early, late = _twice(zone, day, minute)
     return late if early <= late else _behind_gap(zone, day, minute)
 
@@ -165,13 +164,13 @@ def _wall(day: date, minute: int) -> datetime:
 
 
 def _twice(zone: ZoneInfo, day: date, minute: int) -> tuple[datetime, datetime]:
-    """A wall time read in both ways: the same but on the day of a change; skipped times come the wrong way round."""
+    """Both readings of a wall time: equal except when clocks change, and in reverse order for a skipped time."""
     shown = _wall(day, minute).replace(tzinfo=zone)
     return shown.replace(fold=0).astimezone(UTC), shown.replace(fold=1).astimezone(UTC)
 
 
 def _behind_gap(zone: ZoneInfo, day: date, minute: int) -> datetime:
-    """The moment at which clocks are put forward over this wall time."""
+    """The moment at which clocks are put forward past this wall time."""
     after, before = _twice(zone, day, minute)
     wanted = _wall(day, minute)
     seconds = range(round((after - before).total_seconds()))
@@ -184,12 +183,12 @@ def _behind_gap(zone: ZoneInfo, day: date, minute: int) -> datetime:
 
 
 def due(start: datetime, seconds: float, stops: Iterable[Span] = (), hours: Hours = ALWAYS) -> datetime:
-    """The first moment at which so many seconds have been counted since `start`.
+    """The first moment at which this many seconds have been counted since `start`.
 
     Args:
-        start: when the clock began.
+        start: when the clock started.
         seconds: to be counted.
-        stops: stretches that do not count (outages), in any order, overlapping or not.
+        stops: spans that do not count (outages), in any order, overlapping or not.
         hours: what does not count either.
     """
     end = start + timedelta(seconds=seconds)
@@ -212,6 +211,6 @@ def counted(start: datetime, until: datetime, stops: Iterable[Span] = (), hours:
 
 
 def rounded_up(moment: datetime) -> datetime:
-    """The next full minute, or the moment itself if it is one: what a mail can print exactly."""
+    """The next full minute, or the moment itself if it is one: a time that an email can print exactly."""
     floor = moment.replace(second=0, microsecond=0)
     return floor if floor == moment else floor + timedelta(minutes=1)

@@ -1,28 +1,68 @@
-"""The record of a game as one reader may have it: of its log, its seats and its result (formats.md §4)."""
+"""The one reader: what a viewer may read of a game's log, for pages, emails, the API, feeds and records alike."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
 from byzanz import record
+from byzanz.games import rules_of
 from byzanz.moves import RulesError
-from byzanz.rules import Viewer
+from byzanz.rules import ALL, Viewer
 from server.play import positions
 from server.play.positions import Broken
 from server.store import log
 from server.store.models import Game
 
 
-def record_of(session: Session, game: Game, viewer: Viewer) -> record.Record:
-    """The record of a game that has begun: complete once it is over, before only what this reader may know.
+def viewer_of(game: Game, viewer: Viewer) -> Viewer:
+    """The viewer as which somebody counts: once a game is over, nothing is hidden from anybody."""
+    return ALL if game.status == "over" else viewer
+
+
+def entries_for(
+    session: Session, game: Game, viewer: Viewer, *, after: int = 0, upto: int | None = None
+) -> Sequence[record.Entry]:
+    """The entries with `after` < seq ≤ `upto`, as a viewer may read them (formats.md §4).
 
     Args:
-        viewer: a seat, PUBLIC or ALL; ALL hides no entry, yet the seed of a running game from everybody.
+        viewer: a seat, PUBLIC or ALL.
+    """
+    entries = log.entries(session, game.id, after=after, upto=upto)
+    whole = log.entries(session, game.id) if rules_of(game.slug, game.rules).sealed else entries
+    return redacted(session, game, viewer, entries, whole)
+
+
+def redacted(
+    session: Session,
+    game: Game,
+    viewer: Viewer,
+    entries: Sequence[record.Entry],
+    whole: Sequence[record.Entry],
+) -> Sequence[record.Entry]:
+    """Some entries as a viewer may read them.
+
+    Args:
+        viewer: a seat, PUBLIC or ALL.
+        whole: the log from its first entry on, which tells the sealed choices that are open by now.
+    """
+    rules, open_seqs = rules_of(game.slug, game.rules), frozenset[int]()
+    if rules.sealed:
+        count = len(positions.seats_of(session, game.id))
+        open_seqs = record.open_choices(rules, count, json.loads(game.options), whole)
+    return record.redact_entries(rules, entries, viewer, game.status == "over", open_seqs)
+
+
+def record_for(session: Session, game: Game, viewer: Viewer) -> record.Record:
+    """The record of a game that has begun: complete once it is over, until then as much as a viewer may know.
+
+    Args:
+        viewer: a seat, PUBLIC or ALL; ALL hides no entry, but the seed of a running game is hidden from everybody.
 
     Raises:
-        Broken: an entry is no move of this game; it must be set aside.
+        Broken: an entry is not a move of this game; the game must be quarantined.
     """
     seats = positions.seats_of(session, game.id)
     header = record.Header(

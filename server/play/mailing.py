@@ -11,10 +11,11 @@ from server.store import outbox
 from server.store.models import Game, Seat, Turn
 
 OWN_TURN_DELAY = 120
-"""Seconds before a turn is mailed that its own person's move has just opened: most play on at once."""
+"""Seconds before a turn is emailed that its player's own move has just opened: most players go on at once."""
 
 
-def _announce(session: Session, game: Game, turn: Turn, now: datetime, delay: int) -> None:
+def announce_turn(session: Session, game: Game, turn: Turn, now: datetime, delay: int) -> None:
+    """Email a turn that has just opened, or start its clock at once if its player wants no email."""
     seat = session.get_one(Seat, (game.id, turn.seat))
     person = seat.person
     if person is None:  # a bot needs neither mail nor clock
@@ -22,7 +23,7 @@ def _announce(session: Session, game: Game, turn: Turn, now: datetime, delay: in
     if seat.silent or person.silent or person.email is None:
         turns.start(session, game, turn, now)
         return
-    if person.cadence == "digest":  # the digest that names it starts its clock, or the tick a day later
+    if person.cadence == "digest":  # the digest that names it starts its clock, or a tick one day later
         return
     mail_turn(session, game, turn, person.id, now, delay)
 
@@ -30,11 +31,11 @@ def _announce(session: Session, game: Game, turn: Turn, now: datetime, delay: in
 def mail_turn(
     session: Session, game: Game, turn: Turn, person_id: int, now: datetime, delay: int = 0, again: str = ""
 ) -> None:
-    """Queue the mail about a turn.
+    """Queue the email about a turn.
 
     Args:
-        delay: seconds to wait before the first try.
-        again: why it is mailed once more, as a part of the key; empty the first time.
+        delay: seconds to wait before the first attempt.
+        again: tells a further email about the same turn apart, as a part of its key; empty the first time.
     """
     outbox.enqueue(
         session,
@@ -49,7 +50,7 @@ def mail_turn(
     )
 
 
-def tell_table(
+def mail_table(
     session: Session,
     game: Game,
     kind: str,
@@ -58,7 +59,7 @@ def tell_table(
     seq: int,
     leave_out: int | None = None,
 ) -> None:
-    """Queue one mail to each person at the table but the seat left out; the person's id is added to the key."""
+    """Queue one email to each player except the seat left out; the person's id is added to the key."""
     for seat in positions.seats_of(session, game.id):
         if seat.person_id is None or seat.seat == leave_out:
             continue

@@ -1,8 +1,7 @@
-"""The one way a running game changes: its beginning, a move, a time-out, a moderator's act. One transaction each."""
+"""The start of a game, and a move."""
 
 from __future__ import annotations
 
-import logging
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,23 +14,22 @@ from byzanz.moves import Move
 from server.errors import BadRequest, NoSuchLink, NotYourTurn, Paused, Stale
 from server.play import autopilot, positions, running, turns
 from server.play.positions import Position
-from server.play.running import guarded
+from server.play.quarantines import quarantine_if_broken
 from server.store import links, log
 from server.store.engine import transaction
 from server.store.models import Game, Turn
 
-LOGGER = logging.getLogger(__name__)
 REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 LONGEST_TEXT = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a move.
+    """The result of submitting a move.
 
     Args:
-        seq: of the entry that it is.
-        repeated: the same request had been made before; nothing was played again.
+        seq: of the move's entry.
+        repeated: whether the same request had been made before, so that nothing was played again.
     """
 
     game_id: str
@@ -41,13 +39,13 @@ class Receipt:
 
 
 def begin(session: Session, game: Game, now: datetime) -> None:
-    """Start a locked game whose seats are all taken: shuffle, deal, ask, mail."""
+    """Start a locked game whose seats are all taken: shuffle, deal, open the first turns, email the players."""
     rules = rules_of(game.slug, game.rules)
     game.status = "running"
     game.started_at = now
     for seat in positions.seats_of(session, game.id):
         seat.bank = game.bank
-    state = positions.replayed(session, game, rules, [])
+    state = positions.replay(session, game, rules, [])
     position = Position(game.id, rules, state, 0, paused=False, outcome=None)
     running.advance(session, game, position, state, now)
 
@@ -63,22 +61,23 @@ def submit(
     by: str = "player",
     link_id: int | None = None,
 ) -> Receipt:
-    """Play a move for a seat (architecture.md, "One move").
+    """Play a move for a seat; one transaction, which locks the game.
 
     Args:
         text: the move, abbreviated or not.
         seen: any seq that the player had seen when deciding.
-        request_id: the client's own name for this intent; the same one again gives the same receipt.
+        request_id: the client's own name for this request; repeating it gives the same receipt.
         by: `player` or `bot`.
-        link_id: the link that vouches for the player; it must not have been revoked in the meantime.
+        link_id: the link with which the player came; it must not have been revoked in the meantime.
 
     Raises:
-        RulesError: the text is no move, or not legal now. Refused: its kinds say why.
+        RulesError: the text is not a move, or the move is not legal now.
+        Refused: its subclass says why.
     """
     if not REQUEST_ID.fullmatch(request_id):
         raise BadRequest("request_id must be 1 to 64 visible ASCII characters.")
-    with guarded(game_id, now), transaction() as session:
-        game = running.lock(session, game_id)
+    with quarantine_if_broken(game_id, now), transaction() as session:
+        game = running.lock_game(session, game_id)
         if link_id is not None and not links.still_opens(session, link_id, game_id, seat):
             raise NoSuchLink("This link opens no seat any more.")
         move = rules_of(game.slug, game.rules).parse(text[: LONGEST_TEXT + 1])
@@ -89,22 +88,27 @@ def submit(
             if log.voided(session, game_id, repeated.seq):
                 raise Stale("This move was made and has been taken back since. Look again before you decide.")
             return Receipt(game_id, seat, repeated.seq, repeated=True)
-        position = _moving(session, game)
+        position = playable_position(session, game)
         _check_turn(session, position, seat, move, seen)
         state = umpire.play(position.rules, position.state, seat, move)
         if by == "player":
-            autopilot.back(session, game, seat, now)
+            autopilot.player_acted(session, game, seat, now)
         entry = log.append(session, game, seat=seat, by=by, move=str(move), now=now, request_id=request_id)
         running.advance(session, game, position, state, now, mover=seat if by == "player" else None)
         return Receipt(game_id, seat, entry.seq, repeated=False)
 
 
-def _moving(session: Session, game: Game) -> Position:
+def playable_position(session: Session, game: Game) -> Position:
+    """The position of a locked game in which moves can be made now.
+
+    Raises:
+        Paused: the game is paused. NotRunning, Broken: as for `running.position`.
+    """
     position = running.position(session, game)
-    if autopilot.rests(session, game):
-        raise Paused("The game rests, for nobody answered any more. Say on your page that you are back.")
+    if autopilot.is_unattended(session, game):
+        raise Paused("The game is paused because nobody is responding. Open your page and press “I’m back”.")
     if position.paused:
-        raise Paused("The game is paused: nobody moves until a moderator resumes it.")
+        raise Paused("The game is paused until a moderator resumes it.")
     return position
 
 
@@ -116,16 +120,27 @@ def _check_turn(session: Session, position: Position, seat: int, move: Move, see
     else:
         turn = session.get(Turn, (position.game_id, seat))
         if turn is None:
-            raise NotYourTurn("It is not your turn now.")
+            raise _not_your_turn(session, position, seat, seen)
         opened_seq = turn.opened_seq
     if opened_seq > seen:
         raise Stale("The table has moved on since this page was drawn. Look again before you decide.")
 
 
-def _sealed_since(session: Session, position: Position, move: Move) -> int:
-    """When the question opened that a change of a sealed choice answers once more; 0 for any other aside.
+def _not_your_turn(session: Session, position: Position, seat: int, seen: int) -> NotYourTurn:
+    """The refusal of a move by a seat that has no open turn; a second answer is told what the first one was."""
+    first = log.last_move(session, position.game_id, seat, ("player",))
+    if first > seen and not log.voided(session, position.game_id, first):
+        move = log.entries(session, position.game_id, after=first - 1, upto=first)[0].move
+        return NotYourTurn(
+            "You have already answered: %(move)s. This second answer was not played.", move=move
+        )
+    return NotYourTurn("It is not your turn now.")
 
-    The seat itself is asked nothing any more; those whose choice is not in yet are asked the same question.
+
+def _sealed_since(session: Session, position: Position, move: Move) -> int:
+    """The head at which the question opened whose sealed answer a move changes; 0 for any other move out of turn.
+
+    The seat itself is no longer asked; those that have not chosen yet still have the same question open.
     """
     if move.verb not in position.rules.sealed:
         return 0

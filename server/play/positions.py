@@ -1,4 +1,4 @@
-"""A position: the state after a prefix of the log, and what the table acts made of it. Never kept, always computed."""
+"""Positions: the state of a game after a prefix of its log. A position is computed, and its snapshot is disposable."""
 
 from __future__ import annotations
 
@@ -14,12 +14,32 @@ from byzanz import record, umpire
 from byzanz.games import rules_of
 from byzanz.moves import Outcome, Question
 from byzanz.rules import ALL, Rules, Viewer
+from server.errors import NotRunning
 from server.store import log
 from server.store.models import Game, Seat, Snapshot
 
 
 class Broken(Exception):
-    """The log of a game does not replay under its rules; the game must be set aside."""
+    """The log of a game does not replay under its rules; the game must be quarantined."""
+
+
+def on_hold() -> NotRunning:
+    """The refusal of any request that a game in quarantine cannot grant."""
+    return NotRunning("This game is on hold while we look into an error. Nothing has been lost.")
+
+
+def check_running(game: Game) -> None:
+    """Refuse a game that cannot change now; a paused one can.
+
+    Raises:
+        NotRunning: the game has not begun, is over or is in quarantine.
+    """
+    if game.status == "over":
+        raise NotRunning("The game is over.")
+    if game.status != "running":
+        raise NotRunning("The game has not begun.")
+    if game.quarantine:
+        raise on_hold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +50,8 @@ class Position:
         rules: of the version the game is played with.
         state: what the rules made of the entries that still count.
         head: the seq of the last entry, 0 before the first.
-        paused: nobody may move until somebody resumes.
-        outcome: how it ended, or None.
+        paused: whether nobody may move until the game is resumed.
+        outcome: how the game ended, or None.
     """
 
     game_id: str
@@ -42,16 +62,16 @@ class Position:
     outcome: Outcome | None
 
     def view(self, viewer: Viewer) -> Any:
-        """What this viewer may know; everything once the game is over."""
+        """The view of this viewer, which shows everything once the game is over."""
         return self.rules.view(self.state, ALL if self.outcome else viewer)
 
     def at(self, head: int) -> Position:
-        """The same position after further entries that change nothing of it."""
+        """The same position after further entries that do not change it."""
         return replace(self, head=head)
 
     @property
     def awaited(self) -> Mapping[int, Question]:
-        """The seats that are asked something now; nobody while paused or when over."""
+        """The seats to move and their questions; empty while the game is paused and when it is over."""
         return {} if self.paused or self.outcome else self.rules.awaited(self.state)
 
 
@@ -64,7 +84,7 @@ def load(session: Session, game: Game, upto: int | None = None) -> Position:
     """The position of a game that has begun, after its newest entry or after the entry `upto`.
 
     Raises:
-        Broken: the log does not replay; the game must be set aside.
+        Broken: the log does not replay; the game must be quarantined.
     """
     rules = rules_of(game.slug, game.rules)
     head = game.head if upto is None else min(upto, game.head)
@@ -72,13 +92,13 @@ def load(session: Session, game: Game, upto: int | None = None) -> Position:
     if kept is not None:
         return _position(game, rules, kept, head, game.paused, game.result)
     entries = log.entries(session, game.id, upto=head)
-    state = replayed(session, game, rules, entries)
+    state = replay(session, game, rules, entries)
     result = game.result if head == game.head else None
     return _position(game, rules, state, head, record.paused(entries), result)
 
 
 def _snapshot(session: Session, game: Game, rules: Rules[Any, Any], head: int) -> Any | None:
-    """The state kept for the newest entry, if it is readable and nothing but table acts came after it."""
+    """The state stored for the newest entry, if there is one that this version of the rules can read."""
     if head != game.head:
         return None
     row = session.scalar(
@@ -92,11 +112,11 @@ def _snapshot(session: Session, game: Game, rules: Rules[Any, Any], head: int) -
         return None
 
 
-def replayed(session: Session, game: Game, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
-    """The state that these entries lead to, voids included.
+def replay(session: Session, game: Game, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
+    """The state to which these entries lead, voids applied.
 
     Raises:
-        Broken: the rules refuse one of them, or fail over it.
+        Broken: the rules refuse one of them, or fail on it.
     """
     try:
         moves = ((entry.seat, umpire.read_logged(rules, entry.move)) for entry in record.effective(entries))
@@ -106,13 +126,13 @@ def replayed(session: Session, game: Game, rules: Rules[Any, Any], entries: Sequ
 
 
 def states(session: Session, game: Game, entries: Sequence[record.Entry]) -> list[Any]:
-    """The state after each of these entries; a void leaves the one before the move that it names.
+    """The state after each of these entries; after a void it is the one before the move that the void names.
 
     Args:
         entries: a log from its first entry on.
 
     Raises:
-        Broken: the rules refuse one of them, or fail over it.
+        Broken: the rules refuse one of them, or fail on it.
     """
     rules = rules_of(game.slug, game.rules)
     try:
@@ -144,7 +164,7 @@ def _position(
 
 
 def save(session: Session, game: Game, position: Position) -> None:
-    """Keep the state of the newest entry, and drop what was kept before."""
+    """Store the state after the newest entry, in place of the one stored before."""
     session.execute(delete(Snapshot).where(Snapshot.game_id == game.id))
     session.add(
         Snapshot(

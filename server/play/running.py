@@ -1,33 +1,27 @@
-"""A running game inside one transaction: what may be done to it now, and everything that follows from a change."""
+"""A running game inside one transaction: whether it can change now, and everything that follows from a change."""
 
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from byzanz.moves import Outcome
-from server.errors import NoSuchGame, NotRunning
+from server.errors import NoSuchGame
 from server.play import autopilot, positions, settle, turns
-from server.play.mailing import OWN_TURN_DELAY, _announce, tell_table
-from server.play.positions import Broken, Position
-from server.store import alerts, log, standing_orders
-from server.store.engine import transaction
+from server.play.mailing import OWN_TURN_DELAY, announce_turn, mail_table
+from server.play.positions import Position
+from server.store import log, standing_orders
 from server.store.models import Game
 
-LOGGER = logging.getLogger(__name__)
 
-
-def lock(session: Session, game_id: str) -> Game:
-    """The game's row, locked for this transaction.
+def lock_game(session: Session, game_id: str) -> Game:
+    """Lock the row of a game until the transaction ends.
 
     Raises:
-        NoSuchGame: nobody knows this id.
+        NoSuchGame: no game has this id.
     """
     game = log.lock_game(session, game_id)
     if game is None:
@@ -36,17 +30,13 @@ def lock(session: Session, game_id: str) -> Game:
 
 
 def position(session: Session, game: Game) -> Position:
-    """The position of a locked game in which something may happen now, paused or not.
+    """The position of a locked game that can change now, paused or not.
 
     Raises:
-        NotRunning: not begun, over or set aside. Broken: its log does not replay.
+        NotRunning: the game has not begun, is over or is in quarantine.
+        Broken: its log does not replay.
     """
-    if game.status == "over":
-        raise NotRunning("The game is over.")
-    if game.status != "running":
-        raise NotRunning("The game has not begun.")
-    if game.quarantine:
-        raise NotRunning("This game is set aside until somebody has looked into a fault; nothing is lost.")
+    positions.check_running(game)
     return positions.load(session, game)
 
 
@@ -57,23 +47,23 @@ def advance(
     state: Any,
     now: datetime,
     mover: int | None = None,
-    anew: frozenset[int] = frozenset(),
+    restart: frozenset[int] = frozenset(),
 ) -> None:
     """Settle a state that has just changed, and store all that follows: entries, snapshot, turns, mails, the end.
 
     Args:
-        position: before the change; only its rules and its pause are read.
+        position: before the change; only its rules are read.
         state: after the change, before chance and forced moves.
-        mover: the seat whose person is at the page right now: a turn of its own is mailed a little later.
-        anew: seats whose turn starts again though their question is the same.
+        mover: the seat whose player is at the page right now; their own next turn is emailed a little later.
+        restart: seats whose turn starts again although their question is the same.
     """
     rules = position.rules
-    autopilot.wake(session, game, now)
-    awake = not game.paused
-    if awake:
-        state = settle.played(session, game, rules, state, now)
-    if awake and game.paused:  # nobody here plays himself any more
-        tell_table(session, game, "act", f"rest:{game.id}:{game.head}", now, seq=game.head)
+    autopilot.resume_if_attended(session, game, now)
+    was_running = not game.paused
+    if was_running:
+        state = settle.settle(session, game, rules, state, now)
+    if was_running and game.paused:  # every player is on autopilot
+        mail_table(session, game, "act", f"rest:{game.id}:{game.head}", now, seq=game.head)
     outcome = rules.outcome(state)
     after = Position(game.id, rules, state, game.head, game.paused, outcome)
     positions.save(session, game, after)
@@ -81,12 +71,12 @@ def advance(
         finish(session, game, outcome, now)
         return
     questions = {seat: str(question) for seat, question in after.awaited.items()}
-    for turn in turns.replace(session, game, questions, now, anew):
-        _announce(session, game, turn, now, OWN_TURN_DELAY if turn.seat == mover else 0)
+    for turn in turns.reconcile(session, game, questions, now, restart):
+        announce_turn(session, game, turn, now, OWN_TURN_DELAY if turn.seat == mover else 0)
 
 
 def finish(session: Session, game: Game, outcome: Outcome, now: datetime) -> None:
-    """End a game: its result, no more turns, a mail to everybody."""
+    """End a game: store its result, close its turns and orders, and email everybody."""
     game.status = "over"
     game.ended_at = now
     game.paused = False
@@ -95,36 +85,5 @@ def finish(session: Session, game: Game, outcome: Outcome, now: datetime) -> Non
     )
     turns.close_all(session, game.id)
     standing_orders.withdraw_all(session, game, None, "The game is over.", now)
-    autopilot.end(session, game, now)
-    tell_table(session, game, "over", f"over:{game.id}", now, seq=game.head)
-
-
-def quarantine(session: Session, game: Game, why: str, now: datetime) -> None:
-    """Quarantine one game, so that its fault harms no other, and alert the moderators.
-
-    Its turns are closed, so that no tick meets it again; `release` opens them anew.
-    """
-    if game.quarantine is None:
-        game.quarantine = why
-        turns.close_all(session, game.id)
-        alerts.raise_alarm(session, f"quarantine:{game.id}", why, now, game.id)
-
-
-def release(session: Session, game: Game, now: datetime) -> None:
-    """End the quarantine of a game whose log replays; whoever calls this carries on from its state."""
-    game.quarantine = None
-    alerts.clear(session, f"quarantine:{game.id}", now)
-
-
-@contextmanager
-def guarded(game_id: str, now: datetime) -> Iterator[None]:
-    """Set a game aside whose log does not replay, once the transaction that met it has rolled back."""
-    try:
-        yield
-    except Broken as broken:
-        LOGGER.exception("a game is set aside")
-        with transaction() as session:
-            quarantine(session, lock(session, game_id), str(broken), now)
-        raise NotRunning(
-            "This game is set aside until somebody has looked into a fault; nothing is lost."
-        ) from broken
+    autopilot.clear_alerts(session, game, now)
+    mail_table(session, game, "over", f"over:{game.id}", now, seq=game.head)

@@ -1,4 +1,4 @@
-"""What goes on by itself after a change of a game: chance, forced moves, standing orders, autopilots."""
+"""Settling: play everything after a change that needs no person: chance, forced moves, standing orders, autopilots."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from server.store import log, standing_orders
 from server.store.models import Game, Seat
 
 
-def played(session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime) -> Any:
-    """The state that a person is asked in, or the end: all that needs nobody is played and logged.
+def settle(session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime) -> Any:
+    """Play and log all that needs no person, until somebody has to decide or the game is over.
 
-    Chance and forced moves come first, then standing orders, then autopilots, over and over. When an autopilot
-    would play and nobody at the table plays himself, the game is paused instead.
+    Chance and forced moves come first, then standing orders, then autopilots, again and again. When an autopilot
+    would play and every player is on autopilot, the game is paused instead.
+
+    Returns:
+        The state afterwards.
     """
-    deal = chance.deal(_key(session, game))
+    deal = chance.deal(_chance_key(session, game))
     while True:
         state, steps = umpire.settle(rules, state, deal)
         for step in steps:
@@ -29,16 +32,18 @@ def played(session: Session, game: Game, rules: Rules[Any, Any], state: Any, now
         if rules.outcome(state) is not None:
             return state
         autopilot.take_over(session, game, now)
-        further = _by_order(session, game, rules, state, now)
+        further = _play_order(session, game, rules, state, now)
         if further is None:
-            further = _by_autopilot(session, game, rules, state, now)
+            further = _play_autopilot(session, game, rules, state, now)
         if further is None:
             return state
         state = further
 
 
-def _by_order(session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime) -> Any | None:
-    """The state after the first move that a standing order makes for an awaited seat, or None."""
+def _play_order(
+    session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime
+) -> Any | None:
+    """Play the first move that a standing order makes for a seat to move; the state after it, or None."""
     orders = standing_orders.standing(session, rules, game, now)
     for seat, theirs in orders.items():
         for order in ordering.expired(rules, state, seat, theirs):
@@ -57,15 +62,15 @@ def _by_order(session: Session, game: Game, rules: Rules[Any, Any], state: Any, 
     return None
 
 
-def _by_autopilot(
+def _play_autopilot(
     session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime
 ) -> Any | None:
-    """The state after the fallback of the first awaited seat that is on autopilot, or None."""
+    """Play the fallback of the first seat to move that is on autopilot; the state after it, or None."""
     for seat in sorted(rules.awaited(state)):
         if not session.get_one(Seat, (game.id, seat)).autopilot:
             continue
-        if not autopilot.anybody(session, game.id):
-            autopilot.rest(session, game, now)
+        if not autopilot.anyone_playing(session, game.id):
+            autopilot.pause_unattended(session, game, now)
             return None
         move = rules.fallback(rules.view(state, seat), rules.moves(state, seat))
         log.append(session, game, seat=seat, by="autopilot", move=str(move), now=now)
@@ -73,6 +78,6 @@ def _by_autopilot(
     return None
 
 
-def _key(session: Session, game: Game) -> bytes:
+def _chance_key(session: Session, game: Game) -> bytes:
     cuts = [seat.cut for seat in positions.seats_of(session, game.id)]
     return chance.key(game.id, bytes.fromhex(game.seed), cuts)

@@ -1,4 +1,4 @@
-"""What happens when a seat does not answer in time, or cannot be reached."""
+"""What happens when a player misses a deadline, or cannot be reached by email."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from sqlalchemy.orm import Session
 
 from byzanz import umpire
 from server.play import autopilot, positions, running, turns
-from server.play.moves import _moving
-from server.play.running import guarded
+from server.play.moves import playable_position
+from server.play.quarantines import quarantine_if_broken
 from server.store import log, outbox
 from server.store.engine import transaction
 from server.store.models import Game, Seat, Turn
 
 
 def time_out(game_id: str, seat: int, question: str, now: datetime) -> int | None:
-    """Play the fallback for a seat that has not answered in time; everything is looked at again under the lock.
+    """Play the fallback for a seat that has missed its deadline; one transaction, which locks the game.
 
-    A turn that looked due but was moved by an outage gets a `!credit` entry instead, so that everybody sees why.
+    A turn whose deadline was moved by an outage gets a `!credit` entry instead, so that everybody sees why.
 
     Args:
-        question: the text of the turn's question; nothing happens if another is open by now.
+        question: the text of the turn's question; nothing happens if another question is open by now.
 
     Returns:
-        The seq of the first move played, or None if nothing was played.
+        The seq of the first move played, or None if none was.
     """
-    with guarded(game_id, now), transaction() as session:
+    with quarantine_if_broken(game_id, now), transaction() as session:
         game = log.lock_game(session, game_id, skip_locked=True)
         turn = session.get(Turn, (game_id, seat)) if game else None
         if game is None or turn is None or turn.question != question or game.paused or game.quarantine:
             return None
-        due = turns.reckoned(session, game, turn)
+        due = turns.deadline(session, game, turn)
         if due is None or due > now:
             _postpone(session, game, turn, due, now)
             return None
@@ -44,34 +44,34 @@ def _postpone(session: Session, game: Game, turn: Turn, due: datetime | None, no
     if due is None or hinted is None or hinted > now or due <= hinted:
         return
     position = running.position(session, game)
-    seconds = turns.gained(turn, hinted, due)
+    seconds = turns.seconds_gained(turn, hinted, due)
     turn.credited += seconds
     log.append(session, game, seat=turn.seat, by="clock", move=f"!credit {seconds}", now=now)
     positions.save(session, game, position.at(game.head))
 
 
 def _play_fallback(session: Session, game: Game, seat: int, now: datetime) -> int:
-    position = _moving(session, game)
+    position = playable_position(session, game)
     rules, state = position.rules, position.state
     asked = rules.awaited(state)[seat]
     first = game.head + 1
-    # A last move that is left is forced: settling makes it, by the rules and not by the clock.
+    # A single legal move is forced: `settle` plays it, by the rules and not by the clock.
     while rules.awaited(state).get(seat) == asked and len(moves := rules.moves(state, seat)) > 1:
         move = rules.fallback(rules.view(state, seat), moves)
         state = umpire.play(rules, state, seat, move)
         log.append(session, game, seat=seat, by="clock", move=str(move), now=now)
     last = game.head
-    autopilot.missed(session, game, seat)
+    autopilot.count_missed(session, game, seat)
     running.advance(session, game, position, state, now)
-    _tell_late(session, game, seat, first, last, now)
+    _mail_late_player(session, game, seat, first, last, now)
     return first
 
 
-def _tell_late(session: Session, game: Game, seat: int, first: int, last: int, now: datetime) -> None:
+def _mail_late_player(session: Session, game: Game, seat: int, first: int, last: int, now: datetime) -> None:
     late = session.get_one(Seat, (game.id, seat))
     if late.person_id is None:
         return
-    kind = "autopilot" if late.autopilot else "timeout"  # one mail, though two things have happened
+    kind = "autopilot" if late.autopilot else "timeout"  # one mail, although two things have happened
     outbox.enqueue(
         session,
         key=f"{kind}:{game.id}:{seat}:{first}",
@@ -86,26 +86,28 @@ def _tell_late(session: Session, game: Game, seat: int, first: int, last: int, n
 
 
 def give_up(game_id: str, seat: int, question: str, now: datetime) -> int | None:
-    """Put a seat on autopilot that no mail has reached for 72 hours; everything is looked at again under the lock.
+    """Put a seat on autopilot whose player no email has reached for 72 hours; one transaction, which locks the game.
+
+    This happens once a game to a player.
 
     Args:
-        question: the text of the turn's question; nothing happens if another is open by now.
+        question: the text of the turn's question; nothing happens if another question is open by now.
 
     Returns:
-        The seq of the entry, or None if nothing was done: it happens once a game to a player.
+        The seq of the entry, or None if nothing was done.
     """
-    with guarded(game_id, now), transaction() as session:
+    with quarantine_if_broken(game_id, now), transaction() as session:
         game = log.lock_game(session, game_id, skip_locked=True)
         turn = session.get(Turn, (game_id, seat)) if game else None
         if game is None or turn is None or turn.question != question or game.paused or game.quarantine:
             return None
         lost = session.get_one(Seat, (game_id, seat))
-        moment = turns.given_up_at(session, turn)
+        moment = turns.give_up_time(session, turn)
         if moment is None or moment > now or lost.lost:
             return None
         position = running.position(session, game)
         lost.lost = True
-        seq = autopilot.switched_on(session, game, lost, now, autopilot.UNREACHED)
-        autopilot.tell_in_charge(session, game, lost, "lost", now)
+        seq = autopilot.switch_on(session, game, lost, now, autopilot.UNREACHED)
+        autopilot.request_substitute(session, game, lost, "lost", now)
         running.advance(session, game, position, position.state, now)
         return seq

@@ -1,4 +1,4 @@
-"""Whose question has been open since when, and due when. A row is the open question of one seat."""
+"""Turns: the open question of a seat, and its clock, which is opened, started, stopped, extended and closed here."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from server.play import clock
 from server.store.models import Absence, Beat, Game, Outage, Seat, Turn
 
 NOTICE_SECONDS = 3600
-"""Time that a turn keeps at the least after an outage, or its allowance if that is shorter."""
+"""The least time that is left of a turn after an outage moved its deadline, or its allowance if that is shorter."""
 UNREACHED_SECONDS = 72 * 3600
-"""How long a clock stands for a mail that was refused before the seat goes on autopilot (promises.md 5)."""
+"""How long a clock is stopped for undeliverable email before the seat goes on autopilot (promises.md 5)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Until when a turn has time.
+    """The times of a turn.
 
     Args:
-        start: when its clock began.
-        allowance_end: when the allowance is used up, and the bank begins.
-        due: when the bank is used up, too, and the fallback is played.
-        bank: seconds of the bank that this turn may use.
-        hours: what its clock leaves out.
+        start: when its clock started.
+        allowance_end: when the allowance is used up, and the time bank begins to run.
+        due: the deadline: the bank is used up as well, and the fallback is played.
+        bank: seconds of the time bank that this turn may use.
+        hours: the hours, days and absences that its clock leaves out.
     """
 
     start: datetime
@@ -38,7 +38,7 @@ class Times:
 
     @property
     def absences(self) -> list[clock.Span]:
-        """The absences that move this turn."""
+        """The absences that move this deadline."""
         return [(gone, back) for gone, back in self.hours.absences if self.start < back and gone < self.due]
 
 
@@ -47,22 +47,22 @@ def open_turns(session: Session, game_id: str) -> list[Turn]:
     return list(session.scalars(select(Turn).where(Turn.game_id == game_id).order_by(Turn.seat)))
 
 
-def replace(
+def reconcile(
     session: Session,
     game: Game,
     questions: Mapping[int, str],
     now: datetime,
-    anew: frozenset[int] = frozenset(),
+    restart: frozenset[int] = frozenset(),
 ) -> list[Turn]:
-    """Make the open turns agree with the questions that the position asks.
+    """Close and open turns so that they agree with the questions of a position.
 
-    A turn that was answered takes from the seat's bank what it used of it; one that a pause, a void or a new holder
-    ends takes nothing.
+    A turn that was answered takes what it used of the seat's time bank; one that a pause or a new player ends takes
+    nothing.
 
     Args:
         game: locked; its head is the seq at which a new turn opens.
-        questions: the text of the question of each awaited seat (`bid 17`); empty when paused or over.
-        anew: seats whose turn starts again though their question is the same (a resume, a new player).
+        questions: the text of the question of each seat to move (`bid 17`); empty when paused or over.
+        restart: seats whose turn starts again although their question is the same (a new player).
 
     Returns:
         The turns that have just opened.
@@ -70,23 +70,23 @@ def replace(
     current = {turn.seat: turn for turn in open_turns(session, game.id)}
     opened = []
     for seat, turn in current.items():
-        if questions.get(seat) != turn.question or seat in anew:
-            if seat not in anew and not game.paused:
-                _charge(session, game, turn, now)
+        if questions.get(seat) != turn.question or seat in restart:
+            if seat not in restart and not game.paused:
+                _charge_bank(session, game, turn, now)
             session.delete(turn)
     session.flush()
     for seat, question in questions.items():
-        if seat in current and current[seat].question == question and seat not in anew:
+        if seat in current and current[seat].question == question and seat not in restart:
             continue
-        turn = _opened(session, game, session.get_one(Seat, (game.id, seat)), question, now)
+        turn = _open(session, game, session.get_one(Seat, (game.id, seat)), question, now)
         session.add(turn)
         opened.append(turn)
     session.flush()
     return opened
 
 
-def _opened(session: Session, game: Game, seat: Seat, question: str, now: datetime) -> Turn:
-    """A new turn; what its clock leaves out is fixed here, so that no mail is made untrue by what is set later."""
+def _open(session: Session, game: Game, seat: Seat, question: str, now: datetime) -> Turn:
+    """A new turn; what its clock leaves out is fixed here, so that later settings cannot make an email untrue."""
     return Turn(
         game_id=game.id,
         seat=seat.seat,
@@ -100,7 +100,7 @@ def _opened(session: Session, game: Game, seat: Seat, question: str, now: dateti
 
 
 def hours_of(session: Session, game: Game, seat: Seat, now: datetime) -> clock.Hours:
-    """What a turn of this seat that opens now leaves out: the table's days off, its person's hours and absences."""
+    """What the clock of a turn that opens now leaves out: days off, and its player's quiet hours and absences."""
     person = seat.person
     if person is None:
         return clock.ALWAYS
@@ -119,7 +119,7 @@ def hours_of(session: Session, game: Game, seat: Seat, now: datetime) -> clock.H
     )
 
 
-def _charge(session: Session, game: Game, turn: Turn, now: datetime) -> None:
+def _charge_bank(session: Session, game: Game, turn: Turn, now: datetime) -> None:
     """Take from the seat's bank what a turn used beyond its allowance."""
     known = times(session, game, turn)
     if known is None or now <= known.allowance_end:
@@ -131,22 +131,40 @@ def _charge(session: Session, game: Game, turn: Turn, now: datetime) -> None:
 
 
 def start(session: Session, game: Game, turn: Turn, at: datetime, due: datetime | None = None) -> None:
-    """Let the clock of a turn begin, or go on after it stood.
+    """Start the clock of a turn, or let it go on after it was stopped.
 
     Args:
-        at: when the mail server accepted the turn mail, or the turn opened for a seat that wants no mail.
-        due: the moment printed in that mail; computed when not given.
+        at: when a mail server accepted the email about the turn, or when the turn opened if its player wants none.
+        due: the deadline printed in that email; computed if None.
     """
-    wait(session, game, turn)
+    await_mail(session, game, turn)
     turn.started_at = at
-    turn.due_at = due or reckoned(session, game, turn)
-    turn.remind_at = reminder(session, game, turn)
+    turn.due_at = due or deadline(session, game, turn)
+    turn.remind_at = reminder_time(session, game, turn)
 
 
-def wait(session: Session, game: Game, turn: Turn) -> None:
-    """Let a turn whose clock stands wait for the mail with which it goes on; it keeps the time that is left."""
-    allowance, bank = _left(session, game, turn)
-    turn.anew = turn.anew or _stood(turn)
+def stop(turn: Turn, why: str, now: datetime) -> None:
+    """Stop the clock of a turn whose email cannot reach its player.
+
+    Args:
+        why: what the mail server said.
+    """
+    turn.refused_at = turn.refused_at or now
+    turn.refused, turn.due_at, turn.remind_at = why, None, None
+
+
+def extend(session: Session, game: Game, turn: Turn, seconds: int) -> None:
+    """Move the deadline of a turn by this much; a stopped clock stays stopped."""
+    turn.extra += seconds
+    turn.due_at = deadline(session, game, turn)
+    if turn.started_at and turn.due_at and turn.remind_at:  # no second reminder for a turn that has had one
+        turn.remind_at = reminder_time(session, game, turn)
+
+
+def await_mail(session: Session, game: Game, turn: Turn) -> None:
+    """Let a turn whose clock is stopped wait for the email with which it goes on; it keeps the time that is left."""
+    allowance, bank = _time_left(session, game, turn)
+    turn.anew = turn.anew or _was_stopped(turn)
     if bank < turn.bank:
         seat = session.get_one(Seat, (game.id, turn.seat))
         seat.bank -= min(seat.bank, turn.bank - bank)
@@ -154,13 +172,13 @@ def wait(session: Session, game: Game, turn: Turn) -> None:
     turn.started_at = turn.refused = turn.refused_at = None
 
 
-def _left(session: Session, game: Game, turn: Turn) -> tuple[int, int]:
-    """Seconds of allowance and bank that a turn has when its clock begins or goes on.
+def _time_left(session: Session, game: Game, turn: Turn) -> tuple[int, int]:
+    """Seconds of allowance and bank that a turn has when its clock starts or goes on.
 
-    Who never got a mail has used no time, so the clock begins anew when it came back. It does so once: after that it
-    goes on where it stopped, or whoever sends mails back to us could make a turn as long as he likes; but as much is
-    left as after an outage. What a part of the server has been silent for becomes an outage when it is back, and is
-    none of the player's time now.
+    Players who never got the email have used no time, so after the first bounce the clock starts again in full. After
+    any later one it goes on where it stopped, because otherwise players who bounce email could make a turn as long as
+    they like; but as much is left as after an outage. Time in which a part of the server is silent becomes an outage
+    once that part is back, so it is not counted now either.
     """
     allowance, began, stood = game.allowance + turn.extra, turn.started_at, turn.refused_at
     if began is None or stood is None or not turn.anew:
@@ -172,53 +190,53 @@ def _left(session: Session, game: Game, turn: Turn) -> tuple[int, int]:
     return max(0, allowance - used, min(NOTICE_SECONDS, game.allowance) - bank), bank
 
 
-def _stood(turn: Turn) -> bool:
+def _was_stopped(turn: Turn) -> bool:
     return turn.started_at is not None and turn.refused_at is not None
 
 
-def printed(session: Session, game: Game, turn: Turn, start: datetime) -> Times:
-    """Until when a turn has time whose clock begins at `start`, as a mail composed at that moment prints it."""
+def times_if_started(session: Session, game: Game, turn: Turn, start: datetime) -> Times:
+    """The times of a turn if its clock started at `start`, as an email composed at that moment prints them."""
     hours = clock.Hours.read(turn.hours)
-    allowance, bank = _left(session, game, turn)
+    allowance, bank = _time_left(session, game, turn)
     allowance_end = clock.rounded_up(clock.due(start, allowance, hours=hours))
     due = clock.rounded_up(clock.due(start, allowance + bank, hours=hours))
     return Times(start, allowance_end, due, bank, hours)
 
 
 def times(session: Session, game: Game, turn: Turn) -> Times | None:
-    """Until when this turn has time by all that is known now; None while no clock runs.
+    """The times of a turn by all that is known now; None while its clock does not run.
 
-    The printed moments count; outages since then move them, and after an outage that moved the end at least
-    NOTICE_SECONDS (or the allowance) that count are left.
+    These are the times that were printed, moved by the outages since. After an outage that moved the deadline, at least
+    NOTICE_SECONDS (or the allowance) are left.
     """
     if turn.started_at is None or turn.refused:
         return None
-    plain = printed(session, game, turn, turn.started_at)
+    plain = times_if_started(session, game, turn, turn.started_at)
     stops = outages(session, turn.started_at)
-    end = _moved(plain, plain.due, stops)
+    end = _shifted(plain, plain.due, stops)
     if end == plain.due:
         return plain
     last_stop = max(to_at for from_at, to_at in stops if from_at < end)
     noticed = clock.due(last_stop, min(NOTICE_SECONDS, game.allowance), stops, plain.hours)
     due = clock.rounded_up(max(end, noticed))
-    allowance_end = clock.rounded_up(_moved(plain, plain.allowance_end, stops)) if plain.bank else due
+    allowance_end = clock.rounded_up(_shifted(plain, plain.allowance_end, stops)) if plain.bank else due
     return Times(plain.start, allowance_end, due, plain.bank, plain.hours)
 
 
-def _moved(plain: Times, end: datetime, stops: Sequence[clock.Span]) -> datetime:
-    """A printed moment, later by the outages that clocks would have counted."""
+def _shifted(plain: Times, end: datetime, stops: Sequence[clock.Span]) -> datetime:
+    """A printed time, later by those parts of outages that the clock would have counted."""
     seconds = clock.counted(plain.start, end, hours=plain.hours)
     return max(end, clock.due(plain.start, seconds, stops, plain.hours))
 
 
-def reckoned(session: Session, game: Game, turn: Turn) -> datetime | None:
-    """When this turn is due by all that is known now, and the fallback is played; None while no clock runs."""
+def deadline(session: Session, game: Game, turn: Turn) -> datetime | None:
+    """The deadline of a turn by all that is known now; None while its clock does not run."""
     known = times(session, game, turn)
     return known.due if known else None
 
 
-def reminder(session: Session, game: Game, turn: Turn) -> datetime | None:
-    """When most of this turn's allowance has been counted, by the outages known now; None while no clock runs."""
+def reminder_time(session: Session, game: Game, turn: Turn) -> datetime | None:
+    """When most of a turn's allowance is gone, by all that is known now; None while its clock does not run."""
     if turn.started_at is None or turn.refused:
         return None
     seconds = (game.allowance + turn.extra) * clock.REMINDER_SHARE
@@ -226,8 +244,8 @@ def reminder(session: Session, game: Game, turn: Turn) -> datetime | None:
     return clock.due(turn.started_at, seconds, stops, clock.Hours.read(turn.hours))
 
 
-def gained(turn: Turn, old: datetime, new: datetime) -> int:
-    """The seconds that a turn has won by a later end: its nights and days off are no gain."""
+def seconds_gained(turn: Turn, old: datetime, new: datetime) -> int:
+    """The seconds that a turn gains by a later deadline, not counting its quiet hours and days off."""
     return round(clock.counted(old, new, hours=clock.Hours.read(turn.hours)))
 
 
@@ -237,39 +255,41 @@ def outages(session: Session, since: datetime) -> list[clock.Span]:
     return [(row.from_at, row.to_at) for row in rows]
 
 
-_IN_ORDER = exists().where(Game.id == Turn.game_id, Game.quarantine.is_(None))
-"""Games set aside must not fill the first places of a hint for good: asked row by row, along the hint's own index."""
+_NOT_QUARANTINED = exists().where(Game.id == Turn.game_id, Game.quarantine.is_(None))
+"""Quarantined games must not fill the first places of a hint for good: tested row by row along the hint's own index."""
 
 
 def due_games(session: Session, now: datetime, limit: int) -> list[str]:
     """Games with a turn that looks due, the longest overdue first: a hint, read without a lock."""
-    query = select(Turn.game_id).where(Turn.due_at <= now, _IN_ORDER).order_by(Turn.due_at).limit(limit)
+    query = (
+        select(Turn.game_id).where(Turn.due_at <= now, _NOT_QUARANTINED).order_by(Turn.due_at).limit(limit)
+    )
     return list(dict.fromkeys(session.scalars(query)))  # no DISTINCT: the index gives the first few at once
 
 
-def to_remind(session: Session, now: datetime, limit: int) -> list[Turn]:
-    """Turns whose reminder looks due: a hint, read without a lock."""
-    query = select(Turn).where(Turn.remind_at <= now, _IN_ORDER).order_by(Turn.remind_at).limit(limit)
+def due_reminders(session: Session, now: datetime, limit: int) -> list[Turn]:
+    """Turns whose reminder looks due, the longest overdue first: a hint, read without a lock."""
+    query = select(Turn).where(Turn.remind_at <= now, _NOT_QUARANTINED).order_by(Turn.remind_at).limit(limit)
     return list(session.scalars(query))
 
 
-def given_up_at(session: Session, turn: Turn) -> datetime | None:
-    """When a seat is given up that no mail about this turn reaches, outages left out; None while its clock runs."""
+def give_up_time(session: Session, turn: Turn) -> datetime | None:
+    """When a seat goes on autopilot because no email about this turn arrives; None while its clock runs."""
     if turn.refused_at is None:
         return None
     return clock.due(turn.refused_at, UNREACHED_SECONDS, outages(session, turn.refused_at))
 
 
-def unreached(session: Session, now: datetime, limit: int) -> list[Turn]:
-    """Turns that no mail has reached for long, in seats not given up before: a hint, read without a lock."""
+def unreachable(session: Session, now: datetime, limit: int) -> list[Turn]:
+    """Turns whose email has failed for long, in seats not given up before: a hint, read without a lock."""
     query = select(Turn).join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
     long = Turn.refused_at <= now - timedelta(seconds=UNREACHED_SECONDS)
-    query = query.where(long, Seat.lost.is_(False), _IN_ORDER)
+    query = query.where(long, Seat.lost.is_(False), _NOT_QUARANTINED)
     return list(session.scalars(query.order_by(Turn.refused_at).limit(limit)))
 
 
 def of_person(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
-    """The open turns of a person in all games that go on, the most urgent first, those without a clock last."""
+    """The open turns of a person in all active games, the most urgent first, those without a running clock last."""
     query = (
         select(Game, Seat, Turn)
         .join(Seat, Seat.game_id == Game.id)
@@ -281,12 +301,12 @@ def of_person(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]
     return list(session.execute(query).unique().tuples())
 
 
-def bots_awaited(session: Session, limit: int) -> list[Turn]:
-    """Open turns of seats that a bot holds, oldest first."""
-    query = select(Turn).where(Turn.bot, _IN_ORDER).order_by(Turn.opened_at).limit(limit)
+def bots_to_move(session: Session, limit: int) -> list[Turn]:
+    """Open turns of bots, oldest first: a hint, read without a lock."""
+    query = select(Turn).where(Turn.bot, _NOT_QUARANTINED).order_by(Turn.opened_at).limit(limit)
     return list(session.scalars(query))
 
 
 def close_all(session: Session, game_id: str) -> None:
-    """Nobody is awaited: the game is paused or over."""
+    """Close every turn of a game that is paused, over or in quarantine."""
     session.execute(delete(Turn).where(Turn.game_id == game_id))

@@ -12,7 +12,6 @@ import time
 from datetime import datetime, timedelta
 
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Session
 
 from byzanz import bots
 from byzanz.chance import Draw
@@ -22,10 +21,9 @@ from server.errors import Refused
 from server.i18n import kept
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
-from server.play import positions, running, turns
+from server.play import positions, turns
 from server.scheduler import heartbeat
-from server.store import log, outbox
-from server.store.engine import reading, transaction
+from server.store.engine import reading
 from server.store.models import Game, Seat, Turn
 
 LOGGER = logging.getLogger(__name__)
@@ -69,18 +67,15 @@ def _let_time_run_out(game_id: str, now: datetime) -> int:
                 "game %s: the database did not take a time-out; the next tick tries again", game_id
             )
         except Exception as fault:
-            LOGGER.exception("game %s is set aside", game_id)
-            _set_aside(game_id, fault, now)
+            LOGGER.exception("game %s is quarantined", game_id)
+            _quarantine(game_id, fault, now)
             break
     return played
 
 
-def _set_aside(game_id: str, fault: Exception, now: datetime) -> None:
-    with transaction() as session:
-        why = kept("%(fault)s when the server or a bot was to play for a seat") % {
-            "fault": type(fault).__name__
-        }
-        running.quarantine(session, running.lock(session, game_id), why, now)
+def _quarantine(game_id: str, fault: Exception, now: datetime) -> None:
+    why = kept("%(fault)s when the server or a bot was to play for a seat")
+    play.quarantine(game_id, why % {"fault": type(fault).__name__}, now)
 
 
 def tick_unreached(now: datetime, tick: float) -> int:
@@ -88,7 +83,7 @@ def tick_unreached(now: datetime, tick: float) -> int:
     with reading() as session:
         if heartbeat.resting(session, now, tick):
             return 0
-        hints = turns.unreached(session, now, DUE_AT_ONCE)
+        hints = turns.unreachable(session, now, DUE_AT_ONCE)
     return sum(_give_up(turn, now) for turn in hints)
 
 
@@ -105,44 +100,14 @@ def _give_up(turn: Turn, now: datetime) -> bool:
 def tick_reminders(now: datetime) -> int:
     """Queue a reminder for each turn of which most of the time is gone; how many."""
     with reading() as session:
-        hints = turns.to_remind(session, now, REMINDERS_AT_ONCE)
-    return sum(_remind(turn.game_id, turn.seat, now) for turn in hints)
-
-
-def _remind(game_id: str, seat: int, now: datetime) -> bool:
-    with transaction() as session:
-        game = log.lock_game(session, game_id, skip_locked=True)
-        turn = session.get(Turn, (game_id, seat)) if game else None
-        if game is None or turn is None:
-            return False
-        turn.remind_at = turns.reminder(session, game, turn)
-        if turn.remind_at is None or turn.remind_at > now:  # an outage has moved it
-            return False
-        turn.remind_at = None
-        return _queue_reminder(session, game, turn, now)
-
-
-def _queue_reminder(session: Session, game: Game, turn: Turn, now: datetime) -> bool:
-    person = session.get_one(Seat, (game.id, turn.seat)).person
-    if person is None or person.cadence != "each":
-        return False
-    outbox.enqueue(
-        session,
-        key=f"remind:{game.id}:{turn.seat}:{turn.opened_seq}",
-        kind="remind",
-        person_id=person.id,
-        now=now,
-        game_id=game.id,
-        seat=turn.seat,
-        seq=turn.opened_seq,
-    )
-    return True
+        hints = turns.due_reminders(session, now, REMINDERS_AT_ONCE)
+    return sum(play.remind(turn.game_id, turn.seat, now) for turn in hints)
 
 
 def tick_bots(now: datetime, draw: Draw = secrets.randbelow) -> int:
     """Let each bot that is awaited make one move; how many were made."""
     with reading() as session:
-        hints = turns.bots_awaited(session, BOTS_AT_ONCE)
+        hints = turns.bots_to_move(session, BOTS_AT_ONCE)
     seconds = min(THINKING, THINKING_AT_ONCE / max(1, len(hints)))
     return sum(_bot_moves(turn.game_id, turn.seat, now, draw, seconds) for turn in hints)
 
@@ -158,14 +123,12 @@ def _bot_moves(game_id: str, seat: int, now: datetime, draw: Draw, seconds: floa
     except (Refused, SQLAlchemyError) as error:
         LOGGER.info("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
         return False
-    except (
-        IllegalMove
-    ):  # the table has moved on while it thought; if it has not, the next look finds the same
+    except IllegalMove:  # the table has moved on while it thought; if not, the next tick finds the same
         LOGGER.warning("game %s: the bot of seat %s chose what is not allowed", game_id, seat)
         return False
     except Exception as fault:
-        LOGGER.exception("game %s is set aside: its bot of seat %s cannot move", game_id, seat)
-        _set_aside(game_id, fault, now)
+        LOGGER.exception("game %s is quarantined: its bot of seat %s cannot move", game_id, seat)
+        _quarantine(game_id, fault, now)
         return False
     return True
 

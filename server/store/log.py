@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
 from byzanz import record
@@ -104,12 +105,32 @@ def by_request(session: Session, game_id: str, seat: int, request_id: str) -> re
     return _entry(row) if row else None
 
 
+def is_act(*verbs: str) -> ColumnElement[bool]:
+    """The condition of a query that an entry is an act with one of these verbs (`!void`)."""
+    move = models.Entry.move
+    return or_(*(condition for verb in verbs for condition in (move == verb, move.like(f"{verb} %"))))
+
+
+def acts(session: Session, game_ids: Collection[str], *verbs: str) -> Sequence[models.Entry]:
+    """The acts with these verbs in some games: by game, and in the order of the log."""
+    query = select(models.Entry).where(models.Entry.game_id.in_(game_ids), is_act(*verbs))
+    return session.scalars(query.order_by(models.Entry.game_id, models.Entry.seq)).all()
+
+
+def voids(session: Session, game_id: str) -> list[tuple[int, int]]:
+    """Each void of a game: its own seq, and the seq of the first entry that it took back."""
+    return [(act.seq, int(act.move.split(" ")[1])) for act in acts(session, [game_id], "!void")]
+
+
 def voided(session: Session, game_id: str, seq: int) -> bool:
     """Whether a later `!void` has taken this entry back."""
-    query = select(models.Entry.move).where(
-        models.Entry.game_id == game_id, models.Entry.seq > seq, models.Entry.move.like("!void %")
-    )
-    return any(int(move.split(" ")[1]) <= seq for move in session.scalars(query))
+    return any(first <= seq < at for at, first in voids(session, game_id))
+
+
+def last_move(session: Session, game_id: str, seat: int, by: Collection[str]) -> int:
+    """The seq of a seat's last move with one of these causes, 0 before the first."""
+    own = (models.Entry.game_id == game_id, models.Entry.seat == seat, models.Entry.by.in_(by))
+    return session.scalar(select(func.max(models.Entry.seq)).where(*own, ~models.Entry.move.like("!%"))) or 0
 
 
 def head_hash(session: Session, game: models.Game) -> str:

@@ -144,7 +144,7 @@ def test_a_log_made_long_is_a_true_one() -> None:
             position = positions.load(session, session.get_one(Game, game_id))
         page._lengthen(game_id, min(position.awaited), 60, engine.utc_now())
         with engine.reading() as session:
-            whole = history.record_of(session, session.get_one(Game, game_id), ALL)
+            whole = history.record_for(session, session.get_one(Game, game_id), ALL)
         assert len(whole.entries) == 60
         assert record.verify(whole).replayed
 

@@ -113,7 +113,7 @@ def play_by_chance(game: Table, most: int = 1000) -> None:
 
 def leave_order(game: Table, seat: int, slug: str) -> None:
     """Leave an order that does nothing at once."""
-    play.leave_order(game.id, seat, ORDERS[slug], now=utc_now())
+    play.place_order(game.id, seat, ORDERS[slug], now=utc_now())
 
 
 def moderate(town: Town, game_id: str, act: str) -> int:

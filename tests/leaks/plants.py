@@ -23,13 +23,13 @@ from byzanz.record import jsonl, redaction
 from byzanz.rules import ALL, PUBLIC, Rules
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import compose, context, relevance, rounds
-from server.play import history, moves, positions
+from server.play import history, moves, positions, timeline
 from server.store import engine, links, log, standing_orders
 from server.store.models import Game, Link, Snapshot
 from server.web.account import feeds
 from server.web.api import views
 from server.web.game import history as web_history
-from server.web.game import pages, timeline
+from server.web.game import pages
 from server.web.lobby import lobby
 from server.web.seat import preselect, turn
 
@@ -228,9 +228,10 @@ def salts_of_others_moves(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def filter_by_the_true_cause(patch: pytest.MonkeyPatch) -> None:
-    def kept(entries: Any, told: Any, chosen: dict[str, str]) -> list[Any]:
-        true = {entry.seq: entry.by for entry in told.entries}
-        found = made(entries, told, chosen | {"cause": ""})
+    def kept(told: Any, chosen: dict[str, str]) -> list[Any]:
+        with engine.reading() as session:
+            true = {entry.seq: entry.by for entry in log.entries(session, session.query(Game).one().id)}
+        found = made(told, chosen | {"cause": ""})
         return [entry for entry in found if chosen["cause"] in ("", true[entry.seq])]
 
     made = web_history._kept
@@ -239,15 +240,17 @@ def filter_by_the_true_cause(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def moments_with_all_eyes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(web_history, "eyes", lambda game, viewer: ALL)
+    patch.setattr(history, "viewer_of", lambda game, viewer: ALL)
 
 
 @plant("byzanz")
 def moderator_sees_all_without_a_look(patch: pytest.MonkeyPatch) -> None:
     view = timeline.Moments.view
 
-    def seen(self: Any, seq: int, viewer: Any) -> Any:
-        return view(self, seq, ALL if flask.request.path.startswith("/m/") else viewer)
+    def seen(self: Any, seq: int) -> Any:
+        return view(
+            dataclasses.replace(self, viewer=ALL) if flask.request.path.startswith("/m/") else self, seq
+        )
 
     patch.setattr(timeline.Moments, "view", seen)
 
@@ -259,9 +262,9 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
     def shifted(self: Byzanz, view: Any) -> Any:
         return part(self, view)[: 1 + hidden[-1] % 2]
 
-    def read(session: Any, game: Game, upto: int | None = None) -> Any:
+    def read(session: Any, game: Game, viewer: Any, upto: int | None = None) -> Any:
         hidden.append(sum(len(hand) * card for hand in state_of(session, game).hands for card in hand))
-        return made(session, game, upto)
+        return made(session, game, viewer, upto)
 
     def state_of(session: Any, game: Game) -> Any:
         return positions.load(session, game).state
@@ -511,14 +514,14 @@ def lobby_names_the_smallest_hand(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def deck_order_in_the_records_options(patch: pytest.MonkeyPatch) -> None:
-    record_of = history.record_of
+    record_for = history.record_for
 
     def optioned(session: Any, game: Game, viewer: Any) -> record.Record:
-        made = record_of(session, game, viewer)
+        made = record_for(session, game, viewer)
         top = json.loads(whole_state())["deck"][:3]
         return dataclasses.replace(made, header=dataclasses.replace(made.header, options={"top": top}))
 
-    patch.setattr(history, "record_of", optioned)
+    patch.setattr(history, "record_for", optioned)
 
 
 def _everybodys_orders(patch: pytest.MonkeyPatch) -> None:

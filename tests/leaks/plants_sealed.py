@@ -170,13 +170,13 @@ def choices_of_the_other_in_the_api(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def the_deadline_follows_the_sealed_choice(patch: pytest.MonkeyPatch) -> None:
-    reckoned = turns.reckoned
+    deadline = turns.deadline
 
     def moved(session: Any, game: Game, turn: Any) -> Any:
-        due = reckoned(session, game, turn)
+        due = deadline(session, game, turn)
         return due and due + timedelta(minutes=sum(sealed_now()))
 
-    patch.setattr(turns, "reckoned", moved)
+    patch.setattr(turns, "deadline", moved)
 
 
 @plant("empire")

@@ -262,15 +262,15 @@ def test_orders_are_left_once_however_often_the_server_dies(
     def dies(*_args: Any, **_more: Any) -> None:
         raise Dies
 
-    def leaves_one(*args: Any, **more: Any) -> play.Ordered:
-        monkeypatch.setattr(play, "leave_order", dies)
+    def leaves_one(*args: Any, **more: Any) -> play.OrderReceipt:
+        monkeypatch.setattr(play, "place_order", dies)
         return left(*args, **more)
 
-    left = play.leave_order
-    monkeypatch.setattr(play, "leave_order", leaves_one)
+    left = play.place_order
+    monkeypatch.setattr(play, "place_order", leaves_one)
     with pytest.raises(Dies):
         box.write(*said)
-    monkeypatch.setattr(play, "leave_order", left)
+    monkeypatch.setattr(play, "place_order", left)
     with monkeypatch.context() as doomed:
         doomed.setattr(receive, "_finish", dies)
         with pytest.raises(Dies):

@@ -12,10 +12,9 @@ from flask.testing import FlaskClient
 
 from byzanz.games.byzanz.cards import NAME
 from server import play
-from server.play import positions
+from server.play import positions, timeline
 from server.store import engine, log, people
 from server.store.models import Game, Seat, StandingOrder
-from server.web.game import timeline
 from server.web.game.history import PAGE
 from tests.conftest import NOW
 from tests.pages.browsing import Page, look
@@ -297,9 +296,9 @@ def test_the_table_at_any_moment_is_the_position_of_that_moment(app: Any, table:
     advance(game, "take", seed=4)
     with engine.reading() as session:
         row = session.get_one(Game, game.id)
-        told = timeline.read(session, row)
+        told = timeline.read(session, row, 1)
         for at in range(1, row.head + 1):
-            assert told.view(at, 1) == positions.load(session, row, upto=at).rules.view(
+            assert told.view(at) == positions.load(session, row, upto=at).rules.view(
                 positions.load(session, row, upto=at).state, 1
             ), at
     begun = told.openings()

@@ -111,7 +111,7 @@ def test_what_was_played_meanwhile_is_shown_to_who_is_back(client: FlaskClient, 
 def test_moderators_see_who_is_away_and_a_form_for_a_substitute(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     switch(game, 1)
-    play.leave_game(game.id, 2, now=NOW)
+    play.leave(game.id, 2, now=NOW)
     page = look(mia, f"/m/{game.id}")
     assert "on autopilot" in page.text
     assert "has left" in page.text

@@ -396,20 +396,20 @@ def test_a_finished_game_is_checked_from_its_log(client: FlaskClient, over: Any)
     door = next(item for item in page.root.iter("a") if item.get("download"))
     (kept,) = read(client.get(door.get("href", "")).text)
     with engine.reading() as session:
-        assert kept == history.record_of(session, session.get_one(Game, over.id), PUBLIC)
+        assert kept == history.record_for(session, session.get_one(Game, over.id), PUBLIC)
 
 
 def test_a_changed_log_is_shown_and_leads_to_its_entry(
     client: FlaskClient, over: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true = history.record_of
+    true = history.record_for
 
     def false(*args: Any) -> Record:
         record = true(*args)
         changed = (*record.entries[:4], replace(record.entries[4], note="x"), *record.entries[5:])
         return replace(record, entries=changed)
 
-    monkeypatch.setattr(history, "record_of", false)
+    monkeypatch.setattr(history, "record_for", false)
     page = look(client, f"/g/{over.id}/verify")
     assert signs(page)["chain"] == "✗ wrong"
     leads = [item.get("href") for item in page.root.iter("a") if "".join(item.itertext()) == "entry 5"]

@@ -72,7 +72,7 @@ def troubled(table: Begin, now: datetime) -> dict[str, Table]:
     for seat in (0, 1, 2):
         play.moderate("rests", f"!autopilot {seat} on", reason="Nobody answers", person_id=mia, now=now)
     play.moderate("away", "!autopilot 1 on", reason="Bob asked for it", person_id=mia, now=now)
-    play.leave_game("left", 2, now=now)
+    play.leave("left", 2, now=now)
     return games
 
 

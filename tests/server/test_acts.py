@@ -12,7 +12,6 @@ from sqlalchemy import select
 from server import play
 from server.errors import Refused
 from server.play import positions, turns
-from server.play import running as ground
 from server.play.moderation import acts
 from server.store import engine, links, log, models, people
 from tests.conftest import NOW, Table
@@ -90,7 +89,7 @@ def test_a_void_of_the_last_deal_never_rolls_again(table: Begin, moderator: int)
 def _replayed(game_id: str) -> object:
     with engine.reading() as session:
         game = session.get_one(models.Game, game_id)
-        return positions.replayed(session, game, position(game_id).rules, entries(game_id))
+        return positions.replay(session, game, position(game_id).rules, entries(game_id))
 
 
 @pytest.mark.parametrize("target", ["1", "99", "0", "x", "-1", "²"])
@@ -174,7 +173,7 @@ def test_a_bot_can_take_over(table: Begin, moderator: int) -> None:
     game = table(3)
     act(game, moderator, "!replace 0", newcomer=acts.Newcomer("Basil", bot="greedy"))
     with engine.reading() as session:
-        assert [turn.seat for turn in turns.bots_awaited(session, 9)] == [0]
+        assert [turn.seat for turn in turns.bots_to_move(session, 9)] == [0]
 
 
 def test_who_has_looked_can_never_take_a_seat(table: Begin, moderator: int) -> None:
@@ -260,7 +259,7 @@ def poison(game_id: str) -> int:
 
 
 def set_aside(game: Table) -> None:
-    with pytest.raises(Refused, match="set aside"):
+    with pytest.raises(Refused, match="on hold"):
         submit(game.id, 0, "pass", seen=1)
     assert turn_of(game.id, 0) is None
 
@@ -270,9 +269,9 @@ def test_a_game_set_aside_is_mended_by_taking_back_what_is_at_fault(table: Begin
     seq = poison(game.id)
     set_aside(game)
     for useless in ("!pause", "!extend 0 60", "!link 0", "!look 0"):
-        with pytest.raises(Refused, match="set aside"):
+        with pytest.raises(Refused, match="on hold"):
             act(game, moderator, useless)
-    with pytest.raises(Refused, match="set aside"):
+    with pytest.raises(Refused, match="on hold"):
         act(game, moderator, "!resume")
     act(game, moderator, "!note")
     act(game, moderator, f"!void {seq}")
@@ -285,8 +284,7 @@ def test_a_game_set_aside_is_mended_by_taking_back_what_is_at_fault(table: Begin
 
 def test_a_game_set_aside_that_replays_is_taken_up_again(table: Begin, moderator: int) -> None:
     game = table(3)
-    with engine.transaction() as session:
-        ground.quarantine(session, session.get_one(models.Game, game.id), "a fault that is mended", NOW)
+    play.quarantine(game.id, "a fault that is mended", NOW)
     seq = act(game, moderator, "!resume")
     turn = turn_of(game.id, 0)
     assert turn is not None
@@ -299,7 +297,7 @@ def test_a_game_set_aside_is_met_by_no_tick(table: Begin) -> None:
     with engine.transaction() as session:
         turn = session.get_one(models.Turn, (game.id, 0))
         turns.start(session, session.get_one(models.Game, game.id), turn, NOW)
-        ground.quarantine(session, session.get_one(models.Game, game.id), "a fault", NOW)
+    play.quarantine(game.id, "a fault", NOW)
     with engine.reading() as session:
         assert turns.due_games(session, NOW + timedelta(days=9), 9) == []
 

@@ -256,8 +256,8 @@ def test_pages_say_who_draws_on_a_bank_and_the_api_when_it_is_over(
             "Alice is using their time bank, which lasts until Thu 2 Apr, 09:00",
         ),
     ):
-        for room in ("turn", "history"):
-            monkeypatch.setattr(f"server.pages.{room}.utc_now", lambda now=now: now)
+        for module in ("seat.turn", "game.pages"):
+            monkeypatch.setattr(f"server.web.{module}.utc_now", lambda now=now: now)
         assert own in look(client, f"/t/{game.tokens[0]}").text
         assert others in look(client, f"/t/{game.tokens[1]}").text
         assert others in look(client, f"/g/{game.id}").text

@@ -214,7 +214,7 @@ def test_nobody_loses_time_to_an_outage(app: Flask, table: Begin, before: int, a
 def turns_due(game_id: str) -> datetime:
     with engine.reading() as session:
         game = session.get_one(Game, game_id)
-        due = turns.reckoned(session, game, session.get_one(Turn, (game_id, 0)))
+        due = turns.deadline(session, game, session.get_one(Turn, (game_id, 0)))
     assert due is not None
     return due
 

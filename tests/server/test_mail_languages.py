@@ -171,7 +171,7 @@ def test_every_kind_of_mail_is_in_its_readers_language(app: Flask, language: str
 def test_what_an_order_did_is_told_in_the_language_of_its_owner(table: Callable[..., Table]) -> None:
     game = table(3)
     speak({game.people[1]: "nl", game.people[2]: "de"})
-    play.leave_order(game.id, 1, "pass every lot", now=NOW)
+    play.place_order(game.id, 1, "pass every lot", now=NOW)
     make(game, 0, str(position(game.id).rules.moves(position(game.id).state, 0)[0]))
     assert position(game.id).awaited.keys() == {2}
     kept = "Passed for you, as you ordered."

@@ -38,8 +38,8 @@ def submit(game_id: str, seat: int, text: str) -> play.Receipt:
     return play.submit(game_id, seat, text, seen=seen, request_id=f"r{seen}", now=NOW)
 
 
-def leave(game_id: str, seat: int, text: str) -> play.Ordered:
-    return play.leave_order(game_id, seat, text, now=NOW)
+def leave(game_id: str, seat: int, text: str) -> play.OrderReceipt:
+    return play.place_order(game_id, seat, text, now=NOW)
 
 
 def rows(game_id: str) -> list[StandingOrder]:

@@ -14,8 +14,8 @@ from byzanz import chance, record, umpire
 from byzanz.games import rules_of
 from byzanz.moves import IllegalMove, UnreadableMove
 from byzanz.rules import PUBLIC
-from server import play
-from server.play import positions, running, turns
+from server import errors, play
+from server.play import positions, turns
 from server.store import engine, log, models
 from server.store.models import Mail, Turn
 from tests.conftest import NOW, Table
@@ -82,14 +82,9 @@ def test_the_same_request_plays_once(table: Begin) -> None:
     first = submit(game.id, 0, "pass", request_id="same")
     again = submit(game.id, 0, " Pass ", request_id="same", seen=1)
     assert (again.seq, again.repeated) == (first.seq, True)
-    with pytest.raises(table_error("BadRequest")):
+    with pytest.raises(errors.BadRequest):
         submit(game.id, 0, "bid cloth1", request_id="same", seen=1)
     assert len(entries(game.id)) == 2
-
-
-def table_error(name: str) -> type[Exception]:
-    found: type[Exception] = getattr(running, name)
-    return found
 
 
 def test_two_seats_may_use_the_same_request_id(table: Begin) -> None:
@@ -102,15 +97,24 @@ def test_two_seats_may_use_the_same_request_id(table: Begin) -> None:
 def test_a_turn_that_opened_after_what_was_seen_is_stale(table: Begin) -> None:
     game = table(4)
     submit(game.id, 0, "pass")
-    with pytest.raises(table_error("Stale")):
+    with pytest.raises(errors.Stale):
         submit(game.id, 1, "pass", seen=1)
     assert len(entries(game.id)) == 2
 
 
 def test_a_seat_that_is_not_awaited_is_told_so(table: Begin) -> None:
     game = table(4)
-    with pytest.raises(table_error("NotYourTurn")):
+    with pytest.raises(errors.NotYourTurn, match="It is not your turn now"):
         submit(game.id, 2, "pass")
+
+
+def test_a_second_answer_is_told_what_the_first_one_was(table: Begin) -> None:
+    game = table(4)
+    submit(game.id, 0, "pass", request_id="first", seen=1)
+    with pytest.raises(errors.NotYourTurn, match=r"already answered: pass\. This second"):
+        submit(game.id, 0, "bid cloth1", request_id="second", seen=1)
+    with pytest.raises(errors.NotYourTurn, match="It is not your turn now"):
+        submit(game.id, 0, "bid cloth1", request_id="third", seen=2)
 
 
 @pytest.mark.parametrize(
@@ -127,14 +131,14 @@ def test_a_refused_move_changes_nothing(table: Begin, text: str, kind: type[Exce
 @pytest.mark.parametrize("request_id", ["", "x" * 65, "with space", "ünï", "new\nline"])
 def test_a_malformed_request_id_is_refused(table: Begin, request_id: str) -> None:
     game = table(3)
-    with pytest.raises(table_error("BadRequest")):
+    with pytest.raises(errors.BadRequest):
         submit(game.id, 0, "pass", request_id=request_id)
 
 
 @pytest.mark.parametrize("seen", [-1, 2, 10**12])
 def test_a_seen_that_cannot_be_is_refused(table: Begin, seen: int) -> None:
     game = table(3)
-    with pytest.raises(table_error("BadRequest")):
+    with pytest.raises(errors.BadRequest):
         submit(game.id, 0, "pass", seen=seen)
 
 
@@ -180,9 +184,9 @@ def test_a_sealed_choice_is_changed_from_any_page_of_its_question_and_from_no_ol
     first, second = (f"redraw {card}" for card in position(game.id).view(0).hand[:2])
     submit(game.id, 0, first, request_id="first", seen=opened.opened_seq)
     sealed = position(game.id)
-    with pytest.raises(table_error("Stale")):
+    with pytest.raises(errors.Stale):
         submit(game.id, 0, second, request_id="old", seen=last_year)
-    with pytest.raises(table_error("Stale")):
+    with pytest.raises(errors.Stale):
         submit(game.id, 0, second, request_id="older", seen=opened.opened_seq - 1)
     assert position(game.id) == sealed
     submit(game.id, 0, second, request_id="second", seen=opened.opened_seq)
@@ -270,7 +274,7 @@ def test_an_outage_moves_the_deadline_and_is_told_in_the_log(table: Begin) -> No
 def replayed(game_id: str) -> object:
     with engine.reading() as session:
         game = session.get_one(models.Game, game_id)
-        return positions.replayed(session, game, rules_of(game.slug), log.entries(session, game_id))
+        return positions.replay(session, game, rules_of(game.slug), log.entries(session, game_id))
 
 
 def test_at_least_an_hour_is_left_after_an_outage(table: Begin) -> None:
@@ -281,7 +285,7 @@ def test_at_least_an_hour_is_left_after_an_outage(table: Begin) -> None:
         back = due + timedelta(hours=5)
         session.add(models.Outage(part="web", from_at=due - timedelta(minutes=1), to_at=back))
         turn = session.get_one(Turn, (game.id, 0))
-        assert turns.reckoned(session, session.get_one(models.Game, game.id), turn) == back + timedelta(
+        assert turns.deadline(session, session.get_one(models.Game, game.id), turn) == back + timedelta(
             hours=1
         )
 
@@ -324,7 +328,7 @@ def test_a_whole_game_ends_with_a_record_that_verifies(table: Begin, n: int) -> 
         assert result["reason"] == "finished"
         assert session.scalars(select(Turn)).all() == []
     assert len(mails("over")) == n
-    with pytest.raises(table_error("NotRunning")):
+    with pytest.raises(errors.NotRunning):
         submit(game.id, 0, "pass", request_id="after")
     log_entries = entries(game.id)
     previous = record.GENESIS
@@ -351,7 +355,7 @@ def test_a_poisoned_log_sets_one_game_aside_and_harms_no_other(table: Begin) -> 
     with engine.transaction() as session:
         game = session.get_one(models.Game, "sick")
         log.append(session, game, seat=2, by="player", move="bid wood4 wood4 wood4", now=NOW)
-    with pytest.raises(table_error("NotRunning"), match="set aside"):
+    with pytest.raises(errors.NotRunning, match="on hold"):
         submit(poisoned.id, 0, "pass", seen=1)
     with engine.reading() as session:
         assert session.get_one(models.Game, "sick").quarantine

@@ -147,7 +147,7 @@ def _order(
     """Submit an order, and withdraw it if requested."""
     name = {"game": game_id, "seat": seat}
     journal.write("order", **name, text=text)
-    left = play.leave_order(game_id, seat, text, now=now)
+    left = play.place_order(game_id, seat, text, now=now)
     journal.write("ordered", **name, status=201, id=left.number, order=left.text)
     if back:
         journal.write("withdraw", **name, id=left.number)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from flask import Flask
 from sqlalchemy import select
 
+from server.play import autopilot
 from server.store import engine
 from server.store.models import Game
 from server.web.moderation import desk, issues
@@ -40,8 +41,8 @@ def test_each_trouble_is_found_in_each_database(app: Flask, table: Callable[...,
             assert some.count == len(some.rows)
         mail = (issues.unreached(session), issues.unsent(session, NOW), issues.refused(session, NOW))
         assert [some.count for some in mail] == [1, 1, 1]
-        assert issues.resting(session, ["paused", "rests"]) == {"rests"}
-        assert issues.left(session, [("away", 1), ("left", 2), ("left", 1)]) == {("left", 2)}
+        assert autopilot.unattended(session, ["paused", "rests"]) == {"rests"}
+        assert autopilot.left(session, ["away", "left"]) == {("left", 2)}
         assert issues.alarms(session).count == 4
 
 

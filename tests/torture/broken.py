@@ -65,11 +65,11 @@ def eager() -> None:
     """Time turns out after half of their time (promise 4)."""
     from server.play import turns
 
-    def reckoned(_session: Any, game: Any, turn: Any) -> datetime | None:
+    def deadline(_session: Any, game: Any, turn: Any) -> datetime | None:
         began: datetime | None = turn.started_at
         return began + timedelta(seconds=game.allowance / 2) if began else None
 
-    turns.reckoned = reckoned  # type: ignore[assignment]
+    turns.deadline = deadline  # type: ignore[assignment]
 
 
 def oblivious() -> None:
@@ -88,9 +88,9 @@ def credulous() -> None:
 
 def deaf() -> None:
     """Keep the clock running when a turn email has bounced (promise 5)."""
-    from server.mail import deliverability
+    from server.play import turns
 
-    deliverability._stop_clock = lambda *_mail: False
+    turns.stop = lambda *_turn: None
 
 
 BREAKS: dict[str, Callable[[], None]] = {

@@ -113,5 +113,5 @@ def _begin(wish: Wish, number: int) -> Table:
         }
         tokens = {seat: links.token(link) for seat, link in doors.items()}
     if _is_left(wish, number):
-        play.leave_game(game_id, max(tokens), now=now)
+        play.leave(game_id, max(tokens), now=now)
     return Table(game_id, tokens)

@@ -197,7 +197,7 @@ def check_moved(watch: Watch, turn: Turn) -> None:
         due = max(due, full_minute(end_of(OUTAGE[1], 3600, turn.seat, away)))
     with engine.reading() as session:
         game = session.get_one(Game, watch.game.id)
-        assert turns.reckoned(session, game, turn) == due
+        assert turns.deadline(session, game, turn) == due
     watch.checked += 1
 
 
@@ -223,7 +223,7 @@ def answer(watch: Watch, turn: Turn) -> None:
     if turn.seat == 1:
         reply(watch, move)
     elif turn.seat == 2 and turn.question.startswith("bid"):
-        play.leave_order(watch.game.id, 2, "raise upto 3 then pass", now=watch.now)
+        play.place_order(watch.game.id, 2, "raise upto 3 then pass", now=watch.now)
         watch.kinds.add("order")
     elif turn.seat == 3:
         body = {"move": move, "seen": position.head, "request_id": f"r{position.head}"}

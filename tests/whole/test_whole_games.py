@@ -102,7 +102,7 @@ def assert_a_true_record(server: World, n: int) -> record.Record:
             assert {"redraw", "meld"} <= {entry.move.partition(" ")[0] for entry in entries}
         else:
             assert len(entries) > 20 * n
-        kept = history.record_of(session, game, "all")
+        kept = history.record_for(session, game, "all")
     again = next(iter(record.read(record.write(kept).splitlines())))
     report = record.verify(again)
     assert report.replayed

@@ -132,7 +132,7 @@ def _play_all(place: Place, lines: list[Line], row: Received, now: datetime) -> 
                 left -= 1  # before the server died; the first ones were kept
                 line.done, line.order = "ordered", line.text
             elif line.what == "order":
-                ordered = play.leave_order(
+                ordered = play.place_order(
                     place.game.id, place.seat.seat, line.text, now=now, link_id=place.link.id, left_at=row.at
                 )
                 line.done, line.order = "ordered", ordered.text

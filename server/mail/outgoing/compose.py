@@ -22,12 +22,11 @@ from flask_babel import gettext as _
 from jinja2 import TemplateNotFound
 from sqlalchemy.orm import Session
 
-from server import i18n
+from server import i18n, play
 from server.config import settings
 from server.mail.incoming import bounces
 from server.mail.outgoing import context, rounds
 from server.mail.outgoing.context import Doors, one_line
-from server.mail.outgoing.digest import Named
 from server.mail.outgoing.relevance import Facts
 from server.mail.outgoing.smtp import ascii_domain
 from server.store import outbox
@@ -74,7 +73,7 @@ class Letter:
 
     message: EmailMessage
     due: datetime | None
-    named: tuple[Named, ...] = ()
+    named: tuple[play.NamedTurn, ...] = ()
     along: tuple[int, ...] = ()
 
 

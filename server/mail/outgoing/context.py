@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask_babel import gettext
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from byzanz import record
@@ -20,9 +19,9 @@ from server import i18n
 from server.config import settings
 from server.mail.outgoing import batching, digest, relevance
 from server.mail.outgoing.relevance import Facts
-from server.play import positions, turns
+from server.play import history, positions, turns
 from server.store import links, log, outbox, standing_orders
-from server.store.models import Entry, Game, Link, Mail, Person, Seat, Turn
+from server.store.models import Game, Link, Mail, Person, Seat, Turn
 
 PURPOSES: dict[str, links.Purpose] = {
     "turn": "seat",
@@ -127,7 +126,7 @@ def times(session: Session, found: Facts, now: datetime) -> turns.Times | None:
     if found.turn is None or found.game is None:
         return None
     if found.turn.started_at is None and found.mail.kind != "answer":
-        return turns.printed(session, found.game, found.turn, now)
+        return turns.times_if_started(session, found.game, found.turn, now)
     return turns.times(session, found.game, found.turn)
 
 
@@ -204,7 +203,7 @@ def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
     position = positions.load(session, game)
     rules, state = position.rules, position.state
     view, moves = rules.view(state, seat), rules.moves(state, seat)
-    last_own = _last_own(session, game, seat)
+    last_own = log.last_move(session, game.id, seat, ("player",))
     entries = _entries(session, game, seat, last_own)
     ended = standing_orders.of_seat(session, game.id, seat, last_own)
     return {
@@ -266,19 +265,7 @@ def _why(given: Mapping[str, Any]) -> str:
 def _entries(
     session: Session, game: Game, seat: int | None, after: int, upto: int | None = None
 ) -> list[record.Entry]:
-    """A stretch of the log as this seat may read it."""
-    rules = rules_of(game.slug, game.rules)
+    """A part of the log as this seat may read it, its notes in the language of the email."""
     viewer = PUBLIC if seat is None else seat
-    entries = log.entries(session, game.id, after=after, upto=upto)
-    open_seqs: frozenset[int] = frozenset()
-    if rules.sealed:
-        count = len(positions.seats_of(session, game.id))
-        open_seqs = record.open_choices(rules, count, json.loads(game.options), log.entries(session, game.id))
-    seen = record.redact_entries(rules, entries, viewer, game.status == "over", open_seqs)
+    seen = history.entries_for(session, game, viewer, after=after, upto=upto)
     return [replace(entry, note=one_line(i18n.retold(entry.note))) if entry.note else entry for entry in seen]
-
-
-def _last_own(session: Session, game: Game, seat: int) -> int:
-    """The seq of the seat's last move that nobody made for it, 0 before the first."""
-    own = (Entry.game_id == game.id, Entry.seat == seat, Entry.by == "player", Entry.move.not_like("!%"))
-    return session.scalar(select(func.max(Entry.seq)).where(*own)) or 0

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from sqlalchemy.exc import OperationalError
 
+from server import play
 from server.i18n import kept
 from server.mail import deliverability
 from server.mail.outgoing import batching, context, digest, relevance
@@ -24,10 +25,9 @@ from server.mail.outgoing.batching import Later
 from server.mail.outgoing.compose import Letter, compose
 from server.mail.outgoing.relevance import OldNews, Suppressed
 from server.mail.outgoing.smtp import Refused, TryLater
-from server.play import turns
 from server.store import alerts, log, outbox
 from server.store.engine import reading, transaction
-from server.store.models import Mail, Person, Turn
+from server.store.models import Mail, Person
 
 LOGGER = logging.getLogger(__name__)
 BATCH = 20
@@ -122,29 +122,20 @@ def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
         person = session.get_one(Person, mail.person_id)
         # A server that accepts and then sends back says nothing about the address by accepting once more.
         mended = person.unreachable is not None and person.suppressed is None
-        turn = deliverability.turn_of(session, game, mail)
-        if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
-            turns.start(session, game, turn, now, letter.due)
+        play.mail_accepted(session, game, mail, letter.due, now)
         if mail.kind == "digest":
-            digest.begin(session, mail, letter.named, now)
+            digest.accepted(session, mail, letter.named, now)
         for key in (_late_key(mail), "mail-settings"):
             alerts.clear(session, key, now)
     if mended:
         deliverability.again(mail.person_id, now)
 
 
-def _waits(turn: Turn) -> bool:
-    """Whether a turn waits for a mail to start its clock; one whose mail came back waits for a better address."""
-    return turn.started_at is None and turn.refused is None
-
-
 def _drop(mail: Mail, why: str, now: datetime) -> None:
     with transaction() as session:
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
         outbox.mark_dropped(session, mail, now, why)
-        turn = deliverability.turn_of(session, game, mail)
-        if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
-            turns.start(session, game, turn, now)  # a seat that wants no mail: none will ever start its clock
+        play.mail_dropped(session, game, mail, now)
 
 
 def _withhold(mail: Mail, why: str, now: datetime) -> None:

@@ -7,38 +7,21 @@ that names it, at the latest a day after the turn opened.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from server import play
 from server.play import clock, turns
-from server.store import log, outbox
+from server.store import outbox
 from server.store.engine import reading, transaction
 from server.store.models import Game, Mail, Person, Seat, Turn
 
 HOUR = 7 * 60
 """The minute of the day at which the digest goes to who has no quiet hours; others get it at the end of theirs."""
-LATEST = timedelta(hours=24)
-"""After this long the clock of a turn begins though no digest has named it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A turn that a digest names.
-
-    Args:
-        due: the moment that the digest prints.
-        starts: no clock runs for it: it begins with the digest.
-    """
-
-    game_id: str
-    seat: int
-    opened_seq: int
-    due: datetime
-    starts: bool
 
 
 def hour_of(person: Person) -> int:
@@ -75,20 +58,10 @@ def queue_due(now: datetime) -> int:
 
 def start_late(now: datetime) -> int:
     """Start the clocks of turns that no digest has named within a day; how many."""
-    late = (Turn.started_at.is_(None), Turn.refused.is_(None), Turn.opened_at <= now - LATEST)
+    late = (Turn.started_at.is_(None), Turn.refused.is_(None), Turn.opened_at <= now - play.LATEST_DIGEST)
     with reading() as session:
         hints = [(game.id, turn.seat) for _, game, turn in session.execute(_wanted().where(*late)).unique()]
-    return sum(_start(game_id, seat, now) for game_id, seat in hints)
-
-
-def _start(game_id: str, seat: int, now: datetime) -> bool:
-    with transaction() as session:
-        game = log.lock_game(session, game_id, skip_locked=True)
-        turn = session.get(Turn, (game_id, seat)) if game else None
-        if game is None or turn is None or turn.started_at or turn.refused or turn.opened_at > now - LATEST:
-            return False
-        turns.start(session, game, turn, turn.opened_at + LATEST)
-        return True
+    return sum(play.digest_overdue(game_id, seat, now) for game_id, seat in hints)
 
 
 def _wanted() -> Select[tuple[Person, Game, Turn]]:
@@ -110,26 +83,19 @@ def named_by(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
     return [place for place in turns.of_person(session, person_id) if not place[1].silent]
 
 
-def begin(session: Session, mail: Mail, named: tuple[Named, ...], now: datetime) -> None:
-    """A mail server has accepted a digest: the clocks of the turns that it named begin, those of refused mail, too.
-
-    What it named is kept with it, for it may still come back.
+def accepted(session: Session, mail: Mail, named: Sequence[play.NamedTurn], now: datetime) -> None:
+    """Start the clocks of the turns that an accepted digest named, and store which they are: it may still bounce.
 
     Args:
         named: their games are locked.
     """
     kept = [(place.game_id, place.seat, place.opened_seq) for place in named]
     session.get_one(Mail, mail.id).details = json.dumps({"named": kept})
-    for place in named:
-        game, turn = session.get(Game, place.game_id), session.get(Turn, (place.game_id, place.seat))
-        if game is None or turn is None or turn.opened_seq != place.opened_seq or not place.starts:
-            continue
-        if turn.started_at is None or turn.refused:
-            turns.start(session, game, turn, now, place.due)
+    play.digest_accepted(session, named, now)
 
 
-def told_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
-    """The turns that a digest named when it was accepted, or would name now if none has taken it.
+def named_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
+    """The turns that a digest named when it was accepted or, if it was not, would name now.
 
     Returns:
         Of each the game's id, the seat, and the head at which the turn opened.

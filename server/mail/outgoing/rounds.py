@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from byzanz.games import rules_of
 from byzanz.moves import BadSetup
+from server import play
 from server.mail.outgoing.context import one_line, places
-from server.mail.outgoing.digest import Named
 from server.mail.outgoing.relevance import Facts
 from server.play import positions, turns
 from server.play.positions import Broken
@@ -36,14 +36,16 @@ def told_of(session: Session, found: Facts, links: Mapping[str, str], now: datet
         if game.id not in links:
             continue
         starts = found.mail.kind == "digest" and (turn.started_at is None or turn.refused is not None)
-        times = turns.printed(session, game, turn, now) if starts else turns.times(session, game, turn)
+        times = (
+            turns.times_if_started(session, game, turn, now) if starts else turns.times(session, game, turn)
+        )
         try:
             items.append(_item(session, game, seat, turn, times) | {"link": links[game.id]})
         except (Broken, BadSetup) as broken:  # one broken game must not hold up the others
             LOGGER.warning("game %s is left out of a mail: %s", game.id, broken)
             continue
         if times is not None:
-            named.append(Named(game.id, turn.seat, turn.opened_seq, times.due, starts))
+            named.append(play.NamedTurn(game.id, turn.seat, turn.opened_seq, times.due, starts))
     items.sort(key=lambda item: item["times"].due if item["times"] else NEVER)
     return {"items": items, "named": tuple(named)}
 

@@ -1,4 +1,4 @@
-"""What every act stands on: its words, its entry, and who may ask for it."""
+"""The parts that every act of a moderator shares: its words, its entry, and the checks of its moderator."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from server.store.models import Deed, Entry, Game, Seat
 LONGEST_EXTENSION = 30 * 86400
 
 
-class BadAct(Refused):
+class InvalidAct(Refused):
     """The act is unknown or malformed, or lacks a reason."""
 
     status = 422
     code = "bad_act"
 
 
-class NotPossible(Refused):
-    """The act does not fit the game as it stands."""
+class ActNotPossible(Refused):
+    """The act is not possible in the present state of the game."""
 
     code = "not_possible"
 
 
 @dataclass(frozen=True, slots=True)
 class Newcomer:
-    """Who takes over a seat: a person with name and address, or a bot of a kind."""
+    """The new player of a seat: a person with a name and an address, or a kind of bot."""
 
     name: str
     email: str = ""
@@ -41,7 +41,7 @@ class Newcomer:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One act as it was asked for."""
+    """One act as a moderator requested it."""
 
     words: tuple[str, ...]
     reason: str
@@ -49,13 +49,13 @@ class Act:
     now: datetime
     newcomer: Newcomer | None
     keep_link: bool = False
-    """Of a `!link`: mail the link that is there once more, instead of a new one that ends it."""
+    """Of a `!link`: email the existing link again instead of a new one that revokes it."""
 
     def number(self, place: int) -> int:
         """The whole number at this place of the act's words."""
         word = self.words[place]
         if not (word.isascii() and word.isdigit() and len(word) < 10):
-            raise BadAct("“%(word)s” should be a whole number.", word=word[:40])
+            raise InvalidAct("“%(word)s” must be a whole number.", word=word[:40])
         return int(word)
 
 
@@ -68,11 +68,11 @@ def sits(session: Session, game_id: str, person_id: int) -> bool:
 
 
 def has_looked(session: Session, game_id: str, person_id: int) -> bool:
-    """Whether this person has looked into hidden hands of this game, and so can never sit in it."""
+    """Whether this person has looked at hidden hands of this game, and so can never play in it."""
     looks = (
         select(Entry.seq)
         .join(Deed, (Deed.game_id == Entry.game_id) & (Deed.seq == Entry.seq))
-        .where(Deed.game_id == game_id, Deed.person_id == person_id, Entry.move.like("!look %"))
+        .where(Deed.game_id == game_id, Deed.person_id == person_id, log.is_act("!look"))
     )
     return session.scalar(looks.limit(1)) is not None
 
@@ -84,8 +84,8 @@ def write(session: Session, game: Game, act: Act, seat: int | None = None) -> in
     return entry.seq
 
 
-def stands(session: Session, game: Game, position: Position, act: Act, seat: int | None = None) -> int:
-    """Write an act that leaves the position as it is."""
+def record_only(session: Session, game: Game, position: Position, act: Act, seat: int | None = None) -> int:
+    """Write the entry of an act that leaves the position as it is, and return its seq."""
     seq = write(session, game, act, seat)
     if game.status == "running":
         positions.save(session, game, position.at(game.head))
@@ -93,16 +93,16 @@ def stands(session: Session, game: Game, position: Position, act: Act, seat: int
 
 
 def seat_of(session: Session, game: Game, act: Act) -> int:
-    """The seat that an act names; raises BadAct if this game has none of that number."""
+    """The seat that an act names; raises InvalidAct if the game has no such seat."""
     number = act.number(1)
     if session.get(Seat, (game.id, number)) is None:
-        raise BadAct("There is no seat %(seat)s in this game.", seat=number)
+        raise InvalidAct("There is no seat %(seat)s in this game.", seat=number)
     return number
 
 
 def seconds_of(act: Act, place: int) -> int:
-    """The time that an act gives; raises BadAct unless it is at least a second and at most 30 days."""
+    """The time that an act gives; raises InvalidAct unless it is at least a second and at most 30 days."""
     seconds = act.number(place)
     if not 0 < seconds <= LONGEST_EXTENSION:
-        raise BadAct("Give 1 to %(most)s seconds.", most=LONGEST_EXTENSION)
+        raise InvalidAct("Give 1 to %(most)s seconds.", most=LONGEST_EXTENSION)
     return seconds

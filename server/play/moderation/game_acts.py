@@ -1,4 +1,4 @@
-"""Acts that concern the whole table: void, pause, resume, credit, abandon."""
+"""Acts that concern a whole game: void, pause, resume, credit, abandon."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from byzanz.moves import Outcome
 from server.play import autopilot, positions, running, turns
-from server.play.moderation.act import Act, NotPossible, seconds_of, stands, write
-from server.play.moderation.seat_acts import more_time
+from server.play.moderation.act import Act, ActNotPossible, record_only, seconds_of, write
 from server.play.positions import Position
 from server.store import log, standing_orders
 from server.store.models import Game
@@ -20,42 +19,44 @@ def void(session: Session, game: Game, position: Position, act: Act) -> int:
     entries = log.entries(session, game.id)
     counting = record.effective(entries)
     if not any(entry.seq == target and entry.seat is not None for entry in counting):
-        raise NotPossible("Entry %(seq)s is not a seat's move that still counts.", seq=target)
+        raise ActNotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=target)
     seq = write(session, game, act)
     log.append(session, game, seat=None, by="moderator", move="!pause", now=act.now, note=act.reason)
     game.paused = True
     standing_orders.rest_all(session, game.id)
     before = [entry for entry in entries if entry.seq < target]
-    state = positions.replayed(session, game, position.rules, before)
+    state = positions.replay(session, game, position.rules, before)
     running.advance(session, game, position, state, act.now)
     return seq
 
 
 def pause(session: Session, game: Game, position: Position, act: Act) -> int:
-    """Nobody moves and no clock runs."""
+    """Pause the game: nobody may move, and no clock runs."""
     if game.paused:
-        raise NotPossible("The game is paused already.")
-    seq = stands(session, game, position, act)
+        raise ActNotPossible("The game is paused already.")
+    seq = record_only(session, game, position, act)
     game.paused = True
     turns.close_all(session, game.id)
     return seq
 
 
 def resume(session: Session, game: Game, position: Position, act: Act) -> int:
-    """The game goes on; turns open anew."""
+    """Resume the game; its turns open again."""
     if not game.paused:
-        raise NotPossible("The game is not paused.")
-    if autopilot.rests(session, game):
-        raise NotPossible("Nobody here answers: give a seat to somebody else, or take one off the autopilot.")
-    return open_anew(session, game, position, act)
+        raise ActNotPossible("The game is not paused.")
+    if autopilot.is_unattended(session, game):
+        raise ActNotPossible(
+            "Every player is on autopilot. Replace a player, or switch an autopilot off first."
+        )
+    return reopen(session, game, position, act)
 
 
-def open_anew(session: Session, game: Game, position: Position, act: Act) -> int:
-    """Write the act and open the turns of whoever is awaited."""
+def reopen(session: Session, game: Game, position: Position, act: Act) -> int:
+    """Write the entry of an act after which the game runs again, and open the turns of the seats to move."""
     seq = write(session, game, act)
     game.paused = False
     for seat in positions.seats_of(session, game.id):
-        seat.missed = 0  # what came before does not count against anybody
+        seat.missed = 0  # deadlines missed before the pause do not count
     running.advance(session, game, position, position.state, act.now)
     return seq
 
@@ -65,10 +66,10 @@ def credit(session: Session, game: Game, position: Position, act: Act) -> int:
     seconds = seconds_of(act, 1)
     awaited = turns.open_turns(session, game.id)
     if not awaited:
-        raise NotPossible("Nobody is awaited, so there is nothing to extend.")
-    seq = stands(session, game, position, act)
+        raise ActNotPossible("Nobody is to move, so there is no deadline to extend.")
+    seq = record_only(session, game, position, act)
     for turn in awaited:
-        more_time(session, game, turn, seconds)
+        turns.extend(session, game, turn, seconds)
     return seq
 
 

@@ -1,4 +1,4 @@
-"""A moderator's act on a running game."""
+"""The entry point for every act of a moderator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from server.errors import Stale
 from server.play import mailing, running
 from server.play.moderation import acts
-from server.play.running import guarded
+from server.play.quarantines import quarantine_if_broken
 from server.store.engine import transaction
 from server.store.models import Deed
 
@@ -23,15 +23,17 @@ def moderate(
     seen: int | None = None,
     keep_link: bool = False,
 ) -> int:
-    """A moderator's act on a running game: an entry with its reason, its effect, and a mail to the table.
+    """Carry out a moderator's act: an entry with its reason, its effect, and an email to the table.
+
+    One transaction, which locks the game.
 
     Args:
         act: as the log writes it (formats.md §2): `!void 7`, `!extend 2 3600`.
-        reason: public for good, one line.
-        person_id: the moderator; kept beside the log, not in it.
-        newcomer: who takes the seat of a `!replace`.
-        keep_link: of a `!link`: mail the same link again instead of a new one that ends it.
-        seen: the head of the log when the moderator decided; the act is refused if it has grown since.
+        reason: one line, public for good.
+        person_id: the moderator; stored beside the log, not in it.
+        newcomer: the new player of a `!replace`.
+        seen: the head of the log when the moderator decided; the act is refused if the log has grown since.
+        keep_link: of a `!link`: email the same link again instead of a new one that revokes it.
 
     Returns:
         The seq of the act's entry.
@@ -39,8 +41,8 @@ def moderate(
     Raises:
         Refused: the act is unknown, malformed, or not possible now; nothing has changed.
     """
-    with guarded(game_id, now), transaction() as session:
-        game = running.lock(session, game_id)
+    with quarantine_if_broken(game_id, now), transaction() as session:
+        game = running.lock_game(session, game_id)
         if seen is not None and seen != game.head:
             raise Stale("The game has moved on since the preview. Look again.")
         words = tuple(act.split())
@@ -51,5 +53,5 @@ def moderate(
         session.add(Deed(game_id=game.id, seq=seq, person_id=person_id, at=now))
         own = words[0] == "!replace" or (words[0] == "!autopilot" and words[2] == "on")
         told = int(words[1]) if own else None  # by a mail of its own
-        mailing.tell_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq, leave_out=told)
+        mailing.mail_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq, leave_out=told)
         return seq

@@ -10,14 +10,14 @@ from sqlalchemy.orm import Session
 from server.play import autopilot, running, turns
 from server.play.moderation.act import (
     Act,
-    BadAct,
+    ActNotPossible,
+    InvalidAct,
     Newcomer,
-    NotPossible,
     has_looked,
+    record_only,
     seat_of,
     seconds_of,
     sits,
-    stands,
     write,
 )
 from server.play.positions import Position
@@ -30,48 +30,40 @@ def extend(session: Session, game: Game, position: Position, act: Act) -> int:
     seat, seconds = seat_of(session, game, act), seconds_of(act, 2)
     turn = session.get(Turn, (game.id, seat))
     if turn is None:
-        raise NotPossible("Seat %(seat)s is not awaited, so there is nothing to extend.", seat=seat)
-    seq = stands(session, game, position, act, seat)
-    more_time(session, game, turn, seconds)
+        raise ActNotPossible("Seat %(seat)s is not to move, so there is no deadline to extend.", seat=seat)
+    seq = record_only(session, game, position, act, seat)
+    turns.extend(session, game, turn, seconds)
     return seq
 
 
-def more_time(session: Session, game: Game, turn: Turn, seconds: int) -> None:
-    """Move the deadline of a turn; a stopped clock stays stopped."""
-    turn.extra += seconds
-    turn.due_at = turns.reckoned(session, game, turn)
-    if turn.started_at and turn.due_at and turn.remind_at:  # one that has been reminded is not reminded again
-        turn.remind_at = turns.reminder(session, game, turn)
-
-
 def bank(session: Session, game: Game, position: Position, act: Act) -> int:
-    """Give a seat more time to use beyond its allowances; turns that are open keep the bank they opened with."""
+    """Add to the time bank of a seat; turns that are open keep the bank that they opened with."""
     number, seconds = seat_of(session, game, act), seconds_of(act, 2)
     seat = session.get_one(Seat, (game.id, number))
     _refuse_bot(seat)
     seat.bank += seconds
-    return stands(session, game, position, act, number)
+    return record_only(session, game, position, act, number)
 
 
 def _refuse_bot(seat: Seat) -> None:
     if seat.person_id is None:
-        raise NotPossible("Seat %(seat)s is a bot's.", seat=seat.seat)
+        raise ActNotPossible("Seat %(seat)s is a bot's.", seat=seat.seat)
 
 
 def switch(session: Session, game: Game, position: Position, act: Act) -> int:
-    """Let the server play for a seat, or let its player play again."""
+    """Switch the autopilot of a seat on or off."""
     number = seat_of(session, game, act)
     seat = session.get_one(Seat, (game.id, number))
     _refuse_bot(seat)
     if act.words[2] not in ("on", "off"):
-        raise BadAct("An autopilot is switched on or off.")
+        raise InvalidAct("An autopilot can only be switched on or off.")
     if seat.autopilot == (act.words[2] == "on"):
-        raise NotPossible(
+        raise ActNotPossible(
             "The autopilot of seat %(seat)s is %(state)s already.", seat=number, state=act.words[2]
         )
     seq = write(session, game, act, number)
     if seat.autopilot:
-        autopilot.freed(session, seat, act.now)
+        autopilot.switch_off(session, seat, act.now)
     else:
         seat.autopilot = True
         _mail_holder(session, game, seat, "autopilot", act, seq, {"reason": act.reason})
@@ -88,7 +80,7 @@ def _mail_holder(
     seq: int,
     details: Mapping[str, str] | None = None,
 ) -> None:
-    """Mail whoever sits there now about the act of this entry."""
+    """Email the present player of a seat about the act of this entry."""
     assert seat.person_id is not None
     outbox.enqueue(
         session,
@@ -104,10 +96,10 @@ def _mail_holder(
 
 
 def replace(session: Session, game: Game, position: Position, act: Act) -> int:
-    """Give a seat to somebody else, with its hand and its cut."""
+    """Give a seat to a new player, with its hand and its cut."""
     number = seat_of(session, game, act)
     if act.newcomer is None:
-        raise BadAct("Say who takes the seat.")
+        raise InvalidAct("Choose a new player for the seat.")
     seat = session.get_one(Seat, (game.id, number))
     former = seat.person_id
     if former is not None:
@@ -116,14 +108,14 @@ def replace(session: Session, game: Game, position: Position, act: Act) -> int:
     standing_orders.withdraw_all(session, game, number, "Somebody else has taken the seat.", act.now)
     seq = write(session, game, act, number)
     if former is not None:
-        _tell_former(session, game, seat, former, act)
-    running.advance(session, game, position, position.state, act.now, anew=frozenset({number}))
+        _mail_former(session, game, seat, former, act)
+    running.advance(session, game, position, position.state, act.now, restart=frozenset({number}))
     if seat.person_id is not None:
         _mail_holder(session, game, seat, "replaced", act, seq)
     return seq
 
 
-def _tell_former(session: Session, game: Game, seat: Seat, person_id: int, act: Act) -> None:
+def _mail_former(session: Session, game: Game, seat: Seat, person_id: int, act: Act) -> None:
     outbox.enqueue(
         session,
         key=f"former:{game.id}:{game.head}",
@@ -139,26 +131,26 @@ def _seat_newcomer(session: Session, game: Game, seat: Seat, newcomer: Newcomer,
     seat.name, seat.bot, seat.person_id = newcomer.name, newcomer.bot, None
     seat.silent = seat.lost = False
     seat.bank = game.bank
-    autopilot.freed(session, seat, now)
+    autopilot.switch_off(session, seat, now)
     if newcomer.bot is None:
         person = people.person_at(session, newcomer.email, newcomer.name, now)
         if sits(session, game.id, person.id):
-            raise NotPossible("This person holds a seat of this game already.")
+            raise ActNotPossible("This person holds a seat of this game already.")
         if has_looked(session, game.id, person.id):
-            raise NotPossible("This person has looked into the hands of this game and cannot take a seat.")
+            raise ActNotPossible("This person has looked into the hands of this game and cannot take a seat.")
         seat.person_id = person.id
     session.flush()
     session.expire(seat, ["person"])
 
 
 def link(session: Session, game: Game, position: Position, act: Act) -> int:
-    """Mail the link of a seat, a new one that ends the old or the same once more."""
+    """Email the link of a seat: a new one that revokes the old, or the same again."""
     number = seat_of(session, game, act)
     seat = session.get_one(Seat, (game.id, number))
     if seat.person_id is None:
-        raise NotPossible("Seat %(seat)s is a bot's; it has no link.", seat=number)
+        raise ActNotPossible("Seat %(seat)s is a bot's; it has no link.", seat=number)
     if not act.keep_link:
         links.revoke(session, seat.person_id, game.id, act.now)
-    seq = stands(session, game, position, act, number)
+    seq = record_only(session, game, position, act, number)
     _mail_holder(session, game, seat, "fresh", act, seq)
     return seq

@@ -112,7 +112,7 @@ def leave_order(token: str) -> tuple[dict[str, Any], int]:
         place = _place(session, token)
     wish = _body(OrderWish)
     try:
-        left = play.leave_order(
+        left = play.place_order(
             place.game.id, place.seat.seat, wish.order, now=engine.utc_now(), link_id=place.link.id
         )
     except RulesError as error:
@@ -224,7 +224,7 @@ def _legal_now(session: Session, game_id: str, seat: int) -> list[str]:
 
 def _deadline(session: Session, game: Game, seat: int) -> str | None:
     turn = session.get(Turn, (game.id, seat))
-    due: datetime | None = turns.reckoned(session, game, turn) if turn else None
+    due: datetime | None = turns.deadline(session, game, turn) if turn else None
     return log.stamp(due) if due else None
 
 
@@ -234,7 +234,7 @@ def _result(outcome: Outcome | None) -> dict[str, Any] | None:
 
 def _record(session: Session, game: Game, viewer: Viewer) -> Response:
     _begun(game)
-    text = record.write(history.record_of(session, game, viewer))
+    text = record.write(history.record_for(session, game, viewer))
     return Response(text, mimetype="application/jsonl")
 
 
@@ -257,7 +257,7 @@ def _refused(error: Refused) -> tuple[dict[str, Any], int]:
 
 @blueprint.errorhandler(Broken)
 def _broken(_error_met: Broken) -> tuple[dict[str, Any], int]:
-    said = gettext("This game is set aside until somebody has looked into a fault; nothing is lost.")
+    said = gettext("This game is on hold while we look into an error. Nothing has been lost.")
     return _error(409, NotRunning.code, said)
 
 

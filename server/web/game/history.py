@@ -1,9 +1,8 @@
-"""The log as one reader may read it, and the table as it stood at any entry, with that reader's eyes."""
+"""The log in words for one viewer, and the table as it stood at any entry."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -12,20 +11,17 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from flask_babel import format_datetime
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.charts import Heading
-from byzanz.games import rules_of
-from byzanz.rules import ALL, Viewer
+from byzanz.rules import Viewer
 from server import i18n
 from server.errors import BadRequest
-from server.play import positions
+from server.play import history, positions, timeline
+from server.play.timeline import Moments
 from server.store import log, standing_orders
-from server.store.models import Entry, Game, StandingOrder
-from server.web.game import timeline
-from server.web.game.timeline import Moments
+from server.store.models import Game, StandingOrder
 
 PAGE = 100
 """Entries on one page of a history: half a game, and light on a phone."""
@@ -54,11 +50,6 @@ class Line:
         return record.table_act(self.entry)
 
 
-def eyes(game: Game, viewer: Viewer) -> Viewer:
-    """The viewer that a reader counts as: once a game is over, nothing is hidden from anybody."""
-    return ALL if game.status == "over" else viewer
-
-
 def lines(
     session: Session, game: Game, viewer: Viewer, zone: str, *, after: int = 0, upto: int | None = None
 ) -> list[Line]:
@@ -67,30 +58,9 @@ def lines(
     Args:
         zone: the IANA name of the reader's time zone.
     """
-    rules = rules_of(game.slug, game.rules)
-    whole = log.entries(session, game.id) if rules.sealed else ()  # else it need not be read
-    seen = _redacted(session, game, viewer, log.entries(session, game.id, after=after, upto=upto), whole)
-    voids = _voids(session, game)
+    seen = history.entries_for(session, game, viewer, after=after, upto=upto)
+    voids = log.voids(session, game.id)
     return [_line(entry, voids, zone) for entry in seen]
-
-
-def _redacted(
-    session: Session,
-    game: Game,
-    viewer: Viewer,
-    entries: Iterable[record.Entry],
-    whole: Iterable[record.Entry],
-) -> Sequence[record.Entry]:
-    rules = rules_of(game.slug, game.rules)
-    seats = len(positions.seats_of(session, game.id))
-    open_seqs = record.open_choices(rules, seats, json.loads(game.options), whole)
-    return record.redact_entries(rules, entries, viewer, game.status == "over", open_seqs)
-
-
-def _voids(session: Session, game: Game) -> list[tuple[int, int]]:
-    """Each void of the game: its own seq and the first entry that it took back."""
-    query = select(Entry.seq, Entry.move).where(Entry.game_id == game.id, Entry.move.like("!void %"))
-    return [(seq, int(move.split(" ")[1])) for seq, move in session.execute(query.order_by(Entry.seq))]
 
 
 def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str) -> Line:
@@ -98,13 +68,6 @@ def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str) -> L
     voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
     when = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day()}, HH:mm", rebase=False)
     return Line(entry, at, when, None if record.table_act(entry) else voided)
-
-
-def last_own(session: Session, game: Game, seat: int) -> int:
-    """The seq of the seat's last move of its own hand, 0 before the first."""
-    own = (Entry.game_id == game.id, Entry.seat == seat, Entry.by.in_(("player", "bot")))
-    query = select(func.max(Entry.seq)).where(*own, Entry.move.not_like("!%"))
-    return session.scalar(query) or 0
 
 
 def names_of(session: Session, game: Game) -> list[str]:
@@ -138,7 +101,7 @@ def chapter(
     """All that templates/game/log.html draws: the log, filtered, and the table at one of its entries.
 
     Args:
-        viewer: whose eyes; everything once the game is over.
+        viewer: a seat, PUBLIC or ALL.
         zone: the reader's time zone.
         asked: the query of the address: `at`, `seat`, `cause`, `part`, `before`.
         here: the path of this page, to which its links lead back.
@@ -149,7 +112,7 @@ def chapter(
     """
     at = _seq(asked, "at", game.head)
     before = _seq(asked, "before", game.head + 1)
-    told = timeline.read(session, game, last)
+    told = timeline.read(session, game, viewer, last)
     openings = told.openings()
     names = names_of(session, game)
     stages = list(dict.fromkeys(part[0] for part in openings if part))
@@ -158,9 +121,9 @@ def chapter(
         "cause": _choice(asked.get("cause", ""), CAUSES),
         "part": _choice(asked.get("part", ""), stages),
     }
-    kept = _kept(_redacted(session, game, eyes(game, viewer), told.entries, told.entries), told, chosen)
+    kept = _kept(told, chosen)
     first, end = _page(kept, at, before)
-    voids = _voids(session, game)
+    voids = log.voids(session, game.id)
     lines = [_line(entry, voids, zone) for entry in kept[first:end]]
     return {
         "game": game,
@@ -169,7 +132,7 @@ def chapter(
         "here": here,
         "at": at,
         "last": len(told.entries),
-        "view": told.view(at, eyes(game, viewer)) if at is not None else None,
+        "view": told.view(at) if at is not None else None,
         "orders_then": _orders_at(session, game, at) if at is not None else [],
         "until": log.moment(kept[end].at) if end < len(kept) else None,
         "earlier": kept[first].seq if first else None,
@@ -184,12 +147,12 @@ def chapter(
     }
 
 
-def _kept(entries: Sequence[record.Entry], told: Moments, chosen: Mapping[str, str]) -> list[record.Entry]:
+def _kept(told: Moments, chosen: Mapping[str, str]) -> list[record.Entry]:
     """The entries that the filters leave."""
     seat, cause, part = chosen["seat"], chosen["cause"], chosen["part"]
     return [
         entry
-        for entry in entries
+        for entry in told.entries
         if (not seat or entry.seat == int(seat))
         and (not cause or entry.by == cause)
         and (not part or told.made_in(entry.seq)[:1] == (part,))

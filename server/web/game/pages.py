@@ -12,12 +12,12 @@ from sqlalchemy.orm import Session
 
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server.errors import Refused
-from server.play import autopilot, positions, turns
+from server.play import autopilot, positions, timeline, turns
 from server.play.positions import Broken
 from server.store import links, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.models import Game
-from server.web.game import charts, history, mail_log, timeline
+from server.web.game import charts, history, mail_log
 from server.web.http import GAME_ID, error_page, said, unknown_link
 
 blueprint = Blueprint("history", __name__)
@@ -117,15 +117,15 @@ def _standing(session: Session, game: Game) -> dict[str, object]:
         "view": position.view(PUBLIC),
         "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
         "now": utc_now(),
-        "rests": autopilot.rests(session, game),
+        "rests": autopilot.is_unattended(session, game),
     }
 
 
 def _ended(session: Session, game: Game) -> dict[str, object]:
     """The last table of a game, its result, its charts, and the orders that were sealed."""
-    told = timeline.read(session, game)
+    told = timeline.read(session, game, ALL)
     return {
-        "view": told.view(game.head, ALL),
+        "view": told.view(game.head),
         "result": json.loads(game.result or "null"),
         "charts": [charts.drawn(chart, seqs) for chart, seqs in told.charts()],
         "openings": history.jumps(told.openings()),

@@ -97,7 +97,7 @@ def game(game_id: str) -> str:
                 "This game is still in progress. When it is over, the server’s secret is revealed and the deal can be "
                 "verified here. Until then, the game’s page shows the commitment."
             )
-        whole = history.record_of(session, found, PUBLIC)
+        whole = history.record_for(session, found, PUBLIC)
         return render_template(
             "game/verified.html", checked=[Checked(whole, record.examine(whole))], game=found
         )

@@ -15,6 +15,7 @@ from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session, selectinload
 
 from byzanz.games import latest
+from server.play import autopilot
 from server.scheduler import heartbeat
 from server.store import alerts, log, outbox
 from server.store.engine import reading, transaction, utc_now
@@ -52,10 +53,10 @@ def show() -> ResponseReturnValue:
             refused=issues.refused(session, now),
             stuck=stuck,
             last={game.id: log.moment(entry.at) for game, entry in stuck.rows},
-            resting=issues.resting(session, [game.id for game, _ in stuck.rows if game.paused]),
+            resting=autopilot.unattended(session, [game.id for game, _ in stuck.rows if game.paused]),
             aside=issues.aside(session),
             away=away,
-            left=issues.left(session, [(seat.game_id, seat.seat) for _, seat in away.rows]),
+            left=autopilot.left(session, {seat.game_id for _, seat in away.rows}),
             titles=_titles(),
         )
 
@@ -163,7 +164,7 @@ def _deeds(by: str, game: str, what: str) -> Select[tuple[Deed, Entry, Game, Per
     if game:
         query = query.where(Deed.game_id == game)
     if what:
-        looked = Entry.move.like("!look %")
+        looked = log.is_act("!look")
         query = query.where(looked if what == "look" else ~looked)
     return query.order_by(Deed.id.desc())
 

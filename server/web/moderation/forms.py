@@ -56,18 +56,18 @@ def read(form: Mapping[str, str]) -> Wanted:
             return Wanted(("!link", number))
         case "pause" | "resume" | "abandon" | "note":
             return Wanted((f"!{kind}",))
-    raise acts.BadAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(acts.ACTS))
+    raise acts.InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(acts.ACTS))
 
 
 def _seconds(hours: str) -> str:
     if not (hours.isascii() and hours.isdigit() and len(hours) < 5):
-        raise acts.BadAct("“%(hours)s” must be a whole number of hours.", hours=validation.shown(hours))
+        raise acts.InvalidAct("“%(hours)s” must be a whole number of hours.", hours=validation.shown(hours))
     return str(int(hours) * 3600)
 
 
 def _switch(word: str) -> str:
     if word not in ("on", "off"):
-        raise acts.BadAct("An autopilot can only be switched on or off.")
+        raise acts.InvalidAct("An autopilot can only be switched on or off.")
     return word
 
 
@@ -81,12 +81,12 @@ def lost(session: Session, game: Game, words: Sequence[str], zone: str) -> list[
         return []
     first = words[1]
     if not (first.isascii() and first.isdigit() and len(first) < 10 and 0 < int(first) <= game.head):
-        raise acts.NotPossible(
+        raise acts.ActNotPossible(
             "Entry %(seq)s is not a player’s move that still counts.", seq=validation.shown(first)
         )
     lines = history.lines(session, game, PUBLIC, zone, after=int(first) - 1)
     if lines[0].voided or lines[0].act or lines[0].entry.seat is None:
-        raise acts.NotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=first)
+        raise acts.ActNotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=first)
     return [line for line in lines if not line.voided and not line.act]
 
 
@@ -102,5 +102,5 @@ def seat(session: Session, game: Game, words: Sequence[str]) -> Seat | None:
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 3 else -1
     found = session.get(Seat, (game.id, number))
     if found is None:
-        raise acts.BadAct("There is no seat %(seat)s in this game.", seat=validation.shown(text))
+        raise acts.InvalidAct("There is no seat %(seat)s in this game.", seat=validation.shown(text))
     return found

@@ -22,11 +22,12 @@ from server.accounts import login
 from server.errors import Refused, Stale
 from server.play import autopilot, positions, turns
 from server.play.moderation import acts
+from server.store import log
 from server.store.engine import reading, utc_now
 from server.store.models import Deed, Entry, Game, Person
 from server.web.game import history, mail_log
 from server.web.http import GAME_ID
-from server.web.moderation import desk, forms, issues
+from server.web.moderation import desk, forms
 
 blueprint = Blueprint("moderate", __name__, url_prefix="/m")
 blueprint.register_blueprint(desk.blueprint)
@@ -86,7 +87,6 @@ def _facts(session: Session, game: Game) -> dict[str, Any]:
     seats = positions.seats_of(session, game.id)
     ids = {seat.person_id for seat in seats} | {game.organiser_id}
     persons = {person.id: person for person in session.scalars(select(Person).where(Person.id.in_(ids)))}
-    left = issues.left(session, [(game.id, seat.seat) for seat in seats])
     return {
         "zone": desk.zone(),
         "game": game,
@@ -94,8 +94,8 @@ def _facts(session: Session, game: Game) -> dict[str, Any]:
         "seats": seats,
         "names": [seat.name for seat in seats],
         "host": persons.get(game.organiser_id or 0),
-        "left": {seat for _, seat in left},
-        "rests": autopilot.rests(session, game),
+        "left": {seat for _, seat in autopilot.left(session, [game.id])},
+        "rests": autopilot.is_unattended(session, game),
         "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
     }
 
@@ -120,7 +120,7 @@ def _capped(text: str, most: int) -> str:
 
 def _looks(session: Session, game: Game) -> list[Entry]:
     """The looks of this moderator into this game."""
-    mine = (Deed.game_id == game.id, Deed.person_id == g.me.id, Entry.move.like("!look %"))
+    mine = (Deed.game_id == game.id, Deed.person_id == g.me.id, log.is_act("!look"))
     joined = select(Entry).join(Deed, (Deed.game_id == Entry.game_id) & (Deed.seq == Entry.seq))
     return list(session.scalars(joined.where(*mine).order_by(Entry.seq.desc())))
 

@@ -157,30 +157,6 @@ def alarms(session: Session) -> Some:
     return _some(session, found.order_by(Alarm.at.desc(), Alarm.id.desc()))
 
 
-def resting(session: Session, ids: Sequence[str]) -> set[str]:
-    """Which of these paused games rest, for nobody in them answered, and were not paused by a moderator."""
-    pauses = select(Entry).where(Entry.game_id.in_(ids), Entry.move == "!pause").order_by(Entry.seq)
-    last = {entry.game_id: entry.by for entry in session.scalars(pauses)}
-    return {game_id for game_id, by in last.items() if by == "clock"}
-
-
-def left(session: Session, places: Sequence[tuple[str, int]]) -> set[tuple[str, int]]:
-    """Which of these seats their players have left and not come back to; the logs know.
-
-    Args:
-        places: the game's id and the seat.
-    """
-    last: dict[tuple[str, str], bool] = {}
-    about = or_(
-        Entry.move.like("!leave %"), Entry.move.like("!autopilot % off"), Entry.move.like("!replace %")
-    )
-    entries = select(Entry).where(Entry.game_id.in_({place[0] for place in places}), about)
-    for entry in session.scalars(entries.order_by(Entry.game_id, Entry.seq)):
-        verb, seat = entry.move.split()[:2]
-        last[entry.game_id, seat] = verb == "!leave"
-    return {(game_id, seat) for game_id, seat in places if last.get((game_id, str(seat)))}
-
-
 def _some(session: Session, query: Select[Any]) -> Some:
     rows = session.execute(query.limit(SHOWN)).all()
     if len(rows) < SHOWN:

@@ -8,7 +8,7 @@ from flask_babel import gettext as _
 from werkzeug.wrappers import Response
 
 from server import play
-from server.play import autopilot, running
+from server.play import autopilot, positions
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.web.http import csrf, error_page, unknown_link
@@ -26,7 +26,8 @@ def ask(token: str) -> Answer:
         place = links.seat_of(session, token, utc_now())
         if place is None:
             return unknown_link(token)
-        running.position(session, place.game)
+        positions.check_running(place.game)
+        positions.load(session, place.game)
         if autopilot.has_left(session, place.game.id, place.seat.seat):
             return flask.redirect(url_for("turn.show", token=token), 303)
         return render_template("seat/leave.html", token=token, game=place.game, seat=place.seat)
@@ -42,5 +43,5 @@ def leave(token: str) -> Answer:
     if flask.request.form.get("do") != "leave":
         back = url_for("turn.show", token=token)
         return error_page(400, _("The form was incomplete"), _("Nothing has changed."), back=back)
-    play.leave_game(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
+    play.leave(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
     return flask.redirect(url_for("turn.show", token=token), 303)

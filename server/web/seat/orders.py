@@ -65,7 +65,7 @@ def _written(parts: list[str] | tuple[()], text: str) -> str:
 
 
 def _leave(place: Place, text: str) -> None:
-    play.leave_order(place.game.id, place.seat.seat, text, now=utc_now(), link_id=place.link.id)
+    play.place_order(place.game.id, place.seat.seat, text, now=utc_now(), link_id=place.link.id)
 
 
 def _withdraw(place: Place, number: int) -> None:

@@ -21,7 +21,7 @@ from server.errors import Refused
 from server.mail import deliverability
 from server.play import autopilot, positions, turns
 from server.play.positions import Broken, Position
-from server.store import links, standing_orders
+from server.store import links, log, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.links import Place
 from server.store.models import Game, StandingOrder
@@ -214,7 +214,7 @@ def _page(
     if game.quarantine:
         raise Broken(game.quarantine)
     position = positions.load(session, game)
-    after = history.last_own(session, game, number) if since is None else since
+    after = log.last_move(session, game.id, number, ("player", "bot")) if since is None else since
     told = history.lines(session, game, number, _zone(place), after=max(after, game.head - SINCE))
     context |= {
         "view": position.view(number),
@@ -222,7 +222,7 @@ def _page(
         "more": game.head - after > SINCE,
         "orders": _orders(session, position, number, after),
         "gone": autopilot.has_left(session, game.id, number),
-        "rests": autopilot.rests(session, game),
+        "rests": autopilot.is_unattended(session, game),
         "changed_since": since is not None,
         "outcome": position.outcome,
         "request_id": secrets.token_urlsafe(16),

@@ -1,4 +1,4 @@
-"""All moments of a game, read in one pass over its log: the table at each, its part of the game, the charts."""
+"""All moments of a game for one viewer, read in one pass over its log: tables, parts of the game, and charts."""
 
 from __future__ import annotations
 
@@ -12,40 +12,42 @@ from byzanz import record
 from byzanz.charts import Chart, Heading
 from byzanz.games import rules_of
 from byzanz.rules import PUBLIC, Rules, Viewer
-from server.play import positions
+from server.play import history, positions
 from server.store import log
 from server.store.models import Game
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """A log and what it leads to; lists with one item an entry.
+    """The log of a game and the tables to which it leads; each sequence has one item for every entry.
 
     Args:
         rules: of the game.
-        entries: from the first on.
-        states: after each; they are for nobody's eyes but those of `view`.
-        views: of the public after each.
-        parts: of the game, as they are after each.
+        viewer: may know all of the others but `states`.
+        entries: from the first on, as the viewer may read them.
+        states: after each entry; only `view` reads them.
+        views: of the public after each entry.
+        parts: of the game after each entry.
     """
 
     rules: Rules[Any, Any]
+    viewer: Viewer
     entries: Sequence[record.Entry]
     states: Sequence[Any]
     views: Sequence[Any]
     parts: Sequence[Heading]
 
-    def view(self, seq: int, viewer: Viewer) -> Any:
-        """The table after an entry, as this viewer may know it."""
-        return self.rules.view(self.states[seq - 1], viewer)
+    def view(self, seq: int) -> Any:
+        """The table after an entry, as the viewer may know it."""
+        return self.rules.view(self.states[seq - 1], self.viewer)
 
     def made_in(self, seq: int) -> Heading:
-        """The part of the game in which an entry was made: a shuffle opens one, a move may be the last of one."""
+        """The part of the game in which an entry was made: a shuffle opens a part, a move may end one."""
         opening = seq == 1 or record.is_shuffle(self.entries[seq - 1])
         return self.parts[seq - 1] if opening else self.parts[seq - 2]
 
     def openings(self) -> dict[Heading, int]:
-        """The seq after which each part of the game begins, in order; of one that began anew the last."""
+        """The seq after which each part of the game begins, in order; the last seq if it began again after a void."""
         found: dict[Heading, int] = {}
         before: Heading = ()
         for entry, part in zip(self.entries, self.parts, strict=True):
@@ -55,7 +57,7 @@ class Moments:
         return found
 
     def charts(self) -> list[tuple[Chart, tuple[int, ...]]]:
-        """The charts of the game, each with the seq of each of its steps; none that would be empty."""
+        """The charts of the game that are not empty, each with the seq of each of its steps."""
         seqs = [entry.seq for entry in record.effective(self.entries)]
         if not seqs:
             return []
@@ -63,8 +65,11 @@ class Moments:
         return [(chart, tuple(seqs[step.place] for step in chart.steps)) for chart in charts if chart.steps]
 
 
-def read(session: Session, game: Game, upto: int | None = None) -> Moments:
+def read(session: Session, game: Game, viewer: Viewer, upto: int | None = None) -> Moments:
     """All moments of a game that has begun, or those up to an entry.
+
+    Args:
+        viewer: a seat, PUBLIC or ALL; once the game is over, nothing is hidden from anybody.
 
     Raises:
         Broken: the log does not replay.
@@ -74,6 +79,8 @@ def read(session: Session, game: Game, upto: int | None = None) -> Moments:
     states = positions.states(session, game, entries)
     views: list[Any] = []
     for at, state in enumerate(states):
-        same = at and state is states[at - 1]  # acts at the table change nothing on it
+        same = at and state is states[at - 1]  # most acts of moderators change nothing on the table
         views.append(views[-1] if same else rules.view(state, PUBLIC))
-    return Moments(rules, entries, states, views, [rules.heading(view) for view in views])
+    viewer = history.viewer_of(game, viewer)
+    seen = history.redacted(session, game, viewer, entries, entries)
+    return Moments(rules, viewer, seen, states, views, [rules.heading(view) for view in views])

@@ -1,0 +1,164 @@
+"""Standing orders of a seat: placed, previewed, withdrawn, confirmed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from byzanz import orders as ordering
+from byzanz.moves import OrderAnswer
+from byzanz.orders import PlacedOrder
+from server.errors import NoSuchOrder, TooMany
+from server.play import autopilot, moves, running
+from server.play.seat import at_seat
+from server.store import standing_orders
+from server.store.models import Game
+
+MOST_ORDERS = 500
+"""Orders that one seat may place in a game, including those that have ended: all are shown when the game is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderReceipt:
+    """The result of placing a standing order.
+
+    Args:
+        number: of the order, among those of its seat.
+        text: canonical.
+        seq: the head of the log afterwards.
+        moved: whether the order was carried out at once, or the game went on for another reason.
+    """
+
+    number: int
+    text: str
+    seq: int
+    moved: bool
+
+
+def place_order(
+    game_id: str,
+    seat: int,
+    text: str,
+    *,
+    now: datetime,
+    link_id: int | None = None,
+    left_at: datetime | None = None,
+) -> OrderReceipt:
+    """Store a sealed standing order; one that answers the open question of its seat is carried out at once.
+
+    One transaction, which locks the game.
+
+    Args:
+        text: in the grammar of the game (docs/orders.md), abbreviated or not, without the word `order`.
+        link_id: the link with which the player came, as for `submit`.
+        left_at: when the mail with this order was first processed, if it is processed again; otherwise now.
+
+    Raises:
+        RulesError: the text is not an order, or one that could never be carried out.
+        TooMany: the seat has placed `MOST_ORDERS`.
+        Refused: its other subclasses say why.
+    """
+    with at_seat(game_id, seat, now, link_id) as (session, game, position):
+        rules, view = position.rules, position.rules.view(position.state, seat)
+        order = rules.parse_order(text[: moves.LONGEST_TEXT + 1])
+        scope = rules.order_scope(order, view)
+        _check_room(session, game, seat)
+        head = game.head
+        row = standing_orders.leave(session, game, rules, seat, order, scope, now)
+        row.left_at = left_at or now
+        autopilot.player_acted(session, game, seat, now)
+        running.advance(session, game, position, position.state, now, mover=seat)
+        return OrderReceipt(row.number, row.text, game.head, moved=game.head > head)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPreview:
+    """What an order would do if it were placed now.
+
+    Args:
+        text: canonical.
+        scope: what it would be for; empty if it stands until it is withdrawn.
+        replaces: the text of the order that it would replace, if any.
+        now: its answer to the open question; None if it would only wait.
+    """
+
+    text: str
+    scope: str
+    replaces: str | None
+    now: OrderAnswer | None
+
+
+def preview_order(session: Session, game: Game, seat: int, text: str) -> OrderPreview:
+    """Tell what an order would do without storing it; reads only.
+
+    Args:
+        text: as for `place_order`.
+
+    Raises:
+        RulesError, Refused: as for `place_order`.
+    """
+    position = running.position(session, game)
+    rules, state = position.rules, position.state
+    order = rules.parse_order(text)
+    scope = rules.order_scope(order, rules.view(state, seat))
+    _check_room(session, game, seat)
+    older = [row.text for row in standing_orders.of_seat(session, game.id, seat)]
+    replaces = next((old for old in older if rules.parse_order(old).kind == order.kind), None)
+    decision = None
+    if seat in position.awaited:
+        decision = ordering.decide(rules, state, seat, [PlacedOrder(0, order, scope)])
+    return OrderPreview(order.text, scope, replaces, decision.answer if decision else None)
+
+
+def _check_room(session: Session, game: Game, seat: int) -> None:
+    if standing_orders.newest(session, game.id, seat) >= MOST_ORDERS:
+        raise TooMany(
+            "This seat has placed %(most)s orders, the most that one game allows. Make your moves yourself.",
+            most=MOST_ORDERS,
+        )
+
+
+def withdraw_order(
+    game_id: str, seat: int, number: int | None, *, now: datetime, link_id: int | None = None
+) -> int:
+    """Withdraw one standing order of a seat, or all of them; one transaction, which locks the game.
+
+    Args:
+        number: of the order; None for all.
+        link_id: the link with which the player came, as for `submit`.
+
+    Returns:
+        How many were withdrawn.
+
+    Raises:
+        NoSuchOrder: this seat has no such order.
+        Refused: its other subclasses say why.
+    """
+    with at_seat(game_id, seat, now, link_id) as (session, game, position):
+        count = standing_orders.withdraw(session, game, seat, number, now)
+        if not count and number is not None:
+            raise NoSuchOrder("This order does not stand any more.")
+        if autopilot.player_acted(session, game, seat, now):
+            running.advance(session, game, position, position.state, now, mover=seat)
+        return count
+
+
+def confirm_orders(game_id: str, seat: int, *, now: datetime, link_id: int | None = None) -> int:
+    """Reactivate the orders of a seat that a void has suspended; one transaction, which locks the game.
+
+    Args:
+        link_id: the link with which the player came, as for `submit`.
+
+    Returns:
+        How many orders stand again.
+
+    Raises:
+        Refused: its subclass says why.
+    """
+    with at_seat(game_id, seat, now, link_id) as (session, game, position):
+        count = standing_orders.confirm(session, game_id, seat)
+        autopilot.player_acted(session, game, seat, now)
+        running.advance(session, game, position, position.state, now, mover=seat)
+        return count

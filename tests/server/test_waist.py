@@ -1,0 +1,227 @@
+"""One waist, one reader: only `server/play` changes a running game or decides what may be read of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server import play
+from server.store.models import Turn
+
+SERVER = Path(__file__).parents[2] / "server"
+READERS = {
+    "autopilot": {"has_left", "is_unattended", "left", "unattended"},
+    "clock": None,
+    "history": None,
+    "moderation": {"acts"},
+    "moderation.acts": {
+        "ACTS",
+        "ActNotPossible",
+        "InvalidAct",
+        "Newcomer",
+        "LONGEST_REASON",
+        "check",
+        "has_looked",
+        "sits",
+    },
+    "positions": {"Broken", "Position", "check_running", "load", "seats_of"},
+    "timeline": None,
+    "turns": {
+        "Times",
+        "bots_to_move",
+        "deadline",
+        "due_games",
+        "due_reminders",
+        "of_person",
+        "open_turns",
+        "times",
+        "times_if_started",
+        "unreachable",
+    },
+}
+"""The modules of `server/play` that others may import, and the names in them that others may use; None: all of them."""
+CLOCKS = {column.name for column in Turn.__table__.columns} - {"game_id", "seat", "bot", "hours"}
+OWN = CLOCKS | {"autopilot", "missed", "lost", "head", "paused", "quarantine", "result"}
+"""Attributes that only `server/play` and `server/store` may set: of turns, and what play keeps of seats and games."""
+ROWS = {"Entry", "Turn", "Snapshot", "Deed"}
+"""Tables that only `server/play` and `server/store` may write."""
+
+
+def breaches(tree: ast.AST) -> Iterator[str]:
+    """What a module outside `server/play` does that only the waist may do."""
+    used = dict[str, str]()
+    for node in ast.walk(tree):
+        yield from imported(node, used)
+    for node in ast.walk(tree):
+        yield from named(node, used)
+        if isinstance(node, ast.Call):
+            yield from called(node)
+
+
+def imported(node: ast.AST, used: dict[str, str]) -> Iterator[str]:
+    """What is imported past the façade; fills `used` with the readers by the names they get."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name.startswith("server.play"))
+    if not isinstance(node, ast.ImportFrom) or not f"{node.module}.".startswith("server.play."):
+        return
+    inside = (node.module or "").removeprefix("server.play").removeprefix(".")
+    for alias in node.names:
+        module = f"{inside}.{alias.name}".removeprefix(".")
+        if module in READERS:
+            used[alias.asname or alias.name] = module
+        elif inside not in READERS or not allowed(inside, alias.name):
+            yield f"import of {module}"
+
+
+def allowed(module: str, name: str) -> bool:
+    """Whether others may use this name of a reader."""
+    names = READERS[module]
+    return names is None or name in names
+
+
+def named(node: ast.AST, used: dict[str, str]) -> Iterator[str]:
+    """Names of the waist that others may not use, and attributes that they may not set."""
+    match node:
+        case ast.Attribute(value=ast.Name(id="self")):
+            pass
+        case ast.Attribute(value=ast.Name(id="play"), attr=attr) if attr not in play.__all__:
+            yield f"play.{attr}"
+        case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in used and not allowed(
+            used[name], attr
+        ):
+            yield f"{name}.{attr}"
+        case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()) if attr in OWN:
+            yield f".{attr} ="
+
+
+def called(call: ast.Call) -> Iterator[str]:
+    """Calls that write what only the waist writes."""
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="log"), attr="append")):
+            yield "log.append"
+        case ast.Call(func=ast.Name(id="setattr")):
+            yield "setattr"
+        case ast.Call(func=ast.Name(id=name)) if name in ROWS:
+            yield f"{name}()"
+        case ast.Call(func=ast.Name(id="insert" | "update" | "delete"), args=[ast.Name(id=name)]) if (
+            name in ROWS
+        ):
+            yield f"write to {name}"
+        case ast.Call(func=ast.Attribute(attr="values"), keywords=keywords):
+            yield from (f"values({each.arg}=)" for each in keywords if each.arg in OWN)
+
+
+def outside() -> Iterator[Path]:
+    """The modules of the server that are not the waist, nor the tables below it."""
+    return (
+        path for path in SERVER.rglob("*.py") if path.relative_to(SERVER).parts[0] not in ("play", "store")
+    )
+
+
+READS = {"entries", "by_request", "redact_entries", "open_choices", "redact_record"}
+"""Functions of `log` and `record` that give entries, or decide what of them may be read: for `play.history` alone."""
+ACTS = {
+    "mail/incoming/commands.py": "counts the entries between a move and the next turn",
+    "ops/doctor.py": "compares the head of a game with its log",
+    "web/moderation/desk.py": "lists the acts of moderators for moderators",
+    "web/moderation/game.py": "finds a moderator's own looks",
+    "web/moderation/issues.py": "finds when a game last went on",
+}
+"""Modules that may read rows of `Entry` for what no player has to be shown, and why."""
+
+
+def readings(tree: ast.AST, path: str) -> Iterator[str]:
+    """How a module outside `server/play` reads the log past `play.history`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="log" | "record" as module), attr=attr) if attr in READS:
+                yield f"{module}.{attr}"
+            case ast.ImportFrom(module=str(module), names=names) if module.startswith(
+                ("server.store", "byzanz.record")
+            ):
+                imports = {alias.name for alias in names}
+                yield from imports & (READS | (set() if path in ACTS else {"Entry"}))
+            case ast.Attribute(value=ast.Name(id="models"), attr="Entry"):
+                yield "models.Entry"
+            case ast.Call(
+                func=ast.Attribute(attr="like" | "not_like" | "startswith"),
+                args=[ast.Constant(value=str(text))],
+            ):
+                if text.startswith("!"):
+                    yield f"a query for {text}: ask store.log"
+
+
+def test_only_history_decides_what_may_be_read() -> None:
+    paths = {str(path.relative_to(SERVER)): path for path in outside()}
+    found = {name: list(readings(ast.parse(path.read_text()), name)) for name, path in paths.items()}
+    assert set(ACTS) <= set(found)
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "from server.store import log\nlog.entries(session, game.id)",
+        "from server.store.log import entries",
+        "from server.store.models import Entry, Game",
+        "from server.store import models\nselect(models.Entry.note)",
+        "from byzanz import record\nrecord.redact_entries(rules, entries, viewer, False)",
+        "from byzanz.record import redact_record",
+        "query.where(move.like('!void %'))",
+    ],
+)
+def test_a_reader_past_history_is_found(fault: str) -> None:
+    assert list(readings(ast.parse(fault), "web/game/pages.py"))
+
+
+def test_only_the_waist_changes_a_running_game() -> None:
+    found = {path: list(breaches(ast.parse(path.read_text()))) for path in outside()}
+    assert len(found) > 50
+    assert {str(path): faults for path, faults in found.items() if faults} == {}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "from server.store import log\nlog.append(session, game, seat=None, by='clock', move='!pause', now=now)",
+        "from server.play import turns\nturns.start(session, game, turn, now)",
+        "from server.play import turns\nbegin = turns.await_mail",
+        "from server.play.turns import close_all",
+        "from server.play import turns as clocks\nclocks.reconcile(session, game, {}, now)",
+        "from server.play import running\nrunning.advance(session, game, position, state, now)",
+        "from server.play import quarantines",
+        "from server.play.deliveries import mail_failed",
+        "from server.play.moderation import seat_acts",
+        "from server.play.moderation.acts import carry_out",
+        "from server.play.moderation import acts\nacts.carry_out(session, game, act)",
+        "import server.play.running",
+        "from server import play\nplay.turns.start(session, game, turn, now)",
+        "from server.play import autopilot\nautopilot.switch_off(session, seat, now)",
+        "from server.play import positions\npositions.save(session, game, position)",
+        "turn.due_at = now",
+        "turn.refused, turn.remind_at = why, None",
+        "turn.extra += 60",
+        "del turn.due_at",
+        "seat.autopilot = True",
+        "seat.bank -= 1",
+        "game.paused = False",
+        "game.quarantine = None",
+        "setattr(turn, 'due_at', now)",
+        "session.add(Turn(game_id='g'))",
+        "session.execute(delete(Turn).where(Turn.seat == 0))",
+        "session.execute(update(Turn).values(seat=1))",
+        "session.execute(update(Seat).values(autopilot=True))",
+    ],
+)
+def test_a_change_of_a_running_game_elsewhere_is_found(fault: str) -> None:
+    assert list(breaches(ast.parse(fault)))
+
+
+def test_the_readers_are_there() -> None:
+    for module, names in READERS.items():
+        path = SERVER.joinpath("play", *module.split("."))
+        text = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
+        assert all(name in text or (path / f"{name}.py").exists() for name in names or ()), module
