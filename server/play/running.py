@@ -18,6 +18,7 @@ from server.play.mailing import OWN_TURN_DELAY, _announce, tell_table
 from server.play.positions import Broken, Position
 from server.store import alerts, log, standing_orders
 from server.store.engine import transaction
+from server.store.facts import Fact
 from server.store.models import Game
 
 LOGGER = logging.getLogger(__name__)
@@ -94,12 +95,12 @@ def finish(session: Session, game: Game, outcome: Outcome, now: datetime) -> Non
         {"scores": list(outcome.scores), "winners": list(outcome.winners), "reason": outcome.reason}
     )
     turns.close_all(session, game.id)
-    standing_orders.withdraw_all(session, game, None, "The game is over.", now)
+    standing_orders.withdraw_all(session, game, None, Fact("game_over"), now)
     autopilot.end(session, game, now)
     tell_table(session, game, "over", f"over:{game.id}", now, seq=game.head)
 
 
-def quarantine(session: Session, game: Game, why: str, now: datetime) -> None:
+def quarantine(session: Session, game: Game, why: Fact, now: datetime) -> None:
     """Quarantine one game, so that its fault harms no other, and alert the moderators.
 
     Its turns are closed, so that no tick meets it again; `release` opens them anew.
@@ -124,7 +125,7 @@ def guarded(game_id: str, now: datetime) -> Iterator[None]:
     except Broken as broken:
         LOGGER.exception("a game is set aside")
         with transaction() as session:
-            quarantine(session, lock(session, game_id), str(broken), now)
+            quarantine(session, lock(session, game_id), Fact("text", {"text": str(broken)}), now)
         raise NotRunning(
             "This game is set aside until somebody has looked into a fault; nothing is lost."
         ) from broken

@@ -18,6 +18,7 @@ from server.play import autopilot, moves, running
 from server.play.positions import Position
 from server.store import links, log, outbox, standing_orders
 from server.store.engine import transaction
+from server.store.facts import Fact
 from server.store.models import Entry, Game, Seat
 
 MOST_ORDERS = 500
@@ -183,7 +184,7 @@ def leave_game(game_id: str, seat: int, *, now: datetime, link_id: int | None = 
         _check_leaves(session, game_id, seat, now)
         gone = session.get_one(Seat, (game_id, seat))
         gone.autopilot, gone.missed = True, 0
-        standing_orders.withdraw_all(session, game, seat, "You have left the game.", now)
+        standing_orders.withdraw_all(session, game, seat, Fact("left_game"), now)
         log.append(session, game, seat=seat, by="player", move=f"!leave {seat}", now=now)
         autopilot.tell_in_charge(session, game, gone, "left", now)
         if gone.person_id is not None:

@@ -12,6 +12,7 @@ from byzanz import orders as ordering
 from byzanz.rules import Rules
 from server.play import autopilot, positions
 from server.store import log, standing_orders
+from server.store.facts import Fact
 from server.store.models import Game, Seat
 
 
@@ -48,7 +49,8 @@ def _by_order(session: Session, game: Game, rules: Rules[Any, Any], state: Any, 
         while (answer := ordering.answer(rules, state, seat, left.get(seat, ()))) is not None:
             if answer.answer.move is None:
                 left[seat].remove(answer.left)
-                standing_orders.close(session, answer.left, "stopped", str(answer.answer), game, now)
+                reason = Fact(answer.answer.message, answer.answer.places)
+                standing_orders.close(session, answer.left, "stopped", reason, game, now)
                 continue
             move, why = answer.answer.move, str(answer.answer)
             log.append(session, game, seat=seat, by="order", move=str(move), now=now, note=why)

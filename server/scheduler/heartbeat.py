@@ -12,9 +12,9 @@ from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from server.i18n import kept
 from server.store import alerts
 from server.store.engine import transaction
+from server.store.facts import Fact
 from server.store.models import Beat, Outage
 
 PARTS = ("web", "scheduler")
@@ -111,10 +111,8 @@ class Pulse:
         return abs(now - last_now - timedelta(seconds=steady - last_steady)) > STEP
 
     def _freeze(self, session: Session, now: datetime) -> None:
-        text = kept(
-            "The clock of the machine jumped. Nobody is played for until it is right: see byzanz doctor."
-        )
-        alerts.raise_alarm(session, STEP_ALARM, text, min(now, self._last[0]) if self._last else now)
+        since = min(now, self._last[0]) if self._last else now
+        alerts.raise_alarm(session, STEP_ALARM, Fact("clock_jumped"), since)
         alarm = alerts.standing(session, STEP_ALARM, lock=True)
         assert alarm is not None
         alarm.at = min(alarm.at, now)

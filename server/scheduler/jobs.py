@@ -18,13 +18,13 @@ from byzanz import bots
 from byzanz.rules import Draw, IllegalMove, Move
 from server import lobby, play
 from server.errors import Refused
-from server.i18n import kept
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
 from server.play import positions, running, turns
 from server.scheduler import heartbeat
 from server.store import log, outbox
 from server.store.engine import reading, transaction
+from server.store.facts import Fact
 from server.store.models import Game, Seat, Turn
 
 LOGGER = logging.getLogger(__name__)
@@ -76,9 +76,7 @@ def _let_time_run_out(game_id: str, now: datetime) -> int:
 
 def _set_aside(game_id: str, fault: Exception, now: datetime) -> None:
     with transaction() as session:
-        why = kept("%(fault)s when the server or a bot was to play for a seat") % {
-            "fault": type(fault).__name__
-        }
+        why = Fact("play_failed", {"fault": type(fault).__name__})
         running.quarantine(session, running.lock(session, game_id), why, now)
 
 

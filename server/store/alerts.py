@@ -8,19 +8,20 @@ from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from server.store.facts import Fact
 from server.store.models import Alarm
 
 
-def raise_alarm(session: Session, key: str, text: str, now: datetime, game_id: str | None = None) -> None:
+def raise_alarm(session: Session, key: str, fact: Fact, now: datetime, game_id: str | None = None) -> None:
     """Raise an alarm, or raise it again if it was cleared; one that stands keeps its words and its moment.
 
     Args:
         key: what it is about, up to 120 characters; the same key is the same alarm.
-        text: one sentence for moderators, without anybody's link.
+        fact: for moderators, without anybody's link.
     """
-    row = {"key": key, "text": text, "at": now, "game_id": game_id}
+    row = {"key": key, "text": fact, "at": now, "game_id": game_id}
     insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    again = {"text": text, "at": now, "cleared_at": None}
+    again = {"text": fact, "at": now, "cleared_at": None}
     session.execute(
         insert(Alarm)
         .values(row)

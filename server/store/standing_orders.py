@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from byzanz.orders import Answer, Left
 from byzanz.rules import Order, Rules, RulesError
+from server.store.facts import Fact
 from server.store.models import Entry, Game, StandingOrder
 
 
@@ -58,7 +59,7 @@ def standing(session: Session, rules: Rules[Any, Any], game: Game, now: datetime
         try:
             order = rules.parse_order(row.text)
         except RulesError as error:
-            _end(row, "stopped", str(error), game, now)
+            _end(row, "stopped", Fact(error.message, error.places), game, now)
         else:
             found.setdefault(row.seat, []).append(Left(row.id, order, row.occasion))
     return found
@@ -100,7 +101,7 @@ def carried_out(session: Session, answer: Answer, game: Game, now: datetime) -> 
         row.text = answer.answer.rest.text
 
 
-def close(session: Session, left: Left, status: str, reason: str | None, game: Game, now: datetime) -> None:
+def close(session: Session, left: Left, status: str, reason: Fact | None, game: Game, now: datetime) -> None:
     """An order stands no more.
 
     Args:
@@ -110,7 +111,7 @@ def close(session: Session, left: Left, status: str, reason: str | None, game: G
     _end(session.get_one(StandingOrder, left.key), status, reason, game, now)
 
 
-def _end(row: StandingOrder, status: str, reason: str | None, game: Game, now: datetime) -> None:
+def _end(row: StandingOrder, status: str, reason: Fact | None, game: Game, now: datetime) -> None:
     row.status, row.reason, row.ended_at, row.ended_seq = status, reason, now, game.head
 
 
@@ -128,7 +129,7 @@ def rest_all(session: Session, game_id: str) -> None:
         row.status = "resting"
 
 
-def withdraw_all(session: Session, game: Game, seat: int | None, reason: str, now: datetime) -> None:
+def withdraw_all(session: Session, game: Game, seat: int | None, reason: Fact, now: datetime) -> None:
     """The orders of a seat, or of all, end: its player has gone, or the game is over."""
     for row in _alive(session, game.id):
         if seat is None or row.seat == seat:

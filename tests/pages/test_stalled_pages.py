@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 from server import play
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import Refused as MailRefused
+from server.mail.text import quoted
 from server.play.moderation import acts
 from server.store import engine, links, log, outbox, people
 from server.store.models import Received, Seat
@@ -214,7 +215,7 @@ def test_a_moderator_sees_everybodys_and_what_came_in(mia: FlaskClient, table: B
                 digest="d",
                 at=NOW + timedelta(hours=1),
                 kind="bounce",
-                outcome="failed: 550 <gone>",
+                outcome=quoted("failed: 550 <gone>"),
                 person_id=game.people[1],
                 game_id=game.id,
                 seat=1,

@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from server import play
 from server.errors import Refused
+from server.mail.text import quoted
 from server.play import positions, turns
 from server.play import running as ground
 from server.play.moderation import acts
@@ -245,11 +246,11 @@ def test_more_time_does_not_start_the_clock_of_somebody_who_cannot_be_reached(
     with engine.transaction() as session:
         turn = session.get_one(models.Turn, (game.id, 0))
         turns.start(session, session.get_one(models.Game, game.id), turn, NOW)
-        turn.refused, turn.due_at, turn.remind_at = "550 unknown", None, None
+        turn.refused, turn.due_at, turn.remind_at = quoted("550 unknown"), None, None
     act(game, moderator, "!extend 0 3600")
     after = turn_of(game.id, 0)
     assert after is not None
-    assert (after.refused, after.due_at) == ("550 unknown", None)
+    assert (after.refused, after.due_at) == (quoted("550 unknown"), None)
 
 
 def poison(game_id: str) -> int:
@@ -286,7 +287,9 @@ def test_a_game_set_aside_is_mended_by_taking_back_what_is_at_fault(table: Begin
 def test_a_game_set_aside_that_replays_is_taken_up_again(table: Begin, moderator: int) -> None:
     game = table(3)
     with engine.transaction() as session:
-        ground.quarantine(session, session.get_one(models.Game, game.id), "a fault that is mended", NOW)
+        ground.quarantine(
+            session, session.get_one(models.Game, game.id), quoted("a fault that is mended"), NOW
+        )
     seq = act(game, moderator, "!resume")
     turn = turn_of(game.id, 0)
     assert turn is not None
@@ -299,7 +302,7 @@ def test_a_game_set_aside_is_met_by_no_tick(table: Begin) -> None:
     with engine.transaction() as session:
         turn = session.get_one(models.Turn, (game.id, 0))
         turns.start(session, session.get_one(models.Game, game.id), turn, NOW)
-        ground.quarantine(session, session.get_one(models.Game, game.id), "a fault", NOW)
+        ground.quarantine(session, session.get_one(models.Game, game.id), quoted("a fault"), NOW)
     with engine.reading() as session:
         assert turns.due_games(session, NOW + timedelta(days=9), 9) == []
 

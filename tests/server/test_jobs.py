@@ -25,6 +25,7 @@ from server.demo import inbox as inbox_pages
 from server.demo.smtp_sink import Inbox
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import Server, Transport
+from server.mail.text import quoted
 from server.play import turns
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import alerts, engine, log
@@ -385,14 +386,14 @@ def test_mails_of_a_wrong_future_go_out_when_the_clock_is_right(table: Begin, ma
 def test_an_alarm_is_one_row_however_often_it_is_raised(app: Flask) -> None:
     for at in (NOW, NOW + HOUR):
         with engine.transaction() as session:
-            alerts.raise_alarm(session, "k", f"at {at:%H}", at)
+            alerts.raise_alarm(session, "k", quoted(f"at {at:%H}"), at)
     (alarm,) = rows(Alarm)
     assert (alarm.text, alarm.at) == ("at 10", NOW)
     with engine.transaction() as session:
         alerts.clear(session, "k", NOW + HOUR)
         alerts.clear(session, "other", NOW + HOUR)
     with engine.transaction() as session:
-        alerts.raise_alarm(session, "k", "again", NOW + DAY)
+        alerts.raise_alarm(session, "k", quoted("again"), NOW + DAY)
     (alarm,) = rows(Alarm)
     assert (alarm.text, alarm.at, alarm.cleared_at) == ("again", NOW + DAY, None)
 

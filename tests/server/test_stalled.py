@@ -17,6 +17,7 @@ from server.mail import deliverability
 from server.mail.incoming import commands
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import Refused as MailRefused
+from server.mail.text import quoted
 from server.play import history, positions, turns
 from server.play.moderation import acts
 from server.scheduler import clockwork, heartbeat, jobs
@@ -260,7 +261,7 @@ def test_an_answer_by_mail_is_a_sign_even_if_nothing_in_it_can_be_played(table: 
     with engine.reading() as session:
         place = links.seat_of(session, game.tokens[2], NOW)
     assert place is not None
-    row = Received(digest="d" * 64, at=NOW, kind="reply", outcome="")
+    row = Received(digest="d" * 64, at=NOW, kind="reply", outcome=quoted(""))
     lines, _fault = commands.carried_out(place, ("dance",), row, NOW)
     assert lines[0].fault
     assert (seat_of(game.id, 2).autopilot, seat_of(game.id, 2).missed) == (False, 0)

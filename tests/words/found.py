@@ -15,11 +15,11 @@ import byzanz
 import server
 from byzanz.rules import RulesError
 from server.errors import Refused
-from server.i18n import KEPT
+from server.play.notes import KEPT
 
 ROOT = Path(__file__).parents[2]
 KEEPING = {"kept": (1,), "OrderAnswer": (2,)}
-"""What stores an English sentence to be told in its reader's language, with the place of the sentence."""
+"""What marks a sentence that notes of the log keep in English, with the place of the sentence."""
 WORDLESS = (".css",)
 """Ends of the names of templates without words."""
 

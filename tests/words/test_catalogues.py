@@ -13,7 +13,8 @@ import pytest
 from babel.messages import Catalog
 
 from server import i18n
-from server.i18n import DEFAULT, KEPT, NAMES
+from server.i18n import DEFAULT, NAMES
+from server.play.notes import KEPT
 from tests.words import __main__ as words
 from tests.words import found
 from tests.words.catalogues import faults, missing, read, update
@@ -21,8 +22,8 @@ from tests.words.catalogues import faults, missing, read, update
 OTHERS = [code for code in NAMES if code != DEFAULT]
 HANDED_ON = {
     "byzanz/record/text.py",
-    "server/lifecycle/wishes.py",  # says what the rules have said, at a field
-    "server/mail/transport.py",  # another kind of refusal, by a mail server
+    "server/validation.py",  # says what the rules have said, at a field
+    "server/mail/outgoing/smtp.py",  # another kind of refusal, by a mail server
 }
 """Where an error is made of a text that stands elsewhere."""
 

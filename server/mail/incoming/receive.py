@@ -17,18 +17,17 @@ from sqlalchemy.orm import Session
 from byzanz.rules import RulesError
 from server.config import settings
 from server.errors import Refused
-from server.i18n import kept
 from server.mail import deliverability
 from server.mail.incoming import bounces, commands, reply
 from server.mail.incoming.reply import Reply
-from server.mail.outgoing.context import one_line
 from server.mail.outgoing.smtp import ascii_domain
 from server.store import links, outbox, people
 from server.store.engine import reading, transaction
+from server.store.facts import Fact
 from server.store.links import Place
 from server.store.models import Mail, Person, Received
 
-IN_HAND = kept("in hand")
+IN_HAND = Fact("in_hand")
 """The outcome of a mail that is being acted upon, or was when the server died."""
 ANSWERS_A_DAY = 40
 """Mails that one person is answered within a day: whatever answers itself in turn comes to rest."""
@@ -96,19 +95,14 @@ def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime
         return "seen before"
     mail: Mail | None = None
     if report.kind == "failed":
-        mail = deliverability.bounced(mail_id, _masked(report.said), now)
+        mail = deliverability.bounced(mail_id, report.said, now)
     elif report.kind == "complaint":
-        mail = deliverability.complained(mail_id, _masked(report.said), now)
+        mail = deliverability.complained(mail_id, report.said, now)
     kinds = {"failed": "bounce", "delayed": "bounce", "complaint": "complaint", "nothing": "auto"}
-    outcome = f"{report.kind}: {_masked(report.said)}"
+    outcome = Fact(report.kind, {"said": report.said})
     with transaction() as session:
         _done(session, row, kinds[report.kind], outcome, mail)
-    return outcome
-
-
-def _masked(said: str) -> str:
-    """Words of strangers, one line without addresses or anything that could be a token or spoil the database."""
-    return one_line(re.sub(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+", "…", said))[:300]
+    return str(outcome)
 
 
 # Replies
@@ -125,20 +119,20 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -
         return "seen before"
     letter = reply.read(raw, sender)
     if letter.ignored is None and _is_ours(letter.sender):
-        letter = Reply(letter.sender, ignored="it is a mail of ours")
+        letter = Reply(letter.sender, ignored=Fact("ours"))
     if letter.ignored is not None:
-        return _finish(row, place, "auto", kept("ignored: %(why)s") % {"why": _masked(letter.ignored)}, now)
+        return _finish(row, place, "auto", Fact("ignored", {"why": letter.ignored}), now)
     if not _same_address(letter.sender, person.email or ""):
         strange = commands.BadMail(
             "An answer to this turn came from another address than the one we write to, so nothing was played. "
             "Answer from this address, or use your link."
         )
-        return _finish(row, place, "refused", kept("from another address"), now, [], strange)
+        return _finish(row, place, "refused", Fact("another_address"), now, [], strange)
     deliverability.again(person.id, now)
     lines, fault = commands.carried_out(place, letter.lines, row, now)
     played = sum(bool(line.done) for line in lines)
     kind = "reply" if played else "refused"
-    outcome = kept("%(done)s of %(of)s lines carried out") % {"done": played, "of": len(lines)}
+    outcome = Fact("carried_out", {"done": played, "of": len(lines)})
     return _finish(row, place, kind, outcome, now, lines, fault)
 
 
@@ -181,7 +175,7 @@ def _finish(
     row: Received,
     place: Place,
     kind: str,
-    outcome: str,
+    outcome: Fact,
     now: datetime,
     lines: list[commands.Line] | None = None,
     fault: RulesError | Refused | None = None,
@@ -189,7 +183,7 @@ def _finish(
     """Mark a reply as done and queue its answer; none to an automatic mail (`lines` is None), nor too many a day."""
     with transaction() as session:
         if not _done(session, row, kind, outcome, place) or lines is None:
-            return outcome
+            return str(outcome)
         if _answers(session, place.link.person_id, now) >= ANSWERS_A_DAY:
             return f"{outcome}; not answered, for there were too many today"
         first = min((line.seq for line in lines if line.done == "played"), default=None)
@@ -208,10 +202,10 @@ def _finish(
                 **commands.sentence(fault),
             },
         )
-    return outcome
+    return str(outcome)
 
 
-def _done(session: Session, row: Received, kind: str, outcome: str, about: Place | Mail | None) -> bool:
+def _done(session: Session, row: Received, kind: str, outcome: Fact, about: Place | Mail | None) -> bool:
     """Mark a mail as done; False if somebody else has."""
     mark = update(Received).where(Received.id == row.id, Received.outcome == IN_HAND)
     mark = mark.values(kind=kind, outcome=outcome)

@@ -11,9 +11,10 @@ from sqlalchemy.orm import Session
 
 from byzanz.games import rules_of
 from byzanz.rules import BadSetup
-from server.mail.outgoing.context import one_line, places
+from server.mail.outgoing.context import places
 from server.mail.outgoing.digest import Named
 from server.mail.outgoing.relevance import Facts
+from server.mail.text import one_line
 from server.play import positions, turns
 from server.play.positions import Broken
 from server.store.models import Game, Seat, Turn

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy import ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from server.store.engine import Base, UtcTime
+from server.store.facts import Fact, FactColumn
 
 
 class Beat(Base):
@@ -35,7 +36,7 @@ class Alarm(Base):
     __tablename__ = "alarm"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
     key: Mapped[str] = mapped_column(String(120), unique=True)
-    text: Mapped[str] = mapped_column(Text)
+    text: Mapped[Fact] = mapped_column(FactColumn)
     at: Mapped[datetime] = mapped_column(UtcTime)
     game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), default=None)
     cleared_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)

@@ -17,6 +17,7 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from server import i18n
+from server.store import facts
 from server.store.models import Game, Mail, Person, Received, Seat
 from server.web.game.history import Line
 
@@ -103,12 +104,12 @@ def beside(chapter: Mapping[str, Any], items: Sequence[Evidence]) -> dict[int, l
 def _of_mail(mail: Mail, seat: int | None, name: str, zone: str) -> Evidence:
     finished = _short(mail.finished_at, zone) if mail.finished_at else ""
     when = _short(mail.created_at, zone)
-    said, tries = mail.error or "", mail.attempts
+    said, tries = facts.sentence(mail.error), mail.attempts
     return Evidence(mail.created_at, when, mail.kind, seat, name, mail.status, finished, said, tries)
 
 
 def _of_received(row: Received, name: str, zone: str, *, told: bool) -> Evidence:
-    said = row.outcome if told else ""
+    said = facts.sentence(row.outcome) if told else ""
     return Evidence(row.at, _short(row.at, zone), row.kind, row.seat, name, "received", "", said)
 
 

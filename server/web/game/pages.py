@@ -96,7 +96,7 @@ def _history(
     items: Sequence[mail_log.Evidence] = (),
 ) -> Answer:
     if game.quarantine:
-        raise Broken(game.quarantine)
+        raise Broken(str(game.quarantine))
     try:
         context = history.chapter(session, game, viewer, zone, flask.request.args, here)
     except Refused as error:
@@ -108,7 +108,7 @@ def _history(
 def _standing(session: Session, game: Game) -> dict[str, object]:
     """The table of a game that has begun, and what became of one that is over."""
     if game.quarantine:
-        raise Broken(game.quarantine)
+        raise Broken(str(game.quarantine))
     if game.status == "over":
         return _ended(session, game)
     position = positions.load(session, game)

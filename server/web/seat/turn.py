@@ -214,7 +214,7 @@ def _page(
     if game.status not in ("running", "over"):
         return render_template("seat/turn.html", view=None, **context)
     if game.quarantine:
-        raise Broken(game.quarantine)
+        raise Broken(str(game.quarantine))
     position = positions.load(session, game)
     after = history.last_own(session, game, number) if since is None else since
     told = history.lines(session, game, number, _zone(place), after=max(after, game.head - SINCE))
