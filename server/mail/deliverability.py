@@ -53,7 +53,7 @@ def lost(session: Session, games: dict[str, Game], mail: Mail, said: Fact, now: 
     if game is None:
         return
     fact = Fact("address_refused", {"said": said})
-    alerts.raise_alarm(session, _key(game.id, person.id), fact, now, game.id)
+    alerts.raise_alert(session, _key(game.id, person.id), fact, now, game.id)
     if mail.kind != "refused":
         _tell(session, game, mail, person, said, stopped, now)
 
@@ -108,7 +108,7 @@ def complained(mail_id: int, said: Fact, now: datetime) -> Mail | None:
             return mail
         session.get_one(Person, mail.person_id).suppressed = Fact("complaint", {"said": said})
         fact = Fact("mail_unwanted", {"said": said})
-        alerts.raise_alarm(session, f"complaint:{mail.person_id}", fact, now, mail.game_id)
+        alerts.raise_alert(session, f"complaint:{mail.person_id}", fact, now, mail.game_id)
         return mail
 
 
@@ -126,7 +126,7 @@ def _is_followed(session: Session, mail: Mail) -> bool:
 
 
 def again(person_id: int, now: datetime) -> bool:
-    """An address takes mail again: turns that were stopped are mailed once more, and the alarms about them end.
+    """An address takes mail again: turns that were stopped are mailed once more, and the alerts about them end.
 
     All of it in one transaction: a turn whose address is thought to be good is mailed by nothing else.
 
@@ -194,7 +194,7 @@ def _tell_once(session: Session, game: Game, mail: Mail, person: Person, why: Fa
     """A clock has stopped: moderators and organiser are told, unless they know it of this player and game."""
     if alerts.standing(session, _key(game.id, person.id)) is None:
         fact = Fact("address_failed_before", {"said": why})
-        alerts.raise_alarm(session, _key(game.id, person.id), fact, now, game.id)
+        alerts.raise_alert(session, _key(game.id, person.id), fact, now, game.id)
         _tell(session, game, mail, person, why, True, now)
 
 

@@ -71,7 +71,7 @@ def rest(session: Session, game: Game, now: datetime) -> None:
     """Nobody plays himself any more: the game waits for the first to come back, and moderators are alerted."""
     game.paused = True
     log.append(session, game, seat=None, by="clock", move="!pause", now=now, note=NOBODY)
-    alerts.raise_alarm(session, f"rests:{game.id}", Fact("game_rests"), now, game.id)
+    alerts.raise_alert(session, f"rests:{game.id}", Fact("game_rests"), now, game.id)
 
 
 def rests(session: Session, game: Game) -> bool:
@@ -100,12 +100,12 @@ def has_left(session: Session, game_id: str, number: int) -> bool:
 
 
 def tell_in_charge(session: Session, game: Game, seat: Seat, why: str, now: datetime) -> None:
-    """A substitute is wanted: an alarm for moderators, and a mail a day to them and to the organiser.
+    """A substitute is wanted: an alert for moderators, and a mail a day to them and to the organiser.
 
     Args:
         why: `left` or `lost` (no mail reaches the player).
     """
-    alerts.raise_alarm(session, f"{why}:{game.id}:{seat.seat}", Fact(f"seat_{why}"), now, game.id)
+    alerts.raise_alert(session, f"{why}:{game.id}:{seat.seat}", Fact(f"seat_{why}"), now, game.id)
     for reader in people.in_charge(session, game) - {seat.person_id}:
         outbox.enqueue(
             session,

@@ -108,7 +108,7 @@ def quarantine(session: Session, game: Game, why: Fact, now: datetime) -> None:
     if game.quarantine is None:
         game.quarantine = why
         turns.close_all(session, game.id)
-        alerts.raise_alarm(session, f"quarantine:{game.id}", why, now, game.id)
+        alerts.raise_alert(session, f"quarantine:{game.id}", why, now, game.id)
 
 
 def release(session: Session, game: Game, now: datetime) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
 from server.play import clock
-from server.store.models import Absence, Beat, Game, Outage, Seat, Turn
+from server.store.models import Absence, Game, Heartbeat, Outage, Seat, Turn
 
 NOTICE_SECONDS = 3600
 """Time that a turn keeps at the least after an outage, or its allowance if that is shorter."""
@@ -165,7 +165,7 @@ def _left(session: Session, game: Game, turn: Turn) -> tuple[int, int]:
     allowance, began, stood = game.allowance + turn.extra, turn.started_at, turn.refused_at
     if began is None or stood is None or not turn.anew:
         return allowance, turn.bank
-    silent = session.scalars(select(Beat.at).where(Beat.at < stood))
+    silent = session.scalars(select(Heartbeat.at).where(Heartbeat.at < stood))
     stops = [*outages(session, began), *((at, stood) for at in silent)]
     used = max(0, int(clock.counted(began, stood, stops, clock.Hours.read(turn.hours))))
     bank = turn.bank - min(turn.bank, max(0, used - allowance))

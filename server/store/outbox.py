@@ -25,7 +25,7 @@ FIRST_WAIT = 15
 LONGEST_WAIT = 15 * 60
 """Seconds before a mail that was not taken is tried again: the first time, and at most."""
 STUCK = timedelta(days=1)
-"""A mail that waits longer than this is worth an alarm."""
+"""A mail that waits longer than this is worth an alert."""
 
 
 def enqueue(

@@ -18,7 +18,7 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.context import EXAMPLES, examples
 from server.scheduler import jobs
 from server.store import engine, links, people
-from server.store.models import Alarm, Mail, Person, Seat, StandingOrder, Turn
+from server.store.models import Alert, Mail, Person, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.mail_in.letters import (
     ALICE,
@@ -384,7 +384,7 @@ def test_an_address_is_mended_and_its_stopped_turns_are_mailed_again(
     assert row(Turn, (game.id, 0)).refused is None
     assert row(Turn, (game.id, 0)).due_at is not None
     with engine.reading() as session:
-        assert session.scalar(select(Alarm).where(Alarm.cleared_at.is_(None))) is None
+        assert session.scalar(select(Alert).where(Alert.cleared_at.is_(None))) is None
 
 
 @one_database

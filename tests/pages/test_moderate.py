@@ -13,7 +13,7 @@ from server import play
 from server.errors import Paused
 from server.mail.text import quoted
 from server.store import alerts, engine, links, log, outbox, people
-from server.store.models import Deed, Game, Mail, Person, Seat, Turn
+from server.store.models import Game, Mail, ModeratorAction, Person, Seat, Turn
 from server.web.moderation import desk
 from tests.conftest import NOW, Table
 from tests.pages.browsing import Page, look, read
@@ -85,7 +85,7 @@ def test_everybody_else_finds_nothing(client: FlaskClient, table: Begin) -> None
 def test_no_act_goes_without_the_page_s_own_form(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     with engine.transaction() as session:
-        alerts.raise_alarm(session, "x", quoted("Something."), NOW)
+        alerts.raise_alert(session, "x", quoted("Something."), NOW)
     before = everything()
     sent = {"act": "pause", "reason": "x", "seen": "1", "viewer": "all"}
     for path in (f"/m/{game.id}/preview", f"/m/{game.id}/act", f"/m/{game.id}/look", "/m/alarms/1"):
@@ -152,7 +152,7 @@ def test_the_list_tells_who_is_awaited_and_what_is_wrong(mia: FlaskClient, table
 def test_alarms_stand_until_somebody_has_seen_to_them(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     with engine.transaction() as session:
-        alerts.raise_alarm(session, "clock", quoted("The clock jumped by three days."), NOW, game.id)
+        alerts.raise_alert(session, "clock", quoted("The clock jumped by three days."), NOW, game.id)
     assert "The clock jumped" in look(mia, "/m/").text
     _action, filled = form(look(mia, "/m/"))
     assert send(mia, "/m/").status_code == 303
@@ -239,7 +239,7 @@ def test_a_void_shows_what_is_lost_takes_back_and_resumes(mia: FlaskClient, tabl
     assert set(position(game.id).awaited) == {1}
     with engine.reading() as session:
         mine = session.query(Person).filter_by(email=MIA).one()
-        assert {deed.person_id for deed in session.query(Deed).all()} == {mine.id}
+        assert {deed.person_id for deed in session.query(ModeratorAction).all()} == {mine.id}
 
 
 def test_more_time_is_given_in_hours(mia: FlaskClient, table: Begin) -> None:

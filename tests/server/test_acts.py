@@ -235,7 +235,7 @@ def test_every_act_is_told_to_the_table_and_kept_with_its_moderator(table: Begin
     seq = act(game, moderator, "!note", reason="Welcome")
     assert [mail.person_id for mail in mails("act")] == game.people
     with engine.reading() as session:
-        deed = session.scalars(select(models.Deed)).one()
+        deed = session.scalars(select(models.ModeratorAction)).one()
         assert (deed.game_id, deed.seq, deed.person_id) == (game.id, seq, moderator)
 
 
@@ -280,7 +280,7 @@ def test_a_game_set_aside_is_mended_by_taking_back_what_is_at_fault(table: Begin
     act(game, moderator, "!resume")
     with engine.reading() as session:
         assert session.get_one(models.Game, game.id).quarantine is None
-        assert session.scalars(select(models.Alarm.cleared_at)).one() is not None
+        assert session.scalars(select(models.Alert.cleared_at)).one() is not None
     submit(game.id, 0, "pass", "after")
 
 

@@ -21,7 +21,7 @@ from server.mail.outgoing.smtp import Refused
 from server.mail.text import quoted
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, log
-from server.store.models import Alarm, Game, Mail, Person, Seat, Turn
+from server.store.models import Alert, Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import Pigeons
 from tests.server.test_mail import (
@@ -153,7 +153,7 @@ def test_a_refused_digest_stops_the_clocks_of_all_that_it_named(table: Begin) ->
         (quoted("550 no such user"), SEVEN, None)
     ] * 2
     with engine.reading() as session:
-        assert {alarm.game_id for alarm in session.scalars(select(Alarm))} == {"one", "two"}
+        assert {alarm.game_id for alarm in session.scalars(select(Alert))} == {"one", "two"}
     told = post(SEVEN)
     assert [str(message["To"]) for message in told] == ["Alice <alice@example.org>"] * 2
     assert jobs.tick_digests(SEVEN + 24 * HOUR, TICK) == 1
@@ -192,7 +192,7 @@ def assert_stopped(games: list[Table], later: Table) -> None:
     assert row(Turn, (later.id, 1)).refused is None
     assert row(Person, games[0].people[1]).suppressed == quoted("550 gone")
     with engine.reading() as session:
-        assert {alarm.game_id for alarm in session.scalars(select(Alarm))} == {"one", "two"}
+        assert {alarm.game_id for alarm in session.scalars(select(Alert))} == {"one", "two"}
 
 
 def test_a_bounced_digest_stops_the_clocks_that_it_started(table: Begin) -> None:

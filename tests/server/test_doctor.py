@@ -16,10 +16,10 @@ from server.mail.text import quoted
 from server.ops import doctor
 from server.ops.doctor import Finding
 from server.scheduler import clockwork, jobs
-from server.scheduler.heartbeat import STEP_ALARM, Pulse
+from server.scheduler.heartbeat import CLOCK_JUMPED, Pulse
 from server.store import alerts, engine, outbox
 from server.store.facts import Fact
-from server.store.models import Game, Mail, Person, Received
+from server.store.models import Game, IncomingMail, Mail, Person
 from tests.conftest import NOW, SECRET, Table
 
 Seating = Callable[..., Table]
@@ -182,7 +182,7 @@ def test_a_part_that_is_silent_is_named(app: Flask) -> None:
 
 def test_a_frozen_clock_is_told_with_its_remedy(alive: Flask) -> None:
     with engine.transaction() as session:
-        alerts.raise_alarm(session, STEP_ALARM, quoted("The clock jumped."), engine.utc_now())
+        alerts.raise_alert(session, CLOCK_JUMPED, quoted("The clock jumped."), engine.utc_now())
     assert "--clock-is-right" in only_wrong()
 
 
@@ -272,7 +272,7 @@ def received(**values: object) -> None:
         "outcome": "1 of 1 lines carried out",
     }
     with engine.transaction() as session:
-        session.add(Received(**(row | values)))
+        session.add(IncomingMail(**(row | values)))
 
 
 def sent_once(ago: timedelta) -> None:

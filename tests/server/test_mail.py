@@ -33,7 +33,7 @@ from server.mail.outgoing.smtp import Refused, TryLater
 from server.mail.text import one_line, quoted
 from server.play import positions, turns
 from server.store import engine, links, log, models, outbox, people
-from server.store.models import Alarm, Beat, Game, Mail, Person, Seat, Turn
+from server.store.models import Alert, Game, Heartbeat, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import FaultyServer, Pigeons
 
@@ -608,7 +608,7 @@ def test_a_refusal_stops_the_clock_and_tells_organiser_and_moderators(table: Beg
     assert statuses()[f"turn:{game.id}:1:2"] == "failed"
     with engine.reading() as session:
         assert len(turns.due_games(session, NOW + timedelta(days=99), 5)) == 0
-        assert [alarm.game_id for alarm in session.scalars(select(Alarm))] == [game.id]
+        assert [alarm.game_id for alarm in session.scalars(select(Alert))] == [game.id]
 
 
 def test_a_refused_reminder_stops_a_clock_that_runs(table: Begin) -> None:
@@ -663,7 +663,7 @@ def test_a_mail_that_gets_through_ends_the_alarm(table: Begin) -> None:
     post(NOW + MINUTE)
     assert row(Person, game.people[1]).unreachable is None
     with engine.reading() as session:
-        assert session.scalar(select(Alarm).where(Alarm.cleared_at.is_(None))) is None
+        assert session.scalar(select(Alert).where(Alert.cleared_at.is_(None))) is None
 
 
 def test_our_own_bad_settings_blame_nobody(table: Begin) -> None:
@@ -671,20 +671,20 @@ def test_our_own_bad_settings_blame_nobody(table: Begin) -> None:
     deliver.deliver(NOW, Pigeons(TryLater("535 bad password", lost=True, ours=True)))
     assert row(Person, game.people[0]).unreachable is None
     with engine.reading() as session:
-        (alarm,) = session.scalars(select(Alarm))
+        (alarm,) = session.scalars(select(Alert))
     assert (alarm.key, alarm.cleared_at) == ("mail-settings", None)
     post(NOW + MINUTE)
-    assert row(Alarm, alarm.id).cleared_at == NOW + MINUTE
+    assert row(Alert, alarm.id).cleared_at == NOW + MINUTE
 
 
 def test_a_mail_that_waits_for_a_day_raises_an_alarm_and_goes_on_trying(table: Begin) -> None:
     table(4)
     deliver.deliver(NOW, Pigeons(TryLater("451 busy")))
     with engine.reading() as session:
-        assert session.scalar(select(Alarm)) is None
+        assert session.scalar(select(Alert)) is None
     deliver.deliver(NOW + timedelta(hours=25), Pigeons(TryLater("451 busy")))
     with engine.reading() as session:
-        assert session.scalars(select(Alarm)).one().key == "mail-late:1"
+        assert session.scalars(select(Alert)).one().key == "mail-late:1"
     assert len(post(NOW + timedelta(hours=26))) == 1
 
 
@@ -719,7 +719,7 @@ def test_a_game_that_does_not_replay_holds_up_no_other(table: Begin) -> None:
     assert [message["References"] for message in post()] == [f"<{good.id}.table@byzanz.test>"]
     assert statuses()[f"turn:{broken.id}:0:1"] == "waiting"
     with engine.reading() as session:
-        assert session.scalars(select(Alarm)).one().game_id == broken.id
+        assert session.scalars(select(Alert)).one().game_id == broken.id
 
 
 def test_the_mails_of_a_game_that_is_set_aside_wait_until_it_is_mended(table: Begin) -> None:
@@ -751,7 +751,7 @@ def test_no_token_gets_into_a_log_or_the_database(table: Begin, caplog: pytest.L
     assert token not in caplog.text
     with engine.reading() as session:
         rows = [json.dumps([str(mail.error), mail.details]) for mail in session.scalars(select(Mail))]
-        rows += [str(alarm.text) for alarm in session.scalars(select(Alarm))]
+        rows += [str(alarm.text) for alarm in session.scalars(select(Alert))]
     assert token not in "".join(rows)
 
 
@@ -796,7 +796,7 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
     assert (turn.refused, turn.started_at) == (None, NOW + 2 * MINUTE)
     assert row(Person, game.people[0]).unreachable is None
     with engine.reading() as session:
-        assert session.scalar(select(Alarm).where(Alarm.cleared_at.is_(None))) is None
+        assert session.scalar(select(Alert).where(Alert.cleared_at.is_(None))) is None
 
 
 def test_a_turn_that_stands_though_its_players_address_is_good_is_mailed_again(table: Begin) -> None:
@@ -861,7 +861,7 @@ def test_a_part_that_is_silent_takes_no_time_from_a_turn_whose_mail_comes_back(t
     change(Turn, (game.id, 0), anew=True)
     post()
     with engine.transaction() as session:
-        session.add(Beat(part="scheduler", at=NOW + timedelta(hours=2)))
+        session.add(Heartbeat(part="scheduler", at=NOW + timedelta(hours=2)))
     come_back(NOW + timedelta(hours=20))
     post(NOW + timedelta(hours=30))
     assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(hours=52)

@@ -36,7 +36,7 @@ def test_the_figures_are_those_of_the_database(client: FlaskClient, table: Seati
     table(3)
     table(3, "g2")
     with engine.transaction() as session:
-        alerts.raise_alarm(session, "something", quoted("Something is wrong."), NOW)
+        alerts.raise_alert(session, "something", quoted("Something is wrong."), NOW)
         first = session.query(Mail).order_by(Mail.id).first()
         assert first is not None
         first.status, first.attempts = "sent", 2

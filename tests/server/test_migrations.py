@@ -17,7 +17,7 @@ from flask_migrate import downgrade, upgrade
 from server import config, create_app
 from server.store import engine, facts
 from server.store.facts import Fact
-from server.store.models import Alarm, Game, Mail, Person, Received, StandingOrder, Turn
+from server.store.models import Alert, Game, IncomingMail, Mail, Person, StandingOrder, Turn
 from tests.conftest import NOW, settings
 
 REVISIONS = [revision.revision for revision in ScriptDirectory(str(config.MIGRATIONS)).walk_revisions()]
@@ -202,7 +202,7 @@ def write_sentences(connection: sa.Connection) -> None:
 
 def stored() -> list[Fact]:
     """Every fact in the database, table by table."""
-    columns = (Received.outcome, Mail.error, Alarm.text, StandingOrder.reason)
+    columns = (IncomingMail.outcome, Mail.error, Alert.text, StandingOrder.reason)
     with engine.reading() as session:
         found: list[Any] = []
         for column in columns:

@@ -22,7 +22,7 @@ from server.mail.outgoing import batching
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, outbox
 from server.store.facts import Fact, FactColumn
-from server.store.models import Alarm, Game, Mail, Person, Seat, Turn
+from server.store.models import Alert, Game, Mail, Person, Seat, Turn
 from tests.server.postman import Pigeons
 from tests.server.scene import BASE, Scene, scene
 from tests.server.test_routes import ANSWERS, address, routes, visitors
@@ -56,7 +56,7 @@ KINDS = (
     "nudge",
     "refused",
 )
-WORDS = ((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Alarm, "text"))
+WORDS = ((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Alert, "text"))
 """What people wrote."""
 FAULTS = ((Person, "unreachable"), (Mail, "error"), (Turn, "refused"))
 """What mail servers said."""

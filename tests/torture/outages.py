@@ -195,7 +195,7 @@ class World:
                 self.off = timedelta(0)
                 self._beat()
             with engine.reading() as session:
-                stands = alerts.standing(session, heartbeat.STEP_ALARM)
+                stands = alerts.standing(session, heartbeat.CLOCK_JUMPED)
             if stands:
                 clockwork.thaw(self.now)
             self.noted.write("doubt", since=since.isoformat(), to=self.true.isoformat())

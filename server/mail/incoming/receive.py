@@ -25,7 +25,7 @@ from server.store import links, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
 from server.store.links import Place
-from server.store.models import Mail, Person, Received
+from server.store.models import IncomingMail, Mail, Person
 
 IN_HAND = Fact("in_hand")
 """The outcome of a mail that is being acted upon, or was when the server died."""
@@ -161,18 +161,18 @@ def _plainly(address: str) -> str:
 # What is remembered
 
 
-def _take_in_hand(digest: str, now: datetime) -> Received | None:
+def _take_in_hand(digest: str, now: datetime) -> IncomingMail | None:
     """The row of a mail that is to be acted upon, made if it is new; None if it was done before."""
     values = {"digest": digest, "at": now, "kind": "reply", "outcome": IN_HAND}
     with transaction() as session:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-        session.execute(insert(Received).values(values).on_conflict_do_nothing(index_elements=["digest"]))
-        row = session.scalars(select(Received).where(Received.digest == digest)).one()
+        session.execute(insert(IncomingMail).values(values).on_conflict_do_nothing(index_elements=["digest"]))
+        row = session.scalars(select(IncomingMail).where(IncomingMail.digest == digest)).one()
         return row if row.outcome == IN_HAND else None
 
 
 def _finish(
-    row: Received,
+    row: IncomingMail,
     place: Place,
     kind: str,
     outcome: Fact,
@@ -205,26 +205,26 @@ def _finish(
     return str(outcome)
 
 
-def _done(session: Session, row: Received, kind: str, outcome: Fact, about: Place | Mail | None) -> bool:
+def _done(session: Session, row: IncomingMail, kind: str, outcome: Fact, about: Place | Mail | None) -> bool:
     """Mark a mail as done; False if somebody else has."""
-    mark = update(Received).where(Received.id == row.id, Received.outcome == IN_HAND)
+    mark = update(IncomingMail).where(IncomingMail.id == row.id, IncomingMail.outcome == IN_HAND)
     mark = mark.values(kind=kind, outcome=outcome)
     if isinstance(about, Mail):
         mark = mark.values(person_id=about.person_id, game_id=about.game_id, seat=about.seat)
     elif about is not None:
         mark = mark.values(person_id=about.link.person_id, game_id=about.game.id, seat=about.seat.seat)
-    return session.scalar(mark.returning(Received.id)) is not None
+    return session.scalar(mark.returning(IncomingMail.id)) is not None
 
 
 def forget(now: datetime) -> None:
     """Forget what came in long ago, all but the newest, which tells that mail finds its way here."""
-    old = Received.at < now - REMEMBERED
+    old = IncomingMail.at < now - REMEMBERED
     with reading() as session:
-        newest = session.scalar(select(func.max(Received.id)))
-        if session.scalar(select(Received.id).where(old, Received.id != newest).limit(1)) is None:
+        newest = session.scalar(select(func.max(IncomingMail.id)))
+        if session.scalar(select(IncomingMail.id).where(old, IncomingMail.id != newest).limit(1)) is None:
             return
     with transaction() as session:
-        session.execute(delete(Received).where(old, Received.id != newest))
+        session.execute(delete(IncomingMail).where(old, IncomingMail.id != newest))
 
 
 def _answers(session: Session, person_id: int, now: datetime) -> int:

@@ -70,7 +70,7 @@ def read(raw: bytes, envelope_sender: str) -> Reply:
 
 
 def digest(raw: bytes, recipient: str) -> str:
-    """What makes it the same mail (schema: Received): its Message-ID and to whom it came; without one, all of it.
+    """What makes it the same mail (schema: IncomingMail): its Message-ID and to whom it came; without one, all of it.
 
     Args:
         recipient: as the envelope names it.

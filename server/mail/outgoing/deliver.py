@@ -159,11 +159,11 @@ def _put_off(mail: Mail, why: Exception, now: datetime) -> None:
     with transaction() as session:
         outbox.put_off(session, mail, now, said, secrets.randbelow(1 << 20) / (1 << 20))
         if isinstance(why, TryLater) and why.ours:
-            alerts.raise_alarm(session, "mail-settings", Fact("mail_settings", {"said": said}), now)
+            alerts.raise_alert(session, "mail-settings", Fact("mail_settings", {"said": said}), now)
         if now - mail.created_at > outbox.STUCK or not isinstance(why, TryLater):
             since = f"{mail.created_at:%Y-%m-%d %H:%M}"
             fact = Fact("mail_late", {"kind": mail.kind, "at": since, "said": said})
-            alerts.raise_alarm(session, _late_key(mail), fact, now, mail.game_id)
+            alerts.raise_alert(session, _late_key(mail), fact, now, mail.game_id)
 
 
 def _late_key(mail: Mail) -> str:

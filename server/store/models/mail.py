@@ -11,8 +11,11 @@ from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
 
 
-class Received(Base):
-    """A mail that came in, remembered so that none counts twice. `kind`: reply, auto, bounce, complaint, refused."""
+class IncomingMail(Base):
+    """An email that came in, remembered so that none counts twice. The table is `received`.
+
+    `kind`: reply, auto, bounce, complaint, refused.
+    """
 
     __tablename__ = "received"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)

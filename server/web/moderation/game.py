@@ -23,7 +23,7 @@ from server.errors import Refused, Stale
 from server.play import autopilot, positions, turns
 from server.play.moderation import acts
 from server.store.engine import reading, utc_now
-from server.store.models import Deed, Entry, Game, Person
+from server.store.models import Entry, Game, ModeratorAction, Person
 from server.web.game import history, mail_log
 from server.web.http import GAME_ID
 from server.web.moderation import desk, forms, issues
@@ -120,8 +120,14 @@ def _capped(text: str, most: int) -> str:
 
 def _looks(session: Session, game: Game) -> list[Entry]:
     """The looks of this moderator into this game."""
-    mine = (Deed.game_id == game.id, Deed.person_id == g.me.id, Entry.move.like("!look %"))
-    joined = select(Entry).join(Deed, (Deed.game_id == Entry.game_id) & (Deed.seq == Entry.seq))
+    mine = (
+        ModeratorAction.game_id == game.id,
+        ModeratorAction.person_id == g.me.id,
+        Entry.move.like("!look %"),
+    )
+    joined = select(Entry).join(
+        ModeratorAction, (ModeratorAction.game_id == Entry.game_id) & (ModeratorAction.seq == Entry.seq)
+    )
     return list(session.scalars(joined.where(*mine).order_by(Entry.seq.desc())))
 
 
