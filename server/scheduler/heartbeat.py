@@ -9,11 +9,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from server.store import alerts
-from server.store.engine import transaction
+from server.store.engine import insert, transaction
 from server.store.facts import Fact
 from server.store.models import Heartbeat, Outage
 
@@ -56,12 +55,6 @@ def thaw(session: Session, now: datetime) -> bool:
     return True
 
 
-def _first(session: Session, part: str, now: datetime) -> None:
-    """The first beat of a part that there ever was; of several processes that start at once, one makes the row."""
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    session.execute(insert(Heartbeat).values(part=part, at=now).on_conflict_do_nothing())
-
-
 class Pulse:
     """The beats of one part in one process, which remembers how its two clocks stood to each other.
 
@@ -96,7 +89,7 @@ class Pulse:
             thawed = self._frozen and thaw(session, now)
             self._frozen = False
             if row is None:
-                _first(session, self._part, now)
+                insert(session, Heartbeat, {"part": self._part, "at": now}, key="part")
             else:
                 if not thawed and self._was_away(row, now, steady):
                     session.add(Outage(part=self._part, from_at=row.at, to_at=now))

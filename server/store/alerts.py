@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlalchemy import select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from server.store.engine import insert
 from server.store.facts import Fact
 from server.store.models import Alert
 
@@ -20,13 +20,8 @@ def raise_alert(session: Session, key: str, fact: Fact, now: datetime, game_id: 
         fact: for moderators, without anybody's link.
     """
     row = {"key": key, "text": fact, "at": now, "game_id": game_id}
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
     again = {"text": fact, "at": now, "cleared_at": None}
-    session.execute(
-        insert(Alert)
-        .values(row)
-        .on_conflict_do_update(index_elements=["key"], set_=again, where=Alert.cleared_at.is_not(None))
-    )
+    insert(session, Alert, row, key="key", again=again, where=Alert.cleared_at.is_not(None))
 
 
 def standing(session: Session, key: str, *, lock: bool = False) -> Alert | None:

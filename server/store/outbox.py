@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import CursorResult, func, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from server.store.engine import UtcTime, reading, transaction
+from server.store.engine import UtcTime, insert, reading, transaction
 from server.store.facts import Fact
 from server.store.models import Mail
 
@@ -61,8 +60,7 @@ def enqueue(
         "seq": seq,
         "details": json.dumps(details or {}),
     }
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    session.execute(insert(Mail).values(row).on_conflict_do_nothing(index_elements=["key"]))
+    insert(session, Mail, row, key="key")
 
 
 def lease(now: datetime, n: int) -> list[Mail]:

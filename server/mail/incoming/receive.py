@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from email.utils import parseaddr
 
 from sqlalchemy import delete, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from byzanz.rules import RulesError
@@ -22,7 +21,7 @@ from server.mail.incoming import bounces, commands, reply
 from server.mail.incoming.reply import Reply
 from server.mail.outgoing.smtp import ascii_domain
 from server.store import links, outbox, people
-from server.store.engine import reading, transaction
+from server.store.engine import insert, reading, transaction
 from server.store.facts import Fact
 from server.store.links import Place
 from server.store.models import IncomingMail, Mail, Person
@@ -165,8 +164,7 @@ def _take_in_hand(digest: str, now: datetime) -> IncomingMail | None:
     """The row of a mail that is to be acted upon, made if it is new; None if it was done before."""
     values = {"digest": digest, "at": now, "kind": "reply", "outcome": IN_HAND}
     with transaction() as session:
-        insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-        session.execute(insert(IncomingMail).values(values).on_conflict_do_nothing(index_elements=["digest"]))
+        insert(session, IncomingMail, values, key="digest")
         row = session.scalars(select(IncomingMail).where(IncomingMail.digest == digest)).one()
         return row if row.outcome == IN_HAND else None
 
