@@ -151,7 +151,7 @@ def _bot_moves(game_id: str, seat: int, now: datetime, draw: Draw, seconds: floa
             return False
         move, seen = found
         request_id = secrets.token_hex(16)
-        play.submit(game_id, seat, str(move), seen=seen, request_id=request_id, now=now, by="bot")
+        play.submit(game_id, seat, move, seen=seen, request_id=request_id, now=now, by="bot")
     except (Refused, SQLAlchemyError) as error:
         LOGGER.info("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
         return False
