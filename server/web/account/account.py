@@ -49,9 +49,9 @@ def ask_link() -> ResponseReturnValue:
 def door(token: str) -> ResponseReturnValue:
     """A button that signs in; the link is not used up by looking, for machines look at mailed links, too."""
     with reading() as session:
-        link = links.find(session, "signin", token, utc_now())
-        if link is None or link.used_at is not None:
-            return unknown_link(token)
+        link = links.find(session, "signin", token, utc_now()) or unknown_link(token)
+        if link.used_at is not None:
+            unknown_link(token)
         return render_template(
             "account/redeem.html", token=token, person=session.get_one(Person, link.person_id)
         )
@@ -65,9 +65,7 @@ def redeem(token: str) -> ResponseReturnValue:
     The form needs its own page's CSRF token although the address vouches for it: else a stranger's page could sign
     somebody in as the stranger.
     """
-    person = accounts.redeem(token, utc_now())
-    if person is None:
-        return unknown_link(token)
+    person = accounts.redeem(token, utc_now()) or unknown_link(token)
     login.sign_in(person)
     locale.keep()
     return flask.redirect(url_for("lobby.index"), 303)
@@ -201,9 +199,7 @@ def unsubscribe(token: str) -> ResponseReturnValue:
     """
     now = utc_now()
     with reading() as session:
-        link = links.find(session, "stop", token, now)
-    if link is None:
-        return unknown_link(token)
+        link = links.find(session, "stop", token, now) or unknown_link(token)
     match flask.request.form.get("do", "game" if link.game_id else "all"):
         case "game" | "undo-game" as do if link.game_id:
             accounts.mute(link.game_id, link.person_id, do == "game", now)
@@ -218,9 +214,7 @@ def unsubscribe(token: str) -> ResponseReturnValue:
 
 def _stop_page(token: str) -> ResponseReturnValue:
     with reading() as session:
-        link = links.find(session, "stop", token, utc_now())
-        if link is None:
-            return unknown_link(token)
+        link = links.find(session, "stop", token, utc_now()) or unknown_link(token)
         seat = session.scalar(
             select(Seat).where(Seat.game_id == link.game_id, Seat.person_id == link.person_id)
         )

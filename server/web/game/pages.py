@@ -59,9 +59,7 @@ def public(game_id: str) -> Answer:
 def seat(token: str) -> Answer:
     """The history as this seat may read it."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-        if place is None:
-            return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
         if place.game.status not in ("running", "over"):
             return _no_game()
         person = place.seat.person

@@ -34,9 +34,7 @@ Answer = str | tuple[str, int] | Response
 def order(token: str) -> Answer:
     """Show what an order would do, keep it, end it, let it stand again, or end an autopilot: the button says which."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-    if place is None:
-        return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
     form = flask.request.form
     try:
         match form.get("do"):

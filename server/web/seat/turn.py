@@ -77,9 +77,7 @@ class Problem:
 def show(token: str) -> Answer:
     """The table, the own hand, and what the seat may do now; with `?move=…` that answer is ready to be confirmed."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-        if place is None:
-            return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
         return _page(session, token, place, wanted=flask.request.args.get("move"))
 
 
@@ -87,9 +85,7 @@ def show(token: str) -> Answer:
 def move(token: str) -> Answer:
     """Play the move of the form, then lead to its receipt."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-    if place is None:
-        return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
     try:
         wish = _wish(flask.request.form, place.game.head)
     except Malformed as fault:
@@ -122,9 +118,7 @@ def move(token: str) -> Answer:
 def receipt(token: str, seq: int) -> Answer:
     """What became of the own move `seq`, and what comes next."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-        if place is None:
-            return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
         game, number = place.game, place.seat.seat
         told = history.lines(session, game, number, _zone(place), after=seq - 1, upto=seq + SINCE)
         if not told or told[0].entry.seq != seq or told[0].entry.seat != number:
@@ -142,9 +136,7 @@ def receipt(token: str, seq: int) -> Answer:
 def mail_again(token: str) -> Answer:
     """Whoever sits there says that his address takes mail: his stopped turns are mailed again."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-    if place is None:
-        return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
     deliverability.again(place.link.person_id, utc_now())
     return flask.redirect(url_for(".show", token=token), 303)
 
@@ -154,9 +146,7 @@ def mail_again(token: str) -> Answer:
 def mail_games(token: str) -> Answer:
     """Mail the person who sits there the links to all games that await him; the answer is the same for everybody."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-    if place is None:
-        return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
     accounts.mail_games(place.link.person_id, utc_now())
     return render_template("seat/links_sent.html", token=token)
 
@@ -193,9 +183,7 @@ def _text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
 def _again(token: str, status: int, problem: Problem, wish: Wish) -> Answer:
     """The fresh page after a refusal, the selection kept."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-        if place is None:
-            return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
         since = wish.seen if status == 409 else None
         return _page(session, token, place, problem, wish.ticked, since), status
 
