@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import flask
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
@@ -23,7 +21,6 @@ from server.web.filters import wall
 from server.web.http import GAME_ID, csrf, limiter, unknown_link
 
 blueprint = Blueprint("account", __name__)
-ABSENCE = re.compile(r"[0-9]{1,9}")
 
 
 @blueprint.get("/sign-in")
@@ -148,8 +145,10 @@ def save() -> ResponseReturnValue:
                 _save(me.id)
             case "away":
                 accounts.add_absence(me.id, form.get("away_from", ""), form.get("away_to", ""), now)
-            case "back" if ABSENCE.fullmatch(absence := form.get("absence", "")):
-                accounts.remove_absence(me.id, int(absence), now)
+            case "back" if (
+                absence := validation.whole_number(form.get("absence", ""), 999_999_999)
+            ) is not None:
+                accounts.remove_absence(me.id, absence, now)
             case "mute" | "unmute" if GAME_ID.fullmatch(game_id):
                 accounts.mute(game_id, me.id, do == "mute", now)
             case "mute-all" | "unmute-all":

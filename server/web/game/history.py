@@ -24,6 +24,7 @@ from server.errors import BadRequest
 from server.play import positions
 from server.store import log, standing_orders
 from server.store.models import Entry, Game, StandingOrder
+from server.validation import whole_number
 from server.web.game import timeline
 from server.web.game.timeline import Moments
 
@@ -238,9 +239,10 @@ def _seq(asked: Mapping[str, str], name: str, most: int) -> int | None:
     text = asked.get(name, "")
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
+    seq = whole_number(text, most, 1)
+    if seq is None:
         raise BadRequest("There is no entry “%(text)s” in this game.", text=text[:20])
-    return int(text)
+    return seq
 
 
 def _choice(text: str, known: Sequence[str]) -> str:

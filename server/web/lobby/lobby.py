@@ -226,11 +226,11 @@ def _pace() -> time_control.Pace:
 def _number(name: str, absent: int, field: str | None = None) -> int:
     """A whole number from the form; seats are counted, so a number of them is small."""
     text = flask.request.form.get(name, "") or str(absent)
-    if not (text.isascii() and text.isdigit() and len(text) < 8):
+    number = validation.whole_number(text, 9_999_999)
+    if number is None:
         raise BadWish(
             "“%(text)s” should be a whole number.", field=field or name, text=validation.shown(text)
         )
-    number = int(text)
     if name not in ("allowance", "bank") and number > _most_seats():
         raise BadWish("So many seats no game has.", field=field or name)
     return number

@@ -19,6 +19,7 @@ from server.scheduler import heartbeat
 from server.store import alerts, log, outbox
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Alert, Entry, Game, ModeratorAction, Person, Seat, Turn
+from server.validation import whole_number
 from server.web.moderation import issues
 
 blueprint = Blueprint("desk", __name__)
@@ -198,4 +199,4 @@ def _choice(text: str, known: Iterable[str]) -> str:
 
 
 def _page(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 4 and int(text) else 1
+    return whole_number(text, 999) or 1

@@ -25,6 +25,7 @@ from server.store import links, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.links import Place
 from server.store.models import Game, StandingOrder
+from server.validation import whole_number
 from server.web.game import history
 from server.web.http import csrf, error_page, limiter, said, unknown_link
 from server.web.seat import preselect
@@ -36,7 +37,6 @@ SINCE = 60
 """The most entries shown of what happened since the own last move; the history has the rest."""
 VERB = re.compile(r"[a-z][a-z-]{0,19}")
 TICKED = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
-NUMBER = re.compile(r"[0-9]{1,9}")
 Answer = str | tuple[str, int] | Response
 
 
@@ -157,15 +157,15 @@ def _wish(form: MultiDict[str, str], head: int) -> Wish:
     Raises:
         Malformed: a field is missing or cannot be what the page sent.
     """
-    seen, request_id = form.get("seen", ""), form.get("request_id", "")
-    if not NUMBER.fullmatch(seen) or int(seen) > head:
+    seen, request_id = whole_number(form.get("seen", ""), head), form.get("request_id", "")
+    if seen is None:
         raise Malformed(_("It does not say what you had seen."))
     if not play.REQUEST_ID.fullmatch(request_id):
         raise Malformed(_("It has no number of its own."))
     ticked = tuple(form.getlist("card"))
     if not all(map(TICKED.fullmatch, ticked)):
         raise Malformed(_("It names a card that no page offers."))
-    return Wish(_text(form, ticked), int(seen), request_id, ticked)
+    return Wish(_text(form, ticked), seen, request_id, ticked)
 
 
 def _text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
