@@ -175,7 +175,7 @@ def _news(session: Session, game: Game, mail: Mail) -> list[record.Entry]:
 
 def _details(mail: Mail) -> dict[str, Any]:
     details = outbox.details(mail)
-    if mail.kind == "refused" and isinstance(details["error"], dict):  # an older version kept a text
+    if mail.kind == "refused" and isinstance(details.get("error"), dict):  # an older version kept a text
         details["error"] = facts.sentence(facts.read(details["error"]))
     return {name: one_line(value) if isinstance(value, str) else value for name, value in details.items()}
 
