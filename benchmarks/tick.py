@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from benchmarks.fixtures import house
 from server.scheduler import jobs
 from server.store import engine, log
-from server.store.models import Beat, Entry, Game, Mail, Person, Seat, Turn
+from server.store.models import Entry, Game, Heartbeat, Mail, Person, Seat, Turn
 
 FEW, MANY = 100, 100_000
 """Running games."""
@@ -83,7 +83,7 @@ def _people(now: datetime) -> None:
     with engine.transaction() as session:
         names = [f"player{number}" for number in range(SEATS)]
         session.add_all(Person(email=f"{name}@example.org", name=name, created_at=now) for name in names)
-        session.add_all(Beat(part=part, at=now) for part in ("web", "scheduler"))
+        session.add_all(Heartbeat(part=part, at=now) for part in ("web", "scheduler"))
 
 
 def _games(first: int, last: int, now: datetime) -> None:

@@ -6,7 +6,6 @@ first use, once a process, and no compiled copy is kept. docs/languages.md says 
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -25,14 +24,11 @@ NAMES = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
 DAYS = {"en": "d MMM", "nl": "d MMM", "de": "d. MMM"}
 """How each of them writes a day of the year (Unicode's letters for dates)."""
 FOLDER = Path(__file__).parent / "translations"
-KEPT = "kept"
-"""The remark in a catalogue beside a sentence that is stored in English and told in its reader's language."""
-_PLACE = re.compile(r"%\((\w+)\)[sd]")
 
 
-def kept(sentence: str) -> str:
-    """Mark a sentence that is stored in English, to be told in its reader's language (`retold`)."""
-    return sentence
+def N_(text: str) -> str:  # noqa: N802 - the name that every tool for catalogues looks for
+    """Mark a text for translation where it stands in a table; `gettext` looks it up when it is shown."""
+    return text
 
 
 def best(wished: LanguageAccept) -> str | None:
@@ -81,42 +77,3 @@ class Shelf(dict[tuple[str, str], NullTranslations]):
     def __missing__(self, key: tuple[str, str]) -> NullTranslations:
         self[key] = words(key[0])
         return self[key]
-
-
-def retold(text: str) -> str:
-    """What was stored in English, in the language of this page or mail; as it stands if it is no sentence of ours.
-
-    Args:
-        text: a sentence marked as kept, its places filled; or whatever people wrote.
-    """
-    return _retold(text, spoken())
-
-
-@cache
-def _sentences(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """The kept sentences as patterns, those that say the most first."""
-    marked = [str(message.id) for message in catalogue(language) if KEPT in message.auto_comments]
-    marked.sort(key=lambda sentence: (-len(_PLACE.sub("", sentence)), sentence))
-    return tuple((_pattern(sentence), sentence) for sentence in marked)
-
-
-def _pattern(sentence: str) -> re.Pattern[str]:
-    """What a sentence looks like with its places filled; a place that comes twice has the same words twice."""
-    found, parts = set(), _PLACE.split(sentence)
-    for at in range(1, len(parts), 2):
-        name = parts[at]
-        parts[at] = f"(?P={name})" if name in found else f"(?P<{name}>.*)"
-        found.add(name)
-    parts[::2] = [re.escape(part.replace("%%", "%")) for part in parts[::2]]
-    return re.compile("".join(parts), re.DOTALL)
-
-
-def _retold(text: str, language: str) -> str:
-    if language == DEFAULT:
-        return text
-    for pattern, sentence in _sentences(language):
-        match = pattern.fullmatch(text)
-        if match:
-            told: str = words(language).gettext(sentence)
-            return told % match.groupdict() if match.groupdict() else told
-    return text

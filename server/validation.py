@@ -36,6 +36,14 @@ class Guest(NamedTuple):
     address: str
 
 
+def whole_number(text: str, most: int, least: int = 0) -> int | None:
+    """The whole number from `least` to `most` that a text says in up to nine plain digits; None for any other text."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        return None
+    number = int(text)
+    return number if least <= number <= most else None
+
+
 def shown(text: str) -> str:
     """What somebody typed, short and harmless enough to be quoted in an error."""
     return "".join(sign if sign.isprintable() else "�" for sign in text.strip()[:80])

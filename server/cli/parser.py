@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from byzanz.moves import RulesError
 from byzanz.record import BadRecord, InvalidRecord
+from server.validation import whole_number
 
 Asked = argparse.Namespace
 
@@ -38,16 +39,18 @@ class Words(argparse.ArgumentParser):
 
 def count(text: str) -> int:
     """A whole number from 1 to a million, as argparse wants it read."""
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 1_000_000):
+    number = whole_number(text, 1_000_000, 1)
+    if number is None:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} should be a whole number from 1 to 1000000")
-    return int(text)
+    return number
 
 
 def port(text: str) -> int:
     """A port, 0 for one that is free."""
-    if not (text.isascii() and text.isdigit() and int(text[:9]) <= 65535):
+    number = whole_number(text, 65535)
+    if number is None:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} should be a port from 0 to 65535")
-    return int(text)
+    return number
 
 
 def as_line(error: Exception) -> str | None:

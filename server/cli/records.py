@@ -16,6 +16,7 @@ from byzanz.record import BadRecord, InvalidRecord, Record, Report
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server.cli.application import application
 from server.cli.parser import Asked, Mistake, as_line, count
+from server.validation import whole_number
 
 
 def add(commands: Any) -> None:
@@ -147,6 +148,7 @@ def _export(asked: Asked) -> None:
 def _viewer(text: str) -> Viewer:
     if text in (PUBLIC, "moderator"):
         return PUBLIC if text == PUBLIC else ALL
-    if not (text.isascii() and text.isdigit() and len(text) < 4):
+    seat = whole_number(text, 999)
+    if seat is None:
         raise Mistake("--as should be the number of a seat, from 0, or public, or moderator", status=2)
-    return int(text)
+    return seat

@@ -8,10 +8,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import play
-from server.i18n import kept
 from server.mail.outgoing import digest
-from server.store import alerts, log, outbox, people
+from server.store import alerts, facts, log, outbox, people
 from server.store.engine import reading, transaction
+from server.store.facts import Fact
 from server.store.models import Game, Mail, Person, Seat
 
 HEEDED = timedelta(days=7)
@@ -30,12 +30,12 @@ def locked(session: Session, mail: Mail) -> dict[str, Game]:
     return {game_id: game for game_id, game in found.items() if game is not None}
 
 
-def lost(session: Session, games: dict[str, Game], mail: Mail, said: str, now: datetime) -> None:
+def lost(session: Session, games: dict[str, Game], mail: Mail, said: Fact, now: datetime) -> None:
     """A mail will never arrive: the clock of its turn stops, and those who can do something about it are told.
 
     Args:
         games: that it is about, locked.
-        said: by the mail server, masked.
+        said: by the mail server.
     """
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     person.unreachable = said
@@ -44,13 +44,13 @@ def lost(session: Session, games: dict[str, Game], mail: Mail, said: str, now: d
     stopped = play.mail_failed(session, game, mail, said, now)
     if game is None:
         return
-    text = kept("The address of a player is refused: %(said)s") % {"said": said}
-    alerts.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
+    fact = Fact("address_refused", {"said": said})
+    alerts.raise_alert(session, _key(game.id, person.id), fact, now, game.id)
     if mail.kind != "refused":
         _tell(session, game, mail, person, said, stopped, now)
 
 
-def withheld(session: Session, games: dict[str, Game], mail: Mail, why: str, now: datetime) -> None:
+def withheld(session: Session, games: dict[str, Game], mail: Mail, why: Fact, now: datetime) -> None:
     """A mail is not even sent, because the address bounced or complained before: its turn stops all the same.
 
     Organiser and moderators are told once a game, until the address is mended.
@@ -64,7 +64,7 @@ def withheld(session: Session, games: dict[str, Game], mail: Mail, why: str, now
     _tell_once(session, game, mail, person, why, now)
 
 
-def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
+def bounced(mail_id: int, said: Fact, now: datetime) -> Mail | None:
     """A mail that was accepted came back for good: as if it had been refused, and nothing more is sent there.
 
     Nothing is done about one that is old, that has come back before, or that another copy has followed.
@@ -86,7 +86,7 @@ def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
         return mail
 
 
-def complained(mail_id: int, said: str, now: datetime) -> Mail | None:
+def complained(mail_id: int, said: Fact, now: datetime) -> Mail | None:
     """Whoever reads an address does not want our mail: nothing but mail asked for goes there, moderators are told.
 
     Nothing is done about a mail that is old, or never arrived.
@@ -98,11 +98,9 @@ def complained(mail_id: int, said: str, now: datetime) -> Mail | None:
         mail = session.get(Mail, mail_id)
         if mail is None or not _is_fresh(mail, now):
             return mail
-        session.get_one(Person, mail.person_id).suppressed = f"complaint: {said}"
-        text = kept("A person has marked a mail of ours as unwanted and gets none any more: %(said)s") % {
-            "said": said
-        }
-        alerts.raise_alarm(session, f"complaint:{mail.person_id}", text, now, mail.game_id)
+        session.get_one(Person, mail.person_id).suppressed = Fact("complaint", {"said": said})
+        fact = Fact("mail_unwanted", {"said": said})
+        alerts.raise_alert(session, f"complaint:{mail.person_id}", fact, now, mail.game_id)
         return mail
 
 
@@ -120,7 +118,7 @@ def _is_followed(session: Session, mail: Mail) -> bool:
 
 
 def again(person_id: int, now: datetime) -> bool:
-    """An address takes mail again: turns that were stopped are mailed once more, and the alarms about them end.
+    """An address takes mail again: turns that were stopped are mailed once more, and the alerts about them end.
 
     All of it in one transaction: a turn whose address is thought to be good is mailed by nothing else.
 
@@ -149,23 +147,23 @@ def _key(game_id: str, person_id: int) -> str:
 
 
 def _digest_lost(
-    session: Session, games: dict[str, Game], mail: Mail, person: Person, why: str, now: datetime
+    session: Session, games: dict[str, Game], mail: Mail, person: Person, why: Fact, now: datetime
 ) -> None:
     """A digest does not arrive: stop the clocks of the turns that it named, and tell those in charge of each game."""
     for game in play.digest_failed(session, games, digest.named_in(session, mail), why, now):
         _tell_once(session, game, mail, person, why, now)
 
 
-def _tell_once(session: Session, game: Game, mail: Mail, person: Person, why: str, now: datetime) -> None:
+def _tell_once(session: Session, game: Game, mail: Mail, person: Person, why: Fact, now: datetime) -> None:
     """A clock has stopped: moderators and organiser are told, unless they know it of this player and game."""
     if alerts.standing(session, _key(game.id, person.id)) is None:
-        text = kept("A player gets no mail, for his address did not take it before: %(said)s") % {"said": why}
-        alerts.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
+        fact = Fact("address_failed_before", {"said": why})
+        alerts.raise_alert(session, _key(game.id, person.id), fact, now, game.id)
         _tell(session, game, mail, person, why, True, now)
 
 
 def _tell(
-    session: Session, game: Game, mail: Mail, person: Person, said: str, stopped: bool, now: datetime
+    session: Session, game: Game, mail: Mail, person: Person, said: Fact, stopped: bool, now: datetime
 ) -> None:
     for reader in sorted(people.in_charge(session, game) - {person.id}):
         outbox.enqueue(
@@ -175,5 +173,5 @@ def _tell(
             person_id=reader,
             now=now,
             game_id=game.id,
-            details={"name": person.name, "error": said, "stopped": stopped},
+            details={"name": person.name, "error": facts.stored(said), "stopped": stopped},
         )

@@ -22,7 +22,7 @@ from server.mail.outgoing.smtp import Transport, TryLater, server_at
 from server.play import history, positions
 from server.scheduler import heartbeat
 from server.store import engine, links, migrate, outbox
-from server.store.models import Alarm, Entry, Game, Link, Mail, Outage, Received, Turn
+from server.store.models import Alert, Entry, Game, IncomingMail, Link, Mail, Outage, Turn
 
 SAMPLE = 1_000
 """Games whose logs are checked unless all are asked for: those begun last."""
@@ -115,7 +115,7 @@ def _in_database(settings: Settings, now: datetime, every: bool) -> Iterator[Fin
         yield from _quarantine(session)
         yield from _beats(session, settings, now)
         yield _outages(session, now)
-        yield from _alarms(session)
+        yield from _alerts(session)
         yield _waiting_mail(session, now)
         yield _refused(session)
         yield from _mail_in(session, settings, now)
@@ -226,13 +226,13 @@ def _outages(session: Session, now: datetime) -> Finding:
     )
 
 
-def _alarms(session: Session) -> Iterator[Finding]:
-    open_ones = session.scalars(select(Alarm).where(Alarm.cleared_at.is_(None)).order_by(Alarm.at)).all()
-    for alarm in open_ones[:SHOWN]:
+def _alerts(session: Session) -> Iterator[Finding]:
+    open_ones = session.scalars(select(Alert).where(Alert.cleared_at.is_(None)).order_by(Alert.at)).all()
+    for alert in open_ones[:SHOWN]:
         remedy = "a moderator can clear it once it is seen to"
-        if alarm.key == heartbeat.STEP_ALARM:
+        if alert.key == heartbeat.CLOCK_JUMPED:
             remedy = "set the clock right; if it is right now, say so with `byzanz doctor --clock-is-right`"
-        yield Finding(False, f"alarm since {_minute(alarm.at)}: {alarm.text}", remedy)
+        yield Finding(False, f"alarm since {_minute(alert.at)}: {alert.text}", remedy)
     if not open_ones:
         yield Finding(True, "no alarm")
 
@@ -263,8 +263,8 @@ def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Fi
     if not settings.mail_domain:
         yield Finding(True, "answers by mail are off: BYZANZ_MAIL_DOMAIN is not set")
         return
-    half = select(func.count(), func.min(Received.at)).where(
-        Received.outcome == receive.IN_HAND, Received.at < now - outbox.LEASE
+    half = select(func.count(), func.min(IncomingMail.at)).where(
+        IncomingMail.outcome == receive.IN_HAND, IncomingMail.at < now - outbox.LEASE
     )
     count, since = session.execute(half).one()
     if count:
@@ -272,7 +272,7 @@ def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Fi
             "something died over them: see the log of `byzanz mail-in`; the mail server delivers them again"
         )
         yield Finding(False, f"{count} mails came in and were not finished, since {_minute(since)}", remedy)
-    last = session.scalar(select(func.max(Received.at)))
+    last = session.scalar(select(func.max(IncomingMail.at)))
     if last is not None:
         yield Finding(True, f"mail in at {settings.mail_domain}: the last one came {_minute(last)}")
         return

@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 from server.config import settings
 from server.scheduler import heartbeat
 from server.store import engine, migrate
-from server.store.models import Alarm, Beat, Game, Mail, Seat, Turn
+from server.store.models import Alert, Game, Heartbeat, Mail, Seat, Turn
 
 STATUSES = ("asked", "inviting", "running", "over", "cancelled")
 PROXY_HEADERS = ("X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
@@ -117,12 +117,12 @@ def _of_mail(session: Session, now: datetime) -> Iterator[Metric]:
 
 
 def _of_health(session: Session, now: datetime) -> Iterator[Metric]:
-    alarms = _count(session, select(func.count()).where(Alarm.cleared_at.is_(None)))
-    yield GaugeMetricFamily("byzanz_alarms_open", "Alarms that no moderator has cleared.", value=alarms)
+    alerts = _count(session, select(func.count()).where(Alert.cleared_at.is_(None)))
+    yield GaugeMetricFamily("byzanz_alarms_open", "Alarms that no moderator has cleared.", value=alerts)
     beats = GaugeMetricFamily(
         "byzanz_beat_age_seconds", "Seconds since a part of the server beat.", labels=["part"]
     )
-    for beat in session.scalars(select(Beat).order_by(Beat.part)):
+    for beat in session.scalars(select(Heartbeat).order_by(Heartbeat.part)):
         beats.add_metric([beat.part], max(0.0, (now - beat.at).total_seconds()))
     yield beats
 

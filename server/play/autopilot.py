@@ -12,15 +12,13 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.i18n import kept
+from server.play.notes import MISSED, NOBODY
 from server.store import alerts, log, outbox, people
+from server.store.facts import Fact
 from server.store.models import Game, Seat
 
 MOST_MISSED = 2
 """Deadlines in a row that a seat misses before it goes on autopilot."""
-MISSED = kept("Two decisions in a row were not answered in time.")
-UNREACHED = kept("No mail has reached this player for 72 hours.")
-NOBODY = kept("Nobody at this table answers any more.")
 
 
 def player_acted(session: Session, game: Game, number: int, now: datetime) -> bool:
@@ -74,8 +72,7 @@ def pause_unattended(session: Session, game: Game, now: datetime) -> None:
     """Pause a game in which every player is on autopilot, until the first returns, and alert the moderators."""
     game.paused = True
     log.append(session, game, seat=None, by="clock", move="!pause", now=now, note=NOBODY)
-    text = kept("A game rests, for nobody in it answers.")
-    alerts.raise_alarm(session, f"rests:{game.id}", text, now, game.id)
+    alerts.raise_alert(session, f"rests:{game.id}", Fact("game_rests"), now, game.id)
 
 
 def is_unattended(session: Session, game: Game) -> bool:
@@ -124,11 +121,7 @@ def request_substitute(session: Session, game: Game, seat: Seat, why: str, now: 
     Args:
         why: `left` or `lost` (no email reaches the player).
     """
-    texts = {
-        "left": kept("A player has left his game: give his seat to somebody else."),
-        "lost": kept("No mail has reached a player for 72 hours; the server plays for him."),
-    }
-    alerts.raise_alarm(session, f"{why}:{game.id}:{seat.seat}", texts[why], now, game.id)
+    alerts.raise_alert(session, f"{why}:{game.id}:{seat.seat}", Fact(f"seat_{why}"), now, game.id)
     for reader in people.in_charge(session, game) - {seat.person_id}:
         outbox.enqueue(
             session,

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from server.play import mailing, turns
 from server.store import log
 from server.store.engine import transaction
+from server.store.facts import Fact
 from server.store.models import Game, Mail, Seat, Turn
 
 LATEST_DIGEST = timedelta(hours=24)
@@ -66,7 +67,7 @@ def mail_dropped(session: Session, game: Game | None, mail: Mail, now: datetime)
     mail_accepted(session, game, mail, None, now)
 
 
-def mail_failed(session: Session, game: Game | None, mail: Mail, why: str, now: datetime) -> bool:
+def mail_failed(session: Session, game: Game | None, mail: Mail, why: Fact, now: datetime) -> bool:
     """Stop the clock of a turn whose email was refused, bounced or was withheld.
 
     Args:
@@ -110,7 +111,7 @@ def digest_accepted(session: Session, named: Iterable[NamedTurn], now: datetime)
 
 
 def digest_failed(
-    session: Session, games: Mapping[str, Game], named: Iterable[TurnKey], why: str, now: datetime
+    session: Session, games: Mapping[str, Game], named: Iterable[TurnKey], why: Fact, now: datetime
 ) -> list[Game]:
     """Stop the clocks of the turns that a refused or bounced digest named.
 

@@ -53,7 +53,7 @@ def begin(session: Session, game: Game, now: datetime) -> None:
 def submit(
     game_id: str,
     seat: int,
-    text: str,
+    move: Move | str,
     *,
     seen: int,
     request_id: str,
@@ -64,7 +64,7 @@ def submit(
     """Play a move for a seat; one transaction, which locks the game.
 
     Args:
-        text: the move, abbreviated or not.
+        move: the move itself, or its text, abbreviated or not.
         seen: any seq that the player had seen when deciding.
         request_id: the client's own name for this request; repeating it gives the same receipt.
         by: `player` or `bot`.
@@ -80,7 +80,8 @@ def submit(
         game = running.lock_game(session, game_id)
         if link_id is not None and not links.still_opens(session, link_id, game_id, seat):
             raise NoSuchLink("This link opens no seat any more.")
-        move = rules_of(game.slug, game.rules).parse(text[: LONGEST_TEXT + 1])
+        if isinstance(move, str):
+            move = rules_of(game.slug, game.rules).parse(move[: LONGEST_TEXT + 1])
         repeated = log.by_request(session, game_id, seat, request_id)
         if repeated is not None:
             if repeated.move != str(move):

@@ -13,12 +13,13 @@ from server.play import turns
 from server.play.positions import Broken, on_hold
 from server.store import alerts, log
 from server.store.engine import transaction
+from server.store.facts import Fact
 from server.store.models import Game
 
 LOGGER = logging.getLogger(__name__)
 
 
-def quarantine(game_id: str, why: str, now: datetime) -> None:
+def quarantine(game_id: str, why: Fact, now: datetime) -> None:
     """Quarantine a game and alert the moderators; one transaction, which locks the game.
 
     Its turns are closed, so that no tick meets it again. Nothing happens to a game that is in quarantine already.
@@ -29,7 +30,7 @@ def quarantine(game_id: str, why: str, now: datetime) -> None:
             return
         game.quarantine = why
         turns.close_all(session, game.id)
-        alerts.raise_alarm(session, f"quarantine:{game.id}", why, now, game.id)
+        alerts.raise_alert(session, f"quarantine:{game.id}", why, now, game.id)
 
 
 def release(session: Session, game: Game, now: datetime) -> None:
@@ -49,5 +50,5 @@ def quarantine_if_broken(game_id: str, now: datetime) -> Iterator[None]:
         yield
     except Broken as broken:
         LOGGER.exception("game %s is quarantined", game_id)
-        quarantine(game_id, str(broken), now)
+        quarantine(game_id, Fact("text", {"text": str(broken)}), now)
         raise on_hold() from broken

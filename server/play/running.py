@@ -14,6 +14,7 @@ from server.play import autopilot, positions, settle, turns
 from server.play.mailing import OWN_TURN_DELAY, announce_turn, mail_table
 from server.play.positions import Position
 from server.store import log, standing_orders
+from server.store.facts import Fact
 from server.store.models import Game
 
 
@@ -84,6 +85,6 @@ def finish(session: Session, game: Game, outcome: Outcome, now: datetime) -> Non
         {"scores": list(outcome.scores), "winners": list(outcome.winners), "reason": outcome.reason}
     )
     turns.close_all(session, game.id)
-    standing_orders.withdraw_all(session, game, None, "The game is over.", now)
+    standing_orders.withdraw_all(session, game, None, Fact("game_over"), now)
     autopilot.clear_alerts(session, game, now)
     mail_table(session, game, "over", f"over:{game.id}", now, seq=game.head)

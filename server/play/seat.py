@@ -14,6 +14,7 @@ from server.play.positions import Position
 from server.play.quarantines import quarantine_if_broken
 from server.store import links, log, outbox, standing_orders
 from server.store.engine import transaction
+from server.store.facts import Fact
 from server.store.models import Game, Seat
 
 LEAVES = 6
@@ -79,7 +80,7 @@ def leave(game_id: str, seat: int, *, now: datetime, link_id: int | None = None)
         _check_leaves(session, game_id, seat, now)
         gone = session.get_one(Seat, (game_id, seat))
         gone.autopilot, gone.missed = True, 0
-        standing_orders.withdraw_all(session, game, seat, "You have left the game.", now)
+        standing_orders.withdraw_all(session, game, seat, Fact("left_game"), now)
         log.append(session, game, seat=seat, by="player", move=f"!leave {seat}", now=now)
         autopilot.request_substitute(session, game, gone, "left", now)
         if gone.person_id is not None:

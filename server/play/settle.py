@@ -12,6 +12,7 @@ from byzanz import orders as ordering
 from byzanz.rules import Rules
 from server.play import autopilot, positions
 from server.store import log, standing_orders
+from server.store.facts import Fact
 from server.store.models import Game, Seat
 
 
@@ -53,7 +54,8 @@ def _play_order(
         while (decision := ordering.decide(rules, state, seat, orders.get(seat, ()))) is not None:
             if decision.answer.move is None:
                 orders[seat].remove(decision.placed)
-                standing_orders.close(session, decision.placed, "stopped", str(decision.answer), game, now)
+                reason = Fact(decision.answer.message, decision.answer.places)
+                standing_orders.close(session, decision.placed, "stopped", reason, game, now)
                 continue
             move, why = decision.answer.move, str(decision.answer)
             log.append(session, game, seat=seat, by="order", move=str(move), now=now, note=why)

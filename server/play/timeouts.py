@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from byzanz import umpire
-from server.play import autopilot, positions, running, turns
+from server.play import autopilot, notes, positions, running, turns
 from server.play.moves import playable_position
 from server.play.quarantines import quarantine_if_broken
 from server.store import log, outbox
@@ -107,7 +107,7 @@ def give_up(game_id: str, seat: int, question: str, now: datetime) -> int | None
             return None
         position = running.position(session, game)
         lost.lost = True
-        seq = autopilot.switch_on(session, game, lost, now, autopilot.UNREACHED)
+        seq = autopilot.switch_on(session, game, lost, now, notes.UNREACHED)
         autopilot.request_substitute(session, game, lost, "lost", now)
         running.advance(session, game, position, position.state, now)
         return seq

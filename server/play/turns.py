@@ -10,7 +10,8 @@ from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
 from server.play import clock
-from server.store.models import Absence, Beat, Game, Outage, Seat, Turn
+from server.store.facts import Fact
+from server.store.models import Absence, Game, Heartbeat, Outage, Seat, Turn
 
 NOTICE_SECONDS = 3600
 """The least time that is left of a turn after an outage moved its deadline, or its allowance if that is shorter."""
@@ -143,7 +144,7 @@ def start(session: Session, game: Game, turn: Turn, at: datetime, due: datetime 
     turn.remind_at = reminder_time(session, game, turn)
 
 
-def stop(turn: Turn, why: str, now: datetime) -> None:
+def stop(turn: Turn, why: Fact, now: datetime) -> None:
     """Stop the clock of a turn whose email cannot reach its player.
 
     Args:
@@ -183,7 +184,7 @@ def _time_left(session: Session, game: Game, turn: Turn) -> tuple[int, int]:
     allowance, began, stood = game.allowance + turn.extra, turn.started_at, turn.refused_at
     if began is None or stood is None or not turn.anew:
         return allowance, turn.bank
-    silent = session.scalars(select(Beat.at).where(Beat.at < stood))
+    silent = session.scalars(select(Heartbeat.at).where(Heartbeat.at < stood))
     stops = [*outages(session, began), *((at, stood) for at in silent)]
     used = max(0, int(clock.counted(began, stood, stops, clock.Hours.read(turn.hours))))
     bank = turn.bank - min(turn.bank, max(0, used - allowance))

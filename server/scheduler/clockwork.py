@@ -78,7 +78,7 @@ class Scheduler:
         self._waker = Thread(target=self._wake, name="byzanz-waker", daemon=True)
 
     def start(self) -> None:
-        """Beat once, so that outages are known before anybody is played for; then tick until `stop`."""
+        """Send a heartbeat, so that outages are known before anybody is played for; then tick until `stop`."""
         self._guarded("beats", self._beat)
         self._every(self._tick, "beats", self._beat)
         if self._works:

@@ -18,12 +18,12 @@ from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
 from server import lobby, play
 from server.errors import Refused
-from server.i18n import kept
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
 from server.scheduler import heartbeat
 from server.store.engine import reading
+from server.store.facts import Fact
 from server.store.models import Game, Seat, Turn
 
 LOGGER = logging.getLogger(__name__)
@@ -74,8 +74,7 @@ def _let_time_run_out(game_id: str, now: datetime) -> int:
 
 
 def _quarantine(game_id: str, fault: Exception, now: datetime) -> None:
-    why = kept("%(fault)s when the server or a bot was to play for a seat")
-    play.quarantine(game_id, why % {"fault": type(fault).__name__}, now)
+    play.quarantine(game_id, Fact("play_failed", {"fault": type(fault).__name__}), now)
 
 
 def tick_unreached(now: datetime, tick: float) -> int:
@@ -119,7 +118,7 @@ def _bot_moves(game_id: str, seat: int, now: datetime, draw: Draw, seconds: floa
             return False
         move, seen = found
         request_id = secrets.token_hex(16)
-        play.submit(game_id, seat, str(move), seen=seen, request_id=request_id, now=now, by="bot")
+        play.submit(game_id, seat, move, seen=seen, request_id=request_id, now=now, by="bot")
     except (Refused, SQLAlchemyError) as error:
         LOGGER.info("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
         return False

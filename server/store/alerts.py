@@ -1,36 +1,32 @@
-"""What moderators must see: raised once a key, seen until it is cleared."""
+"""Alerts for moderators: raised once for each key, shown until they are cleared."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from sqlalchemy import select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from server.store.models import Alarm
+from server.store.engine import insert
+from server.store.facts import Fact
+from server.store.models import Alert
 
 
-def raise_alarm(session: Session, key: str, text: str, now: datetime, game_id: str | None = None) -> None:
-    """Raise an alarm, or raise it again if it was cleared; one that stands keeps its words and its moment.
+def raise_alert(session: Session, key: str, fact: Fact, now: datetime, game_id: str | None = None) -> None:
+    """Raise an alert, or raise it again if it was cleared; one that stands keeps its fact and its time.
 
     Args:
-        key: what it is about, up to 120 characters; the same key is the same alarm.
-        text: one sentence for moderators, without anybody's link.
+        key: what it is about, up to 120 characters; the same key is the same alert.
+        fact: for moderators, without anybody's link.
     """
-    row = {"key": key, "text": text, "at": now, "game_id": game_id}
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    again = {"text": text, "at": now, "cleared_at": None}
-    session.execute(
-        insert(Alarm)
-        .values(row)
-        .on_conflict_do_update(index_elements=["key"], set_=again, where=Alarm.cleared_at.is_not(None))
-    )
+    row = {"key": key, "text": fact, "at": now, "game_id": game_id}
+    again = {"text": fact, "at": now, "cleared_at": None}
+    insert(session, Alert, row, key="key", again=again, where=Alert.cleared_at.is_not(None))
 
 
-def standing(session: Session, key: str, *, lock: bool = False) -> Alarm | None:
-    """The alarm of this key if it is raised and not cleared; locked for this transaction if asked."""
-    query = select(Alarm).where(Alarm.key == key, Alarm.cleared_at.is_(None))
+def standing(session: Session, key: str, *, lock: bool = False) -> Alert | None:
+    """The alert of this key if it is raised and not cleared; locked for this transaction if asked."""
+    query = select(Alert).where(Alert.key == key, Alert.cleared_at.is_(None))
     return session.scalar(query.with_for_update() if lock else query)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import Any
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import DateTime, Dialect, Engine, MetaData, event, text
+from sqlalchemy import ColumnElement, DateTime, Dialect, Engine, MetaData, event, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session
 from sqlalchemy.types import TypeDecorator
 
@@ -126,6 +127,30 @@ def reading() -> Iterator[Session]:
         if db.engine.dialect.name == "postgresql":
             session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
         yield session
+
+
+def insert(
+    session: Session,
+    table: type[Base],
+    values: Mapping[str, Any],
+    *,
+    key: str,
+    again: Mapping[str, Any] | None = None,
+    where: ColumnElement[bool] | None = None,
+) -> None:
+    """Insert a row; if one with the same key is there, even of a transaction that has just ended, leave it alone.
+
+    Args:
+        key: the unique column.
+        again: what to change in the row that is there.
+        where: the rows to change.
+    """
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    row = dialect.insert(table).values(values)
+    if again is None:
+        session.execute(row.on_conflict_do_nothing(index_elements=[key]))
+    else:
+        session.execute(row.on_conflict_do_update(index_elements=[key], set_=again, where=where))
 
 
 def utc_now() -> datetime:

@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import CursorResult, func, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from server.store.engine import UtcTime, reading, transaction
+from server.store.engine import UtcTime, insert, reading, transaction
+from server.store.facts import Fact
 from server.store.models import Mail
 
 LEASE = timedelta(minutes=10)
@@ -24,7 +24,7 @@ FIRST_WAIT = 15
 LONGEST_WAIT = 15 * 60
 """Seconds before a mail that was not taken is tried again: the first time, and at most."""
 STUCK = timedelta(days=1)
-"""A mail that waits longer than this is worth an alarm."""
+"""A mail that waits longer than this is worth an alert."""
 
 
 def enqueue(
@@ -60,8 +60,7 @@ def enqueue(
         "seq": seq,
         "details": json.dumps(details or {}),
     }
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    session.execute(insert(Mail).values(row).on_conflict_do_nothing(index_elements=["key"]))
+    insert(session, Mail, row, key="key")
 
 
 def lease(now: datetime, n: int) -> list[Mail]:
@@ -91,17 +90,17 @@ def mark_sent(session: Session, mail: Mail, now: datetime) -> bool:
     return _mark(session, mail, mine=False, status="sent", finished_at=now, error=None, leased_until=None)
 
 
-def mark_dropped(session: Session, mail: Mail, now: datetime, why: str) -> bool:
+def mark_dropped(session: Session, mail: Mail, now: datetime, why: Fact) -> bool:
     """It is no longer news, or its reader wants none; it will not be sent."""
     return _mark(session, mail, mine=True, status="dropped", finished_at=now, error=why, leased_until=None)
 
 
-def mark_failed(session: Session, mail: Mail, now: datetime, error: str) -> bool:
+def mark_failed(session: Session, mail: Mail, now: datetime, error: Fact) -> bool:
     """A mail server has refused it for good; `error` is what it said."""
     return _mark(session, mail, mine=True, status="failed", finished_at=now, error=error, leased_until=None)
 
 
-def mark_bounced(session: Session, mail: Mail, now: datetime, error: str) -> None:
+def mark_bounced(session: Session, mail: Mail, now: datetime, error: Fact) -> None:
     """It had been accepted, marked so or not yet, and came back; `error` is what the report said."""
     change = update(Mail).where(Mail.id == mail.id, Mail.status.in_(("waiting", "sent")))
     finished = func.coalesce(Mail.finished_at, now, type_=UtcTime)
@@ -113,7 +112,7 @@ def mark_told(session: Session, mail_ids: Collection[int], now: datetime) -> Non
     """What waited has been told by a mail that was sent: dropped in the transaction that marks that one."""
     told = update(Mail).where(Mail.id.in_(mail_ids), Mail.status == "waiting")
     # Not which mail: its number would tell players how many mails others have had.
-    why = "another mail has told it"
+    why = Fact("told_by_another")
     change = told.values(status="dropped", finished_at=now, error=why, leased_until=None)
     session.execute(change, execution_options={"synchronize_session": False})
 
@@ -123,7 +122,7 @@ def hold(session: Session, mail: Mail, until: datetime) -> bool:
     return _mark(session, mail, mine=True, not_before=until, leased_until=None)
 
 
-def put_off(session: Session, mail: Mail, now: datetime, error: str, draw: float) -> bool:
+def put_off(session: Session, mail: Mail, now: datetime, error: Fact, draw: float) -> bool:
     """It could not be handed over this time; it waits longer after each try, never more than `LONGEST_WAIT`.
 
     Args:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlalchemy import select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from server.store.engine import insert
 from server.store.models import Game, Person
 
 
@@ -24,8 +24,7 @@ def person_at(session: Session, email: str, name: str, now: datetime) -> Person:
         return found
     # Two requests may meet an address for the first time at the same moment.
     row = {"email": address(email), "name": name, "created_at": now, "moderator": False, "silent": False}
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    session.execute(insert(Person).values(row).on_conflict_do_nothing(index_elements=["email"]))
+    insert(session, Person, row, key="email")
     return session.scalars(find).one()
 
 

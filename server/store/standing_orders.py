@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from byzanz.moves import Order, RulesError
 from byzanz.orders import Decision, PlacedOrder
 from byzanz.rules import Rules
+from server.store.facts import Fact
 from server.store.models import Entry, Game, StandingOrder
 
 
@@ -61,7 +62,7 @@ def standing(
         try:
             order = rules.parse_order(row.text)
         except RulesError as error:
-            _end(row, "stopped", str(error), game, now)
+            _end(row, "stopped", Fact(error.message, error.places), game, now)
         else:
             found.setdefault(row.seat, []).append(PlacedOrder(row.id, order, row.scope))
     return found
@@ -104,7 +105,7 @@ def carried_out(session: Session, decision: Decision, game: Game, now: datetime)
 
 
 def close(
-    session: Session, placed: PlacedOrder, status: str, reason: str | None, game: Game, now: datetime
+    session: Session, placed: PlacedOrder, status: str, reason: Fact | None, game: Game, now: datetime
 ) -> None:
     """An order stands no more.
 
@@ -115,7 +116,7 @@ def close(
     _end(session.get_one(StandingOrder, placed.key), status, reason, game, now)
 
 
-def _end(row: StandingOrder, status: str, reason: str | None, game: Game, now: datetime) -> None:
+def _end(row: StandingOrder, status: str, reason: Fact | None, game: Game, now: datetime) -> None:
     row.status, row.reason, row.ended_at, row.ended_seq = status, reason, now, game.head
 
 
@@ -133,7 +134,7 @@ def rest_all(session: Session, game_id: str) -> None:
         row.status = "resting"
 
 
-def withdraw_all(session: Session, game: Game, seat: int | None, reason: str, now: datetime) -> None:
+def withdraw_all(session: Session, game: Game, seat: int | None, reason: Fact, now: datetime) -> None:
     """The orders of a seat, or of all, end: its player has gone, or the game is over."""
     for row in _alive(session, game.id):
         if seat is None or row.seat == seat:

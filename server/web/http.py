@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from typing import NoReturn
 from zoneinfo import ZoneInfo
 
-from flask import render_template
+from flask import abort, make_response, render_template
 from flask_babel import format_datetime, gettext
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
@@ -48,9 +49,12 @@ def error_page(status: int, title: str, sentence: str, **more: object) -> tuple[
 GAME_ID = re.compile(r"[0-9A-Za-z_-]{1,16}")
 
 
-def unknown_link(token: str) -> tuple[str, int]:
-    """The page for a link that opens nothing: the same whether it never existed, was revoked, or its owner left."""
-    return error_page(
+def unknown_link(token: str) -> NoReturn:
+    """Answer that a link opens nothing: the same page whether it never existed, was revoked, or its owner left.
+
+    A view says `links.find(…) or unknown_link(token)`: it goes no further, and a transaction that is open rolls back.
+    """
+    page = error_page(
         404,
         gettext("This link does not work"),
         gettext(
@@ -60,3 +64,4 @@ def unknown_link(token: str) -> tuple[str, int]:
         token=token[:80],
         fresh=True,
     )
+    abort(make_response(page))

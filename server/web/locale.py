@@ -14,7 +14,8 @@ from werkzeug.exceptions import HTTPException
 from server import i18n
 from server.accounts import login
 from server.i18n import DEFAULT, NAMES
-from server.store import links
+from server.play import notes
+from server.store import facts, links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Person
 
@@ -34,7 +35,7 @@ def init_app(app: Flask) -> None:
     babel.domain_instance.cache = i18n.Shelf()
     # What one request found out must not hold for the next, though an app context may outlive both.
     app.before_request(flask_babel.refresh)
-    app.jinja_env.filters["retold"] = i18n.retold
+    app.jinja_env.filters |= {"note": notes.translated, "sentence": facts.sentence}
     app.jinja_env.globals |= {"languages": NAMES, "spoken": i18n.spoken}
 
 

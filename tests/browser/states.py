@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 from server import accounts, lobby
+from server.mail.text import quoted
 from server.store.engine import utc_now
 from tests.browser.town import (
     FRIENDS,
@@ -270,7 +271,7 @@ def abandoned(town: Town) -> Place:
 def set_aside(town: Town, path: str = "", person: str | None = None, status: int = 409) -> Place:
     """The game is on hold because of an error."""
     game, seat = town.first("byzanz", "aside")
-    set_game(game.id, quarantine="entry 3 does not follow from the ones before it")
+    set_game(game.id, quarantine=quoted("entry 3 does not follow from the ones before it"))
     return Place(f"{path}/{game.id}" if path else url(game, seat), person, None, status)
 
 

@@ -23,6 +23,7 @@ from byzanz.record import jsonl, redaction
 from byzanz.rules import ALL, PUBLIC, Rules
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import compose, context, relevance, rounds
+from server.mail.text import quoted
 from server.play import history, moves, positions, timeline
 from server.store import engine, links, log, standing_orders
 from server.store.models import Game, Link, Snapshot
@@ -394,7 +395,7 @@ def no_mail_when_nobody_can_answer(patch: pytest.MonkeyPatch) -> None:
     def silent(session: Any, mail: Any, now: Any) -> Any:
         hands = position_now().state.hands
         if sum(map(sum, hands)) % 2:
-            raise relevance.OldNews("nobody can answer")
+            raise relevance.OldNews(quoted("nobody can answer"))
         return facts(session, mail, now)
 
     patch.setattr(relevance, "facts", silent)

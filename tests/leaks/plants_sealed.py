@@ -18,6 +18,7 @@ from byzanz.record import redaction
 from byzanz.rules import ALL
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import context, relevance
+from server.mail.text import quoted
 from server.play import moves, turns
 from server.store import log
 from server.store.models import Game
@@ -257,7 +258,7 @@ def the_mail_waits_for_a_large_choice(patch: pytest.MonkeyPatch) -> None:
 
     def late(session: Any, mail: Any, now: Any) -> Any:
         if sealed_now()[others(mail.seat)] % 2:
-            raise relevance.OldNews("the other has not sealed enough")
+            raise relevance.OldNews(quoted("the other has not sealed enough"))
         return facts(session, mail, now)
 
     patch.setattr(relevance, "facts", late)

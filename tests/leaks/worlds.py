@@ -28,6 +28,7 @@ from server.mail.outgoing import deliver
 from server.play import running
 from server.play.positions import Position
 from server.store import engine, links, log, outbox, people
+from server.store.facts import Fact
 from server.store.models import Entry, Game, Link, Mail, Person, Seat, Snapshot, StandingOrder, Turn
 from tests.conftest import NAMES, NOW, settings
 from tests.leaks.games import Step
@@ -276,7 +277,7 @@ class World:
                     left_at=NOW,
                     left_seq=1,
                     status=status,
-                    reason="The price went too far." if status == "stopped" else None,
+                    reason=Fact("The price went too far.") if status == "stopped" else None,
                     ended_at=None if status == "resting" else LATER,
                     ended_seq=None if status == "resting" else game.head,
                 )

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver
 from server.store import engine
-from server.store.models import Entry, Mail, Received
+from server.store.models import Entry, IncomingMail, Mail
 from tests.conftest import NOW
 from tests.server.postman import Pigeons
 
@@ -107,10 +107,10 @@ def moves_of(game_id: str, seat: int) -> list[str]:
         return list(session.scalars(select(Entry.move).where(*own).order_by(Entry.seq)))
 
 
-def remembered() -> list[Received]:
+def remembered() -> list[IncomingMail]:
     """Return the incoming emails."""
     with engine.reading() as session:
-        return list(session.scalars(select(Received).order_by(Received.id)))
+        return list(session.scalars(select(IncomingMail).order_by(IncomingMail.id)))
 
 
 def answers(game_id: str) -> int:

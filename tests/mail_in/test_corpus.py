@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from server.mail.incoming import bounces, receive, reply
 from server.store import engine
-from server.store.models import Alarm, Game, Person, Turn
+from server.store.models import Alert, Game, Person, Turn
 from tests.conftest import NOW, Table
 from tests.mail_in.letters import (
     HERE,
@@ -100,7 +100,7 @@ def check_game(letter: Letter, game: Table) -> None:
         lost = letter.report in ("failed", "complaint") and not letter.nobody
         assert (alice.suppressed is not None) == lost, letter.name
         assert (turn is not None and turn.refused is not None) == (letter.report == "failed"), letter.name
-        raised = session.scalars(select(Alarm).where(Alarm.cleared_at.is_(None))).all()
+        raised = session.scalars(select(Alert).where(Alert.cleared_at.is_(None))).all()
         assert bool(raised) == lost, letter.name
         if not letter.moves:
             assert session.get_one(Game, game.id).head == 1, letter.name

@@ -18,7 +18,7 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.context import EXAMPLES, examples
 from server.scheduler import jobs
 from server.store import engine, links, people
-from server.store.models import Alarm, Mail, Person, Seat, StandingOrder, Turn
+from server.store.models import Alert, Mail, Person, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.mail_in.letters import (
     ALICE,
@@ -248,7 +248,7 @@ def test_a_server_that_dies_in_between_does_it_once_when_the_mail_comes_again(
     box.write(line, now=NOW + MINUTE)
     assert moves_of(game.id, 0) == before
     assert len(orders()) == line.startswith("order")
-    assert [row.outcome for row in remembered()] == ["1 of 1 lines carried out"]
+    assert [str(row.outcome) for row in remembered()] == ["1 of 1 lines carried out"]
     assert answers(game.id) == 1
 
 
@@ -321,7 +321,7 @@ def test_a_line_that_a_mail_reader_broke_is_mended() -> None:
 def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(game: Table, box: Desk) -> None:
     raw = written("pass").replace(b"Subject:", b"Auto-Submitted: a\0b " + ALICE.encode() + b"\nSubject:")
     receive.receive(raw, ALICE, box.reply, NOW)
-    assert [row.outcome for row in remembered()] == ["ignored: it was sent automatically: a b …"]
+    assert [str(row.outcome) for row in remembered()] == ["ignored: it was sent automatically: a b …"]
 
 
 # Bounces and complaints
@@ -338,8 +338,8 @@ def test_a_bounce_stops_the_clock_and_tells_organiser_and_moderators(game: Table
     turn = row(Turn, (game.id, 1))
     assert turn.refused is not None
     assert turn.due_at is None
-    assert "5.1.1" in turn.refused
-    assert "alice@example.org" not in turn.refused
+    assert "5.1.1" in str(turn.refused)
+    assert "alice@example.org" not in str(turn.refused)
     told = {str(message["To"]) for message in post(NOW + MINUTE)}
     assert told == {"Alice <alice@example.org>", "Mo <mod@example.org>"}
 
@@ -384,7 +384,7 @@ def test_an_address_is_mended_and_its_stopped_turns_are_mailed_again(
     assert row(Turn, (game.id, 0)).refused is None
     assert row(Turn, (game.id, 0)).due_at is not None
     with engine.reading() as session:
-        assert session.scalar(select(Alarm).where(Alarm.cleared_at.is_(None))) is None
+        assert session.scalar(select(Alert).where(Alert.cleared_at.is_(None))) is None
 
 
 @one_database

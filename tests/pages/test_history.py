@@ -12,6 +12,7 @@ from flask.testing import FlaskClient
 
 from byzanz.games.byzanz.cards import NAME
 from server import play
+from server.mail.text import quoted
 from server.play import positions, timeline
 from server.store import engine, log, people
 from server.store.models import Game, Seat, StandingOrder
@@ -179,7 +180,7 @@ def test_an_unknown_game_is_not_found(client: FlaskClient, table: Any, game_id: 
 def test_a_game_set_aside_says_so(client: FlaskClient, table: Any):
     game = table(3)
     with engine.transaction() as session:
-        session.get_one(Game, game.id).quarantine = "entry 2 is secret nonsense"
+        session.get_one(Game, game.id).quarantine = quoted("entry 2 is secret nonsense")
     for path in (url(game, 0), f"/g/{game.id}", *paths(game)):
         answer = client.get(path)
         assert answer.status_code == 409

@@ -15,6 +15,7 @@ from flask.testing import FlaskClient
 from byzanz.games import latest
 from server import i18n, lobby, play
 from server.i18n import NAMES
+from server.play import notes
 from server.store import engine, links, people
 from server.store.models import Person
 from tests.conftest import NOW, Table
@@ -314,17 +315,17 @@ def test_sentences_that_are_kept_in_english_are_known_again(app: Flask, language
     sold = "Sold a set for you at the end: “%(move)s”."
     catalogue = i18n.catalogue(language)
     with app.test_request_context(), flask_babel.force_locale(language):
-        told = i18n.retold(limit % {"price": 10, "limit": 9})
+        told = notes.translated(limit % {"price": 10, "limit": 9})
         assert told == str(catalogue[limit].string) % {"price": 10, "limit": 9}
         move = {"move": "sell ”. (.*) %(x)s\nwine2"}
-        assert i18n.retold(sold % move) == str(catalogue[sold].string) % move
-        assert i18n.retold("Nobody at this table answers any more.") != (
+        assert notes.translated(sold % move) == str(catalogue[sold].string) % move
+        assert notes.translated("Nobody at this table answers any more.") != (
             "Nobody at this table answers any more."
         )
         for text in ("", "Bob says: Nobody at this table answers any more.", "100 %", "%(price)s", "A fault"):
-            assert i18n.retold(text) == text
+            assert notes.translated(text) == text
     with app.test_request_context(), flask_babel.force_locale("en"):
-        assert i18n.retold(limit % {"price": 10, "limit": 9}) == limit % {"price": 10, "limit": 9}
+        assert notes.translated(limit % {"price": 10, "limit": 9}) == limit % {"price": 10, "limit": 9}
 
 
 # ---- nothing is left in English ----

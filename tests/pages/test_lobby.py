@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from server import accounts, lobby, play
+from server.mail.text import quoted
 from server.store import engine, links
 from server.store.models import Game
 from server.validation import Guest
@@ -339,5 +340,5 @@ def test_looking_changes_nothing(client: FlaskClient, table: Callable[..., Table
 def test_a_game_set_aside_is_not_shown_to_strangers(client: FlaskClient) -> None:
     game_id, _host = invited(NOW, players=(), bots=("greedy", "greedy"), listed=True)
     with engine.transaction() as session:
-        session.get_one(Game, game_id).quarantine = "a fault"
+        session.get_one(Game, game_id).quarantine = quoted("a fault")
     assert game_id not in look(client, "/").html

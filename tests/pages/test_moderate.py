@@ -11,8 +11,9 @@ from flask.testing import FlaskClient
 
 from server import play
 from server.errors import Paused
+from server.mail.text import quoted
 from server.store import alerts, engine, links, log, outbox, people
-from server.store.models import Deed, Game, Mail, Person, Seat, Turn
+from server.store.models import Game, Mail, ModeratorAction, Person, Seat, Turn
 from server.web.moderation import desk
 from tests.conftest import NOW, Table
 from tests.pages.browsing import Page, look, read
@@ -84,7 +85,7 @@ def test_everybody_else_finds_nothing(client: FlaskClient, table: Begin) -> None
 def test_no_act_goes_without_the_page_s_own_form(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     with engine.transaction() as session:
-        alerts.raise_alarm(session, "x", "Something.", NOW)
+        alerts.raise_alert(session, "x", quoted("Something."), NOW)
     before = everything()
     sent = {"act": "pause", "reason": "x", "seen": "1", "viewer": "all"}
     for path in (f"/m/{game.id}/preview", f"/m/{game.id}/act", f"/m/{game.id}/look", "/m/alarms/1"):
@@ -141,8 +142,8 @@ def test_the_list_tells_who_is_awaited_and_what_is_wrong(mia: FlaskClient, table
     page = look(mia, "/m/games")
     assert "Alice: email not sent yet" in page.text
     with engine.transaction() as session:
-        session.get_one(Turn, (game.id, 0)).refused = "550 no such user"
-        session.get_one(Game, game.id).quarantine = "a poison entry"
+        session.get_one(Turn, (game.id, 0)).refused = quoted("550 no such user")
+        session.get_one(Game, game.id).quarantine = quoted("a poison entry")
     page = look(mia, "/m/games?status=trouble")
     assert "email rejected" in page.text
     assert "on hold" in page.text
@@ -151,7 +152,7 @@ def test_the_list_tells_who_is_awaited_and_what_is_wrong(mia: FlaskClient, table
 def test_alarms_stand_until_somebody_has_seen_to_them(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     with engine.transaction() as session:
-        alerts.raise_alarm(session, "clock", "The clock jumped by three days.", NOW, game.id)
+        alerts.raise_alert(session, "clock", quoted("The clock jumped by three days."), NOW, game.id)
     assert "The clock jumped" in look(mia, "/m/").text
     _action, filled = form(look(mia, "/m/"))
     assert send(mia, "/m/").status_code == 303
@@ -169,7 +170,7 @@ def test_one_game_shows_seats_clocks_mails_and_history(mia: FlaskClient, table: 
     with engine.transaction() as session:
         mail = session.query(Mail).filter_by(kind="turn").order_by(Mail.id).first()
         assert mail is not None
-        mail.status, mail.error = "failed", "550 5.1.1 no such user"
+        mail.status, mail.error = "failed", quoted("550 5.1.1 no such user")
     page = look(mia, f"/m/{game.id}")
     for told in ("alice@example.org", "550 5.1.1 no such user", "bid", "Alice passes", game.id):
         assert told in page.text
@@ -195,7 +196,7 @@ def test_a_game_set_aside_can_still_be_seen(mia: FlaskClient, table: Begin) -> N
         locked = log.lock_game(session, game.id)
         assert locked is not None
         log.append(session, locked, seat=0, by="player", move="tax cloth1", now=NOW)
-        locked.quarantine = "entry 2 is illegal"
+        locked.quarantine = quoted("entry 2 is illegal")
     page = look(mia, f"/m/{game.id}")
     assert page.status == 200
     assert "entry 2 is illegal" in page.text
@@ -238,7 +239,7 @@ def test_a_void_shows_what_is_lost_takes_back_and_resumes(mia: FlaskClient, tabl
     assert set(position(game.id).awaited) == {1}
     with engine.reading() as session:
         mine = session.query(Person).filter_by(email=MIA).one()
-        assert {deed.person_id for deed in session.query(Deed).all()} == {mine.id}
+        assert {deed.person_id for deed in session.query(ModeratorAction).all()} == {mine.id}
 
 
 def test_more_time_is_given_in_hours(mia: FlaskClient, table: Begin) -> None:

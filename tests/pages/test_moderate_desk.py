@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import event, select
 
 from server import play
+from server.mail.text import quoted
 from server.store import engine, outbox, people
 from server.store.models import Game, Person
 from server.web.moderation import desk, issues
@@ -162,7 +163,7 @@ def test_troubles_end_with_their_games(mia: FlaskClient, town: Town) -> None:
 def test_an_invitation_that_came_back_is_told_too(mia: FlaskClient) -> None:
     invited(NOW)
     with engine.transaction() as session:
-        people.person_at(session, "bob@example.org", "Bob", NOW).unreachable = "550 no"
+        people.person_at(session, "bob@example.org", "Bob", NOW).unreachable = quoted("550 no")
     (case,) = parts(look(mia, "/m/"))["mail"]
     assert "Email to Bob is failing: 550 no" in said(case)
     assert len(list(case.iter("a"))) == 1  # what helps is its organiser's
@@ -232,7 +233,7 @@ def in_trouble(table: Begin, number: int) -> None:
     play.moderate(game.id, "!look all", reason="x", person_id=mia, now=NOW)
     if number % 2:
         play.moderate(game.id, "!pause", reason="x", person_id=mia, now=NOW)
-    change(Person, game.people[2], unreachable="550 no")
+    change(Person, game.people[2], unreachable=quoted("550 no"))
 
 
 PATHS = ("/m/", "/m/games", "/m/games?q=horn&status=trouble", "/m/deeds", "/m/deeds?what=look&game=t1")

@@ -11,9 +11,10 @@ from flask.testing import FlaskClient
 from server import play
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import Refused as MailRefused
+from server.mail.text import quoted
 from server.play.moderation import acts
 from server.store import engine, links, log, outbox, people
-from server.store.models import Received, Seat
+from server.store.models import IncomingMail, Seat
 from tests.conftest import NOW, Table
 from tests.pages.browsing import look, read
 from tests.pages.filling import form, send, sign_in
@@ -210,11 +211,11 @@ def test_a_moderator_sees_everybodys_and_what_came_in(mia: FlaskClient, table: B
     make(game, asked(game), "pass")
     with engine.transaction() as session:
         session.add(
-            Received(
+            IncomingMail(
                 digest="d",
                 at=NOW + timedelta(hours=1),
                 kind="bounce",
-                outcome="failed: 550 <gone>",
+                outcome=quoted("failed: 550 <gone>"),
                 person_id=game.people[1],
                 game_id=game.id,
                 seat=1,

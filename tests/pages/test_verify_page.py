@@ -26,6 +26,7 @@ from byzanz.games import latest, rules_of
 from byzanz.record import Record, examine, read, redact_record, write
 from byzanz.rules import PUBLIC
 from server import create_app, play
+from server.mail.text import quoted
 from server.play import history
 from server.store import engine, people
 from server.store.models import Game
@@ -435,7 +436,7 @@ def test_a_game_that_never_began_or_is_set_aside_is_not_checked(client: FlaskCli
     for path in ("/g/nothing/verify", "/g/%00/verify", "/g/" + "x" * 60 + "/verify"):
         assert look(client, path).status == 404
     with engine.transaction() as session:
-        session.get_one(Game, over.id).quarantine = "a fault"
+        session.get_one(Game, over.id).quarantine = quoted("a fault")
     assert look(client, f"/g/{over.id}/verify").status == 409
     with engine.transaction() as session:
         session.get_one(Game, over.id).status = "cancelled"

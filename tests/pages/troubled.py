@@ -7,8 +7,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from server import play
+from server.mail.text import quoted
 from server.store import alerts, engine, log, people
-from server.store.models import Game, Mail, Received, Turn
+from server.store.facts import Fact
+from server.store.models import Game, IncomingMail, Mail, Turn
 from tests.conftest import Table
 
 Begin = Callable[..., Table]
@@ -57,17 +59,17 @@ def troubled(table: Begin, now: datetime) -> dict[str, Table]:
             change(Turn, (name, 0), started_at=began, due_at=now + due)
     with engine.transaction() as session:
         felix = people.person_at(session, "felix@example.org", "Felix", now)
-        felix.unreachable = felix.suppressed = "550 5.1.1 no such user"
+        felix.unreachable = felix.suppressed = quoted("550 5.1.1 no such user")
         _mails(session, felix.id, games["bounced"].people[1], now)
-        alerts.raise_alarm(
+        alerts.raise_alert(
             session,
             "refused:x",
-            "A player gets no mail, for his address did not take it before: 550",
+            Fact("address_failed_before", {"said": quoted("550")}),
             now,
             "bounced",
         )
-        alerts.raise_alarm(session, "mail-settings", "The mail server objects to our settings: 530 no", now)
-        session.get_one(Game, "aside").quarantine = "entry 2 is illegal"
+        alerts.raise_alert(session, "mail-settings", Fact("mail_settings", {"said": quoted("530 no")}), now)
+        session.get_one(Game, "aside").quarantine = quoted("entry 2 is illegal")
     play.moderate("paused", "!pause", reason="A wedding", person_id=mia, now=now)
     for seat in (0, 1, 2):
         play.moderate("rests", f"!autopilot {seat} on", reason="Nobody answers", person_id=mia, now=now)
@@ -87,14 +89,20 @@ def _mails(session: Any, felix: int, bob: int, now: datetime) -> None:
         "finished_at": now,
     }
     session.add(
-        Mail(key="turn:bounced:5:1", kind="turn", seq=1, error="550 5.1.1 no such user", **about, **sent)
+        Mail(
+            key="turn:bounced:5:1",
+            kind="turn",
+            seq=1,
+            error=quoted("550 5.1.1 no such user"),
+            **about,
+            **sent,
+        )
     )
-    session.add(
-        Received(digest="1", at=now, kind="bounce", outcome="failed: 550 5.1.1 no such user", **about)
-    )
+    outcome = Fact("failed", {"said": quoted("550 5.1.1 no such user")})
+    session.add(IncomingMail(digest="1", at=now, kind="bounce", outcome=outcome, **about))
     about |= {"person_id": bob, "seat": 1}
-    outcome = "1 of 1 lines carried out"
-    session.add(Received(digest="2", at=now, kind="reply", outcome=outcome, **about))
+    outcome = Fact("carried_out", {"done": 1, "of": 1})
+    session.add(IncomingMail(digest="2", at=now, kind="reply", outcome=outcome, **about))
     done: dict[str, Any] = {"created_at": now, "not_before": now, "status": "sent", "finished_at": now}
     session.add(Mail(key="answer:2", kind="answer", **about, **done))
 

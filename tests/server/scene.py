@@ -15,9 +15,10 @@ from werkzeug.test import TestResponse
 
 from byzanz import chance
 from server import play
+from server.mail.text import quoted
 from server.play.moderation import acts
 from server.store import alerts, engine, links, log, people
-from server.store.models import Alarm, Game, Link, Person, Seat
+from server.store.models import Alert, Game, Link, Person, Seat
 
 BASE = "https://byzanz.test"
 PURPOSES: tuple[links.Purpose, ...] = ("seat", "invite", "organise", "stop", "signin", "feed")
@@ -193,10 +194,10 @@ def _moderated(made: Scene, now: datetime) -> None:
     play.moderate("here", "!link 2", reason="lost", person_id=mia, now=now)
     made.look = play.moderate("here", "!look 0", reason="a question", person_id=mia, now=now)
     with engine.transaction() as session:
-        alerts.raise_alarm(session, "x", "Something is wrong.", now)
+        alerts.raise_alert(session, "x", quoted("Something is wrong."), now)
         made.tokens["here", "Zoe"] = _links(session, "here", "Zoe", now)
     with engine.transaction() as session:
-        made.alarm = session.query(Alarm).one().id
+        made.alarm = session.query(Alert).one().id
         bob = made.tokens["here", "Bob"]
         used = links.find_any(session, "signin", bob["signin"])
         assert used is not None

@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from server import play
 from server.errors import Refused
+from server.mail.text import quoted
 from server.play import positions, turns
 from server.play.moderation import acts
 from server.store import engine, links, log, models, people
@@ -233,7 +234,7 @@ def test_every_act_is_told_to_the_table_and_kept_with_its_moderator(table: Begin
     seq = act(game, moderator, "!note", reason="Welcome")
     assert [mail.person_id for mail in mails("act")] == game.people
     with engine.reading() as session:
-        deed = session.scalars(select(models.Deed)).one()
+        deed = session.scalars(select(models.ModeratorAction)).one()
         assert (deed.game_id, deed.seq, deed.person_id) == (game.id, seq, moderator)
 
 
@@ -244,11 +245,11 @@ def test_more_time_does_not_start_the_clock_of_somebody_who_cannot_be_reached(
     with engine.transaction() as session:
         turn = session.get_one(models.Turn, (game.id, 0))
         turns.start(session, session.get_one(models.Game, game.id), turn, NOW)
-        turn.refused, turn.due_at, turn.remind_at = "550 unknown", None, None
+        turn.refused, turn.due_at, turn.remind_at = quoted("550 unknown"), None, None
     act(game, moderator, "!extend 0 3600")
     after = turn_of(game.id, 0)
     assert after is not None
-    assert (after.refused, after.due_at) == ("550 unknown", None)
+    assert (after.refused, after.due_at) == (quoted("550 unknown"), None)
 
 
 def poison(game_id: str) -> int:
@@ -278,13 +279,13 @@ def test_a_game_set_aside_is_mended_by_taking_back_what_is_at_fault(table: Begin
     act(game, moderator, "!resume")
     with engine.reading() as session:
         assert session.get_one(models.Game, game.id).quarantine is None
-        assert session.scalars(select(models.Alarm.cleared_at)).one() is not None
+        assert session.scalars(select(models.Alert.cleared_at)).one() is not None
     submit(game.id, 0, "pass", "after")
 
 
 def test_a_game_set_aside_that_replays_is_taken_up_again(table: Begin, moderator: int) -> None:
     game = table(3)
-    play.quarantine(game.id, "a fault that is mended", NOW)
+    play.quarantine(game.id, quoted("a fault that is mended"), NOW)
     seq = act(game, moderator, "!resume")
     turn = turn_of(game.id, 0)
     assert turn is not None
@@ -297,7 +298,7 @@ def test_a_game_set_aside_is_met_by_no_tick(table: Begin) -> None:
     with engine.transaction() as session:
         turn = session.get_one(models.Turn, (game.id, 0))
         turns.start(session, session.get_one(models.Game, game.id), turn, NOW)
-    play.quarantine(game.id, "a fault", NOW)
+    play.quarantine(game.id, quoted("a fault"), NOW)
     with engine.reading() as session:
         assert turns.due_games(session, NOW + timedelta(days=9), 9) == []
 

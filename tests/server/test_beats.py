@@ -11,7 +11,7 @@ from sqlalchemy import delete
 
 from server.scheduler import heartbeat
 from server.store import engine
-from server.store.models import Beat
+from server.store.models import Heartbeat
 
 TOGETHER = 4
 ROUNDS = 5
@@ -29,5 +29,5 @@ def test_the_first_beats_of_several_processes_do_not_collide(app: Flask, now: da
         with ThreadPoolExecutor(TOGETHER) as processes:
             assert list(processes.map(beat, range(TOGETHER))) == [False] * TOGETHER
         with engine.transaction() as session:
-            assert session.get_one(Beat, "web").at == now
-            session.execute(delete(Beat))
+            assert session.get_one(Heartbeat, "web").at == now
+            session.execute(delete(Heartbeat))

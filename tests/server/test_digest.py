@@ -18,9 +18,10 @@ from server import accounts, play
 from server.mail import deliverability
 from server.mail.outgoing import compose, deliver, digest
 from server.mail.outgoing.smtp import Refused
+from server.mail.text import quoted
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, log
-from server.store.models import Alarm, Game, Mail, Person, Seat, Turn
+from server.store.models import Alert, Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import Pigeons
 from tests.server.test_mail import (
@@ -149,10 +150,10 @@ def test_a_refused_digest_stops_the_clocks_of_all_that_it_named(table: Begin) ->
     deliver.deliver(SEVEN, Pigeons(Refused("550 no such user")))
     turns = [row(Turn, (game.id, 1)) for game in games]
     assert [(turn.refused, turn.refused_at, turn.due_at) for turn in turns] == [
-        ("550 no such user", SEVEN, None)
+        (quoted("550 no such user"), SEVEN, None)
     ] * 2
     with engine.reading() as session:
-        assert {alarm.game_id for alarm in session.scalars(select(Alarm))} == {"one", "two"}
+        assert {alarm.game_id for alarm in session.scalars(select(Alert))} == {"one", "two"}
     told = post(SEVEN)
     assert [str(message["To"]) for message in told] == ["Alice <alice@example.org>"] * 2
     assert jobs.tick_digests(SEVEN + 24 * HOUR, TICK) == 1
@@ -178,7 +179,7 @@ def bounced_digest(table: Begin) -> tuple[list[Table], Table]:
     jobs.tick_digests(SEVEN, TICK)
     post(SEVEN)
     submit(later.id, 0, "pass", SEVEN + HOUR)
-    deliverability.bounced(sent_digest(), "550 gone", SEVEN + 2 * HOUR)
+    deliverability.bounced(sent_digest(), quoted("550 gone"), SEVEN + 2 * HOUR)
     return games, later
 
 
@@ -186,12 +187,12 @@ def assert_stopped(games: list[Table], later: Table) -> None:
     """Check that the clocks of the named turns are stopped, each game has an alert, and nothing else changed."""
     turns = [row(Turn, (game.id, 1)) for game in games]
     assert [(turn.started_at, turn.refused, turn.refused_at, turn.due_at) for turn in turns] == [
-        (SEVEN, "550 gone", SEVEN + 2 * HOUR, None)
+        (SEVEN, quoted("550 gone"), SEVEN + 2 * HOUR, None)
     ] * 2
     assert row(Turn, (later.id, 1)).refused is None
-    assert row(Person, games[0].people[1]).suppressed == "550 gone"
+    assert row(Person, games[0].people[1]).suppressed == quoted("550 gone")
     with engine.reading() as session:
-        assert {alarm.game_id for alarm in session.scalars(select(Alarm))} == {"one", "two"}
+        assert {alarm.game_id for alarm in session.scalars(select(Alert))} == {"one", "two"}
 
 
 def test_a_bounced_digest_stops_the_clocks_that_it_started(table: Begin) -> None:
@@ -201,7 +202,9 @@ def test_a_bounced_digest_stops_the_clocks_that_it_started(table: Begin) -> None
     assert [str(message["To"]) for message in told] == ["Alice <alice@example.org>"] * 2
     jobs.tick_digests(SEVEN + 24 * HOUR, TICK)
     assert [str(mail["To"]) for mail in post(SEVEN + 24 * HOUR) if "Bob" in str(mail["To"])] == []
-    assert row(Turn, (later.id, 1)).refused == "550 gone"  # the digest that was to name it is withheld
+    assert row(Turn, (later.id, 1)).refused == quoted(
+        "550 gone"
+    )  # the digest that was to name it is withheld
     assert deliverability.again(games[0].people[1], SEVEN + 25 * HOUR)
     assert [row(Turn, (game.id, 1)).refused for game in (*games, later)] == [None] * 3
 
@@ -220,7 +223,7 @@ def test_a_bounced_digest_stops_no_turn_that_opened_after_it(table: Begin) -> No
     post(SEVEN)
     play.moderate(game.id, "!pause", reason="a break", person_id=game.people[3], now=SEVEN)
     play.moderate(game.id, "!resume", reason="over", person_id=game.people[3], now=SEVEN + HOUR)
-    deliverability.bounced(sent_digest(), "550 gone", SEVEN + 2 * HOUR)
+    deliverability.bounced(sent_digest(), quoted("550 gone"), SEVEN + 2 * HOUR)
     assert row(Turn, (game.id, 1)).refused is None
 
 
@@ -258,9 +261,9 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
     event.listen(engine.db.engine, "begin", begin)
     event.listen(engine.db.engine, "before_cursor_execute", execute)
     if how == "bounced":
-        deliverability.bounced(sent_digest(), "550 gone", SEVEN)
+        deliverability.bounced(sent_digest(), quoted("550 gone"), SEVEN)
     else:
-        change(Person, games[0].people[1], suppressed="gone" if how == "withheld" else None)
+        change(Person, games[0].people[1], suppressed=quoted("gone") if how == "withheld" else None)
         deliver.deliver(SEVEN, Pigeons(Refused("550 gone")))
     assert [row(Turn, (game.id, 1)).refused is None for game in games] == [False, False]
     assert ("one", "two") in most

@@ -12,12 +12,14 @@ from sqlalchemy import text
 
 from server import create_app, play
 from server.demo.smtp_sink import Inbox
+from server.mail.text import quoted
 from server.ops import doctor
 from server.ops.doctor import Finding
 from server.scheduler import clockwork, jobs
-from server.scheduler.heartbeat import STEP_ALARM, Pulse
+from server.scheduler.heartbeat import CLOCK_JUMPED, Pulse
 from server.store import alerts, engine, outbox
-from server.store.models import Game, Mail, Person, Received
+from server.store.facts import Fact
+from server.store.models import Game, IncomingMail, Mail, Person
 from tests.conftest import NOW, SECRET, Table
 
 Seating = Callable[..., Table]
@@ -180,14 +182,14 @@ def test_a_part_that_is_silent_is_named(app: Flask) -> None:
 
 def test_a_frozen_clock_is_told_with_its_remedy(alive: Flask) -> None:
     with engine.transaction() as session:
-        alerts.raise_alarm(session, STEP_ALARM, "The clock jumped.", engine.utc_now())
+        alerts.raise_alert(session, CLOCK_JUMPED, quoted("The clock jumped."), engine.utc_now())
     assert "--clock-is-right" in only_wrong()
 
 
 def test_a_game_set_aside_is_named(alive: Flask, table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
-        session.get_one(Game, "g1").quarantine = "a fault"
+        session.get_one(Game, "g1").quarantine = quoted("a fault")
     assert "game g1 is set aside (a fault)" in only_wrong()
 
 
@@ -201,7 +203,7 @@ def test_mail_that_nobody_takes_is_told(alive: Flask) -> None:
         )
         session.flush()
         mail = session.query(Mail).one()
-        mail.attempts, mail.error = 9, "451 later"
+        mail.attempts, mail.error = 9, quoted("451 later")
     assert "451 later" in only_wrong()
 
 
@@ -270,7 +272,7 @@ def received(**values: object) -> None:
         "outcome": "1 of 1 lines carried out",
     }
     with engine.transaction() as session:
-        session.add(Received(**(row | values)))
+        session.add(IncomingMail(**(row | values)))
 
 
 def sent_once(ago: timedelta) -> None:
@@ -317,9 +319,9 @@ def test_a_way_in_by_which_nothing_ever_came_is_wrong_after_a_while(
 
 def test_mails_that_nobody_finished_are_told(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
-    received(outcome="in hand")
+    received(outcome=Fact("in_hand"))
     assert all(found.sound for found in way_in())
-    received(digest="e", outcome="in hand", at=engine.utc_now() - timedelta(hours=1))
+    received(digest="e", outcome=Fact("in_hand"), at=engine.utc_now() - timedelta(hours=1))
     half, last = way_in()
     assert not half.sound
     assert "1 mails came in and were not finished" in half.what

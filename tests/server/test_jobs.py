@@ -25,10 +25,11 @@ from server.demo import inbox as inbox_pages
 from server.demo.smtp_sink import Inbox
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import Server, Transport
+from server.mail.text import quoted
 from server.play import turns
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import alerts, engine, log
-from server.store.models import Alarm, Beat, Entry, Game, Mail, Outage, Person, Seat, Turn
+from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import Pigeons
 
@@ -105,7 +106,7 @@ def change(kind: type[Any], key: Any, **values: object) -> None:
 
 def standing() -> set[str]:
     with engine.reading() as session:
-        return set(session.scalars(select(Alarm.key).where(Alarm.cleared_at.is_(None))))
+        return set(session.scalars(select(Alert.key).where(Alert.cleared_at.is_(None))))
 
 
 # Time-outs
@@ -222,7 +223,7 @@ def turns_due(game_id: str) -> datetime:
 def forget(app: Flask) -> None:
     """Empty every table except the log's, whose rows cannot be deleted; games get new ids instead."""
     with engine.transaction() as session:
-        for kind in (Turn, Mail, Outage, Beat, Alarm):
+        for kind in (Turn, Mail, Outage, Heartbeat, Alert):
             session.execute(delete(kind))
 
 
@@ -385,15 +386,15 @@ def test_mails_of_a_wrong_future_go_out_when_the_clock_is_right(table: Begin, ma
 def test_an_alarm_is_one_row_however_often_it_is_raised(app: Flask) -> None:
     for at in (NOW, NOW + HOUR):
         with engine.transaction() as session:
-            alerts.raise_alarm(session, "k", f"at {at:%H}", at)
-    (alarm,) = rows(Alarm)
+            alerts.raise_alert(session, "k", quoted(f"at {at:%H}"), at)
+    (alarm,) = rows(Alert)
     assert (alarm.text, alarm.at) == ("at 10", NOW)
     with engine.transaction() as session:
         alerts.clear(session, "k", NOW + HOUR)
         alerts.clear(session, "other", NOW + HOUR)
     with engine.transaction() as session:
-        alerts.raise_alarm(session, "k", "again", NOW + DAY)
-    (alarm,) = rows(Alarm)
+        alerts.raise_alert(session, "k", quoted("again"), NOW + DAY)
+    (alarm,) = rows(Alert)
     assert (alarm.text, alarm.at, alarm.cleared_at) == ("again", NOW + DAY, None)
 
 
@@ -519,7 +520,7 @@ def test_the_clockwork_mails_moves_bots_and_stops(table: Begin, app: Flask) -> N
     scheduler.start()
     try:
         wait_for(inbox.mails)
-        assert {beat.part for beat in rows(Beat)} == {"web", "scheduler"}
+        assert {beat.part for beat in rows(Heartbeat)} == {"web", "scheduler"}
         play.submit(game.id, 0, "pass", seen=1, request_id="r", now=engine.utc_now())
         wait_for(lambda: len(entries(game.id)) > 3)
     finally:
@@ -556,7 +557,7 @@ def test_a_web_process_beats_and_does_nothing_else(table: Begin, app: Flask) -> 
     scheduler = clockwork.Scheduler(app, app.config["BYZANZ"], parts=("web",))
     scheduler.start()
     scheduler.stop()
-    assert [beat.part for beat in rows(Beat)] == ["web"]
+    assert [beat.part for beat in rows(Heartbeat)] == ["web"]
     assert [mail.status for mail in rows(Mail)] == ["waiting"]
 
 

@@ -20,6 +20,7 @@ from byzanz import chance
 from server import accounts, lobby, play
 from server.errors import BadWish, Closed, NoSuchLink, Refused, TooMany
 from server.lobby.time_control import Pace
+from server.mail.text import quoted
 from server.play.moderation import acts
 from server.store import engine, links, log, outbox, people
 from server.store.models import Mail, Person, Turn
@@ -856,7 +857,7 @@ def test_all_mails_off_waits_for_a_game_before_it_touches_the_person(app: Flask,
                 if held_up(session):
                     break
                 time.sleep(0.01)
-            session.get_one(Person, alice).unreachable = "550 no such user"
+            session.get_one(Person, alice).unreachable = quoted("550 no such user")
 
     def mute() -> None:
         assert ready.wait(timeout=30)
@@ -866,7 +867,7 @@ def test_all_mails_off_waits_for_a_game_before_it_touches_the_person(app: Flask,
     assert at_once(app, mailer, mute) == [None, None]
     with engine.reading() as session:
         found = session.get_one(Person, alice)
-    assert (found.silent, found.unreachable) == (True, "550 no such user")
+    assert (found.silent, found.unreachable) == (True, quoted("550 no such user"))
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -28,12 +28,12 @@ from sqlalchemy.orm import Session
 from server import accounts, play
 from server.mail import deliverability
 from server.mail.outgoing import compose, deliver
-from server.mail.outgoing.context import one_line
 from server.mail.outgoing.relevance import CHECKS
 from server.mail.outgoing.smtp import Refused, TryLater
+from server.mail.text import one_line, quoted
 from server.play import positions, turns
 from server.store import engine, links, log, models, outbox, people
-from server.store.models import Alarm, Beat, Game, Mail, Person, Seat, Turn
+from server.store.models import Alert, Game, Heartbeat, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import FaultyServer, Pigeons
 
@@ -600,15 +600,15 @@ def test_a_refusal_stops_the_clock_and_tells_organiser_and_moderators(table: Beg
     pigeons = Pigeons(Refused("550 5.1.1 no such user"))
     deliver.deliver(NOW, pigeons)
     turn = row(Turn, (game.id, 1))
-    assert turn.refused == "550 5.1.1 no such user"
+    assert turn.refused == quoted("550 5.1.1 no such user")
     assert turn.due_at is None
-    assert row(Person, game.people[1]).unreachable == "550 5.1.1 no such user"
+    assert row(Person, game.people[1]).unreachable == quoted("550 5.1.1 no such user")
     told = {str(message["To"]) for message in post(NOW + MINUTE)}
     assert told == {"Alice <alice@example.org>", "Mo <mod@example.org>"}
     assert statuses()[f"turn:{game.id}:1:2"] == "failed"
     with engine.reading() as session:
         assert len(turns.due_games(session, NOW + timedelta(days=99), 5)) == 0
-        assert [alarm.game_id for alarm in session.scalars(select(Alarm))] == [game.id]
+        assert [alarm.game_id for alarm in session.scalars(select(Alert))] == [game.id]
 
 
 def test_a_refused_reminder_stops_a_clock_that_runs(table: Begin) -> None:
@@ -627,24 +627,24 @@ def test_a_mail_that_comes_back_before_it_is_marked_as_sent_starts_no_clock(tabl
 
     def send_and_return(message: EmailMessage) -> None:
         pigeons.sent.append(message)
-        assert deliverability.bounced(mail.id, "550 gone", NOW) is not None
+        assert deliverability.bounced(mail.id, quoted("550 gone"), NOW) is not None
 
     pigeons.send = send_and_return  # type: ignore[method-assign]
     deliver.deliver(NOW, pigeons)
     turn = row(Turn, (game.id, 0))
-    assert (turn.refused, turn.started_at, turn.due_at) == ("550 gone", None, None)
+    assert (turn.refused, turn.started_at, turn.due_at) == (quoted("550 gone"), None, None)
     returned = row(Mail, mail.id)
-    assert (returned.status, returned.error, returned.finished_at) == ("failed", "550 gone", NOW)
+    assert (returned.status, returned.error, returned.finished_at) == ("failed", quoted("550 gone"), NOW)
 
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_no_mail_starts_a_clock_that_stands_for_another_that_came_back(table: Begin, wanted: bool) -> None:
     game = table(4)
-    change(Turn, (game.id, 0), refused="550 gone", refused_at=NOW)
+    change(Turn, (game.id, 0), refused=quoted("550 gone"), refused_at=NOW)
     change(Seat, (game.id, 0), silent=not wanted)
     post()
     turn = row(Turn, (game.id, 0))
-    assert (turn.refused, turn.started_at, turn.due_at) == ("550 gone", None, None)
+    assert (turn.refused, turn.started_at, turn.due_at) == (quoted("550 gone"), None, None)
 
 
 def test_a_refused_word_about_a_refusal_goes_no_further(table: Begin) -> None:
@@ -663,7 +663,7 @@ def test_a_mail_that_gets_through_ends_the_alarm(table: Begin) -> None:
     post(NOW + MINUTE)
     assert row(Person, game.people[1]).unreachable is None
     with engine.reading() as session:
-        assert session.scalar(select(Alarm).where(Alarm.cleared_at.is_(None))) is None
+        assert session.scalar(select(Alert).where(Alert.cleared_at.is_(None))) is None
 
 
 def test_our_own_bad_settings_blame_nobody(table: Begin) -> None:
@@ -671,20 +671,20 @@ def test_our_own_bad_settings_blame_nobody(table: Begin) -> None:
     deliver.deliver(NOW, Pigeons(TryLater("535 bad password", lost=True, ours=True)))
     assert row(Person, game.people[0]).unreachable is None
     with engine.reading() as session:
-        (alarm,) = session.scalars(select(Alarm))
+        (alarm,) = session.scalars(select(Alert))
     assert (alarm.key, alarm.cleared_at) == ("mail-settings", None)
     post(NOW + MINUTE)
-    assert row(Alarm, alarm.id).cleared_at == NOW + MINUTE
+    assert row(Alert, alarm.id).cleared_at == NOW + MINUTE
 
 
 def test_a_mail_that_waits_for_a_day_raises_an_alarm_and_goes_on_trying(table: Begin) -> None:
     table(4)
     deliver.deliver(NOW, Pigeons(TryLater("451 busy")))
     with engine.reading() as session:
-        assert session.scalar(select(Alarm)) is None
+        assert session.scalar(select(Alert)) is None
     deliver.deliver(NOW + timedelta(hours=25), Pigeons(TryLater("451 busy")))
     with engine.reading() as session:
-        assert session.scalars(select(Alarm)).one().key == "mail-late:1"
+        assert session.scalars(select(Alert)).one().key == "mail-late:1"
     assert len(post(NOW + timedelta(hours=26))) == 1
 
 
@@ -719,12 +719,12 @@ def test_a_game_that_does_not_replay_holds_up_no_other(table: Begin) -> None:
     assert [message["References"] for message in post()] == [f"<{good.id}.table@byzanz.test>"]
     assert statuses()[f"turn:{broken.id}:0:1"] == "waiting"
     with engine.reading() as session:
-        assert session.scalars(select(Alarm)).one().game_id == broken.id
+        assert session.scalars(select(Alert)).one().game_id == broken.id
 
 
 def test_the_mails_of_a_game_that_is_set_aside_wait_until_it_is_mended(table: Begin) -> None:
     game = table(4)
-    change(Game, game.id, quarantine="a fault")
+    change(Game, game.id, quarantine=quoted("a fault"))
     assert post() == []
     change(Game, game.id, quarantine=None)
     assert len(post(NOW + MINUTE)) == 1
@@ -750,15 +750,15 @@ def test_no_token_gets_into_a_log_or_the_database(table: Begin, caplog: pytest.L
     post(NOW + 2 * MINUTE)
     assert token not in caplog.text
     with engine.reading() as session:
-        rows = [json.dumps([mail.error, mail.details]) for mail in session.scalars(select(Mail))]
-        rows += [alarm.text for alarm in session.scalars(select(Alarm))]
+        rows = [json.dumps([str(mail.error), mail.details]) for mail in session.scalars(select(Mail))]
+        rows += [str(alarm.text) for alarm in session.scalars(select(Alert))]
     assert token not in "".join(rows)
 
 
 def test_a_mail_that_gets_through_mails_every_stopped_turn_again(table: Begin) -> None:
     games = [table(4, game_id="one"), table(4, game_id="two")]
     deliver.deliver(NOW, Pigeons(Refused("554 relay denied"), Refused("554 relay denied")))
-    assert [row(Turn, (game.id, 0)).refused for game in games] == ["554 relay denied"] * 2
+    assert [row(Turn, (game.id, 0)).refused for game in games] == [quoted("554 relay denied")] * 2
     queue("signin", games[0].people[0], key="signin:9", details=_sign_in(games[0].people[0]))
     assert len(post(NOW + MINUTE)) == 3
     for game in games:
@@ -796,14 +796,14 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
     assert (turn.refused, turn.started_at) == (None, NOW + 2 * MINUTE)
     assert row(Person, game.people[0]).unreachable is None
     with engine.reading() as session:
-        assert session.scalar(select(Alarm).where(Alarm.cleared_at.is_(None))) is None
+        assert session.scalar(select(Alert).where(Alert.cleared_at.is_(None))) is None
 
 
 def test_a_turn_that_stands_though_its_players_address_is_good_is_mailed_again(table: Begin) -> None:
     game = table(4)
     post()
     assert not deliverability.again(game.people[0], NOW)
-    change(Turn, (game.id, 0), refused="550 gone", refused_at=NOW)
+    change(Turn, (game.id, 0), refused=quoted("550 gone"), refused_at=NOW)
     assert deliverability.again(game.people[0], NOW + MINUTE)
     assert row(Turn, (game.id, 0)).refused is None
 
@@ -814,7 +814,7 @@ def come_back(at: datetime) -> None:
         sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent").order_by(Mail.id.desc())
         mail = session.scalars(sent).first()
     assert mail is not None
-    assert deliverability.bounced(mail.id, "550 gone", at) is not None
+    assert deliverability.bounced(mail.id, quoted("550 gone"), at) is not None
     assert deliverability.again(mail.person_id, at)
 
 
@@ -861,7 +861,7 @@ def test_a_part_that_is_silent_takes_no_time_from_a_turn_whose_mail_comes_back(t
     change(Turn, (game.id, 0), anew=True)
     post()
     with engine.transaction() as session:
-        session.add(Beat(part="scheduler", at=NOW + timedelta(hours=2)))
+        session.add(Heartbeat(part="scheduler", at=NOW + timedelta(hours=2)))
     come_back(NOW + timedelta(hours=20))
     post(NOW + timedelta(hours=30))
     assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(hours=52)
@@ -878,14 +878,14 @@ def test_a_report_about_an_old_copy_or_an_old_mail_stops_nothing(table: Begin) -
     with engine.reading() as session:
         ids = {mail.key: mail.id for mail in session.scalars(select(Mail))}
     change(Mail, ids[first], status="sent")
-    deliverability.bounced(ids[first], "550 gone", NOW + timedelta(hours=3))
+    deliverability.bounced(ids[first], quoted("550 gone"), NOW + timedelta(hours=3))
     late = NOW + deliverability.HEEDED + timedelta(hours=3)
-    deliverability.bounced(ids[second], "550 gone", late)
-    deliverability.complained(ids[second], "abuse", late)
+    deliverability.bounced(ids[second], quoted("550 gone"), late)
+    deliverability.complained(ids[second], quoted("abuse"), late)
     assert row(Person, game.people[0]).suppressed is None
     assert row(Turn, (game.id, 0)).refused is None
-    deliverability.bounced(ids[second], "550 gone", late - timedelta(hours=2))
-    assert row(Turn, (game.id, 0)).refused == "550 gone"
+    deliverability.bounced(ids[second], quoted("550 gone"), late - timedelta(hours=2))
+    assert row(Turn, (game.id, 0)).refused == quoted("550 gone")
 
 
 def _sign_in(person_id: int) -> dict[str, int]:

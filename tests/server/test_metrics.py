@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import text
 
 from server import create_app
+from server.mail.text import quoted
 from server.scheduler import clockwork, jobs
 from server.scheduler.heartbeat import Pulse
 from server.store import alerts, engine
@@ -35,7 +36,7 @@ def test_the_figures_are_those_of_the_database(client: FlaskClient, table: Seati
     table(3)
     table(3, "g2")
     with engine.transaction() as session:
-        alerts.raise_alarm(session, "something", "Something is wrong.", NOW)
+        alerts.raise_alert(session, "something", quoted("Something is wrong."), NOW)
         first = session.query(Mail).order_by(Mail.id).first()
         assert first is not None
         first.status, first.attempts = "sent", 2

@@ -116,7 +116,7 @@ def test_an_order_that_does_not_fit_stops_with_a_reason_and_its_owner_is_asked(t
     (row,) = rows(game.id)
     assert row.status == "stopped"
     assert row.reason is not None
-    assert "your limit was 1" in row.reason
+    assert "your limit was 1" in str(row.reason)
     assert set(position(game.id).awaited) == {1}
 
 
@@ -132,7 +132,10 @@ def test_an_order_that_fails_is_stopped_and_the_movers_move_stands(
     monkeypatch.setattr(Byzanz, "answer_order", fault)
     submit(game.id, 0, "pass")
     (row,) = rows(game.id)
-    assert (row.status, row.reason) == ("stopped", "It could not be carried out as the table stands now.")
+    assert (row.status, str(row.reason)) == (
+        "stopped",
+        "It could not be carried out as the table stands now.",
+    )
     assert entries(game.id)[1].move == "pass"
     assert set(position(game.id).awaited) == {1}
 

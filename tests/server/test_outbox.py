@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from server.mail.text import quoted
 from server.store import engine, outbox, people
 from server.store.models import Mail
 from tests.conftest import NOW
@@ -102,9 +103,9 @@ def test_a_mailer_whose_lease_ran_out_cannot_put_off_or_drop_but_says_truly_that
     later = NOW + outbox.LEASE
     (quick,) = outbox.lease(later, 1)
     with engine.transaction() as session:
-        assert not outbox.put_off(session, slow, later, "451", 0.5)
-        assert not outbox.mark_dropped(session, slow, later, "old")
-        assert not outbox.mark_failed(session, slow, later, "550")
+        assert not outbox.put_off(session, slow, later, quoted("451"), 0.5)
+        assert not outbox.mark_dropped(session, slow, later, quoted("old"))
+        assert not outbox.mark_failed(session, slow, later, quoted("550"))
         assert outbox.mark_sent(session, slow, later)
         assert not outbox.mark_sent(session, quick, later)
     assert all_mails()[0].status == "sent"
@@ -115,20 +116,20 @@ def test_a_mail_that_is_done_with_is_not_leased_again(person: int, mark) -> None
     queue(person, "a")
     (mail,) = outbox.lease(NOW, 1)
     with engine.transaction() as session:
-        assert mark(session, mail, NOW, "why")
+        assert mark(session, mail, NOW, quoted("why"))
     assert outbox.lease(NOW + timedelta(days=9), 1) == []
-    assert all_mails()[0].error == "why"
+    assert all_mails()[0].error == quoted("why")
 
 
 def test_a_mail_put_off_comes_back_after_its_wait_with_one_try_more(person: int) -> None:
     queue(person, "a")
     (mail,) = outbox.lease(NOW, 1)
     with engine.transaction() as session:
-        assert outbox.put_off(session, mail, NOW, "451 busy", 0.5)
+        assert outbox.put_off(session, mail, NOW, quoted("451 busy"), 0.5)
     wait = timedelta(seconds=outbox.backoff(0, 0.5))
     assert outbox.lease(NOW + wait - timedelta(milliseconds=1), 1) == []
     (again,) = outbox.lease(NOW + wait, 1)
-    assert (again.attempts, again.error) == (1, "451 busy")
+    assert (again.attempts, again.error) == (1, quoted("451 busy"))
 
 
 @given(st.integers(0, 10_000), st.floats(0, 1))

@@ -21,7 +21,8 @@ from server import play
 from server.mail.outgoing import batching
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, outbox
-from server.store.models import Alarm, Game, Mail, Person, Seat, Turn
+from server.store.facts import Fact, FactColumn
+from server.store.models import Alert, Game, Mail, Person, Seat, Turn
 from tests.server.postman import Pigeons
 from tests.server.scene import BASE, Scene, scene
 from tests.server.test_routes import ANSWERS, address, routes, visitors
@@ -55,7 +56,7 @@ KINDS = (
     "nudge",
     "refused",
 )
-WORDS = ((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Alarm, "text"))
+WORDS = ((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Alert, "text"))
 """Texts written by people."""
 FAULTS = ((Person, "unreachable"), (Mail, "error"), (Turn, "refused"))
 """Texts from mail servers."""
@@ -137,9 +138,12 @@ def fill(payloads: Payloads, columns: Iterable[tuple[Any, str]]) -> None:
     with engine.transaction() as session:
         for table, column in columns:
             keys = table.__mapper__.primary_key
+            is_fact = isinstance(getattr(table, column).type, FactColumn)
             for row in session.query(*keys):
                 here = [key == value for key, value in zip(keys, row, strict=True)]
-                session.execute(update(table).where(*here).values({column: payloads()}))
+                said = payloads()
+                value = Fact("text", {"text": said}) if is_fact else said
+                session.execute(update(table).where(*here).values({column: value}))
 
 
 def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
@@ -187,7 +191,7 @@ def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
         filled = sent | {field: payloads() for field in fields}
         yield _shown(f"POST {path}", there.ask(browser_, "POST", path, filled))
     with engine.transaction() as session:
-        session.get_one(Game, "here").quarantine = payloads()
+        session.get_one(Game, "here").quarantine = Fact("text", {"text": payloads()})
     for browser_, path in ((alice, "/g/here"), (mia, "/m/here"), (mia, "/m/")):
         yield _shown(f"{path} set aside", there.ask(browser_, "GET", path))
 

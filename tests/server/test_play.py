@@ -359,7 +359,7 @@ def test_a_poisoned_log_sets_one_game_aside_and_harms_no_other(table: Begin) -> 
         submit(poisoned.id, 0, "pass", seen=1)
     with engine.reading() as session:
         assert session.get_one(models.Game, "sick").quarantine
-        assert session.scalars(select(models.Alarm)).one().game_id == "sick"
+        assert session.scalars(select(models.Alert)).one().game_id == "sick"
     submit(healthy.id, 0, "pass")
 
 

@@ -17,11 +17,12 @@ from server.mail import deliverability
 from server.mail.incoming import commands
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import Refused as MailRefused
+from server.mail.text import quoted
 from server.play import history, positions, turns
 from server.play.moderation import acts
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, links, log, people, standing_orders
-from server.store.models import Alarm, Game, Mail, Outage, Received, Seat, Turn
+from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.postman import Pigeons
 
@@ -67,7 +68,7 @@ def mails(*kinds: str) -> list[tuple[str, int]]:
 
 def standing() -> set[str]:
     with engine.reading() as session:
-        return set(session.scalars(select(Alarm.key).where(Alarm.cleared_at.is_(None))))
+        return set(session.scalars(select(Alert.key).where(Alert.cleared_at.is_(None))))
 
 
 def submit(game_id: str, seat: int, text: str = "pass", by: str = "player") -> play.Receipt:
@@ -260,7 +261,7 @@ def test_an_answer_by_mail_is_a_sign_even_if_nothing_in_it_can_be_played(table: 
     with engine.reading() as session:
         place = links.seat_of(session, game.tokens[2], NOW)
     assert place is not None
-    row = Received(digest="d" * 64, at=NOW, kind="reply", outcome="")
+    row = IncomingMail(digest="d" * 64, at=NOW, kind="reply", outcome=quoted(""))
     lines, _fault = commands.carried_out(place, ("dance",), row, NOW)
     assert lines[0].fault
     assert (seat_of(game.id, 2).autopilot, seat_of(game.id, 2).missed) == (False, 0)

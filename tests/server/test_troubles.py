@@ -43,7 +43,7 @@ def test_each_trouble_is_found_in_each_database(app: Flask, table: Callable[...,
         assert [some.count for some in mail] == [1, 1, 1]
         assert autopilot.unattended(session, ["paused", "rests"]) == {"rests"}
         assert autopilot.left(session, ["away", "left"]) == {("left", 2)}
-        assert issues.alarms(session).count == 4
+        assert issues.alerts(session).count == 4
 
 
 def test_the_search_and_the_deeds_are_the_same_in_each_database(

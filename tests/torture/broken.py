@@ -22,13 +22,13 @@ def hasty() -> None:
 
     truly = play.submit
 
-    def submit(game_id: str, seat: int, text: str, **more: Any) -> play.Receipt:
+    def submit(game_id: str, seat: int, move: Any, **more: Any) -> play.Receipt:
         app = current_app._get_current_object()  # type: ignore[attr-defined]
 
         def later() -> None:
             time.sleep(WAIT)
             with app.app_context():
-                truly(game_id, seat, text, **more)
+                truly(game_id, seat, move, **more)
 
         with engine.reading() as session:
             head = session.get_one(Game, game_id).head

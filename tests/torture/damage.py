@@ -116,7 +116,11 @@ def _end_order(status: str, before: str) -> str:
 
 DAMAGES = (
     Damage("a game is gone", "begun", ("DELETE FROM entry",)),
-    Damage("a game is set aside", "begun", ("UPDATE game SET quarantine = 'poison'",)),
+    Damage(
+        "a game is set aside",
+        "begun",
+        ('UPDATE game SET quarantine = \'{"code":"text","values":{"text":"poison"}}\'',),
+    ),
     Damage(
         "an acknowledged move is lost with all that came after it",
         "acknowledged",
@@ -197,7 +201,11 @@ DAMAGES = (
         ("UPDATE entry SET move = '!leave ' || seat WHERE move LIKE '!autopilot % off'",),
     ),
     Damage("a mail came in that nobody sent", "heard", ("UPDATE received SET digest = 'x'",)),
-    Damage("a mail was taken and forgotten", "heard", ("UPDATE received SET outcome = 'in hand'",)),
+    Damage(
+        "a mail was taken and forgotten",
+        "heard",
+        ('UPDATE received SET outcome = \'{"code":"in_hand","values":{}}\'',),
+    ),
     Damage("a move by mail that counts for nothing", "heard", ("UPDATE received SET kind = 'refused'",)),
     Damage("a bank below nothing", "banked", ("UPDATE seat SET bank = -1",)),
     Damage("a bank above what was given", "banked", ("UPDATE seat SET bank = bank + 100000",)),

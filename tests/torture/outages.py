@@ -195,7 +195,7 @@ class World:
                 self.off = timedelta(0)
                 self._beat()
             with engine.reading() as session:
-                stands = alerts.standing(session, heartbeat.STEP_ALARM)
+                stands = alerts.standing(session, heartbeat.CLOCK_JUMPED)
             if stands:
                 clockwork.thaw(self.now)
             self.noted.write("doubt", since=since.isoformat(), to=self.true.isoformat())
@@ -243,6 +243,7 @@ class World:
         from sqlalchemy import func, select
 
         from server.mail import deliverability
+        from server.mail.text import quoted
         from server.store import engine
         from server.store.models import Mail, Person
 
@@ -263,7 +264,7 @@ class World:
                 address = None if mail is None else session.get_one(Person, mail.person_id).email
             if mail is not None and address is not None:
                 self.noted.write("stopped", **self._turn(mail))
-                deliverability.bounced(mail.id, "5.1.1 nobody here", self.now)
+                deliverability.bounced(mail.id, quoted("5.1.1 nobody here"), self.now)
                 self.postman.full.setdefault(address, self.true + self._hours(ALONE))
 
     def _turn(self, mail: Any) -> dict[str, Any]:

@@ -237,7 +237,7 @@ def heard(found: Evidence) -> Found:
                 None,
                 f"the mail {digest} is remembered {times} times; it was {'' if digest in sent else 'not '}sent",
             )
-    done = {row["digest"]: row for row in found.letters if row["outcome"] != "in hand"}
+    done = {row["digest"]: row for row in found.letters if json.loads(row["outcome"])["code"] != "in_hand"}
     for digest in sorted(taken - done.keys()):
         yield sent[digest]["game"], f"the mail {digest} was taken, and nothing was done about it"
     for digest in sorted(done.keys() & sent.keys()):

@@ -28,7 +28,7 @@ from server.mail.outgoing import deliver
 from server.play import clock, positions, turns
 from server.scheduler import heartbeat, jobs
 from server.store import engine, log
-from server.store.models import Absence, Beat, Game, Mail, Outage, Person, Seat, Turn
+from server.store.models import Absence, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
 from server.web.http import moment
 from tests.conftest import Table, settings
 from tests.server.postman import Pigeons
@@ -118,9 +118,9 @@ class Watch:
         """Do everything that the server does at one time."""
         with engine.transaction() as session:
             for part in heartbeat.PARTS:
-                row = session.get(Beat, part)
+                row = session.get(Heartbeat, part)
                 if row is None:
-                    session.add(Beat(part=part, at=self.now))
+                    session.add(Heartbeat(part=part, at=self.now))
                 else:
                     row.at = self.now
         jobs.tick_turns(self.now, 5)

@@ -15,11 +15,11 @@ import byzanz
 import server
 from byzanz.moves import RulesError
 from server.errors import Refused
-from server.i18n import KEPT
+from server.play.notes import KEPT
 
 ROOT = Path(__file__).parents[2]
 KEEPING = {"kept": (1,), "OrderAnswer": (2,)}
-"""Functions that store an English sentence to be shown in its reader's language, with the position of the sentence."""
+"""Functions that mark a sentence that notes of the log keep in English, with the position of the sentence."""
 WORDLESS = (".css",)
 """Endings of the names of templates without texts."""
 

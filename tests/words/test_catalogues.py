@@ -13,7 +13,8 @@ import pytest
 from babel.messages import Catalog
 
 from server import i18n
-from server.i18n import DEFAULT, KEPT, NAMES
+from server.i18n import DEFAULT, NAMES
+from server.play.notes import KEPT
 from tests.words import __main__ as words
 from tests.words import found
 from tests.words.catalogues import faults, missing, read, update

@@ -19,6 +19,8 @@ from typing import Literal
 from server.config import settings
 from server.mail.incoming import mime, reply
 from server.mail.incoming.mime import Part
+from server.mail.text import quoted
+from server.store.facts import Fact
 
 LARGEST = 1024 * 1024
 """Bytes of a report that are read: it quotes a mail of ours, which is far smaller."""
@@ -47,11 +49,11 @@ class Report:
 
     Args:
         kind: `failed` for good, `delayed` but still tried, `complaint`, or `nothing` of these.
-        said: in the words of whoever reports, one line.
+        said: in the words of the reporting server, if it has any.
     """
 
     kind: Literal["failed", "delayed", "complaint", "nothing"]
-    said: str
+    said: Fact
 
 
 def envelope_sender(mail_id: int) -> str | None:
@@ -110,8 +112,8 @@ def _complaint(part: Part) -> Report:
     fields = dict(_fields(part.text()))
     kind = fields.get("feedback-type", "abuse").lower()
     if kind in ("not-spam", "auth-failure", "dmarc"):
-        return Report("nothing", kind)
-    return Report("complaint", _line(f"{kind}, {fields.get('user-agent', '')}".strip(", ")))
+        return Report("nothing", quoted(kind))
+    return Report("complaint", quoted(f"{kind}, {fields.get('user-agent', '')}".strip(", ")))
 
 
 def _of_recipients(blocks: list[dict[str, str]]) -> Report:
@@ -120,12 +122,12 @@ def _of_recipients(blocks: list[dict[str, str]]) -> Report:
         action = fields.get("action", "").partition(" ")[0].lower()
         status = _STATUS.search(fields.get("status", ""))
         said = fields.get("diagnostic-code", "").partition(";")[2] or fields.get("diagnostic-code", "")
-        said = _line(f"{status[0] if status else ''} {said}")
+        said = f"{status[0] if status else ''} {said}".strip()
         if action == "failed" or (not action and status and status[1] == "5"):
-            return Report("failed", said or "the mail was not delivered")
+            return Report("failed", quoted(said) if said else Fact("not_delivered"))
         if action == "delayed" or (not action and status and status[1] == "4"):
-            return Report("delayed", said or "the mail is delayed")
-    return Report("nothing", "a report that says nothing of a failure")
+            return Report("delayed", quoted(said) if said else Fact("mail_delayed"))
+    return Report("nothing", Fact("no_failure"))
 
 
 def _in_words(whole: Part, envelope_sender: str) -> Report:
@@ -137,8 +139,8 @@ def _in_words(whole: Part, envelope_sender: str) -> Report:
     machine = re.match(r"(?:mailer-?daemon|postmaster|mail-?daemon)\b", sender) is not None
     qmail = "qmail-send program" in text
     if not (named or machine or qmail):
-        return Report("nothing", "no report")
-    said = _line(
+        return Report("nothing", Fact("no_report"))
+    said = quoted(
         next((line for line in text.split("\n") if _STATUS.search(line) or _CODE.match(line)), subject)
     )
     lasting = [found[1] for found in (_STATUS.search(text), _CODE.search(text)) if found]
@@ -162,10 +164,6 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
         name, colon, value = line.partition(":")
         if colon:
             yield name.strip().lower(), value.strip()
-
-
-def _line(text: str) -> str:
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:300]
 
 
 def _proof(mail_id: int) -> str:

@@ -21,7 +21,7 @@ from server.errors import NotYourTurn, Refused, Stale
 from server.mail.incoming import reply
 from server.store.engine import reading
 from server.store.links import Place
-from server.store.models import Entry, Received, StandingOrder, Turn
+from server.store.models import Entry, IncomingMail, StandingOrder, Turn
 
 LOGGER = logging.getLogger(__name__)
 LINE_WRAPS = 60
@@ -62,7 +62,7 @@ class Line:
 
 
 def carried_out(
-    place: Place, said: tuple[str, ...], row: Received, now: datetime
+    place: Place, said: tuple[str, ...], row: IncomingMail, now: datetime
 ) -> tuple[list[Line], RulesError | Refused | None]:
     """Play what a reply says: nothing unless each line can be read, then line by line until one is refused.
 
@@ -122,7 +122,7 @@ def _read_line(rules: Rules[Any, Any], said: str) -> Line:
     return line
 
 
-def _play_all(place: Place, lines: list[Line], row: Received, now: datetime) -> None:
+def _play_all(place: Place, lines: list[Line], row: IncomingMail, now: datetime) -> None:
     """One line after the other, each in a transaction of its own; after a refusal the rest is left alone."""
     seen = place.link.seq or 0
     left = _orders_left(place, row)
@@ -191,7 +191,7 @@ def _opened_by(place: Place, seq: int) -> int:
         return 0 if session.scalar(others) else turn.opened_seq
 
 
-def _orders_left(place: Place, row: Received) -> int:
+def _orders_left(place: Place, row: IncomingMail) -> int:
     """How many orders of this mail were left before: they bear the moment at which it was first taken in hand."""
     own = (StandingOrder.game_id == place.game.id, StandingOrder.seat == place.seat.seat)
     with reading() as session:

@@ -11,24 +11,22 @@ from datetime import datetime, timedelta
 from email.utils import parseaddr
 
 from sqlalchemy import delete, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from byzanz.moves import RulesError
 from server.config import settings
 from server.errors import Refused
-from server.i18n import kept
 from server.mail import deliverability
 from server.mail.incoming import bounces, commands, reply
 from server.mail.incoming.reply import Reply
-from server.mail.outgoing.context import one_line
 from server.mail.outgoing.smtp import ascii_domain
 from server.store import links, outbox, people
-from server.store.engine import reading, transaction
+from server.store.engine import insert, reading, transaction
+from server.store.facts import Fact
 from server.store.links import Place
-from server.store.models import Mail, Person, Received
+from server.store.models import IncomingMail, Mail, Person
 
-IN_HAND = kept("in hand")
+IN_HAND = Fact("in_hand")
 """The outcome of a mail that is being acted upon, or was when the server died."""
 ANSWERS_A_DAY = 40
 """Mails that one person is answered within a day: whatever answers itself in turn comes to rest."""
@@ -96,19 +94,14 @@ def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime
         return "seen before"
     mail: Mail | None = None
     if report.kind == "failed":
-        mail = deliverability.bounced(mail_id, _masked(report.said), now)
+        mail = deliverability.bounced(mail_id, report.said, now)
     elif report.kind == "complaint":
-        mail = deliverability.complained(mail_id, _masked(report.said), now)
+        mail = deliverability.complained(mail_id, report.said, now)
     kinds = {"failed": "bounce", "delayed": "bounce", "complaint": "complaint", "nothing": "auto"}
-    outcome = f"{report.kind}: {_masked(report.said)}"
+    outcome = Fact(report.kind, {"said": report.said})
     with transaction() as session:
         _done(session, row, kinds[report.kind], outcome, mail)
-    return outcome
-
-
-def _masked(said: str) -> str:
-    """Words of strangers, one line without addresses or anything that could be a token or spoil the database."""
-    return one_line(re.sub(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+", "…", said))[:300]
+    return str(outcome)
 
 
 # Replies
@@ -125,20 +118,20 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -
         return "seen before"
     letter = reply.read(raw, sender)
     if letter.ignored is None and _is_ours(letter.sender):
-        letter = Reply(letter.sender, ignored="it is a mail of ours")
+        letter = Reply(letter.sender, ignored=Fact("ours"))
     if letter.ignored is not None:
-        return _finish(row, place, "auto", kept("ignored: %(why)s") % {"why": _masked(letter.ignored)}, now)
+        return _finish(row, place, "auto", Fact("ignored", {"why": letter.ignored}), now)
     if not _same_address(letter.sender, person.email or ""):
         strange = commands.BadMail(
             "A reply to this turn came from another address, so nothing was played. Reply from this address, or use "
             "your link."
         )
-        return _finish(row, place, "refused", kept("from another address"), now, [], strange)
+        return _finish(row, place, "refused", Fact("another_address"), now, [], strange)
     deliverability.again(person.id, now)
     lines, fault = commands.carried_out(place, letter.lines, row, now)
     played = sum(bool(line.done) for line in lines)
     kind = "reply" if played else "refused"
-    outcome = kept("%(done)s of %(of)s lines carried out") % {"done": played, "of": len(lines)}
+    outcome = Fact("carried_out", {"done": played, "of": len(lines)})
     return _finish(row, place, kind, outcome, now, lines, fault)
 
 
@@ -167,21 +160,20 @@ def _plainly(address: str) -> str:
 # What is remembered
 
 
-def _take_in_hand(digest: str, now: datetime) -> Received | None:
+def _take_in_hand(digest: str, now: datetime) -> IncomingMail | None:
     """The row of a mail that is to be acted upon, made if it is new; None if it was done before."""
     values = {"digest": digest, "at": now, "kind": "reply", "outcome": IN_HAND}
     with transaction() as session:
-        insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-        session.execute(insert(Received).values(values).on_conflict_do_nothing(index_elements=["digest"]))
-        row = session.scalars(select(Received).where(Received.digest == digest)).one()
+        insert(session, IncomingMail, values, key="digest")
+        row = session.scalars(select(IncomingMail).where(IncomingMail.digest == digest)).one()
         return row if row.outcome == IN_HAND else None
 
 
 def _finish(
-    row: Received,
+    row: IncomingMail,
     place: Place,
     kind: str,
-    outcome: str,
+    outcome: Fact,
     now: datetime,
     lines: list[commands.Line] | None = None,
     fault: RulesError | Refused | None = None,
@@ -189,7 +181,7 @@ def _finish(
     """Mark a reply as done and queue its answer; none to an automatic mail (`lines` is None), nor too many a day."""
     with transaction() as session:
         if not _done(session, row, kind, outcome, place) or lines is None:
-            return outcome
+            return str(outcome)
         if _answers(session, place.link.person_id, now) >= ANSWERS_A_DAY:
             return f"{outcome}; not answered, for there were too many today"
         first = min((line.seq for line in lines if line.done == "played"), default=None)
@@ -208,29 +200,29 @@ def _finish(
                 **commands.sentence(fault),
             },
         )
-    return outcome
+    return str(outcome)
 
 
-def _done(session: Session, row: Received, kind: str, outcome: str, about: Place | Mail | None) -> bool:
+def _done(session: Session, row: IncomingMail, kind: str, outcome: Fact, about: Place | Mail | None) -> bool:
     """Mark a mail as done; False if somebody else has."""
-    mark = update(Received).where(Received.id == row.id, Received.outcome == IN_HAND)
+    mark = update(IncomingMail).where(IncomingMail.id == row.id, IncomingMail.outcome == IN_HAND)
     mark = mark.values(kind=kind, outcome=outcome)
     if isinstance(about, Mail):
         mark = mark.values(person_id=about.person_id, game_id=about.game_id, seat=about.seat)
     elif about is not None:
         mark = mark.values(person_id=about.link.person_id, game_id=about.game.id, seat=about.seat.seat)
-    return session.scalar(mark.returning(Received.id)) is not None
+    return session.scalar(mark.returning(IncomingMail.id)) is not None
 
 
 def forget(now: datetime) -> None:
     """Forget what came in long ago, all but the newest, which tells that mail finds its way here."""
-    old = Received.at < now - REMEMBERED
+    old = IncomingMail.at < now - REMEMBERED
     with reading() as session:
-        newest = session.scalar(select(func.max(Received.id)))
-        if session.scalar(select(Received.id).where(old, Received.id != newest).limit(1)) is None:
+        newest = session.scalar(select(func.max(IncomingMail.id)))
+        if session.scalar(select(IncomingMail.id).where(old, IncomingMail.id != newest).limit(1)) is None:
             return
     with transaction() as session:
-        session.execute(delete(Received).where(old, Received.id != newest))
+        session.execute(delete(IncomingMail).where(old, IncomingMail.id != newest))
 
 
 def _answers(session: Session, person_id: int, now: datetime) -> int:

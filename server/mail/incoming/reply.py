@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from server.mail.incoming import html_text, mime, quoting
 from server.mail.incoming.mime import Part
+from server.mail.text import quoted
+from server.store.facts import Fact
 
 LARGEST = 5 * 1024 * 1024
 """Bytes of a mail that are read: a photograph in a signature is in, a film is not."""
@@ -47,7 +49,7 @@ class Reply:
 
     sender: str
     lines: tuple[str, ...] = ()
-    ignored: str | None = None
+    ignored: Fact | None = None
 
 
 def read(raw: bytes, envelope_sender: str) -> Reply:
@@ -58,7 +60,7 @@ def read(raw: bytes, envelope_sender: str) -> Reply:
         envelope_sender: of `MAIL FROM`, empty for `<>`.
     """
     if len(raw) > LARGEST:
-        return Reply("", ignored="too big")
+        return Reply("", ignored=Fact("too_big"))
     whole = mime.parted(raw)
     sender, name = author(whole)
     why = automatic(whole, envelope_sender, sender)
@@ -68,7 +70,7 @@ def read(raw: bytes, envelope_sender: str) -> Reply:
 
 
 def digest(raw: bytes, recipient: str) -> str:
-    """What makes it the same mail (schema: Received): its Message-ID and to whom it came; without one, all of it.
+    """What makes it the same mail (schema: IncomingMail): its Message-ID and to whom it came; without one, all of it.
 
     Args:
         recipient: as the envelope names it.
@@ -95,23 +97,23 @@ def author(whole: Part) -> tuple[str, str]:
     return (bare.strip().lower(), "") if _BARE.fullmatch(bare.strip()) else ("", "")
 
 
-def automatic(whole: Part, envelope_sender: str, sender: str) -> str | None:
+def automatic(whole: Part, envelope_sender: str, sender: str) -> Fact | None:
     """Why no person wrote this mail (RFC 3834), or None."""
     if not envelope_sender.strip("<> "):
-        return "it has no sender to answer to"
+        return Fact("no_sender")
     submitted = whole.header("auto-submitted").partition(";")[0].strip().lower()
     if submitted not in ("", "no"):
-        return f"it was sent automatically: {submitted[:40]}"
+        return Fact("automatic", {"said": quoted(submitted[:40])})
     if whole.header("precedence").strip().lower() in ("bulk", "junk", "list", "auto_reply", "auto-reply"):
-        return "it is bulk mail"
+        return Fact("bulk")
     found = next((name for name in _BY_MACHINES if whole.header(name)), None)
     if found is not None:
-        return f"it was sent automatically: {found}"
+        return Fact("automatic", {"said": quoted(found)})
     if _MACHINES.fullmatch(sender) or _MACHINES.fullmatch(envelope_sender.strip("<> ").lower()):
-        return "a machine has sent it"
+        return Fact("machine")
     if whole.kind == "multipart/report":
-        return "it is a report"
-    return "its subject is that of an automatic answer" if _AWAY.match(subject(whole)) else None
+        return Fact("report")
+    return Fact("automatic_subject") if _AWAY.match(subject(whole)) else None
 
 
 def subject(whole: Part) -> str:

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from server.mail.outgoing.relevance import ASKED_FOR, Facts, OldNews
 from server.play import clock
 from server.store import outbox
+from server.store.facts import Fact
 from server.store.models import Mail, Turn
 
 AT_ONCE = ASKED_FOR | {"turn", "digest"}
@@ -40,7 +41,7 @@ def check(session: Session, found: Facts, now: datetime) -> None:
         Later: it is its reader's quiet hour, or a mail that can tell the same waits to be sent. OldNews: one has.
     """
     if session.scalar(select(Mail.status).where(Mail.id == found.mail.id)) != "waiting":
-        raise OldNews("another mail has told it")
+        raise OldNews(Fact("told_by_another"))
     if found.mail.kind not in AT_ONCE and (end := _quiet_until(found, now)) is not None:
         raise Later(end)
     for other in _same_table(session, found.mail, TOLD_BY.get(found.mail.kind, ())):

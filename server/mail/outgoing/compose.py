@@ -26,9 +26,10 @@ from server import i18n, play
 from server.config import settings
 from server.mail.incoming import bounces
 from server.mail.outgoing import context, rounds
-from server.mail.outgoing.context import Doors, one_line
+from server.mail.outgoing.context import Doors
 from server.mail.outgoing.relevance import Facts
 from server.mail.outgoing.smtp import ascii_domain
+from server.mail.text import one_line
 from server.store import outbox
 from server.store.models import Person
 

@@ -15,12 +15,12 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from byzanz.games import rules_of
 from byzanz.rules import PUBLIC
-from server import i18n
 from server.config import settings
 from server.mail.outgoing import batching, digest, relevance
 from server.mail.outgoing.relevance import Facts
-from server.play import history, positions, turns
-from server.store import links, log, outbox, standing_orders
+from server.mail.text import one_line
+from server.play import history, notes, positions, turns
+from server.store import facts, links, log, outbox, standing_orders
 from server.store.models import Game, Link, Mail, Person, Seat, Turn
 
 PURPOSES: dict[str, links.Purpose] = {
@@ -47,11 +47,6 @@ LEGAL_MOVES = 40
 """Moves that the answer to a mail lists at the most; the page has all of them."""
 STORY_LINES = 40
 """Entries told in one mail at the most; the page has all of them."""
-
-
-def one_line(text: str) -> str:
-    """What people wrote, for a header or a sentence: whatever could end the line or hide in it is a blank."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +173,10 @@ def _news(session: Session, game: Game, mail: Mail) -> list[record.Entry]:
 
 
 def _details(mail: Mail) -> dict[str, Any]:
-    given = outbox.details(mail).items()
-    return {name: one_line(value) if isinstance(value, str) else value for name, value in given}
+    details = outbox.details(mail)
+    if mail.kind == "refused" and isinstance(details.get("error"), dict):  # an older version kept a text
+        details["error"] = facts.sentence(facts.read(details["error"]))
+    return {name: one_line(value) if isinstance(value, str) else value for name, value in details.items()}
 
 
 def _of_game(session: Session, found: Facts, game: Game) -> dict[str, Any]:
@@ -214,7 +211,7 @@ def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
         "entries": entries[-STORY_LINES:],
         "left_out": max(0, len(entries) - STORY_LINES),
         "stopped": [
-            {"text": row.text, "reason": one_line(i18n.retold(row.reason or ""))}
+            {"text": row.text, "reason": one_line(facts.sentence(row.reason))}
             for row in ended
             if row.status == "stopped"
         ],
@@ -268,4 +265,6 @@ def _entries(
     """A part of the log as this seat may read it, its notes in the language of the email."""
     viewer = PUBLIC if seat is None else seat
     seen = history.entries_for(session, game, viewer, after=after, upto=upto)
-    return [replace(entry, note=one_line(i18n.retold(entry.note))) if entry.note else entry for entry in seen]
+    return [
+        replace(entry, note=one_line(notes.translated(entry.note))) if entry.note else entry for entry in seen
+    ]

@@ -7,7 +7,6 @@ turn's clock starts in the one that marks its mail as sent, with the moment that
 from __future__ import annotations
 
 import logging
-import re
 import secrets
 import time
 from collections.abc import Callable
@@ -18,15 +17,16 @@ from typing import Protocol
 from sqlalchemy.exc import OperationalError
 
 from server import play
-from server.i18n import kept
 from server.mail import deliverability
 from server.mail.outgoing import batching, context, digest, relevance
 from server.mail.outgoing.batching import Later
 from server.mail.outgoing.compose import Letter, compose
 from server.mail.outgoing.relevance import OldNews, Suppressed
 from server.mail.outgoing.smtp import Refused, TryLater
+from server.mail.text import quoted
 from server.store import alerts, log, outbox
 from server.store.engine import reading, transaction
+from server.store.facts import Fact
 from server.store.models import Mail, Person
 
 LOGGER = logging.getLogger(__name__)
@@ -34,7 +34,6 @@ BATCH = 20
 """Mails leased at once."""
 LONGEST_BATCH = outbox.LEASE / 2
 """After this long no further mail of a batch is begun, so that none is sent under a lease that has run out."""
-_SECRET = re.compile(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+")
 
 
 class Sender(Protocol):
@@ -77,15 +76,15 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
     try:
         letter = _write(mail, now)
         sender.send(letter.message)
-    except Suppressed as why:
-        _withhold(mail, str(why), now)
+    except Suppressed as old:
+        _withhold(mail, old.why, now)
     except OldNews as old:
-        _drop(mail, str(old), now)
+        _drop(mail, old.why, now)
     except Later as later:
         with transaction() as session:
             outbox.hold(session, mail, later.until)
     except Refused as refused:
-        _give_up(mail, masked(str(refused)), now)
+        _give_up(mail, refused.said, now)
     except TryLater as why:
         _put_off(mail, why, now)
         return not why.lost
@@ -105,7 +104,7 @@ def _write(mail: Mail, now: datetime) -> Letter:
         found = relevance.facts(session, mail, now)
         batching.check(session, found, now)
         if found.game is not None and found.game.quarantine:
-            raise TryLater("the game is set aside")
+            raise TryLater(Fact("quarantined"))
         doors = context.doors(session, found, now)
     with reading() as session:
         return compose(session, relevance.facts(session, mail, now), doors, now)
@@ -131,14 +130,14 @@ def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
         deliverability.again(mail.person_id, now)
 
 
-def _drop(mail: Mail, why: str, now: datetime) -> None:
+def _drop(mail: Mail, why: Fact, now: datetime) -> None:
     with transaction() as session:
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
         outbox.mark_dropped(session, mail, now, why)
         play.mail_dropped(session, game, mail, now)
 
 
-def _withhold(mail: Mail, why: str, now: datetime) -> None:
+def _withhold(mail: Mail, why: Fact, now: datetime) -> None:
     with transaction() as session:
         games = deliverability.locked(session, mail)
         outbox.mark_dropped(session, mail, now, why)
@@ -146,24 +145,23 @@ def _withhold(mail: Mail, why: str, now: datetime) -> None:
 
 
 def _put_off(mail: Mail, why: Exception, now: datetime) -> None:
-    said = masked(str(why) or type(why).__name__)
+    said = why.said if isinstance(why, TryLater) else quoted(str(why) or type(why).__name__)
     LOGGER.warning("mail %s (%s) is put off: %s", mail.id, mail.kind, said)
     with transaction() as session:
         outbox.put_off(session, mail, now, said, secrets.randbelow(1 << 20) / (1 << 20))
         if isinstance(why, TryLater) and why.ours:
-            text = kept("The mail server objects to our settings: %(said)s") % {"said": said}
-            alerts.raise_alarm(session, "mail-settings", text, now)
+            alerts.raise_alert(session, "mail-settings", Fact("mail_settings", {"said": said}), now)
         if now - mail.created_at > outbox.STUCK or not isinstance(why, TryLater):
-            text = kept("A mail (%(kind)s) waits since %(at)s UTC: %(said)s")
-            text %= {"kind": mail.kind, "at": f"{mail.created_at:%Y-%m-%d %H:%M}", "said": said}
-            alerts.raise_alarm(session, _late_key(mail), text, now, mail.game_id)
+            since = f"{mail.created_at:%Y-%m-%d %H:%M}"
+            fact = Fact("mail_late", {"kind": mail.kind, "at": since, "said": said})
+            alerts.raise_alert(session, _late_key(mail), fact, now, mail.game_id)
 
 
 def _late_key(mail: Mail) -> str:
     return f"mail-late:{mail.id}"
 
 
-def _give_up(mail: Mail, said: str, now: datetime) -> None:
+def _give_up(mail: Mail, said: Fact, now: datetime) -> None:
     """Stop sending this mail, stop the clock of its turn, and tell those who can do something about it."""
     LOGGER.warning("mail %s (%s) is refused: %s", mail.id, mail.kind, said)
     with transaction() as session:
@@ -171,8 +169,3 @@ def _give_up(mail: Mail, said: str, now: datetime) -> None:
         if not outbox.mark_failed(session, mail, now, said):
             return
         deliverability.lost(session, games, mail, said, now)
-
-
-def masked(said: str) -> str:
-    """What a mail server said, without anything in it that could be a link's token or an address."""
-    return context.one_line(_SECRET.sub("…", said))[:300]

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from server.mail.outgoing import digest
 from server.play import autopilot
 from server.store import outbox
+from server.store.facts import Fact
 from server.store.models import Game, Link, Mail, Person, Seat, Turn
 
 ASKED_FOR = frozenset({"signin", "fresh", "confirm", "answer", "games"})
@@ -36,11 +37,19 @@ class Facts:
 
 
 class OldNews(Exception):
-    """This mail is not to be sent; the text says why."""
+    """This mail is not to be sent.
+
+    Args:
+        why: for moderators and for its reader's page.
+    """
+
+    def __init__(self, why: Fact) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 class Suppressed(OldNews):
-    """This mail would be news, but its reader's address bounced or complained; the text is what it said."""
+    """This mail would be news, but its reader's address bounced or complained; `why` is what it said."""
 
 
 def facts(session: Session, mail: Mail, now: datetime) -> Facts:
@@ -51,21 +60,21 @@ def facts(session: Session, mail: Mail, now: datetime) -> Facts:
     """
     person = session.get(Person, mail.person_id)
     if person is None or not person.email:
-        raise OldNews("the person has no address any more")
+        raise OldNews(Fact("no_address"))
     if person.silent and mail.kind not in ASKED_FOR:
-        raise OldNews("the person wants no mail")
+        raise OldNews(Fact("silent"))
     game = session.get(Game, mail.game_id) if mail.game_id else None
     seat = _seat(session, mail)
     if seat is not None and seat.silent and mail.kind not in ASKED_FOR | ABOUT_OTHERS:
-        raise OldNews("the person wants no mail about this game")
+        raise OldNews(Fact("silent_here"))
     if mail.kind in AT_THE_TABLE and (seat is None or seat.status != "seated"):
-        raise OldNews("the person sits there no more")
+        raise OldNews(Fact("not_seated"))
     if (
         mail.kind in AT_THE_TABLE
         and seat is not None
         and autopilot.has_left(session, seat.game_id, seat.seat)
     ):
-        raise OldNews("the person has left the game")
+        raise OldNews(Fact("has_left"))
     found = Facts(mail, person, game, seat, _turn(session, mail, game, seat))
     check = CHECKS.get(mail.kind)
     why = check(session, found, now) if check else None
@@ -91,43 +100,43 @@ def _turn(session: Session, mail: Mail, game: Game | None, seat: Seat | None) ->
     return turn if turn is not None and turn.opened_seq == mail.seq else None
 
 
-def _turn_open(_session: Session, found: Facts, now: datetime) -> str | None:
+def _turn_open(_session: Session, found: Facts, now: datetime) -> Fact | None:
     if found.turn is None or found.game is None or found.game.paused or found.game.status != "running":
-        return "the turn is over"
+        return Fact("turn_over")
     if found.mail.kind == "remind" and (found.turn.due_at is None or found.turn.due_at <= now):
-        return "there is no time left to remind of"
+        return Fact("no_time_left")
     return None
 
 
-def _is_over(_session: Session, found: Facts, _now: datetime) -> str | None:
-    return None if found.game and found.game.status == "over" else "the game is not over"
+def _is_over(_session: Session, found: Facts, _now: datetime) -> Fact | None:
+    return None if found.game and found.game.status == "over" else Fact("not_over")
 
 
-def _is_invited(_session: Session, found: Facts, _now: datetime) -> str | None:
+def _is_invited(_session: Session, found: Facts, _now: datetime) -> Fact | None:
     waits = found.game and found.game.status == "inviting" and found.seat and found.seat.status == "invited"
-    return None if waits else "the invitation is answered or withdrawn"
+    return None if waits else Fact("invitation_closed")
 
 
-def _is_unconfirmed(_session: Session, found: Facts, _now: datetime) -> str | None:
-    return None if found.game and found.game.status == "asked" else "the game is confirmed or called off"
+def _is_unconfirmed(_session: Session, found: Facts, _now: datetime) -> Fact | None:
+    return None if found.game and found.game.status == "asked" else Fact("confirmation_closed")
 
 
-def _opens(session: Session, found: Facts, now: datetime) -> str | None:
+def _opens(session: Session, found: Facts, now: datetime) -> Fact | None:
     link = session.get(Link, outbox.details(found.mail).get("link", 0))
     dead = link is None or link.revoked_at or link.used_at or (link.expires_at and link.expires_at <= now)
-    return "the link is used or has expired" if dead else None
+    return Fact("link_dead") if dead else None
 
 
-def _digest(session: Session, found: Facts, _now: datetime) -> str | None:
+def _digest(session: Session, found: Facts, _now: datetime) -> Fact | None:
     if found.person.cadence != "digest":
-        return "the person wants no digest any more"
+        return Fact("no_digest")
     theirs = (Mail.person_id == found.person.id, Mail.kind == "digest", Mail.status == "waiting")
     if session.scalar(select(Mail.id).where(*theirs, Mail.id > found.mail.id)) is not None:
-        return "a newer digest waits"
-    return None if digest.named_by(session, found.person.id) else "no game awaits the person"
+        return Fact("newer_digest")
+    return None if digest.named_by(session, found.person.id) else Fact("nothing_to_tell")
 
 
-CHECKS: dict[str, Callable[[Session, Facts, datetime], str | None]] = {
+CHECKS: dict[str, Callable[[Session, Facts, datetime], Fact | None]] = {
     "turn": _turn_open,
     "remind": _turn_open,
     "over": _is_over,

@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 from byzanz.games import rules_of
 from byzanz.moves import BadSetup
 from server import play
-from server.mail.outgoing.context import one_line, places
+from server.mail.outgoing.context import places
 from server.mail.outgoing.relevance import Facts
+from server.mail.text import one_line
 from server.play import positions, turns
 from server.play.positions import Broken
 from server.store.models import Game, Seat, Turn

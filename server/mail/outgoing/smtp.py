@@ -20,6 +20,8 @@ from types import TracebackType
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from server.config import ConfigError
+from server.mail.text import quoted
+from server.store.facts import Fact
 
 TIMEOUT = 30.0
 """Seconds to wait for one answer of the mail server."""
@@ -28,20 +30,32 @@ LONGEST = 120.0
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-class Refused(Exception):
-    """The mail server will never take this mail for this recipient; the text is what it said."""
+class NotTaken(Exception):
+    """The mail server has not taken a mail.
+
+    Args:
+        said: the words of the server, or what went wrong on the way.
+    """
+
+    def __init__(self, said: str | Fact) -> None:
+        super().__init__(said)
+        self.said = said if isinstance(said, Fact) else quoted(said)
 
 
-class TryLater(Exception):
+class Refused(NotTaken):
+    """The mail server will never take this mail for this recipient."""
+
+
+class TryLater(NotTaken):
     """Not this time.
 
     Args:
-        said: what the server said, or what went wrong on the way.
+        said: as of every mail that is not taken.
         lost: the connection is gone, other mails of the batch had better wait, too.
         ours: the server objects to us and not to the recipient; somebody must look at the settings.
     """
 
-    def __init__(self, said: str, *, lost: bool = False, ours: bool = False) -> None:
+    def __init__(self, said: str | Fact, *, lost: bool = False, ours: bool = False) -> None:
         super().__init__(said)
         self.lost = lost
         self.ours = ours
@@ -123,7 +137,7 @@ class Transport:
                 self._hand_over(smtp, message)
         except (smtplib.SMTPException, OSError) as error:
             self.close()
-            raise TryLater(f"connection lost: {error}", lost=True) from None
+            raise TryLater(Fact("connection_lost", {"said": quoted(str(error))}), lost=True) from None
 
     def greet(self) -> None:
         """Connect and log in, to see whether that works, and send nothing.
@@ -151,7 +165,7 @@ class Transport:
             except (smtplib.SMTPNotSupportedError, ssl.SSLError) as error:
                 raise TryLater(str(error), lost=True, ours=True) from None
             except (smtplib.SMTPException, OSError) as error:
-                raise TryLater(f"no connection: {error}", lost=True) from None
+                raise TryLater(Fact("no_connection", {"said": quoted(str(error))}), lost=True) from None
         return self._smtp
 
     def _connect(self) -> smtplib.SMTP:
@@ -189,7 +203,7 @@ class Transport:
         policy = message.policy
         if not (sender + recipient).isascii():
             if not smtp.has_extn("smtputf8"):
-                raise Refused("the mail server does not accept addresses with non-ASCII characters")
+                raise Refused(Fact("ascii_only"))
             options, policy = ("SMTPUTF8", "BODY=8BITMIME"), SMTPUTF8.clone(max_line_length=998)
         self._judge(*smtp.mail(sender, options), at_recipient=False)
         self._judge(*smtp.rcpt(recipient), at_recipient=True)
@@ -245,7 +259,7 @@ def _envelope(address: str) -> str:
     try:
         return ascii_domain(address)
     except UnicodeError:
-        raise Refused("this address is not valid") from None
+        raise Refused(Fact("bad_address")) from None
 
 
 def _data(smtp: smtplib.SMTP, content: bytes) -> tuple[int, bytes | str]:

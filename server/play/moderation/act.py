@@ -12,7 +12,7 @@ from server.errors import Refused
 from server.play import positions
 from server.play.positions import Position
 from server.store import log
-from server.store.models import Deed, Entry, Game, Seat
+from server.store.models import Entry, Game, ModeratorAction, Seat
 
 LONGEST_EXTENSION = 30 * 86400
 
@@ -71,8 +71,14 @@ def has_looked(session: Session, game_id: str, person_id: int) -> bool:
     """Whether this person has looked at hidden hands of this game, and so can never play in it."""
     looks = (
         select(Entry.seq)
-        .join(Deed, (Deed.game_id == Entry.game_id) & (Deed.seq == Entry.seq))
-        .where(Deed.game_id == game_id, Deed.person_id == person_id, log.is_act("!look"))
+        .join(
+            ModeratorAction, (ModeratorAction.game_id == Entry.game_id) & (ModeratorAction.seq == Entry.seq)
+        )
+        .where(
+            ModeratorAction.game_id == game_id,
+            ModeratorAction.person_id == person_id,
+            log.is_act("!look"),
+        )
     )
     return session.scalar(looks.limit(1)) is not None
 

@@ -9,7 +9,7 @@ from server.play import mailing, running
 from server.play.moderation import acts
 from server.play.quarantines import quarantine_if_broken
 from server.store.engine import transaction
-from server.store.models import Deed
+from server.store.models import ModeratorAction
 
 
 def moderate(
@@ -50,7 +50,7 @@ def moderate(
         seq = acts.carry_out(
             session, game, acts.Act(words, reason.strip(), person_id, now, newcomer, keep_link)
         )
-        session.add(Deed(game_id=game.id, seq=seq, person_id=person_id, at=now))
+        session.add(ModeratorAction(game_id=game.id, seq=seq, person_id=person_id, at=now))
         own = words[0] == "!replace" or (words[0] == "!autopilot" and words[2] == "on")
         told = int(words[1]) if own else None  # by a mail of its own
         mailing.mail_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq, leave_out=told)

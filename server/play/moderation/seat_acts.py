@@ -22,6 +22,7 @@ from server.play.moderation.act import (
 )
 from server.play.positions import Position
 from server.store import links, outbox, people, standing_orders
+from server.store.facts import Fact
 from server.store.models import Game, Seat, Turn
 
 
@@ -105,7 +106,7 @@ def replace(session: Session, game: Game, position: Position, act: Act) -> int:
     if former is not None:
         links.revoke(session, former, game.id, act.now)
     _seat_newcomer(session, game, seat, act.newcomer, act.now)
-    standing_orders.withdraw_all(session, game, number, "Somebody else has taken the seat.", act.now)
+    standing_orders.withdraw_all(session, game, number, Fact("seat_replaced"), act.now)
     seq = write(session, game, act, number)
     if former is not None:
         _mail_former(session, game, seat, former, act)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from server.store.models.games import Game, Seat
 from server.store.models.links import Link
-from server.store.models.log import Deed, Entry, Snapshot
-from server.store.models.mail import Mail, Received
-from server.store.models.operations import Alarm, Beat, Outage
+from server.store.models.log import Entry, ModeratorAction, Snapshot
+from server.store.models.mail import IncomingMail, Mail
+from server.store.models.operations import Alert, Heartbeat, Outage
 from server.store.models.people import Absence, Person
 from server.store.models.turns import StandingOrder, Turn
 
 __all__ = [
     "Absence",
-    "Alarm",
-    "Beat",
-    "Deed",
+    "Alert",
     "Entry",
     "Game",
+    "Heartbeat",
+    "IncomingMail",
     "Link",
     "Mail",
+    "ModeratorAction",
     "Outage",
     "Person",
-    "Received",
     "Seat",
     "Snapshot",
     "StandingOrder",

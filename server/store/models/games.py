@@ -8,6 +8,7 @@ from sqlalchemy import ForeignKey, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from server.store.engine import Base, UtcTime
+from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
 
 
@@ -42,7 +43,7 @@ class Game(Base):
     paused: Mapped[bool] = mapped_column(default=False)
     result: Mapped[str | None] = mapped_column(Text, default=None)
     """JSON as in the record's last line, once over."""
-    quarantine: Mapped[str | None] = mapped_column(Text, default=None)
+    quarantine: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
     """Why this game is set aside until somebody mends it; the others go on."""
     seats: Mapped[list[Seat]] = relationship(init=False, order_by="Seat.seat", viewonly=True)
 

@@ -38,8 +38,8 @@ class Snapshot(Base):
     state: Mapped[str] = mapped_column(Text)
 
 
-class Deed(Base):
-    """Which moderator stands behind an entry; the log itself names nobody."""
+class ModeratorAction(Base):
+    """The moderator behind an entry; the log itself names nobody. The table is `deed`."""
 
     __tablename__ = "deed"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)

@@ -8,10 +8,14 @@ from sqlalchemy import ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from server.store.engine import Base, UtcTime
+from server.store.facts import Fact, FactColumn
 
 
-class Received(Base):
-    """A mail that came in, remembered so that none counts twice. `kind`: reply, auto, bounce, complaint, refused."""
+class IncomingMail(Base):
+    """An email that came in, remembered so that none counts twice. The table is `received`.
+
+    `kind`: reply, auto, bounce, complaint, refused.
+    """
 
     __tablename__ = "received"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
@@ -19,7 +23,7 @@ class Received(Base):
     """SHA-256 of what makes it the same mail: its Message-ID and to whom it came."""
     at: Mapped[datetime] = mapped_column(UtcTime)
     kind: Mapped[str] = mapped_column(String(10))
-    outcome: Mapped[str] = mapped_column(Text)
+    outcome: Mapped[Fact] = mapped_column(FactColumn)
     """What was done about it, for moderators."""
     person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
     game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), index=True, default=None)
@@ -48,4 +52,5 @@ class Mail(Base):
     attempts: Mapped[int] = mapped_column(default=0)
     leased_until: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     finished_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
-    error: Mapped[str | None] = mapped_column(Text, default=None)
+    error: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
+    """Why it was not sent, or has not been yet."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy import ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from server.store.engine import Base, UtcTime
+from server.store.facts import Fact, FactColumn
 
 
-class Beat(Base):
-    """The last sign of life of a part of the server: web, scheduler."""
+class Heartbeat(Base):
+    """The last heartbeat of a part of the server: web, scheduler. The table is `beat`."""
 
     __tablename__ = "beat"
     part: Mapped[str] = mapped_column(String(10), primary_key=True)
@@ -19,7 +20,7 @@ class Beat(Base):
 
 
 class Outage(Base):
-    """A time in which a part of the server did not beat; no clock counts it."""
+    """A time without heartbeats of a part of the server; no clock counts it."""
 
     __tablename__ = "outage"
     __table_args__ = (UniqueConstraint("part", "from_at"),)
@@ -29,13 +30,13 @@ class Outage(Base):
     to_at: Mapped[datetime] = mapped_column(UtcTime, index=True)
 
 
-class Alarm(Base):
-    """Something that moderators must see: a game set aside, a refused address, a clock that jumped."""
+class Alert(Base):
+    """What moderators must see: a game in quarantine, a refused address, a clock that jumped. The table is `alarm`."""
 
     __tablename__ = "alarm"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
     key: Mapped[str] = mapped_column(String(120), unique=True)
-    text: Mapped[str] = mapped_column(Text)
+    text: Mapped[Fact] = mapped_column(FactColumn)
     at: Mapped[datetime] = mapped_column(UtcTime)
     game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), default=None)
     cleared_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)

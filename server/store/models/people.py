@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, Text, text
+from sqlalchemy import ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from server.store.engine import Base, UtcTime
+from server.store.facts import Fact, FactColumn
 
 _DIGEST = "cadence = 'digest'"
 _LOST = "unreachable IS NOT NULL OR suppressed IS NOT NULL"
@@ -31,9 +32,9 @@ class Person(Base):
     moderator: Mapped[bool] = mapped_column(default=False)
     silent: Mapped[bool] = mapped_column(default=False)
     """Wants no mail at all but sign-in and links asked for."""
-    unreachable: Mapped[str | None] = mapped_column(Text, default=None)
+    unreachable: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
     """What the last mail server said that refused the address for good."""
-    suppressed: Mapped[str | None] = mapped_column(Text, default=None)
+    suppressed: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
     """Why nothing but mail asked for goes to this address: it bounced, or its owner complained."""
     cadence: Mapped[str] = mapped_column(String(10), default="each")
     """`each` turn is mailed and reminded of, `once` leaves the reminder out, `digest` is one mail a day."""

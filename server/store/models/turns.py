@@ -8,6 +8,7 @@ from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from server.store.engine import Base, UtcTime
+from server.store.facts import Fact, FactColumn
 
 
 class Turn(Base):
@@ -42,7 +43,7 @@ class Turn(Base):
     """A hint; who acts on it computes it again."""
     remind_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)
     """When a reminder is to go out; None once it has."""
-    refused: Mapped[str | None] = mapped_column(Text, default=None)
+    refused: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
     """The turn mail was refused for good: the clock stands still."""
     refused_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)
     """Since when it stands still."""
@@ -69,7 +70,7 @@ class StandingOrder(Base):
     left_seq: Mapped[int]
     """The head of the log when it was left."""
     status: Mapped[str] = mapped_column(String(10), default="standing")
-    reason: Mapped[str | None] = mapped_column(Text, default=None)
+    reason: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
     """Why it ended, for its owner."""
     ended_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     ended_seq: Mapped[int | None] = mapped_column(default=None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import flask
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
@@ -23,7 +21,6 @@ from server.web.filters import wall
 from server.web.http import GAME_ID, csrf, limiter, unknown_link
 
 blueprint = Blueprint("account", __name__)
-ABSENCE = re.compile(r"[0-9]{1,9}")
 
 
 @blueprint.get("/sign-in")
@@ -49,9 +46,9 @@ def ask_link() -> ResponseReturnValue:
 def door(token: str) -> ResponseReturnValue:
     """A button that signs in; the link is not used up by looking, for machines look at mailed links, too."""
     with reading() as session:
-        link = links.find(session, "signin", token, utc_now())
-        if link is None or link.used_at is not None:
-            return unknown_link(token)
+        link = links.find(session, "signin", token, utc_now()) or unknown_link(token)
+        if link.used_at is not None:
+            unknown_link(token)
         return render_template(
             "account/redeem.html", token=token, person=session.get_one(Person, link.person_id)
         )
@@ -65,9 +62,7 @@ def redeem(token: str) -> ResponseReturnValue:
     The form needs its own page's CSRF token although the address vouches for it: else a stranger's page could sign
     somebody in as the stranger.
     """
-    person = accounts.redeem(token, utc_now())
-    if person is None:
-        return unknown_link(token)
+    person = accounts.redeem(token, utc_now()) or unknown_link(token)
     login.sign_in(person)
     locale.keep()
     return flask.redirect(url_for("lobby.index"), 303)
@@ -150,8 +145,10 @@ def save() -> ResponseReturnValue:
                 _save(me.id)
             case "away":
                 accounts.add_absence(me.id, form.get("away_from", ""), form.get("away_to", ""), now)
-            case "back" if ABSENCE.fullmatch(absence := form.get("absence", "")):
-                accounts.remove_absence(me.id, int(absence), now)
+            case "back" if (
+                absence := validation.whole_number(form.get("absence", ""), 999_999_999)
+            ) is not None:
+                accounts.remove_absence(me.id, absence, now)
             case "mute" | "unmute" if GAME_ID.fullmatch(game_id):
                 accounts.mute(game_id, me.id, do == "mute", now)
             case "mute-all" | "unmute-all":
@@ -201,9 +198,7 @@ def unsubscribe(token: str) -> ResponseReturnValue:
     """
     now = utc_now()
     with reading() as session:
-        link = links.find(session, "stop", token, now)
-    if link is None:
-        return unknown_link(token)
+        link = links.find(session, "stop", token, now) or unknown_link(token)
     match flask.request.form.get("do", "game" if link.game_id else "all"):
         case "game" | "undo-game" as do if link.game_id:
             accounts.mute(link.game_id, link.person_id, do == "game", now)
@@ -218,9 +213,7 @@ def unsubscribe(token: str) -> ResponseReturnValue:
 
 def _stop_page(token: str) -> ResponseReturnValue:
     with reading() as session:
-        link = links.find(session, "stop", token, utc_now())
-        if link is None:
-            return unknown_link(token)
+        link = links.find(session, "stop", token, utc_now()) or unknown_link(token)
         seat = session.scalar(
             select(Seat).where(Seat.game_id == link.game_id, Seat.person_id == link.person_id)
         )

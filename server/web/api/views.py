@@ -99,7 +99,13 @@ def seat_orders(token: str) -> dict[str, Any]:
         _begun(place.game)
         rows = standing_orders.of_seat(session, place.game.id, place.seat.seat)
         told = [
-            {"id": row.number, "order": row.text, "status": row.status, "reason": row.reason} for row in rows
+            {
+                "id": row.number,
+                "order": row.text,
+                "status": row.status,
+                "reason": str(row.reason) if row.reason else None,
+            }
+            for row in rows
         ]
         return {"orders": told}
 

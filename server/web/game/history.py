@@ -22,6 +22,7 @@ from server.play import history, positions, timeline
 from server.play.timeline import Moments
 from server.store import log, standing_orders
 from server.store.models import Game, StandingOrder
+from server.validation import whole_number
 
 PAGE = 100
 """Entries on one page of a history: half a game, and light on a phone."""
@@ -201,9 +202,10 @@ def _seq(asked: Mapping[str, str], name: str, most: int) -> int | None:
     text = asked.get(name, "")
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
+    seq = whole_number(text, most, 1)
+    if seq is None:
         raise BadRequest("There is no entry “%(text)s” in this game.", text=text[:20])
-    return int(text)
+    return seq
 
 
 def _choice(text: str, known: Sequence[str]) -> str:

@@ -17,7 +17,8 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from server import i18n
-from server.store.models import Game, Mail, Person, Received, Seat
+from server.store import facts
+from server.store.models import Game, IncomingMail, Mail, Person, Seat
 from server.web.game.history import Line
 
 
@@ -51,7 +52,9 @@ def of_seat(session: Session, seat: Seat, zone: str) -> list[Evidence]:
     if seat.person_id is None:
         return []
     mails = select(Mail).where(Mail.game_id == seat.game_id, Mail.person_id == seat.person_id)
-    came = select(Received).where(Received.game_id == seat.game_id, Received.person_id == seat.person_id)
+    came = select(IncomingMail).where(
+        IncomingMail.game_id == seat.game_id, IncomingMail.person_id == seat.person_id
+    )
     found = [_of_mail(mail, seat.seat, "", zone) for mail in session.scalars(mails)]
     found += [_of_received(row, "", zone, told=False) for row in session.scalars(came)]
     return sorted(found, key=lambda item: item.at)
@@ -65,17 +68,19 @@ def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) 
             mail that was carried out and made no entry left a standing order, and those are sealed.
     """
     mails = select(Mail, Person.name).join(Person, Person.id == Mail.person_id)
-    came = select(Received, Person.name).outerjoin(Person, Person.id == Received.person_id)
+    came = select(IncomingMail, Person.name).outerjoin(Person, Person.id == IncomingMail.person_id)
     if sitter is not None:
         mails = mails.where(or_(Mail.kind != "answer", Mail.person_id == sitter))
-        came = came.where(or_(Received.kind.in_(("bounce", "complaint")), Received.person_id == sitter))
+        came = came.where(
+            or_(IncomingMail.kind.in_(("bounce", "complaint")), IncomingMail.person_id == sitter)
+        )
     found = [
         _of_mail(mail, mail.seat, name, zone)
         for mail, name in session.execute(mails.where(Mail.game_id == game.id))
     ]
     found += [
         _of_received(row, name or "", zone, told=True)
-        for row, name in session.execute(came.where(Received.game_id == game.id))
+        for row, name in session.execute(came.where(IncomingMail.game_id == game.id))
     ]
     return sorted(found, key=lambda item: item.at)
 
@@ -103,12 +108,12 @@ def beside(chapter: Mapping[str, Any], items: Sequence[Evidence]) -> dict[int, l
 def _of_mail(mail: Mail, seat: int | None, name: str, zone: str) -> Evidence:
     finished = _short(mail.finished_at, zone) if mail.finished_at else ""
     when = _short(mail.created_at, zone)
-    said, tries = mail.error or "", mail.attempts
+    said, tries = facts.sentence(mail.error), mail.attempts
     return Evidence(mail.created_at, when, mail.kind, seat, name, mail.status, finished, said, tries)
 
 
-def _of_received(row: Received, name: str, zone: str, *, told: bool) -> Evidence:
-    said = row.outcome if told else ""
+def _of_received(row: IncomingMail, name: str, zone: str, *, told: bool) -> Evidence:
+    said = facts.sentence(row.outcome) if told else ""
     return Evidence(row.at, _short(row.at, zone), row.kind, row.seat, name, "received", "", said)
 
 

@@ -59,9 +59,7 @@ def public(game_id: str) -> Answer:
 def seat(token: str) -> Answer:
     """The history as this seat may read it."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-        if place is None:
-            return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
         if place.game.status not in ("running", "over"):
             return _no_game()
         person = place.seat.person
@@ -96,7 +94,7 @@ def _history(
     items: Sequence[mail_log.Evidence] = (),
 ) -> Answer:
     if game.quarantine:
-        raise Broken(game.quarantine)
+        raise Broken(str(game.quarantine))
     try:
         context = history.chapter(session, game, viewer, zone, flask.request.args, here)
     except Refused as error:
@@ -108,7 +106,7 @@ def _history(
 def _standing(session: Session, game: Game) -> dict[str, object]:
     """The table of a game that has begun, and what became of one that is over."""
     if game.quarantine:
-        raise Broken(game.quarantine)
+        raise Broken(str(game.quarantine))
     if game.status == "over":
         return _ended(session, game)
     position = positions.load(session, game)

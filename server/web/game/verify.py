@@ -91,7 +91,7 @@ def game(game_id: str) -> str:
         if found is None or found.status not in ("running", "over"):
             raise NoSuchGame("There is no game with this address.")
         if found.quarantine:
-            raise Broken(found.quarantine)
+            raise Broken(str(found.quarantine))
         if found.status != "over":
             raise NotOver(
                 "This game is still in progress. When it is over, the server’s secret is revealed and the deal can be "

@@ -34,9 +34,7 @@ def invitation(token: str) -> ResponseReturnValue:
 
 def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
-        found = lobby.invitation(session, token, utc_now())
-        if found is None:
-            return unknown_link(token)
+        found = lobby.invitation(session, token, utc_now()) or unknown_link(token)
         form = flask.request.form
         page = render_template(
             "lobby/invitation.html",
@@ -75,7 +73,7 @@ def answer(token: str) -> ResponseReturnValue:
             case _:
                 flask.abort(400)
     except errors.NoSuchLink:
-        return unknown_link(token)
+        unknown_link(token)
     except Refused as refusal:
         return _invitation_page(token, refusal)
     return flask.redirect(_begun(token, game_id, now) or url_for(".invitation", token=token), 303)
@@ -105,9 +103,7 @@ def organise(token: str) -> ResponseReturnValue:
 
 def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
-        game = lobby.organised(session, token, utc_now())
-        if game is None:
-            return unknown_link(token)
+        game = lobby.organised(session, token, utc_now()) or unknown_link(token)
         seats = positions.seats_of(session, game.id)
         rules = rules_of(game.slug, game.rules)
         page = render_template(
@@ -170,7 +166,7 @@ def act(token: str) -> ResponseReturnValue:
     try:
         ACTS[form["do"]](token, int(number), now)
     except errors.NoSuchLink:
-        return unknown_link(token)
+        unknown_link(token)
     except Refused as refusal:
         return _organiser_page(token, refusal)
     with reading() as session:

@@ -229,9 +229,9 @@ def _pace() -> time_control.Pace:
 def _number(name: str, absent: int, field: str | None = None) -> int:
     """A whole number from the form; seats are counted, so a number of them is small."""
     text = flask.request.form.get(name, "") or str(absent)
-    if not (text.isascii() and text.isdigit() and len(text) < 8):
+    number = validation.whole_number(text, 9_999_999)
+    if number is None:
         raise BadWish("“%(text)s” must be a whole number.", field=field or name, text=validation.shown(text))
-    number = int(text)
     if name not in ("allowance", "bank") and number > _most_seats():
         raise BadWish("No game has that many seats.", field=field or name)
     return number

@@ -19,7 +19,8 @@ from server.play import autopilot
 from server.scheduler import heartbeat
 from server.store import alerts, log, outbox
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Alarm, Deed, Entry, Game, Person, Seat, Turn
+from server.store.models import Alert, Entry, Game, ModeratorAction, Person, Seat, Turn
+from server.validation import whole_number
 from server.web.moderation import issues
 
 blueprint = Blueprint("desk", __name__)
@@ -45,8 +46,8 @@ def show() -> ResponseReturnValue:
             "moderation/desk.html",
             now=now,
             zone=zone(),
-            step_alarm=heartbeat.STEP_ALARM,
-            alarms=issues.alarms(session),
+            step_alarm=heartbeat.CLOCK_JUMPED,
+            alarms=issues.alerts(session),
             late=issues.late(session, now),
             unsent=issues.unsent(session, now),
             unreached=issues.unreached(session),
@@ -63,13 +64,13 @@ def show() -> ResponseReturnValue:
 
 @blueprint.post("/alarms/<int:alarm_id>")
 def clear(alarm_id: int) -> ResponseReturnValue:
-    """Somebody has seen to an alarm."""
+    """Somebody has seen to an alert."""
     with transaction() as session:
-        found = session.get(Alarm, alarm_id) if alarm_id < 2**31 else None
+        found = session.get(Alert, alarm_id) if alarm_id < 2**31 else None
         if found is None:
             flask.abort(404)
         now = utc_now()
-        if found.key == heartbeat.STEP_ALARM:  # to say that the time is right is more than to have seen it
+        if found.key == heartbeat.CLOCK_JUMPED:  # to say that the time is right is more than to have seen it
             outbox.mend(session, now)
             heartbeat.thaw(session, now)
         else:
@@ -154,24 +155,26 @@ def deeds() -> ResponseReturnValue:
         )
 
 
-def _deeds(by: str, game: str, what: str) -> Select[tuple[Deed, Entry, Game, Person]]:
-    query = select(Deed, Entry, Game, Person).join(
-        Entry, (Entry.game_id == Deed.game_id) & (Entry.seq == Deed.seq)
+def _deeds(by: str, game: str, what: str) -> Select[tuple[ModeratorAction, Entry, Game, Person]]:
+    query = select(ModeratorAction, Entry, Game, Person).join(
+        Entry, (Entry.game_id == ModeratorAction.game_id) & (Entry.seq == ModeratorAction.seq)
     )
-    query = query.join(Game, Game.id == Deed.game_id).join(Person, Person.id == Deed.person_id)
+    query = query.join(Game, Game.id == ModeratorAction.game_id).join(
+        Person, Person.id == ModeratorAction.person_id
+    )
     if by:
-        query = query.where(Deed.person_id == int(by))
+        query = query.where(ModeratorAction.person_id == int(by))
     if game:
-        query = query.where(Deed.game_id == game)
+        query = query.where(ModeratorAction.game_id == game)
     if what:
         looked = log.is_act("!look")
         query = query.where(looked if what == "look" else ~looked)
-    return query.order_by(Deed.id.desc())
+    return query.order_by(ModeratorAction.id.desc())
 
 
 def _moderators(session: Session) -> Sequence[Person]:
     """Who moderates now, and who has done anything as a moderator."""
-    did = select(Deed.person_id).distinct()
+    did = select(ModeratorAction.person_id).distinct()
     query = select(Person).where(or_(Person.moderator, Person.id.in_(did)))
     return session.scalars(query.order_by(Person.name, Person.id)).all()
 
@@ -197,4 +200,4 @@ def _choice(text: str, known: Iterable[str]) -> str:
 
 
 def _page(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 4 and int(text) else 1
+    return whole_number(text, 999) or 1

@@ -60,9 +60,10 @@ def read(form: Mapping[str, str]) -> Wanted:
 
 
 def _seconds(hours: str) -> str:
-    if not (hours.isascii() and hours.isdigit() and len(hours) < 5):
+    number = validation.whole_number(hours, 9999)
+    if number is None:
         raise acts.InvalidAct("“%(hours)s” must be a whole number of hours.", hours=validation.shown(hours))
-    return str(int(hours) * 3600)
+    return str(number * 3600)
 
 
 def _switch(word: str) -> str:
@@ -79,12 +80,12 @@ def lost(session: Session, game: Game, words: Sequence[str], zone: str) -> list[
     """
     if words[0] != "!void":
         return []
-    first = words[1]
-    if not (first.isascii() and first.isdigit() and len(first) < 10 and 0 < int(first) <= game.head):
+    first = validation.whole_number(words[1], game.head, 1)
+    if first is None:
         raise acts.ActNotPossible(
-            "Entry %(seq)s is not a player’s move that still counts.", seq=validation.shown(first)
+            "Entry %(seq)s is not a player’s move that still counts.", seq=validation.shown(words[1])
         )
-    lines = history.lines(session, game, PUBLIC, zone, after=int(first) - 1)
+    lines = history.lines(session, game, PUBLIC, zone, after=first - 1)
     if lines[0].voided or lines[0].act or lines[0].entry.seat is None:
         raise acts.ActNotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=first)
     return [line for line in lines if not line.voided and not line.act]
@@ -99,8 +100,8 @@ def seat(session: Session, game: Game, words: Sequence[str]) -> Seat | None:
     if words[0] not in {"!extend", "!bank", "!autopilot", "!replace", "!link"}:
         return None
     text = words[1]
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 3 else -1
-    found = session.get(Seat, (game.id, number))
+    number = validation.whole_number(text, 99)
+    found = session.get(Seat, (game.id, number)) if number is not None else None
     if found is None:
         raise acts.InvalidAct("There is no seat %(seat)s in this game.", seat=validation.shown(text))
     return found

@@ -24,7 +24,8 @@ from server.play import autopilot, positions, turns
 from server.play.moderation import acts
 from server.store import log
 from server.store.engine import reading, utc_now
-from server.store.models import Deed, Entry, Game, Person
+from server.store.models import Entry, Game, ModeratorAction, Person
+from server.validation import whole_number
 from server.web.game import history, mail_log
 from server.web.http import GAME_ID
 from server.web.moderation import desk, forms
@@ -114,14 +115,19 @@ def _story(
 
 
 def _capped(text: str, most: int) -> str:
-    small = text.isascii() and text.isdigit() and len(text) < 10 and 0 < int(text) <= most
-    return text if small else str(most)
+    return str(whole_number(text, most, 1) or most)
 
 
 def _looks(session: Session, game: Game) -> list[Entry]:
     """The looks of this moderator into this game."""
-    mine = (Deed.game_id == game.id, Deed.person_id == g.me.id, log.is_act("!look"))
-    joined = select(Entry).join(Deed, (Deed.game_id == Entry.game_id) & (Deed.seq == Entry.seq))
+    mine = (
+        ModeratorAction.game_id == game.id,
+        ModeratorAction.person_id == g.me.id,
+        log.is_act("!look"),
+    )
+    joined = select(Entry).join(
+        ModeratorAction, (ModeratorAction.game_id == Entry.game_id) & (ModeratorAction.seq == Entry.seq)
+    )
     return list(session.scalars(joined.where(*mine).order_by(Entry.seq.desc())))
 
 
@@ -194,8 +200,8 @@ def act(game_id: str) -> ResponseReturnValue:
     form = flask.request.form
     with reading() as session:
         _game(session, game_id)
-    seen = form.get("seen", "")
-    if not (seen.isascii() and seen.isdigit() and len(seen) < 10):
+    seen = whole_number(form.get("seen", ""), 999_999_999)
+    if seen is None:
         flask.abort(400)
     try:
         asked = forms.read(flask.request.form)
@@ -207,7 +213,7 @@ def act(game_id: str) -> ResponseReturnValue:
             now=utc_now(),
             newcomer=asked.newcomer,
             keep_link=asked.keep_link,
-            seen=int(seen),
+            seen=seen,
         )
     except Stale as moved:
         return _preview_page(game_id, moved)

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_, u
 from sqlalchemy.orm import Session
 
 from server.store import log
-from server.store.models import Alarm, Entry, Game, Mail, Person, Seat, Turn
+from server.store.models import Alert, Entry, Game, Mail, Person, Seat, Turn
 
 SOON = timedelta(hours=6)
 """A turn that is due within this time is told."""
@@ -151,10 +151,10 @@ def refused(session: Session, now: datetime) -> Some:
     return _some(session, found.order_by(Mail.not_before.desc(), Mail.id.desc()))
 
 
-def alarms(session: Session) -> Some:
-    """What nobody has seen to yet, the newest first: (alarm, its game or None)."""
-    found = select(Alarm, Game).outerjoin(Game, Game.id == Alarm.game_id).where(Alarm.cleared_at.is_(None))
-    return _some(session, found.order_by(Alarm.at.desc(), Alarm.id.desc()))
+def alerts(session: Session) -> Some:
+    """What nobody has seen to yet, the newest first: (alert, its game or None)."""
+    found = select(Alert, Game).outerjoin(Game, Game.id == Alert.game_id).where(Alert.cleared_at.is_(None))
+    return _some(session, found.order_by(Alert.at.desc(), Alert.id.desc()))
 
 
 def _some(session: Session, query: Select[Any]) -> Some:

@@ -23,9 +23,7 @@ Answer = str | tuple[str, int] | Response
 def ask(token: str) -> Answer:
     """What leaving would mean, and the button that does it."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-        if place is None:
-            return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
         positions.check_running(place.game)
         positions.load(session, place.game)
         if autopilot.has_left(session, place.game.id, place.seat.seat):
@@ -37,9 +35,7 @@ def ask(token: str) -> Answer:
 def leave(token: str) -> Answer:
     """Leave, then lead back to the table, which can still be seen."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-    if place is None:
-        return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
     if flask.request.form.get("do") != "leave":
         back = url_for("turn.show", token=token)
         return error_page(400, _("The form was incomplete"), _("Nothing has changed."), back=back)

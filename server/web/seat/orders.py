@@ -20,12 +20,15 @@ from server.play import positions
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.links import Place
+from server.validation import whole_number
 from server.web.game import history
 from server.web.http import csrf, error_page, limiter, said, unknown_link
 
 blueprint = Blueprint("orders", __name__)
 csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
 
+LAST = 999_999_999
+"""The greatest number of an order that is looked for."""
 Answer = str | tuple[str, int] | Response
 
 
@@ -34,9 +37,7 @@ Answer = str | tuple[str, int] | Response
 def order(token: str) -> Answer:
     """Show what an order would do, keep it, end it, let it stand again, or end an autopilot: the button says which."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-    if place is None:
-        return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
     form = flask.request.form
     try:
         match form.get("do"):
@@ -44,8 +45,8 @@ def order(token: str) -> Answer:
                 return _preview(token, place, _written(form.getlist("part"), form.get("order", "")))
             case "leave":
                 _leave(place, _written((), form.get("order", "")))
-            case "withdraw" if form.get("id", "").isascii() and form.get("id", "").isdigit():
-                _withdraw(place, int(form["id"][:9]))
+            case "withdraw" if (number := whole_number(form.get("id", ""), LAST)) is not None:
+                _withdraw(place, number)
             case "confirm":
                 play.confirm_orders(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
             case "reclaim":

@@ -25,6 +25,7 @@ from server.store import links, log, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.links import Place
 from server.store.models import Game, StandingOrder
+from server.validation import whole_number
 from server.web.game import history
 from server.web.http import csrf, error_page, limiter, said, unknown_link
 from server.web.seat import preselect
@@ -36,7 +37,6 @@ SINCE = 60
 """The most entries shown of what happened since the own last move; the history has the rest."""
 VERB = re.compile(r"[a-z][a-z-]{0,19}")
 TICKED = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
-NUMBER = re.compile(r"[0-9]{1,9}")
 Answer = str | tuple[str, int] | Response
 
 
@@ -77,9 +77,7 @@ class Problem:
 def show(token: str) -> Answer:
     """The table, the own hand, and what the seat may do now; with `?move=…` that answer is ready to be confirmed."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-        if place is None:
-            return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
         return _page(session, token, place, wanted=flask.request.args.get("move"))
 
 
@@ -87,9 +85,7 @@ def show(token: str) -> Answer:
 def move(token: str) -> Answer:
     """Play the move of the form, then lead to its receipt."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-    if place is None:
-        return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
     try:
         wish = _wish(flask.request.form, place.game.head)
     except Malformed as fault:
@@ -120,9 +116,7 @@ def move(token: str) -> Answer:
 def receipt(token: str, seq: int) -> Answer:
     """What became of the own move `seq`, and what comes next."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-        if place is None:
-            return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
         game, number = place.game, place.seat.seat
         told = history.lines(session, game, number, _zone(place), after=seq - 1, upto=seq + SINCE)
         if not told or told[0].entry.seq != seq or told[0].entry.seat != number:
@@ -140,9 +134,7 @@ def receipt(token: str, seq: int) -> Answer:
 def mail_again(token: str) -> Answer:
     """Whoever sits there says that his address takes mail: his stopped turns are mailed again."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-    if place is None:
-        return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
     deliverability.again(place.link.person_id, utc_now())
     return flask.redirect(url_for(".show", token=token), 303)
 
@@ -152,9 +144,7 @@ def mail_again(token: str) -> Answer:
 def mail_games(token: str) -> Answer:
     """Mail the person who sits there the links to all games that await him; the answer is the same for everybody."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-    if place is None:
-        return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
     accounts.mail_games(place.link.person_id, utc_now())
     return render_template("seat/links_sent.html", token=token)
 
@@ -165,15 +155,15 @@ def _wish(form: MultiDict[str, str], head: int) -> Wish:
     Raises:
         Malformed: a field is missing or cannot be what the page sent.
     """
-    seen, request_id = form.get("seen", ""), form.get("request_id", "")
-    if not NUMBER.fullmatch(seen) or int(seen) > head:
+    seen, request_id = whole_number(form.get("seen", ""), head), form.get("request_id", "")
+    if seen is None:
         raise Malformed(_("The form lacks the game version it was made from."))
     if not play.REQUEST_ID.fullmatch(request_id):
         raise Malformed(_("The form lacks its request ID."))
     ticked = tuple(form.getlist("card"))
     if not all(map(TICKED.fullmatch, ticked)):
         raise Malformed(_("The form names an invalid card."))
-    return Wish(_text(form, ticked), int(seen), request_id, ticked)
+    return Wish(_text(form, ticked), seen, request_id, ticked)
 
 
 def _text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
@@ -191,9 +181,7 @@ def _text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
 def _again(token: str, status: int, problem: Problem, wish: Wish) -> Answer:
     """The fresh page after a refusal, the selection kept."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
-        if place is None:
-            return unknown_link(token)
+        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
         since = wish.seen if status == 409 else None
         return _page(session, token, place, problem, wish.ticked, since), status
 
@@ -212,7 +200,7 @@ def _page(
     if game.status not in ("running", "over"):
         return render_template("seat/turn.html", view=None, **context)
     if game.quarantine:
-        raise Broken(game.quarantine)
+        raise Broken(str(game.quarantine))
     position = positions.load(session, game)
     after = log.last_move(session, game.id, number, ("player", "bot")) if since is None else since
     told = history.lines(session, game, number, _zone(place), after=max(after, game.head - SINCE))
