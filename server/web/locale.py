@@ -18,7 +18,7 @@ from server.store import links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Person
 
-blueprint = Blueprint("language", __name__)
+blueprint = Blueprint("locale", __name__)
 COOKIE = "language"
 """What a browser keeps that chose a language; nobody is known by it."""
 A_YEAR = 365 * 86400

@@ -12,7 +12,7 @@ from flask import Blueprint, Flask, Response, url_for
 from byzanz import games
 from server import config
 
-blueprint = Blueprint("style", __name__)
+blueprint = Blueprint("stylesheet", __name__)
 
 BASE = Path(__file__).resolve().parents[1] / "static" / "style.css"
 A_YEAR = 365 * 86400
@@ -26,7 +26,7 @@ def init_app(app: Flask) -> None:
 
 def address() -> str:
     """The sheet's address; a hash of what is in it is part of it."""
-    return url_for("style.sheet", digest=_joined()[1])
+    return url_for("stylesheet.sheet", digest=_joined()[1])
 
 
 @blueprint.get("/static/style-<digest>.css")

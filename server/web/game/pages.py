@@ -20,12 +20,12 @@ from server.store.models import Game
 from server.web.game import charts, history, mail_log, timeline
 from server.web.http import GAME_ID, error_page, said, unknown_link
 
-blueprint = Blueprint("history", __name__)
+blueprint = Blueprint("game", __name__)
 Answer = str | tuple[str, int]
 
 
 @blueprint.get("/g/<game_id>")
-def game(game_id: str) -> Answer:
+def show(game_id: str) -> Answer:
     """What everybody may know of a game."""
     with reading() as session:
         found = _game(session, game_id)
@@ -45,18 +45,18 @@ def game(game_id: str) -> Answer:
 
 
 @blueprint.get("/g/<game_id>/history")
-def public(game_id: str) -> Answer:
+def public_history(game_id: str) -> Answer:
     """The history as everybody may read it."""
     with reading() as session:
         found = _game(session, game_id)
         if found is None or found.status not in ("running", "over"):
             return _no_game()
-        here = url_for(".public", game_id=game_id)
-        return _history(session, found, PUBLIC, found.time_zone, here, url_for(".game", game_id=game_id))
+        here = url_for(".public_history", game_id=game_id)
+        return _history(session, found, PUBLIC, found.time_zone, here, url_for(".show", game_id=game_id))
 
 
 @blueprint.get("/t/<token>/history")
-def seat(token: str) -> Answer:
+def seat_history(token: str) -> Answer:
     """The history as this seat may read it."""
     with reading() as session:
         place = links.seat_of(session, token, utc_now())
@@ -66,7 +66,7 @@ def seat(token: str) -> Answer:
             return _no_game()
         person = place.seat.person
         zone = (person.time_zone if person else None) or place.game.time_zone
-        here = url_for(".seat", token=token)
+        here = url_for(".seat_history", token=token)
         back = url_for("turn.show", token=token)
         own = mail_log.of_seat(session, place.seat, zone)
         return _history(session, place.game, place.seat.seat, zone, here, back, own)

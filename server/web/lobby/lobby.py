@@ -114,7 +114,7 @@ def _mine(session: Session, me: Person) -> list[Mine]:
 def _door(session: Session, me: Person, game: Game, seat: Seat | None) -> str | None:
     """The address by which he enters a game; None for an invitation that has not been sent yet."""
     if seat is not None and game.status == "running":
-        return _live(session, me, game, "seat") or url_for("history.game", game_id=game.id)
+        return _live(session, me, game, "seat") or url_for("game.show", game_id=game.id)
     if game.organiser_id == me.id:
         return _live(session, me, game, "organise")
     return _live(session, me, game, "invite")
@@ -152,7 +152,7 @@ def new() -> ResponseReturnValue:
             lobby.create_game(_wish(), utc_now(), me.id if me else None)
     except Refused as refusal:
         return _new_form(fields.to_dict(), refusal), refusal.status
-    return flask.redirect(url_for("lobby.asked"), 303)
+    return flask.redirect(url_for("lobby.confirm_sent"), 303)
 
 
 def _first_fields() -> dict[str, str]:
@@ -237,7 +237,7 @@ def _number(name: str, absent: int, field: str | None = None) -> int:
 
 
 @blueprint.get("/asked")
-def asked() -> ResponseReturnValue:
+def confirm_sent() -> ResponseReturnValue:
     """Look into your mail: the same page whatever was asked for."""
     return render_template("lobby/confirm_sent.html")
 

@@ -1,6 +1,6 @@
 """The moderators' desk: what wants attention at a glance, the search across all games, and what moderators did.
 
-The blueprint stands within that of `moderate`, which lets nobody else in.
+The blueprint stands within that of `moderation`, which lets nobody else in.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _waits(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
 
 
 @blueprint.get("/deeds")
-def deeds() -> ResponseReturnValue:
+def actions() -> ResponseReturnValue:
     """What moderators did and looked at, newest first, by moderator and by game."""
     asked = flask.request.args
     page = _page(asked.get("page", ""))

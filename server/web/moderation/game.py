@@ -28,7 +28,7 @@ from server.web.game import history, mail_log
 from server.web.http import GAME_ID
 from server.web.moderation import desk, forms, issues
 
-blueprint = Blueprint("moderate", __name__, url_prefix="/m")
+blueprint = Blueprint("moderation", __name__, url_prefix="/m")
 blueprint.register_blueprint(desk.blueprint)
 MAILS = 60
 """Mails that went out, and that came in, on the page of a game: the newest."""
@@ -136,11 +136,11 @@ def look(game_id: str) -> ResponseReturnValue:
         seq = play.moderate(game_id, act, reason=form.get("reason", ""), person_id=g.me.id, now=utc_now())
     except Refused as refusal:
         return _game_page(game_id, flask.request.form, refusal)
-    return flask.redirect(url_for(".looked", game_id=game_id, seq=seq), 303)
+    return flask.redirect(url_for(".show_look", game_id=game_id, seq=seq), 303)
 
 
 @blueprint.get("/<game_id>/look/<int:seq>")
-def looked(game_id: str, seq: int) -> ResponseReturnValue:
+def show_look(game_id: str, seq: int) -> ResponseReturnValue:
     """The game up to a look of one's own, with the eyes it opened."""
     with reading() as session:
         game = _game(session, game_id)
@@ -149,7 +149,7 @@ def looked(game_id: str, seq: int) -> ResponseReturnValue:
             flask.abort(404)
         word = entry.move.split()[1]
         viewer: Viewer = int(word) if word.isdigit() else ALL if word == ALL else PUBLIC
-        here = url_for(".looked", game_id=game.id, seq=seq)
+        here = url_for(".show_look", game_id=game.id, seq=seq)
         told = _story(session, game, viewer, here, last=seq)
         return render_template(
             "moderation/look.html",
