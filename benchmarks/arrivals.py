@@ -19,7 +19,7 @@ _DAY = 24.0
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class SimulatedPlayer:
     """Somebody at a table.
 
     Args:
@@ -31,7 +31,7 @@ class Person:
     zone: int
 
     @classmethod
-    def drawn(cls, name: str) -> Person:
+    def drawn(cls, name: str) -> SimulatedPlayer:
         """A person of this name who lives somewhere."""
         return cls(name, ZONES[Stream(name.encode(), "zone").below(len(ZONES))])
 

@@ -61,7 +61,7 @@ def liars_poker(pick: Pick) -> Game:
     return game
 
 
-RIVALS: dict[str, Callable[[Pick], Game]] = {"uno": uno, "liars_poker": liars_poker}
+BASELINES: dict[str, Callable[[Pick], Game]] = {"uno": uno, "liars_poker": liars_poker}
 """The rivals by the names of their figures."""
 
 
@@ -72,7 +72,7 @@ def installed(pick: Pick) -> dict[str, Game]:
         pick: chooses their moves and their chance.
     """
     found = {}
-    for name, rival in RIVALS.items():
+    for name, rival in BASELINES.items():
         try:
             found[name] = rival(pick)
         except ImportError:

@@ -24,7 +24,7 @@ NAMES = ("Anna", "Basil", "Cassia", "Demetrios")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ScriptedMove:
     """One move of a scripted game: who makes it, and the head of the log when he looks."""
 
     token: str
@@ -33,7 +33,7 @@ class Line:
 
 
 @contextmanager
-def house() -> Iterator[tuple[Flask, Path]]:
+def temporary_server() -> Iterator[tuple[Flask, Path]]:
     """The application, its context pushed, and the folder of its database."""
     with tempfile.TemporaryDirectory(prefix="byzanz-bench-") as folder:
         settings = Settings(
@@ -46,14 +46,14 @@ def house() -> Iterator[tuple[Flask, Path]]:
         app = create_app(settings)
         with app.app_context():
             try:
-                migrate.bring_up_to_date()
+                migrate.upgrade()
                 yield app, Path(folder)
             finally:
                 engine.db.session.remove()
                 engine.db.engine.dispose()
 
 
-def begun_game(number: int) -> str:
+def start_game(number: int) -> str:
     """The id of a game of four that has just begun."""
     players = [Guest(name, f"{name.lower()}{number}@example.org") for name in NAMES]
     return lobby.quick_game(slug="byzanz", players=players, now=engine.utc_now(), start=True)
@@ -68,7 +68,7 @@ def tokens_of(game_id: str) -> list[str]:
         return [links.token(links.link_for(session, "seat", person, game_id, now)) for person in persons]
 
 
-def script(game_id: str, upto: int) -> list[Line]:
+def script(game_id: str, upto: int) -> list[ScriptedMove]:
     """The first moves of a game that has just begun, chosen at random, found without touching its log."""
     with engine.reading() as session:
         game = session.get_one(Game, game_id)
@@ -77,12 +77,12 @@ def script(game_id: str, upto: int) -> list[Line]:
         seats = len(game.seats)
     tokens, deal, draw = tokens_of(game_id), chance.deal(key), chance.Stream(seed, "bench").below
     state, steps = umpire.settle(rules, rules.setup(seats, {}), deal)
-    head, lines = len(steps), list[Line]()
+    head, lines = len(steps), list[ScriptedMove]()
     while len(lines) < upto and rules.outcome(state) is None:
         seat = min(rules.awaited(state))
         moves = rules.moves(state, seat)
         move = moves[draw(len(moves))]
-        lines.append(Line(tokens[seat], str(move), head))
+        lines.append(ScriptedMove(tokens[seat], str(move), head))
         state, steps = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
         head += 1 + len(steps)
     return lines

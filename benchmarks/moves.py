@@ -36,17 +36,17 @@ def measure(seconds: float = 5.0) -> dict[str, float | None]:
     def pick(items: Sequence[Any]) -> Any:
         return items[int(random() * len(items))]
 
-    speeds = _race({"byzanz": byzanz(pick), **baselines.installed(pick)}, seconds)
+    speeds = _speeds({"byzanz": byzanz(pick), **baselines.installed(pick)}, seconds)
     ours = speeds.pop("byzanz")
     figures: dict[str, float | None] = {"moves_per_second": ours}
-    for name in baselines.RIVALS:
+    for name in baselines.BASELINES:
         figures[f"{name}_moves_per_second"] = speed = speeds.get(name)
         figures[f"ratio_to_{name}"] = speed and ours / speed
     return figures | _copies(pick, seconds / 10)
 
 
 def byzanz(pick: baselines.Pick) -> baselines.Game:
-    """Byzanz through the umpire, out_of_turn_moves among the moves to choose from; of the bids only the chosen one is written."""
+    """Play Byzanz through the umpire, choosing among answers and out-of-turn moves; only the chosen bid is built."""
     rules, numbers = rules_of("byzanz"), count()
 
     def game() -> int:
@@ -65,7 +65,7 @@ def byzanz(pick: baselines.Pick) -> baselines.Game:
     return game
 
 
-def _race(games: Mapping[str, baselines.Game], seconds: float) -> dict[str, float]:
+def _speeds(games: Mapping[str, baselines.Game], seconds: float) -> dict[str, float]:
     made, spent = dict.fromkeys(games, 0), dict.fromkeys(games, 0.0)
     for _ in range(ROUNDS):
         for name, game in games.items():
@@ -97,7 +97,7 @@ def _copies(pick: baselines.Pick, seconds: float) -> dict[str, float | None]:
 
         return game
 
-    speeds = _race({name: once(cost) for name, cost in costs.items()}, seconds)
+    speeds = _speeds({name: once(cost) for name, cost in costs.items()}, seconds)
     return {
         "microseconds_per_apply": 1e6 / speeds["apply"],
         "clone_to_apply": speeds["apply"] / speeds["clone"],

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from flask.testing import FlaskClient
 
-from benchmarks.fixtures import begun_game, house, tokens_of
+from benchmarks.fixtures import start_game, temporary_server, tokens_of
 from server.play import positions
 from server.store import engine, log
 from server.store.models import Game
@@ -23,7 +23,7 @@ def measure(views: int = 30) -> dict[str, float]:
     Args:
         views: how often each.
     """
-    with house() as (app, _):
+    with temporary_server() as (app, _):
         pages = {length: _page(length) for length in (SHORT, LONG)}
         took: dict[int, list[float]] = {SHORT: [], LONG: []}
         client = app.test_client()
@@ -47,7 +47,7 @@ def _opened(client: FlaskClient, path: str) -> float:
 
 def _page(length: int) -> str:
     """The address of a turn at a table whose log has grown to this many entries."""
-    game_id = begun_game(length)
+    game_id = start_game(length)
     with engine.reading() as session:
         position = positions.load(session, session.get_one(Game, game_id))
     seat = min(position.awaited)

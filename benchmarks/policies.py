@@ -12,7 +12,7 @@ from typing import Any
 from byzanz.bots import decide
 from byzanz.rules import Draw, Move, Rules
 
-Habit = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw], Iterator[str]]
+Policy = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw], Iterator[str]]
 """The orders that somebody leaves, from the game, his view, the answers to his question and his luck."""
 RULES_OF_THUMB = {
     ("empire", "meld"): "meld most",
@@ -23,11 +23,11 @@ RULES_OF_THUMB = {
     ("empire", "keep"): "keep least",
 }
 """Orders that say how people decide at the page, too, by game and step: there the greedy bot wins less."""
-AHEAD = 3
+LOOKAHEAD = 3
 """So many placements of Byzantium can be foreseen: those who list more win less."""
 
 
-def by_hand(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Move:
+def choose_move(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Move:
     """What somebody at the page answers: what the greedy bot does, or a rule of thumb where that wins more."""
     thumb = RULES_OF_THUMB.get((rules.slug, view.step))
     answer = rules.answer_order(rules.parse_order(thumb), view, moves) if thumb else None
@@ -40,7 +40,7 @@ def byzanz(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw)
     """Tax, market, hand limit and the end by rules of thumb; for the lot on auction a ladder or a pass."""
     yield from ("tax lowest always", "take best always", "limit sell lowest always", "finish")
     if view.step == "bid":
-        first = by_hand(rules, view, moves, draw)
+        first = choose_move(rules, view, moves, draw)
         yield "pass this lot" if first.verb == "pass" else _ladder(rules, view, first, draw)
 
 
@@ -77,9 +77,9 @@ def empire(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw)
 def byzantium(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
     """The next placements as they come when all place as he would, in one world that he thinks possible."""
     listed, world = list[str](), rules.sample_state(view, draw)
-    while rules.awaited(world) and len(listed) < AHEAD:
+    while rules.awaited(world) and len(listed) < LOOKAHEAD:
         seat = min(rules.awaited(world))
-        move = by_hand(rules, rules.view(world, seat), rules.moves(world, seat), draw)
+        move = choose_move(rules, rules.view(world, seat), rules.moves(world, seat), draw)
         if seat == view.viewer:
             if move.verb == "pass":
                 break
@@ -88,4 +88,4 @@ def byzantium(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Dr
     yield f"put {', '.join(listed)} then ask"
 
 
-HABITS: dict[str, Habit] = {"byzanz": byzanz, "empire": empire, "byzantium": byzantium}
+POLICIES: dict[str, Policy] = {"byzanz": byzanz, "empire": empire, "byzantium": byzantium}

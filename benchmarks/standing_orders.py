@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
 
-from benchmarks.arrivals import Person
-from benchmarks.policies import HABITS, by_hand
+from benchmarks.arrivals import SimulatedPlayer
+from benchmarks.policies import POLICIES, choose_move
 from byzanz import chance, orders, umpire
 from byzanz.games import rules_of
 from byzanz.orders import Left
@@ -57,7 +57,7 @@ class Table:
         name = f"{rules.slug} {seats} {number}"
         self.rules, self.ordering, self.tally = rules, ordering, Tally()
         self.deal = chance.deal(chance.key(name, bytes(32), [""] * seats))
-        self.people = [Person.drawn(f"{name} {seat}") for seat in range(seats)]
+        self.people = [SimulatedPlayer.drawn(f"{name} {seat}") for seat in range(seats)]
         self.luck = [chance.Stream(name.encode(), f"seat {seat}").below for seat in range(seats)]
         self.left: list[list[Left]] = [[] for _ in range(seats)]
         self.state: Any = umpire.settle(rules, rules.setup(seats, {}), self.deal)[0]
@@ -96,13 +96,13 @@ class Table:
 
     def _decide(self, seat: int) -> None:
         view, moves = self.rules.view(self.state, seat), self.rules.moves(self.state, seat)
-        self._make(seat, by_hand(self.rules, view, moves, self.luck[seat]))
+        self._make(seat, choose_move(self.rules, view, moves, self.luck[seat]))
         self._obey()
 
     def _leave(self, seat: int) -> None:
         """Leave the orders that one who sits here would leave now; the newer of two about the same counts."""
         view, moves = self.rules.view(self.state, seat), self.rules.moves(self.state, seat)
-        for text in HABITS[self.rules.slug](self.rules, view, moves, self.luck[seat]):
+        for text in POLICIES[self.rules.slug](self.rules, view, moves, self.luck[seat]):
             order = self.rules.parse_order(text)
             try:
                 occasion = self.rules.order_scope(order, view)

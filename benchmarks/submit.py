@@ -18,7 +18,7 @@ from typing import Any
 from flask import Flask
 from waitress.server import create_server
 
-from benchmarks.fixtures import Line, begun_game, house, script
+from benchmarks.fixtures import ScriptedMove, script, start_game, temporary_server
 
 CLIENTS = 8
 ROUNDS = 4
@@ -33,8 +33,8 @@ def measure(moves: int = 100) -> dict[str, float]:
     """
     alone: list[float] = []
     raw: list[float] = []
-    with house() as (app, folder):
-        scripts = [script(begun_game(number), moves) for number in range(ROUNDS + CLIENTS)]
+    with temporary_server() as (app, folder):
+        scripts = [script(start_game(number), moves) for number in range(ROUNDS + CLIENTS)]
         with _served(app) as port:
             for lines in scripts[:ROUNDS]:
                 raw += _raw_commits(folder, len(lines))
@@ -66,7 +66,7 @@ def _served(app: Flask) -> Iterator[int]:
         thread.join(10)
 
 
-def _submissions(port: int, lines: Sequence[Line]) -> list[float]:
+def _submissions(port: int, lines: Sequence[ScriptedMove]) -> list[float]:
     """The seconds that each move of a script took, from the request to the answer."""
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     took = []
@@ -85,7 +85,7 @@ def _submissions(port: int, lines: Sequence[Line]) -> list[float]:
     return took
 
 
-def _at_once(port: int, scripts: Sequence[Sequence[Line]]) -> tuple[int, float]:
+def _at_once(port: int, scripts: Sequence[Sequence[ScriptedMove]]) -> tuple[int, float]:
     start = perf_counter()
     with ThreadPoolExecutor(len(scripts)) as clients:
         played = list(clients.map(lambda lines: _submissions(port, lines), scripts))

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from benchmarks.fixtures import house
+from benchmarks.fixtures import temporary_server
 from server.scheduler import jobs
 from server.store import engine, log
 from server.store.models import Beat, Entry, Game, Mail, Person, Seat, Turn
@@ -33,7 +33,7 @@ def measure(many: int = MANY, ticks: int = 30) -> dict[str, float]:
         many: how many games that is.
         ticks: how often, at each size.
     """
-    with house():
+    with temporary_server():
         now = engine.utc_now()
         _people(now)
         _games(0, FEW, now)

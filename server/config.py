@@ -190,13 +190,13 @@ def _with_defaults(settings: Settings) -> Settings:
         raise ConfigError("BYZANZ_SECRET_KEY is too short: give 32 random characters or more")
     changes: dict[str, object] = {}
     if embedded:
-        changes["database_url"] = f"sqlite:///{_instance() / 'byzanz.db'}"
+        changes["database_url"] = f"sqlite:///{_instance_folder() / 'byzanz.db'}"
     if not secret:
-        changes["secret_key"] = SecretStr(_kept_secret())
+        changes["secret_key"] = SecretStr(_load_or_create_secret())
     return settings.model_copy(update=changes)
 
 
-def _instance() -> Path:
+def _instance_folder() -> Path:
     try:
         INSTANCE.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
@@ -204,8 +204,8 @@ def _instance() -> Path:
     return INSTANCE.absolute()
 
 
-def _kept_secret() -> str:
-    path = _instance() / "secret_key"
+def _load_or_create_secret() -> str:
+    path = _instance_folder() / "secret_key"
     if not path.exists():
         fresh = path.with_name(f"{path.name}.{os.getpid()}")
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:

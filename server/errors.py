@@ -87,7 +87,7 @@ class Closed(Refused):
     code = "closed"
 
 
-class BadWish(Refused):
+class InvalidInput(Refused):
     """Something in a form cannot be had; the sentence says why and what would do.
 
     Args:

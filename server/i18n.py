@@ -22,7 +22,7 @@ DEFAULT = "en"
 """What speaks where nobody has said anything else; the texts in the code are in it."""
 NAMES = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
 """Each language by its code, with the name that it calls itself."""
-DAYS = {"en": "d MMM", "nl": "d MMM", "de": "d. MMM"}
+DAY_FORMATS = {"en": "d MMM", "nl": "d MMM", "de": "d. MMM"}
 """How each of them writes a day of the year (Unicode's letters for dates)."""
 FOLDER = Path(__file__).parent / "translations"
 KEPT = "kept"
@@ -35,24 +35,24 @@ def kept(sentence: str) -> str:
     return sentence
 
 
-def best(wished: LanguageAccept) -> str | None:
+def best_match(wished: LanguageAccept) -> str | None:
     """The language of ours that a browser likes best, in whatever country; None if it names none of them."""
     codes = (code.lower().partition("-")[0] for code, quality in wished if quality > 0)
     return next((code for code in codes if code in NAMES), None)
 
 
-def spoken() -> str:
+def current_language() -> str:
     """The code of the language in which this page or mail is written."""
     code = str(flask_babel.get_locale() or DEFAULT)
     return code if code in NAMES else DEFAULT
 
 
-def day() -> str:
+def day_format() -> str:
     """How the language of this page or mail writes a day of the year, in Unicode's letters for dates."""
-    return DAYS[spoken()]
+    return DAY_FORMATS[current_language()]
 
 
-def path(language: str) -> Path:
+def catalogue_path(language: str) -> Path:
     """Where the catalogue of a language lies."""
     return FOLDER / language / "LC_MESSAGES" / "messages.po"
 
@@ -60,12 +60,12 @@ def path(language: str) -> Path:
 @cache
 def catalogue(language: str) -> Catalog:
     """The catalogue of a language that is not English, as its file tells it."""
-    with path(language).open("rb") as file:
+    with catalogue_path(language).open("rb") as file:
         return read_po(file, locale=language)
 
 
 @cache
-def words(language: str) -> NullTranslations:
+def translations(language: str) -> NullTranslations:
     """The translations into a language; into English there are none."""
     if language not in NAMES or language == DEFAULT:
         return NullTranslations()
@@ -75,21 +75,21 @@ def words(language: str) -> NullTranslations:
     return Translations(compiled)
 
 
-class Shelf(dict[tuple[str, str], NullTranslations]):
+class TranslationCache(dict[tuple[str, str], NullTranslations]):
     """Translations by locale and domain, as Flask-Babel keeps them, each fetched when it is first asked for."""
 
     def __missing__(self, key: tuple[str, str]) -> NullTranslations:
-        self[key] = words(key[0])
+        self[key] = translations(key[0])
         return self[key]
 
 
-def retold(text: str) -> str:
+def translate_stored(text: str) -> str:
     """What was stored in English, in the language of this page or mail; as it stands if it is no sentence of ours.
 
     Args:
         text: a sentence marked as kept, its places filled; or whatever people wrote.
     """
-    return _retold(text, spoken())
+    return _translate_stored(text, current_language())
 
 
 @cache
@@ -111,12 +111,12 @@ def _pattern(sentence: str) -> re.Pattern[str]:
     return re.compile("".join(parts), re.DOTALL)
 
 
-def _retold(text: str, language: str) -> str:
+def _translate_stored(text: str, language: str) -> str:
     if language == DEFAULT:
         return text
     for pattern, sentence in _sentences(language):
         match = pattern.fullmatch(text)
         if match:
-            told: str = words(language).gettext(sentence)
+            told: str = translations(language).gettext(sentence)
             return told % match.groupdict() if match.groupdict() else told
     return text

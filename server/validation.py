@@ -13,7 +13,7 @@ from byzanz import chance
 from byzanz.bots import BOTS
 from byzanz.games import rules_of
 from byzanz.rules import BadSetup, Rules
-from server.errors import BadWish
+from server.errors import InvalidInput
 
 LONGEST_NAME = 40
 LONGEST_ADDRESS = 254
@@ -25,7 +25,7 @@ _DOTS = ".\u3002\uff0e\uff61"
 _LINK = re.compile(rf"://|//|www[{_DOTS}]|\S[{_DOTS}][^\W\d_]{{2,}}|\d+([{_DOTS}]\d+){{3}}|@", re.IGNORECASE)
 _LOCAL = re.compile(r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*", re.IGNORECASE)
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)", re.IGNORECASE)
-_NAMED = re.compile(r"\s*(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>\s*")
+_NAME_AND_ADDRESS = re.compile(r"\s*(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>\s*")
 
 
 class Guest(NamedTuple):
@@ -35,7 +35,7 @@ class Guest(NamedTuple):
     address: str
 
 
-def shown(text: str) -> str:
+def excerpt(text: str) -> str:
     """What somebody typed, short and harmless enough to be quoted in an error."""
     return "".join(sign if sign.isprintable() else "�" for sign in text.strip()[:80])
 
@@ -51,19 +51,21 @@ def clean_name(text: str, field: str = "name") -> str:
         BadWish: empty, too long, with invisible or control characters, or like a web or mail address.
     """
     if any(unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for sign in text):
-        raise BadWish("A name is one line of letters, without control or invisible characters.", field=field)
+        raise InvalidInput(
+            "A name is one line of letters, without control or invisible characters.", field=field
+        )
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if not any(unicodedata.category(sign)[0] in "LNPS" for sign in name):
-        raise BadWish("Please give a name.", field=field)
+        raise InvalidInput("Please give a name.", field=field)
     if len(name) > LONGEST_NAME:
-        raise BadWish(
+        raise InvalidInput(
             "A name has at most %(most)s characters; this one has %(length)s.",
             field=field,
             most=LONGEST_NAME,
             length=len(name),
         )
     if _LINK.search(unicodedata.normalize("NFKC", name)):
-        raise BadWish(
+        raise InvalidInput(
             "“%(name)s” looks like a web or mail address; put a space after each dot.", field=field, name=name
         )
     return name
@@ -80,16 +82,16 @@ def clean_address(text: str, field: str = "address") -> str:
         BadWish: it is no address that a mail could be sent to.
     """
     local, _, domain = text.strip().rpartition("@")
-    host = _ascii(domain)
+    host = _ascii_domain(domain)
     address = f"{local}@{host}".lower()
     if not _LOCAL.fullmatch(local) or len(local) > 64 or not host or len(address) > LONGEST_ADDRESS:
-        raise BadWish(
-            "“%(address)s” is not a mail address like ann@example.org.", field=field, address=shown(text)
+        raise InvalidInput(
+            "“%(address)s” is not a mail address like ann@example.org.", field=field, address=excerpt(text)
         )
     return address
 
 
-def _ascii(domain: str) -> str:
+def _ascii_domain(domain: str) -> str:
     """A domain of at least two labels in its ASCII form, or nothing if it is none."""
     try:
         host = domain.encode("idna").decode("ascii")
@@ -100,7 +102,7 @@ def _ascii(domain: str) -> str:
     return host if proper else ""
 
 
-def read_guests(text: str, field: str = "players") -> tuple[Guest, ...]:
+def parse_guests(text: str, field: str = "players") -> tuple[Guest, ...]:
     """The people named in a text: a line each, `Name <address>` or an address alone.
 
     Several may stand in one line with commas or semicolons between them. Who has no name gets one made of the
@@ -110,27 +112,27 @@ def read_guests(text: str, field: str = "players") -> tuple[Guest, ...]:
         BadWish: a line is neither; it is quoted.
     """
     lines = [line for line in text.splitlines() if line.strip()]
-    return tuple(read_guest(part, field) for line in lines for part in _parts(line))
+    return tuple(parse_guest(part, field) for line in lines for part in _split_guests(line))
 
 
-def _parts(line: str) -> list[str]:
+def _split_guests(line: str) -> list[str]:
     parts = [part for part in re.split("[,;]", line) if part.strip()]
     return parts if len(parts) > 1 and all("@" in part for part in parts) else [line.strip().rstrip(",;")]
 
 
-def read_guest(text: str, field: str = "players") -> Guest:
+def parse_guest(text: str, field: str = "players") -> Guest:
     """One person: `Name <address>` or an address alone.
 
     Raises:
         BadWish: it is neither.
     """
-    named = _NAMED.fullmatch(text)
+    named = _NAME_AND_ADDRESS.fullmatch(text)
     address = clean_address(named["address"] if named else text, field)
     name = named["name"].strip("\"' ") if named else ""
-    return Guest(clean_name(name, field) if name else name_from(address), address)
+    return Guest(clean_name(name, field) if name else name_from_address(address), address)
 
 
-def name_from(address: str) -> str:
+def name_from_address(address: str) -> str:
     """A name for somebody of whom only the address is known: `ann.smith@example.org` is Ann Smith."""
     words = re.split(r"[^a-z0-9]+", address.partition("@")[0].partition("+")[0])
     return " ".join(word.capitalize() for word in words if word)[:LONGEST_NAME].strip() or "Guest"
@@ -143,7 +145,7 @@ def clean_allowance(seconds: int, field: str = "allowance") -> int:
         BadWish: below ten minutes or above thirty days.
     """
     if not SHORTEST_ALLOWANCE <= seconds <= LONGEST_ALLOWANCE:
-        raise BadWish("The time for a decision is from 10 minutes to 30 days.", field=field)
+        raise InvalidInput("The time for a decision is from 10 minutes to 30 days.", field=field)
     return seconds
 
 
@@ -160,8 +162,8 @@ def clean_zone(name: str, field: str = "time_zone") -> str:
         BadWish: nobody knows it.
     """
     if name not in time_zones():
-        raise BadWish(
-            "“%(name)s” is not a time zone like Europe/Amsterdam or UTC.", field=field, name=shown(name)
+        raise InvalidInput(
+            "“%(name)s” is not a time zone like Europe/Amsterdam or UTC.", field=field, name=excerpt(name)
         )
     return name
 
@@ -175,7 +177,7 @@ def clean_cut(text: str, field: str = "cut") -> str:
     try:
         return chance.clean_cut(text)
     except chance.BadCut as error:
-        raise BadWish(error.message, field=field, **error.places) from None
+        raise InvalidInput(error.message, field=field, **error.places) from None
 
 
 def clean_bot(kind: str, field: str = "bots") -> str:
@@ -186,8 +188,11 @@ def clean_bot(kind: str, field: str = "bots") -> str:
     """
     if kind not in BOTS:
         known = ", ".join(sorted(BOTS))
-        raise BadWish(
-            "There is no bot “%(name)s”; the bots are: %(known)s.", field=field, name=shown(kind), known=known
+        raise InvalidInput(
+            "There is no bot “%(name)s”; the bots are: %(known)s.",
+            field=field,
+            name=excerpt(kind),
+            known=known,
         )
     return kind
 
@@ -201,17 +206,17 @@ def game_rules(slug: str, field: str = "game") -> Rules[Any, Any]:
     try:
         return rules_of(slug)
     except BadSetup as error:
-        raise BadWish(error.message, field=field, **error.places) from None
+        raise InvalidInput(error.message, field=field, **error.places) from None
 
 
-def check_count(rules: Rules[Any, Any], count: int, field: str = "players") -> None:
+def check_player_count(rules: Rules[Any, Any], count: int, field: str = "players") -> None:
     """Whether a game can be played by so many.
 
     Raises:
         BadWish: too few or too many.
     """
     if count not in rules.seats:
-        raise BadWish(
+        raise InvalidInput(
             "%(title)s is for %(fewest)s to %(most)s players; this table has %(count)s.",
             field=field,
             title=rules.title,
@@ -221,7 +226,7 @@ def check_count(rules: Rules[Any, Any], count: int, field: str = "players") -> N
         )
 
 
-def check_different(guests: Sequence[Guest], field: str = "players") -> None:
+def check_distinct_addresses(guests: Sequence[Guest], field: str = "players") -> None:
     """Whether everybody at a table has an address of his own.
 
     Raises:
@@ -230,17 +235,17 @@ def check_different(guests: Sequence[Guest], field: str = "players") -> None:
     seen: set[str] = set()
     for guest in guests:
         if guest.address in seen:
-            raise BadWish("%(address)s is named twice.", field=field, address=guest.address)
+            raise InvalidInput("%(address)s is named twice.", field=field, address=guest.address)
         seen.add(guest.address)
 
 
-def alike(name: str) -> str:
+def name_key(name: str) -> str:
     """What of a name people tell apart: two names that are equal in this look the same."""
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-def told_apart(name: str, taken: Iterable[str]) -> str:
+def unique_name(name: str, taken: Iterable[str]) -> str:
     """The name, or the name with a number where somebody at the table is called so already."""
-    used = {alike(other) for other in taken}
+    used = {name_key(other) for other in taken}
     numbered = (f"{name[: LONGEST_NAME - 3].strip()} {n}" for n in range(2, len(used) + 3))
-    return next(choice for choice in (name, *numbered) if alike(choice) not in used)
+    return next(choice for choice in (name, *numbered) if name_key(choice) not in used)

@@ -12,16 +12,16 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.errors import BadWish
+from server.errors import InvalidInput
 from server.play import clock
 from server.store.engine import transaction
 from server.store.models import Absence, Person, Seat, Turn
-from server.validation import shown
+from server.validation import excerpt
 
 BUDGET = 35
 """Days of absence in any YEAR."""
 YEAR = timedelta(days=365)
-FARTHEST = timedelta(days=2 * 365)
+MOST_AHEAD = timedelta(days=2 * 365)
 """How long ahead an absence may be entered."""
 
 
@@ -45,19 +45,19 @@ def add_absence(person_id: int, first: str, last: str, now: datetime) -> None:
     with transaction() as session:
         person = session.get_one(Person, person_id, with_for_update=True)
         if person.time_zone is None:
-            raise BadWish("Set your time zone first: days begin and end by it.", field="away_from")
+            raise InvalidInput("Set your time zone first: days begin and end by it.", field="away_from")
         zone = ZoneInfo(person.time_zone)
         today = now.astimezone(zone).date()
         if from_day < today:
-            raise BadWish("An absence begins today at the earliest.", field="away_from")
+            raise InvalidInput("An absence begins today at the earliest.", field="away_from")
         if to_day < from_day:
-            raise BadWish("The last day lies before the first.", field="away_to")
-        if to_day > today + FARTHEST:
-            raise BadWish("An absence is entered at most two years ahead.", field="away_to")
+            raise InvalidInput("The last day lies before the first.", field="away_to")
+        if to_day > today + MOST_AHEAD:
+            raise InvalidInput("An absence is entered at most two years ahead.", field="away_to")
         span = clock.whole_days(zone, from_day, to_day)
         others = [(row.from_at, row.to_at) for row in absences_of(session, person_id, now - YEAR)]
         if any(start < span[1] and span[0] < end for start, end in others):
-            raise BadWish("You are away on some of these days already.", field="away_from")
+            raise InvalidInput("You are away on some of these days already.", field="away_from")
         _check_budget([*others, span])
         session.add(Absence(person_id=person_id, from_at=span[0], to_at=span[1], created_at=now))
 
@@ -66,7 +66,9 @@ def _day(text: str, field: str) -> date:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        raise BadWish("“%(text)s” is not a day like 2026-08-01.", field=field, text=shown(text)) from None
+        raise InvalidInput(
+            "“%(text)s” is not a day like 2026-08-01.", field=field, text=excerpt(text)
+        ) from None
 
 
 def _check_budget(spans: Sequence[clock.Span]) -> None:
@@ -74,7 +76,7 @@ def _check_budget(spans: Sequence[clock.Span]) -> None:
     years = [(start, start + YEAR) for start, _ in spans] + [(end - YEAR, end) for _, end in spans]
     fullest = max(days_away(spans, *year) for year in years)
     if fullest > BUDGET:
-        raise BadWish(
+        raise InvalidInput(
             "That would make %(days)s days away within a year; %(most)s are the most.",
             field="away_to",
             days=fullest,
@@ -100,9 +102,11 @@ def remove_absence(person_id: int, absence_id: int, now: datetime) -> None:
         if row is None or row.person_id != person_id:
             return
         if row.from_at <= now:
-            raise BadWish("This absence has begun; it stays.", field="absence")
+            raise InvalidInput("This absence has begun; it stays.", field="absence")
         if any((row.from_at, row.to_at) in hours.absences for hours in _open_hours(session, person_id)):
-            raise BadWish("A turn that waits for you counts on this absence: play it first.", field="absence")
+            raise InvalidInput(
+                "A turn that waits for you counts on this absence: play it first.", field="absence"
+            )
         session.delete(row)
 
 

@@ -20,9 +20,9 @@ from server.store import links, outbox, people
 from server.store.engine import transaction
 from server.store.models import Game, Link, Mail, Person, Seat
 
-LINK_LIFE = timedelta(hours=1)
+LINK_LIFETIME = timedelta(hours=1)
 """How long a sign-in link may be redeemed."""
-AN_HOUR = 3
+LINKS_PER_HOUR = 3
 """Links that are mailed to one person within an hour, however often they are asked for."""
 
 
@@ -37,11 +37,11 @@ def mail_sign_in(address: str, now: datetime, language: str | None = None) -> No
     """
     address = validation.clean_address(address)
     with transaction() as session:
-        person, known = _person(session, Person.email == people.address(address))
-        _mail(session, "signin", person if known else None, now, details={"language": language})
+        person, known = _find_person(session, Person.email == people.normalize_address(address))
+        _queue_mail(session, "signin", person if known else None, now, details={"language": language})
 
 
-def _person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, bool]:
+def _find_person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, bool]:
     """The id of a person with an address, and whether he may sign in: he sat down, organised a game, or moderates.
 
     Not who was only named in a form: nobody answers for what a stranger types there.
@@ -53,7 +53,7 @@ def _person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, b
     return (found[0], bool(found[1])) if found else (None, False)
 
 
-def _mail(
+def _queue_mail(
     session: Session,
     kind: str,
     person_id: int | None,
@@ -70,10 +70,10 @@ def _mail(
     nobody = Person(email=None, name="", created_at=now)
     session.add(nobody)
     session.flush()
-    had = outbox.queued(session, (kind,), person_id or nobody.id, now - timedelta(hours=1))
-    reader = person_id if person_id and had < AN_HOUR else nobody.id
+    had = outbox.count_queued(session, (kind,), person_id or nobody.id, now - timedelta(hours=1))
+    reader = person_id if person_id and had < LINKS_PER_HOUR else nobody.id
     owner = reader if kind == "signin" else nobody.id
-    link = links.issue(session, "signin", owner, now, expires_at=now + LINK_LIFE)
+    link = links.issue(session, "signin", owner, now, expires_at=now + LINK_LIFETIME)
     outbox.enqueue(
         session,
         key=f"{kind}:{reader}:{int(now.timestamp() * 1e6)}",
@@ -83,10 +83,10 @@ def _mail(
         game_id=game_id if reader == person_id else None,
         details={**(details or {}), "link": link.id} if kind == "signin" else details,
     )
-    _forget(session, nobody)
+    _delete_decoy(session, nobody)
 
 
-def _forget(session: Session, nobody: Person) -> None:
+def _delete_decoy(session: Session, nobody: Person) -> None:
     for gone in (
         delete(Mail).where(Mail.person_id == nobody.id),
         delete(Link).where(Link.person_id == nobody.id),
@@ -109,7 +109,7 @@ def redeem(token: str, now: datetime) -> Person | None:
         assert isinstance(first, CursorResult)
         person = session.get(Person, link.person_id) if first.rowcount == 1 else None
     if person is not None:
-        deliverability.again(person.id, now)
+        deliverability.mark_reachable(person.id, now)
     return person
 
 
@@ -124,7 +124,7 @@ def renew_feed(person_id: int, now: datetime) -> None:
 def mail_games(person_id: int, now: datetime) -> None:
     """Mail a person the links to all games that await him, or that none does; nothing if he had enough this hour."""
     with transaction() as session:
-        if outbox.queued(session, ("games",), person_id, now - timedelta(hours=1)) < AN_HOUR:
+        if outbox.count_queued(session, ("games",), person_id, now - timedelta(hours=1)) < LINKS_PER_HOUR:
             key = f"games:{person_id}:{int(now.timestamp() * 1e6)}"
             outbox.enqueue(session, key=key, kind="games", person_id=person_id, now=now)
 
@@ -135,11 +135,11 @@ def mail_fresh_link(token: str, now: datetime) -> None:
         found = [links.find_any(session, purpose, token) for purpose in get_args(links.Purpose)]
         link = next((link for link in found if link is not None), None)
         opens = _still_open(session, link)
-        person, known = _person(session, Person.id == (link.person_id if link else 0))
+        person, known = _find_person(session, Person.id == (link.person_id if link else 0))
         if link is None or link.purpose == "signin":
-            _mail(session, "signin", person if known else None, now)
+            _queue_mail(session, "signin", person if known else None, now)
         else:
-            _mail(session, "fresh", person if opens else None, now, link.game_id, {"purpose": opens})
+            _queue_mail(session, "fresh", person if opens else None, now, link.game_id, {"purpose": opens})
 
 
 def _still_open(session: Session, link: Link | None) -> links.Purpose | None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.errors import BadWish
+from server.errors import InvalidInput
 from server.play import mailing, running, turns
 from server.store.engine import transaction
 from server.store.models import Game, Person, Seat, Turn
@@ -33,7 +33,7 @@ def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:
 def mute_all(person_id: int, silent: bool, now: datetime) -> None:
     """Switch off or on all mails to a person but sign-in and links asked for."""
     with transaction() as session:
-        places = _locked(session, person_id) if silent else []
+        places = _lock_running_games(session, person_id) if silent else []
         session.get_one(Person, person_id).silent = silent
         for game, seat in places:
             _start_clock(session, game, seat, now)
@@ -48,9 +48,9 @@ def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
         BadWish: there is no such choice.
     """
     if cadence not in CADENCES:
-        raise BadWish("Choose how often you want mails about your turns.", field="cadence")
+        raise InvalidInput("Choose how often you want mails about your turns.", field="cadence")
     with transaction() as session:
-        places = _locked(session, person_id) if cadence != "digest" else []
+        places = _lock_running_games(session, person_id) if cadence != "digest" else []
         person = session.get_one(Person, person_id)
         before, person.cadence = person.cadence, cadence
         if before != "digest" or person.silent:
@@ -61,7 +61,7 @@ def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
                 mailing.mail_turn(session, game, turn, person_id, now)
 
 
-def _locked(session: Session, person_id: int) -> list[tuple[Game, Seat]]:
+def _lock_running_games(session: Session, person_id: int) -> list[tuple[Game, Seat]]:
     """A person's seats in running games, those locked.
 
     Games first, then the person, as everybody else who changes both: else each could wait for the other.

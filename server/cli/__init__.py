@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 
 from server.cli import games, records, servers
-from server.cli.parser import Mistake, Words, as_line
+from server.cli.parser import CommandError, Parser, error_line
 
-STOPPED = 130
+INTERRUPTED = 130
 """The status after Ctrl-C."""
-UNHEARD = 141
+BROKEN_PIPE = 141
 """The status when whoever read our output went away."""
 
 
@@ -33,21 +33,21 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush fails no more
-        return UNHEARD
+        return BROKEN_PIPE
     except KeyboardInterrupt:
-        return STOPPED
+        return INTERRUPTED
     except Exception as error:
-        line = as_line(error)
+        line = error_line(error)
         if line is None:
             raise
         print(f"byzanz: {line}", file=sys.stderr)
-        return error.status if isinstance(error, Mistake) else 1
+        return error.status if isinstance(error, CommandError) else 1
     return int(status)
 
 
-def parser() -> Words:
+def parser() -> Parser:
     """What the command takes."""
-    made = Words(
+    made = Parser(
         prog="byzanz", description="A server on which card games about Byzantium are played by mail."
     )
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)

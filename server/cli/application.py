@@ -21,7 +21,7 @@ def application(*, up_to_date: bool) -> Iterator[None]:
 
     with create_app().app_context():
         try:
-            migrate.bring_up_to_date() if up_to_date else migrate.check()
+            migrate.upgrade() if up_to_date else migrate.check()
             yield
         finally:
             engine.db.engine.dispose()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from byzanz.bots import BOTS
 from byzanz.games import latest
 from server.cli.application import application
-from server.cli.parser import Asked, Mistake
+from server.cli.parser import Asked, CommandError
 
 if TYPE_CHECKING:
     from server.store.models import Person
@@ -70,14 +70,14 @@ def _new(asked: Asked) -> None:
     from server.store import engine
 
     allowance = _seconds("--allow", asked.allow)
-    bank = time_control.usual_bank(allowance) if asked.bank is None else _seconds("--bank", asked.bank)
+    bank = time_control.default_bank(allowance) if asked.bank is None else _seconds("--bank", asked.bank)
     with application(up_to_date=True):
         game_id = lobby.quick_game(
             slug=asked.game,
-            players=[validation.read_guest(text) for text in asked.player],
+            players=[validation.parse_guest(text) for text in asked.player],
             bots=asked.bot,
-            pace=time_control.Pace(
-                allowance, bank, time_control.read_days(asked.days_off.replace(",", " ").split())
+            pace=time_control.TimeControl(
+                allowance, bank, time_control.parse_weekdays(asked.days_off.replace(",", " ").split())
             ),
             time_zone=asked.zone,
             name=asked.name,
@@ -90,7 +90,7 @@ def _new(asked: Asked) -> None:
 def _seconds(option: str, text: str) -> int:
     found = re.fullmatch(r"([0-9]{1,6})([mhd])", text)
     if not found:
-        raise Mistake(f"{option}: {text[:40]!r} should be a time like 90m, 24h or 3d", status=2)
+        raise CommandError(f"{option}: {text[:40]!r} should be a time like 90m, 24h or 3d", status=2)
     return int(found[1]) * round(UNITS[found[2]].total_seconds())
 
 
@@ -101,7 +101,9 @@ def _add_moderator(asked: Asked) -> None:
     with application(up_to_date=True):
         address = validation.clean_address(asked.email)
         with engine.transaction() as session:
-            person = people.person_at(session, address, validation.name_from(address), engine.utc_now())
+            person = people.get_or_create(
+                session, address, validation.name_from_address(address), engine.utc_now()
+            )
             person.moderator = True
     print(f"{address} is a moderator; signing in works by mail, at the front page.")
 
@@ -112,7 +114,7 @@ def _remove_moderator(asked: Asked) -> None:
     with application(up_to_date=True), engine.transaction() as session:
         found = [person for person in _moderators(session) if person.email == asked.email.strip().lower()]
         if not found:
-            raise Mistake(f"{asked.email} is no moderator")
+            raise CommandError(f"{asked.email} is no moderator")
         found[0].moderator = False
     print(f"{found[0].email} is no moderator any longer.")
 

@@ -6,12 +6,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from server.cli.parser import Asked, Mistake, as_line, port
+from server.cli.parser import Asked, CommandError, error_line, port
 
 if TYPE_CHECKING:
     from flask import Flask
 
-UNREADABLE, NO_USER, TRY_LATER = 65, 67, 75
+TOO_BIG, NO_USER, TRY_LATER = 65, 67, 75
 """What a mail server expects of a program that it hands a mail to (sysexits.h)."""
 
 
@@ -65,31 +65,31 @@ def _one_mail(asked: Asked) -> None:
         with app.app_context():
             try:
                 migrate.check()
-                raw = sys.stdin.buffer.read(reply.LARGEST + 1)
-                code = _taken(app, raw, asked.sender, asked.recipient)
+                raw = sys.stdin.buffer.read(reply.LARGEST_MAIL + 1)
+                code = _accept(app, raw, asked.sender, asked.recipient)
             finally:
                 engine.db.engine.dispose()
     except Exception as error:
-        line = as_line(error) or f"a fault that nobody foresaw: {type(error).__name__}"
-        raise Mistake(line, status=TRY_LATER) from error
-    statuses = {lmtp.TOO_BIG: UNREADABLE, lmtp.UNKNOWN: NO_USER, lmtp.LATER: TRY_LATER}
+        line = error_line(error) or f"a fault that nobody foresaw: {type(error).__name__}"
+        raise CommandError(line, status=TRY_LATER) from error
+    statuses = {lmtp.TOO_BIG: TOO_BIG, lmtp.UNKNOWN: NO_USER, lmtp.TRY_LATER: TRY_LATER}
     if code in statuses:
-        raise Mistake(lmtp.ANSWERS[code].partition(" ")[2], status=statuses[code])
+        raise CommandError(lmtp.ANSWERS[code].partition(" ")[2], status=statuses[code])
 
 
-def _taken(app: Flask, raw: bytes, sender: str | None, recipient: str | None) -> int:
+def _accept(app: Flask, raw: bytes, sender: str | None, recipient: str | None) -> int:
     from server.mail.incoming import lmtp, mime, receive, reply
 
-    whole = mime.parted(raw[: 256 * 1024])
+    whole = mime.parse(raw[: 256 * 1024])
     if sender is None:
         # Without any word of an envelope its sender is whoever wrote it; `<>` is a word, and says: a machine.
         sender = os.environ.get("SENDER", whole.header("return-path") or reply.author(whole)[0])
     if recipient is not None:
-        return lmtp.taken(app, raw, sender, recipient)
+        return lmtp.accept(app, raw, sender, recipient)
     found = [os.environ.get("RECIPIENT", "")]
     for name in ("x-original-to", "delivered-to", "envelope-to", "to", "cc"):
         found += [
             word.strip("<>,;\"'()") for value in whole.every(name) for word in value.replace(",", " ").split()
         ]
     ours = next((address for address in found if receive.is_ours(address)), "")
-    return lmtp.taken(app, raw, sender, ours)
+    return lmtp.accept(app, raw, sender, ours)

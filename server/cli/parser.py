@@ -12,7 +12,7 @@ from byzanz.rules import RulesError
 Asked = argparse.Namespace
 
 
-class Mistake(Exception):
+class CommandError(Exception):
     """What was asked for cannot be done; the text is one line that says why and what would do.
 
     Args:
@@ -25,7 +25,7 @@ class Mistake(Exception):
         self.status = status
 
 
-class Words(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """Reads words; what is wrong with them is one line and not a page of usage."""
 
     def __init__(self, **more: Any) -> None:
@@ -33,7 +33,7 @@ class Words(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Refuse the words."""
-        raise Mistake(f"{message} (see {self.prog} --help)", status=2)
+        raise CommandError(f"{message} (see {self.prog} --help)", status=2)
 
 
 def count(text: str) -> int:
@@ -50,31 +50,31 @@ def port(text: str) -> int:
     return int(text)
 
 
-def as_line(error: Exception) -> str | None:
+def error_line(error: Exception) -> str | None:
     """What an error says, as one line to print; None for a fault that nobody foresaw."""
-    said = _said(error)
+    said = _message(error)
     if said is None:
         return None
     return "".join(sign if sign.isprintable() else "�" for sign in " ".join(said.split()))
 
 
-def _said(error: Exception) -> str | None:
+def _message(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, (Mistake, BadRecord, Wrong, RulesError)):
+    if isinstance(error, (CommandError, BadRecord, Wrong, RulesError)):
         return str(error)
-    return _said_by_server(error) if "server.config" in sys.modules else None
+    return _server_message(error) if "server.config" in sys.modules else None
 
 
-def _said_by_server(error: Exception) -> str | None:
+def _server_message(error: Exception) -> str | None:
     from sqlalchemy.exc import SQLAlchemyError
 
     from server.config import ConfigError
     from server.errors import Refused
-    from server.store.migrate import fault
+    from server.store.migrate import error_line
 
     if isinstance(error, (ConfigError, Refused)):
         return str(error)
     if isinstance(error, SQLAlchemyError):
-        return f"the database: {fault(error)}"
+        return f"the database: {error_line(error)}"
     return None

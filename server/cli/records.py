@@ -15,7 +15,7 @@ from byzanz.games import latest, rules_of
 from byzanz.record import BadRecord, Record, Report, Wrong
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server.cli.application import application
-from server.cli.parser import Asked, Mistake, as_line, count
+from server.cli.parser import Asked, CommandError, count, error_line
 
 
 def add(commands: Any) -> None:
@@ -82,9 +82,9 @@ def _seed(text: str | None) -> bytes:
     try:
         seed = bytes.fromhex(text)
     except ValueError:
-        raise Mistake("--seed should be hex digits, two for each byte", status=2) from None
+        raise CommandError("--seed should be hex digits, two for each byte", status=2) from None
     if not 1 <= len(seed) <= 1024:
-        raise Mistake("--seed should have 1 to 1024 bytes", status=2)
+        raise CommandError("--seed should have 1 to 1024 bytes", status=2)
     return seed
 
 
@@ -102,21 +102,21 @@ def _verify(asked: Asked) -> None:
         try:
             for each in record.read(record.lines(file)):
                 records += 1
-                print(_checked(each, records))
+                print(_verified(each, records))
         except BadRecord as error:
-            raise Mistake(f"{asked.file}: {error}") from error
+            raise CommandError(f"{asked.file}: {error}") from error
     if not records:
-        raise Mistake(f"{asked.file}: there is no record in it")
+        raise CommandError(f"{asked.file}: there is no record in it")
 
 
-def _checked(each: Record, number: int) -> str:
+def _verified(each: Record, number: int) -> str:
     try:
-        return _told(each, record.verify(each))
+        return _summary(each, record.verify(each))
     except Wrong as error:
-        raise Mistake(f"record {number}, game {each.header.id[:40]}: {error}") from error
+        raise CommandError(f"record {number}, game {each.header.id[:40]}: {error}") from error
 
 
-def _told(each: Record, report: Report) -> str:
+def _summary(each: Record, report: Report) -> str:
     header = each.header
     line = f"{header.id[:40]}: ok, {header.game} for {len(header.seats)}, {report.entries} entries"
     if report.result is not None:
@@ -125,7 +125,7 @@ def _told(each: Record, report: Report) -> str:
         line += ", still running"
     if report.unchecked:
         line += f"; {report.unchecked} entries could not be checked, they are hidden until the game ends"
-    return as_line(Mistake(line)) or line
+    return error_line(CommandError(line)) or line
 
 
 def _export(asked: Asked) -> None:
@@ -137,9 +137,9 @@ def _export(asked: Asked) -> None:
     with application(up_to_date=False), engine.reading() as session:
         game = session.get(Game, asked.id)
         if game is None or game.started_at is None:
-            raise Mistake(f"there is no game {asked.id!r} that has begun")
+            raise CommandError(f"there is no game {asked.id!r} that has begun")
         if isinstance(viewer, int) and viewer >= len(game.seats):
-            raise Mistake(f"game {game.id} has the seats 0 to {len(game.seats) - 1}")
+            raise CommandError(f"game {game.id} has the seats 0 to {len(game.seats) - 1}")
         text = record.write(history.record_of(session, game, viewer))
     sys.stdout.write(text)
 
@@ -148,5 +148,5 @@ def _viewer(text: str) -> Viewer:
     if text in (PUBLIC, "moderator"):
         return PUBLIC if text == PUBLIC else ALL
     if not (text.isascii() and text.isdigit() and len(text) < 4):
-        raise Mistake("--as should be the number of a seat, from 0, or public, or moderator", status=2)
+        raise CommandError("--as should be the number of a seat, from 0, or public, or moderator", status=2)
     return int(text)

@@ -103,4 +103,4 @@ def _thaw() -> None:
     from server.store import engine
 
     with application(up_to_date=False):
-        print("Time runs on." if clockwork.thaw(engine.utc_now()) else "The clock was not in doubt.")
+        print("Time runs on." if clockwork.confirm_clock(engine.utc_now()) else "The clock was not in doubt.")

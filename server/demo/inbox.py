@@ -5,15 +5,15 @@ from __future__ import annotations
 import flask
 from flask import Blueprint, Flask, Response, render_template
 
-from server.demo.smtp_sink import Inbox, Kept
+from server.demo.smtp_sink import Inbox, StoredMail
 
 blueprint = Blueprint("inbox", __name__, url_prefix="/inbox")
-FRAMING = (
+PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; frame-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 """The page that frames a mail."""
-FRAMED = (
+MAIL_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; "
     "sandbox allow-top-navigation-by-user-activation"
 )
@@ -37,17 +37,17 @@ def mails() -> str:
 def mail(number: int) -> Response:
     """One mail: its headers, its text, its HTML in a frame."""
     page = render_template("demo/inbox.html", mails=[], mail=_found(number))
-    return Response(page, headers={"Content-Security-Policy": FRAMING})
+    return Response(page, headers={"Content-Security-Policy": PAGE_POLICY})
 
 
 @blueprint.get("/<int:number>/html")
 def framed(number: int) -> Response:
     """The HTML of a mail alone; its links open in the whole window."""
     html = _found(number).html().replace("<head>", '<head><base target="_top">', 1)
-    return Response(html, headers={"Content-Security-Policy": FRAMED, "X-Frame-Options": "SAMEORIGIN"})
+    return Response(html, headers={"Content-Security-Policy": MAIL_POLICY, "X-Frame-Options": "SAMEORIGIN"})
 
 
-def _found(number: int) -> Kept:
+def _found(number: int) -> StoredMail:
     kept = _inbox().mail(number)
     if kept is None:
         flask.abort(404)

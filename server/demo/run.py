@@ -26,9 +26,9 @@ from server.validation import Guest
 HOST = "127.0.0.1"
 FIRST_PORT, LAST_PORT = 8000, 8099
 """Where a port is looked for when none is asked for."""
-YOU = Guest("You", "you@byzanz.example")
+PLAYER = Guest("You", "you@byzanz.example")
 MODERATOR = "moderator@byzanz.example"
-PATIENCE = 60.0
+BOT_TIMEOUT = 60.0
 """Seconds for the bots to move until it is your turn; they take one or two."""
 
 
@@ -45,9 +45,9 @@ def run(port: int | None, players: int, game: str, bot: str) -> None:
         ConfigError: the port cannot be used. BadWish: no such game or bot, or not for so many.
     """
     serve.log_to_stderr()
-    serve.stop_when_told()
+    serve.exit_on_sigterm()
     with tempfile.TemporaryDirectory(prefix="byzanz-demo-") as folder, _listener(port) as listener:
-        _say(f"A server of its own in {folder}, removed when you stop it")
+        _print_step(f"A server of its own in {folder}, removed when you stop it")
         inbox = Inbox()
         inbox.start()
         try:
@@ -83,8 +83,8 @@ def _app(folder: Path, listener: socket.socket, inbox: Inbox) -> Flask:
     app = create_app(settings)
     inbox_pages.install(app, inbox)
     with app.app_context():
-        migrate.bring_up_to_date()
-    _say("An empty database, and a mail server whose mails go nowhere but to its inbox")
+        migrate.upgrade()
+    _print_step("An empty database, and a mail server whose mails go nowhere but to its inbox")
     return app
 
 
@@ -94,9 +94,11 @@ def _play(app: Flask, listener: socket.socket, players: int, game: str, bot: str
     try:
         with app.app_context():
             bots = [bot] * (players - 1)
-            game_id = lobby.quick_game(slug=game, players=[YOU], bots=bots, start=True, now=engine.utc_now())
+            game_id = lobby.quick_game(
+                slug=game, players=[PLAYER], bots=bots, start=True, now=engine.utc_now()
+            )
             _appoint_moderator()
-            _say(f"A game of {game} for {players}: you and {players - 1} bots")
+            _print_step(f"A game of {game} for {players}: you and {players - 1} bots")
             link = _link(game_id)
             _let_bots_move(game_id)
         greeting = "\n".join(
@@ -116,19 +118,19 @@ def _play(app: Flask, listener: socket.socket, players: int, game: str, bot: str
 
 def _link(game_id: str) -> str:
     with engine.transaction() as session:
-        you = people.person_at(session, YOU.address, YOU.name, engine.utc_now())
+        you = people.get_or_create(session, PLAYER.address, PLAYER.name, engine.utc_now())
         return links.url(links.link_for(session, "seat", you.id, game_id, engine.utc_now()))
 
 
 def _appoint_moderator() -> None:
     with engine.transaction() as session:
-        people.person_at(session, MODERATOR, "Moderator", engine.utc_now()).moderator = True
+        people.get_or_create(session, MODERATOR, "Moderator", engine.utc_now()).moderator = True
 
 
 def _let_bots_move(game_id: str) -> None:
     """Until you are asked something: the link should open a table with a decision on it."""
     yours = select(Turn).where(Turn.game_id == game_id, Turn.seat == 0)
-    limit = time.monotonic() + PATIENCE
+    limit = time.monotonic() + BOT_TIMEOUT
     while time.monotonic() < limit:
         with engine.reading() as session:
             if session.scalar(yours) is not None:
@@ -137,5 +139,5 @@ def _let_bots_move(game_id: str) -> None:
     raise ConfigError("the bots took too long: this machine is too busy for a demo")
 
 
-def _say(line: str) -> None:
+def _print_step(line: str) -> None:
     print(f"{line} …", flush=True)

@@ -13,13 +13,13 @@ from typing import Any
 
 from aiosmtpd.controller import Controller
 
-KEPT = 500
+MOST_MAILS = 500
 """Mails that the inbox remembers."""
 LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredMail:
     """A mail as it came in; `number` counts from 1."""
 
     number: int
@@ -43,7 +43,7 @@ class Inbox:
     """An SMTP server on the loopback address; nothing that it takes leaves the machine."""
 
     def __init__(self) -> None:
-        self._mails: deque[Kept] = deque(maxlen=KEPT)
+        self._mails: deque[StoredMail] = deque(maxlen=MOST_MAILS)
         self._numbers = itertools.count(1)
         self.port = free_port()
         self._controller = Controller(self, hostname=LOOPBACK, port=self.port, ready_timeout=30)
@@ -61,18 +61,18 @@ class Inbox:
         """Take no more mails; those kept stay readable."""
         self._controller.stop()
 
-    def mails(self) -> list[Kept]:
+    def mails(self) -> list[StoredMail]:
         """The mails kept, newest first."""
         return list(reversed(self._mails.copy()))
 
-    def mail(self, number: int) -> Kept | None:
+    def mail(self, number: int) -> StoredMail | None:
         """The mail of this number, if it is still kept."""
         return next((kept for kept in self.mails() if kept.number == number), None)
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802  # aiosmtpd's name
         """Called by aiosmtpd with each mail."""
         message = message_from_bytes(envelope.content, _class=EmailMessage, policy=default)
-        self._mails.append(Kept(next(self._numbers), ", ".join(envelope.rcpt_tos), message))
+        self._mails.append(StoredMail(next(self._numbers), ", ".join(envelope.rcpt_tos), message))
         return "250 kept"
 
 

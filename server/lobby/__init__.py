@@ -25,15 +25,15 @@ from __future__ import annotations
 
 from server.lobby.create import confirm_game, create_game, quick_game
 from server.lobby.invitations import Invitation, accept, decline, invitation, take_free_seat
-from server.lobby.notify import asked_name
+from server.lobby.notify import requested_name
 from server.lobby.organiser import (
     cancel,
     drop,
-    due_nudges,
     fill,
-    organised,
+    organised_game,
     reinvite,
     remind,
+    send_nudges,
     set_listed,
     start,
 )
@@ -41,19 +41,19 @@ from server.lobby.organiser import (
 __all__ = [
     "Invitation",
     "accept",
-    "asked_name",
     "cancel",
     "confirm_game",
     "create_game",
     "decline",
     "drop",
-    "due_nudges",
     "fill",
     "invitation",
-    "organised",
+    "organised_game",
     "quick_game",
     "reinvite",
     "remind",
+    "requested_name",
+    "send_nudges",
     "set_listed",
     "start",
     "take_free_seat",

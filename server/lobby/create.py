@@ -14,7 +14,7 @@ from byzanz import chance
 from server import errors, validation
 from server.errors import Closed, NoSuchLink
 from server.lobby import names, notify
-from server.lobby.time_control import A_DAY, Pace, clean_pace
+from server.lobby.time_control import ONE_DAY, TimeControl, clean_time_control
 from server.play import positions, running
 from server.store import links, people
 from server.store.engine import transaction
@@ -23,7 +23,7 @@ from server.validation import Guest
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class GameRequest:
     """A game as somebody asks for it.
 
     Args:
@@ -42,7 +42,7 @@ class Wish:
     organiser: Guest
     slug: str
     name: str
-    pace: Pace
+    pace: TimeControl
     players: Sequence[Guest] = ()
     bots: Sequence[str] = ()
     free: int = 0
@@ -62,7 +62,7 @@ class Wish:
         return (self.organiser, *self.players)
 
 
-def checked(wish: Wish) -> Wish:
+def validated(wish: GameRequest) -> GameRequest:
     """The wish as it can be granted, names and addresses in their kept form.
 
     Raises:
@@ -78,19 +78,19 @@ def checked(wish: Wish) -> Wish:
         wish,
         organiser=host,
         name=validation.clean_name(wish.name, "title"),
-        pace=clean_pace(wish.pace),
+        pace=clean_time_control(wish.pace),
         players=players,
         bots=tuple(validation.clean_bot(kind) for kind in wish.bots),
         time_zone=validation.clean_zone(wish.time_zone),
     )
-    validation.check_different(granted.guests)
+    validation.check_distinct_addresses(granted.guests)
     if wish.free and not wish.listed:
-        raise errors.BadWish("Free seats are for games that are shown in the lobby.", field="free")
-    validation.check_count(rules, len(granted.guests) + len(granted.bots) + max(0, wish.free))
+        raise errors.InvalidInput("Free seats are for games that are shown in the lobby.", field="free")
+    validation.check_player_count(rules, len(granted.guests) + len(granted.bots) + max(0, wish.free))
     return granted
 
 
-def create_game(wish: Wish, now: datetime, asker: int | None = None) -> str:
+def create_game(wish: GameRequest, now: datetime, asker: int | None = None) -> str:
     """Make a game that waits for its organiser's confirmation, and mail him the page with the button.
 
     Nobody answers for what stands in the wish until then: it gives a person no name but that of his address.
@@ -105,13 +105,13 @@ def create_game(wish: Wish, now: datetime, asker: int | None = None) -> str:
         BadWish: something cannot be had.
         TooMany: under this address wait many games already. To tell a stranger would tell him of others.
     """
-    wish = checked(wish)
+    wish = validated(wish)
     with transaction() as session:
         persons = _persons(
-            session, [(guest.address, validation.name_from(guest.address)) for guest in wish.all], now
+            session, [(guest.address, validation.name_from_address(guest.address)) for guest in wish.all], now
         )
         host = persons[wish.organiser.address]
-        game = _laid_out(session, wish, persons, now)
+        game = _create_rows(session, wish, persons, now)
         asked = {"name": wish.organiser.name} | ({"language": wish.language} if wish.language else {})
         notify.ask_to_confirm(session, game, host, asked, now, limited=host.id != asker)
         return game.id
@@ -122,10 +122,10 @@ def _persons(session: Session, named: Iterable[tuple[str, str]], now: datetime) 
 
     All in one order and before anything else is locked: two who invite each other at once would wait for each other.
     """
-    return {address: people.person_at(session, address, name, now) for address, name in sorted(named)}
+    return {address: people.get_or_create(session, address, name, now) for address, name in sorted(named)}
 
 
-def _laid_out(session: Session, wish: Wish, persons: Mapping[str, Person], now: datetime) -> Game:
+def _create_rows(session: Session, wish: GameRequest, persons: Mapping[str, Person], now: datetime) -> Game:
     """The rows of a game with its seats, each person invited but not yet mailed."""
     game_id = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
     seed = secrets.token_bytes(32)
@@ -152,10 +152,10 @@ def _laid_out(session: Session, wish: Wish, persons: Mapping[str, Person], now: 
     return game
 
 
-def _seats(wish: Wish, game: Game, persons: Mapping[str, Person], now: datetime) -> Iterator[Seat]:
+def _seats(wish: GameRequest, game: Game, persons: Mapping[str, Person], now: datetime) -> Iterator[Seat]:
     taken: list[str] = []
     for number, guest in enumerate(wish.guests):
-        taken.append(validation.told_apart(guest.name, taken))
+        taken.append(validation.unique_name(guest.name, taken))
         who = persons[guest.address].id
         yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=who)
     for number, kind in enumerate(wish.bots, len(wish.guests)):
@@ -173,7 +173,7 @@ def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None
     Args:
         taken: the names at the table.
     """
-    seat.name = validation.told_apart(f"{kind.capitalize()} bot", taken)
+    seat.name = validation.unique_name(f"{kind.capitalize()} bot", taken)
     seat.bot, seat.cut, seat.status = kind, seat.name, "seated"
     seat.person_id, seat.uncut, seat.answered_at = None, False, now
 
@@ -196,10 +196,12 @@ def check_name_free(session: Session, seat: Seat, name: str) -> None:
         BadWish: somebody is.
     """
     others = positions.seats_of(session, seat.game_id)
-    if validation.alike(name) in [
-        validation.alike(other.name) for other in others if other.seat != seat.seat
+    if validation.name_key(name) in [
+        validation.name_key(other.name) for other in others if other.seat != seat.seat
     ]:
-        raise errors.BadWish("Somebody at this table is called %(name)s already.", field="name", name=name)
+        raise errors.InvalidInput(
+            "Somebody at this table is called %(name)s already.", field="name", name=name
+        )
 
 
 def confirm_game(
@@ -224,17 +226,17 @@ def confirm_game(
     cut = validation.clean_cut(cut)
     name = None if name is None else validation.clean_name(name)
     with transaction() as session:
-        game = organised_game(session, token, now)
+        game = lock_organised_game(session, token, now)
         if game.status == "cancelled":
             raise Closed("This game was cancelled.")
         if game.status == "asked":
             host = session.get_one(Person, game.organiser_id)
             host.language = host.language or language
-            _send_out(session, game, host, name or notify.asked_name(session, game), cut, now)
+            _send_invitations(session, game, host, name or notify.requested_name(session, game), cut, now)
         return game.id
 
 
-def _send_out(session: Session, game: Game, host: Person, name: str, cut: str, now: datetime) -> None:
+def _send_invitations(session: Session, game: Game, host: Person, name: str, cut: str, now: datetime) -> None:
     invited = [seat for seat in positions.seats_of(session, game.id) if seat.status == "invited"]
     others = [seat for seat in invited if seat.person_id != host.id]
     notify.check_invitations(session, host.id, len(others), now)
@@ -250,7 +252,7 @@ def _send_out(session: Session, game: Game, host: Person, name: str, cut: str, n
     notify.begin_if_full(session, game, now)
 
 
-def organised_game(session: Session, token: str, now: datetime) -> Game:
+def lock_organised_game(session: Session, token: str, now: datetime) -> Game:
     """The game whose organiser's page this token opens, locked for the transaction.
 
     Raises:
@@ -270,7 +272,7 @@ def quick_game(
     now: datetime,
     name: str | None = None,
     bots: Sequence[str] = (),
-    pace: Pace = A_DAY,
+    pace: TimeControl = ONE_DAY,
     time_zone: str = "UTC",
     start: bool = False,
 ) -> str:
@@ -288,26 +290,26 @@ def quick_game(
         BadWish: what cannot be had.
     """
     if not players:
-        raise errors.BadWish("Name at least one player, as “Ann <ann@example.org>”.", field="players")
-    asked = Wish(
+        raise errors.InvalidInput("Name at least one player, as “Ann <ann@example.org>”.", field="players")
+    asked = GameRequest(
         organiser=players[0],
         slug=slug,
-        name=names.offered_name() if name is None else name,
+        name=names.random_game_name() if name is None else name,
         pace=pace,
         players=players[1:],
         bots=bots,
         time_zone=time_zone,
     )
-    wish = checked(asked)
+    wish = validated(asked)
     with transaction() as session:
         persons = _persons(session, [(guest.address, guest.name) for guest in wish.all], now)
-        game = _laid_out(session, wish, persons, now)
+        game = _create_rows(session, wish, persons, now)
         game.status = "inviting"
         for seat in positions.seats_of(session, game.id):
             if seat.person_id is None:
                 continue
             if start:
-                seat_person(seat, names.offered_cut(), now, uncut=True)
+                seat_person(seat, names.random_cut(), now, uncut=True)
             else:
                 notify.invite(session, seat, now)
         notify.begin_if_full(session, game, now)

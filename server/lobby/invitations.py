@@ -44,7 +44,7 @@ def seat_for(session: Session, game: Game, person_id: int) -> Seat | None:
     return session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
 
 
-def _answerable(session: Session, token: str, now: datetime) -> tuple[Game, Seat]:
+def _lock_invited_seat(session: Session, token: str, now: datetime) -> tuple[Game, Seat]:
     """The locked game and the seat about which this invitation may still be answered."""
     link = links.find(session, "invite", token, now)
     if link is None or link.game_id is None:
@@ -75,21 +75,21 @@ def accept(token: str, name: str, cut: str, now: datetime, language: str | None 
     """
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction() as session:
-        game, seat = _answerable(session, token, now)
+        game, seat = _lock_invited_seat(session, token, now)
         if game.status == "inviting" and seat.status != "seated":
             check_name_free(session, seat, name)
             seat.name = name
             guest = session.get_one(Person, seat.person_id)
             guest.name, guest.language = name, guest.language or language
-            _sit(session, game, seat, cut, now, "accepted")
+            _seat_and_notify(session, game, seat, cut, now, "accepted")
         return game.id
 
 
-def _sit(session: Session, game: Game, seat: Seat, cut: str, now: datetime, answer: str) -> None:
+def _seat_and_notify(session: Session, game: Game, seat: Seat, cut: str, now: datetime, answer: str) -> None:
     seat_person(seat, cut, now)
     session.flush()
     begun = notify.begin_if_full(session, game, now)
-    notify.tell_organiser(session, game, seat, answer, now, begun=begun)
+    notify.notify_organiser(session, game, seat, answer, now, begun=begun)
 
 
 def decline(token: str, now: datetime) -> str:
@@ -102,13 +102,13 @@ def decline(token: str, now: datetime) -> str:
         NoSuchLink, Closed (the seat is gone, or the game has begun).
     """
     with transaction() as session:
-        game, seat = _answerable(session, token, now)
+        game, seat = _lock_invited_seat(session, token, now)
         if game.status != "inviting":
             raise Closed("The game has begun; your seat is yours.")
         if seat.status != "declined":
             answer = "left" if seat.status == "seated" else "declined"
             seat.status, seat.cut, seat.answered_at = "declined", "", now
-            notify.tell_organiser(session, game, seat, answer, now)
+            notify.notify_organiser(session, game, seat, answer, now)
         return game.id
 
 
@@ -137,5 +137,5 @@ def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datet
         check_name_free(session, free, name)
         number = free.seat
         free.name, free.person_id = name, person_id
-        _sit(session, game, free, cut, now, "joined")
+        _seat_and_notify(session, game, free, cut, now, "joined")
         return number

@@ -17,21 +17,21 @@ _CUT_WORDS = (
 
 
 # fmt: on
-_FIRST = ("Golden", "Purple", "Silver", "Marble", "Amber", "Silk", "Ivory", "Saffron", "Bronze", "Cedar")
+_ADJECTIVES = ("Golden", "Purple", "Silver", "Marble", "Amber", "Silk", "Ivory", "Saffron", "Bronze", "Cedar")
 
 
-_SECOND = ("Horn", "Gate", "Harbour", "Caravan", "Forum", "Dromon", "Dome", "Bazaar", "Mosaic", "Cistern")
+_NOUNS = ("Horn", "Gate", "Harbour", "Caravan", "Forum", "Dromon", "Dome", "Bazaar", "Mosaic", "Cistern")
 
 
 _PLACES = ("Chalcedon", "Trebizond", "Nicaea", "Galata", "Chrysopolis", "Blachernae", "Adrianople", "Ephesus")
 
 
-def offered_cut() -> str:
+def random_cut() -> str:
     """A random cut to offer in a form: six words."""
     return " ".join(secrets.choice(_CUT_WORDS) for _ in range(6))
 
 
-def offered_name() -> str:
+def random_game_name() -> str:
     """A random name to offer for a new game."""
-    name = f"The {secrets.choice(_FIRST)} {secrets.choice(_SECOND)}"
+    name = f"The {secrets.choice(_ADJECTIVES)} {secrets.choice(_NOUNS)}"
     return f"{name} of {secrets.choice(_PLACES)}" if secrets.randbelow(2) else name

@@ -16,7 +16,7 @@ from server.store.models import Game, Mail, Person, Seat
 DAY = timedelta(days=1)
 INVITATIONS_A_DAY = 20
 """Invitations and reminders of them that one organiser may cause within a day (experience.md, "Around")."""
-UNCONFIRMED = 5
+MOST_UNCONFIRMED = 5
 """Games that strangers may ask for under one address within a day and that wait there for the button."""
 
 
@@ -52,10 +52,10 @@ def ask_to_confirm(
     """
     theirs = (Mail.game_id == Game.id, Mail.kind == "confirm", Mail.person_id == organiser.id)
     waiting = select(func.count(Mail.id)).where(*theirs, Mail.created_at > now - DAY, Game.status == "asked")
-    if (session.scalar(waiting) or 0) >= UNCONFIRMED and limited:
+    if (session.scalar(waiting) or 0) >= MOST_UNCONFIRMED and limited:
         raise TooMany(
             "Under this address %(most)s games wait to be confirmed; confirm or call off one of them first.",
-            most=UNCONFIRMED,
+            most=MOST_UNCONFIRMED,
         )
     outbox.enqueue(
         session,
@@ -68,7 +68,7 @@ def ask_to_confirm(
     )
 
 
-def asked_name(session: Session, game: Game) -> str:
+def requested_name(session: Session, game: Game) -> str:
     """What the wish called the organiser: a stranger may have typed it until he has agreed to it."""
     mail = session.scalar(select(Mail).where(Mail.key == f"confirm:{game.id}"))
     return str(outbox.details(mail)["name"]) if mail else session.get_one(Person, game.organiser_id).name
@@ -93,7 +93,7 @@ def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") ->
     )
 
 
-def tell_organiser(
+def notify_organiser(
     session: Session, game: Game, seat: Seat, answer: str, now: datetime, *, begun: bool = False
 ) -> None:
     """Tell the organiser what somebody answered, unless it was he; `answer` as in this package's list."""
@@ -111,7 +111,7 @@ def tell_organiser(
     )
 
 
-def tell_cancelled(session: Session, game: Game, seat: Seat, why: str, now: datetime) -> None:
+def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: datetime) -> None:
     """Tell somebody who was mailed about a seat that he need not bother; never the organiser, who knows."""
     if seat.person_id is None or seat.person_id == game.organiser_id:
         return

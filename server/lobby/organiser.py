@@ -13,19 +13,19 @@ from byzanz.games import rules_of
 from server import errors, validation
 from server.errors import Closed, TooMany
 from server.lobby import notify
-from server.lobby.create import organised_game, seat_bot
+from server.lobby.create import lock_organised_game, seat_bot
 from server.play import positions
 from server.store import links, log, people
 from server.store.engine import reading, transaction
 from server.store.models import Game, Mail, Seat
 from server.validation import Guest
 
-UNANSWERED = timedelta(hours=48)
+NUDGE_AFTER = timedelta(hours=48)
 """After this time an invitation is reminded of, once, and the organiser is told."""
-BETWEEN_REMINDERS = timedelta(hours=24)
+REMINDER_INTERVAL = timedelta(hours=24)
 
 
-def organised(session: Session, token: str, now: datetime) -> Game | None:
+def organised_game(session: Session, token: str, now: datetime) -> Game | None:
     """The game whose organiser's page this token opens, or None: unknown or revoked."""
     link = links.find(session, "organise", token, now)
     game = session.get(Game, link.game_id) if link and link.game_id else None
@@ -36,7 +36,7 @@ def organised(session: Session, token: str, now: datetime) -> Game | None:
 def _before_start(token: str, now: datetime) -> Iterator[tuple[Session, Game]]:
     """A transaction on a locked game that is still inviting."""
     with transaction() as session:
-        game = organised_game(session, token, now)
+        game = lock_organised_game(session, token, now)
         if game.status == "asked":
             raise Closed("Send the invitations first.")
         if game.status != "inviting":
@@ -66,7 +66,7 @@ def drop(token: str, number: int, now: datetime) -> None:
 
 
 def _free(session: Session, game: Game, seat: Seat, now: datetime) -> None:
-    notify.tell_cancelled(session, game, seat, "withdrawn", now)
+    notify.notify_cancelled(session, game, seat, "withdrawn", now)
     seat.status, seat.name, seat.cut = "free", "", ""
     seat.person_id = seat.bot = seat.invited_at = seat.answered_at = None
     seat.uncut = seat.silent = False
@@ -82,7 +82,7 @@ def remind(token: str, number: int, now: datetime) -> None:
             Mail.kind.in_(("invite", "nudge")),
             Mail.game_id == game.id,
             Mail.person_id == seat.person_id,
-            Mail.created_at > now - BETWEEN_REMINDERS,
+            Mail.created_at > now - REMINDER_INTERVAL,
         )
         if session.scalar(recent.limit(1)) is not None:
             raise TooMany("%(name)s was mailed within the last 24 hours; wait a little.", name=seat.name)
@@ -100,14 +100,14 @@ def reinvite(token: str, number: int, guest: Guest, now: datetime) -> None:
     address = validation.clean_address(guest.address, "guest")
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
-        person = people.person_at(session, address, validation.name_from(address), now)
+        person = people.get_or_create(session, address, validation.name_from_address(address), now)
         others = [other for other in positions.seats_of(session, game.id) if other.seat != number]
         if any(other.person_id == person.id for other in others):
-            raise errors.BadWish("%(address)s is at this table already.", field="guest", address=address)
+            raise errors.InvalidInput("%(address)s is at this table already.", field="guest", address=address)
         notify.check_invitations(session, game.organiser_id, 1, now)
         if seat.person_id != person.id:
             _free(session, game, seat, now)
-        seat.name = validation.told_apart(name, [other.name for other in others])
+        seat.name = validation.unique_name(name, [other.name for other in others])
         seat.person_id, seat.status = person.id, "invited"
         notify.invite(session, seat, now)
 
@@ -136,10 +136,10 @@ def start(token: str, now: datetime) -> None:
     with _before_start(token, now) as (session, game):
         seats = positions.seats_of(session, game.id)
         seated = [seat for seat in seats if seat.status == "seated"]
-        validation.check_count(rules_of(game.slug, game.rules), len(seated), "start")
+        validation.check_player_count(rules_of(game.slug, game.rules), len(seated), "start")
         for seat in seats:
             if seat.status != "seated":
-                notify.tell_cancelled(session, game, seat, "started", now)
+                notify.notify_cancelled(session, game, seat, "started", now)
                 session.delete(seat)
         session.flush()
         for number, seat in enumerate(seated):  # each moves to a number that is free by now
@@ -152,14 +152,14 @@ def start(token: str, now: datetime) -> None:
 def cancel(token: str, now: datetime) -> None:
     """Call the game off; who was mailed about it is told. Cancelling twice changes nothing."""
     with transaction() as session:
-        game = organised_game(session, token, now)
+        game = lock_organised_game(session, token, now)
         if game.status not in {"asked", "inviting", "cancelled"}:
             raise Closed("The game has begun; only a moderator can end it.")
         if game.status == "cancelled":
             return
         for seat in positions.seats_of(session, game.id):
             if game.status == "inviting":
-                notify.tell_cancelled(session, game, seat, "cancelled", now)
+                notify.notify_cancelled(session, game, seat, "cancelled", now)
         game.status = "cancelled"
         game.ended_at = now
 
@@ -167,10 +167,10 @@ def cancel(token: str, now: datetime) -> None:
 def set_listed(token: str, listed: bool, now: datetime) -> None:
     """Show the game in the lobby, where anybody may look on and take a free seat, or no longer."""
     with transaction() as session:
-        organised_game(session, token, now).listed = listed
+        lock_organised_game(session, token, now).listed = listed
 
 
-def due_nudges(now: datetime, limit: int = 100) -> int:
+def send_nudges(now: datetime, limit: int = 100) -> int:
     """Remind of invitations not answered for 48 hours, each once, and tell the organisers; how many."""
     with reading() as session:
         hints = list(session.execute(_unanswered(now).limit(limit)).tuples())
@@ -185,7 +185,7 @@ def _unanswered(now: datetime) -> Select[tuple[str, int | None]]:
         Mail.created_at >= Seat.invited_at,
     )
     open_still = (Game.id == Seat.game_id, Game.status == "inviting", Seat.status == "invited")
-    long_ago = Seat.invited_at <= now - UNANSWERED
+    long_ago = Seat.invited_at <= now - NUDGE_AFTER
     query = select(Seat.game_id, Seat.person_id).where(*open_still, long_ago, ~nudged)
     return query.order_by(Seat.invited_at)
 
@@ -199,5 +199,5 @@ def _nudge(game_id: str, person_id: int | None, now: datetime) -> int:
         seat = session.scalar(select(Seat).where(Seat.game_id == game_id, Seat.person_id == person_id))
         assert seat is not None
         notify.invite(session, seat, now, "nudge")
-        notify.tell_organiser(session, game, seat, "silent", now)
+        notify.notify_organiser(session, game, seat, "silent", now)
         return 1

@@ -14,11 +14,11 @@ from server.store import alerts, log, outbox, people
 from server.store.engine import reading, transaction
 from server.store.models import Game, Mail, Person, Seat, Turn
 
-HEEDED = timedelta(days=7)
+REPORT_WINDOW = timedelta(days=7)
 """How long after a mail was sent a report about it counts: mail servers give up after five days."""
 
 
-def turn_of(session: Session, game: Game | None, mail: Mail) -> Turn | None:
+def mailed_turn(session: Session, game: Game | None, mail: Mail) -> Turn | None:
     """The turn that a mail was queued for, if it is still open; its game is locked."""
     if game is None or mail.seat is None or mail.kind not in ("turn", "remind"):
         return None
@@ -26,19 +26,19 @@ def turn_of(session: Session, game: Game | None, mail: Mail) -> Turn | None:
     return turn if turn is not None and turn.opened_seq == mail.seq else None
 
 
-def locked(session: Session, mail: Mail) -> dict[str, Game]:
+def lock_games(session: Session, mail: Mail) -> dict[str, Game]:
     """Lock the games that a mail is about: its own, and of a digest those that it named.
 
     By their ids, and before anything is written about mail or person, as everybody does who changes both: else two
     could wait for each other.
     """
-    games = {game_id for game_id, _, _ in digest.told_in(session, mail)} if mail.kind == "digest" else set()
+    games = {game_id for game_id, _, _ in digest.turns_in(session, mail)} if mail.kind == "digest" else set()
     games |= {mail.game_id} if mail.game_id else set()
     found = {game_id: log.lock_game(session, game_id) for game_id in sorted(games)}
     return {game_id: game for game_id, game in found.items() if game is not None}
 
 
-def lost(session: Session, games: dict[str, Game], mail: Mail, said: str, now: datetime) -> None:
+def delivery_failed(session: Session, games: dict[str, Game], mail: Mail, said: str, now: datetime) -> None:
     """A mail will never arrive: the clock of its turn stops, and those who can do something about it are told.
 
     Args:
@@ -48,31 +48,31 @@ def lost(session: Session, games: dict[str, Game], mail: Mail, said: str, now: d
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     person.unreachable = said
     if mail.kind == "digest":
-        _stop_named(session, games, mail, person, said, now)
+        _stop_digest_turns(session, games, mail, person, said, now)
     stopped = _stop_clock(session, game, mail, said, now)
     if game is None:
         return
     text = kept("The address of a player is refused: %(said)s") % {"said": said}
-    alerts.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
+    alerts.raise_alarm(session, _alert_key(game.id, person.id), text, now, game.id)
     if mail.kind != "refused":
-        _tell(session, game, mail, person, said, stopped, now)
+        _notify(session, game, mail, person, said, stopped, now)
 
 
-def withheld(session: Session, games: dict[str, Game], mail: Mail, why: str, now: datetime) -> None:
+def delivery_withheld(session: Session, games: dict[str, Game], mail: Mail, why: str, now: datetime) -> None:
     """A mail is not even sent, because the address bounced or complained before: its turn stops all the same.
 
     Organiser and moderators are told once a game, until the address is mended.
     """
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     if mail.kind == "digest":
-        _stop_named(session, games, mail, person, why, now)
+        _stop_digest_turns(session, games, mail, person, why, now)
     stopped = _stop_clock(session, game, mail, why, now)
     if game is None or not stopped:
         return
-    _tell_once(session, game, mail, person, why, now)
+    _notify_once(session, game, mail, person, why, now)
 
 
-def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
+def handle_bounce(mail_id: int, said: str, now: datetime) -> Mail | None:
     """A mail that was accepted came back for good: as if it had been refused, and nothing more is sent there.
 
     Nothing is done about one that is old, that has come back before, or that another copy has followed.
@@ -84,17 +84,17 @@ def bounced(mail_id: int, said: str, now: datetime) -> Mail | None:
         mail = session.get(Mail, mail_id)
         if mail is None:
             return None
-        games = locked(session, mail)
+        games = lock_games(session, mail)
         session.refresh(mail)
-        if not _is_fresh(mail, now) or _is_followed(session, mail):
+        if not _is_fresh(mail, now) or _has_newer_copy(session, mail):
             return mail
         outbox.mark_bounced(session, mail, now, said)
         session.get_one(Person, mail.person_id).suppressed = said
-        lost(session, games, mail, said, now)
+        delivery_failed(session, games, mail, said, now)
         return mail
 
 
-def complained(mail_id: int, said: str, now: datetime) -> Mail | None:
+def handle_complaint(mail_id: int, said: str, now: datetime) -> Mail | None:
     """Whoever reads an address does not want our mail: nothing but mail asked for goes there, moderators are told.
 
     Nothing is done about a mail that is old, or never arrived.
@@ -117,17 +117,17 @@ def complained(mail_id: int, said: str, now: datetime) -> Mail | None:
 def _is_fresh(mail: Mail, now: datetime) -> bool:
     """Whether a report about a mail is heeded: it may have been accepted, and not long ago."""
     sent_at = mail.finished_at or now
-    return mail.status in ("waiting", "sent") and sent_at > now - HEEDED
+    return mail.status in ("waiting", "sent") and sent_at > now - REPORT_WINDOW
 
 
-def _is_followed(session: Session, mail: Mail) -> bool:
+def _has_newer_copy(session: Session, mail: Mail) -> bool:
     """Whether another copy of a turn's mail is on its way or was sent: then the address was said to be good."""
     copies = (Mail.game_id == mail.game_id, Mail.seat == mail.seat, Mail.seq == mail.seq, Mail.kind == "turn")
     newer = select(Mail.id).where(*copies, Mail.id > mail.id, Mail.status != "dropped")
     return mail.kind in ("turn", "remind") and session.scalar(newer.limit(1)) is not None
 
 
-def again(person_id: int, now: datetime) -> bool:
+def mark_reachable(person_id: int, now: datetime) -> bool:
     """An address takes mail again: turns that were stopped are mailed once more, and the alarms about them end.
 
     All of it in one transaction: a turn whose address is thought to be good is mailed by nothing else.
@@ -138,10 +138,10 @@ def again(person_id: int, now: datetime) -> bool:
     with reading() as session:  # the usual case locks nothing
         person = session.get_one(Person, person_id)
         well = person.suppressed is None and person.unreachable is None
-        if well and not session.execute(_stopped(person_id)).all():
+        if well and not session.execute(_stopped_turns(person_id)).all():
             return False
     with transaction() as session:
-        places = session.execute(_stopped(person_id)).tuples().all()
+        places = session.execute(_stopped_turns(person_id)).tuples().all()
         for game_id, seat in places:  # games first, then the person, as everybody else who locks both
             game = log.lock_game(session, game_id)
             turn = session.get(Turn, (game_id, seat))
@@ -152,24 +152,24 @@ def again(person_id: int, now: datetime) -> bool:
         person = session.get_one(Person, person_id)
         person.suppressed = person.unreachable = None
         for game_id in session.scalars(select(Seat.game_id).where(Seat.person_id == person_id)).all():
-            alerts.clear(session, _key(game_id, person_id), now)
+            alerts.clear(session, _alert_key(game_id, person_id), now)
         alerts.clear(session, f"complaint:{person_id}", now)
     return True
 
 
-def _stopped(person_id: int) -> Select[tuple[str, int]]:
+def _stopped_turns(person_id: int) -> Select[tuple[str, int]]:
     """The turns of a person that stand because no mail reached him, by game."""
     places = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
     theirs = select(Turn.game_id, Turn.seat).join(Seat, places).where(Seat.person_id == person_id)
     return theirs.where(Turn.refused.is_not(None)).order_by(Turn.game_id, Turn.seat)
 
 
-def _key(game_id: str, person_id: int) -> str:
+def _alert_key(game_id: str, person_id: int) -> str:
     return f"refused:{game_id}:{person_id}"
 
 
 def _stop_clock(session: Session, game: Game | None, mail: Mail, why: str, now: datetime) -> bool:
-    turn = turn_of(session, game, mail)
+    turn = mailed_turn(session, game, mail)
     if turn is not None:
         _stop(turn, why, now)
     return turn is not None
@@ -180,30 +180,30 @@ def _stop(turn: Turn, why: str, now: datetime) -> None:
     turn.refused, turn.due_at, turn.remind_at = why, None, None
 
 
-def _stop_named(
+def _stop_digest_turns(
     session: Session, games: dict[str, Game], mail: Mail, person: Person, why: str, now: datetime
 ) -> None:
     """A digest does not arrive: the clocks of all turns stop that it named, and each game's people are told."""
-    for game_id, seat, opened_seq in digest.told_in(session, mail):
+    for game_id, seat, opened_seq in digest.turns_in(session, mail):
         game, turn = games.get(game_id), session.get(Turn, (game_id, seat), populate_existing=True)
         if game is None or turn is None or turn.opened_seq != opened_seq:
             continue
         _stop(turn, why, now)
-        _tell_once(session, game, mail, person, why, now)
+        _notify_once(session, game, mail, person, why, now)
 
 
-def _tell_once(session: Session, game: Game, mail: Mail, person: Person, why: str, now: datetime) -> None:
+def _notify_once(session: Session, game: Game, mail: Mail, person: Person, why: str, now: datetime) -> None:
     """A clock has stopped: moderators and organiser are told, unless they know it of this player and game."""
-    if alerts.standing(session, _key(game.id, person.id)) is None:
+    if alerts.standing(session, _alert_key(game.id, person.id)) is None:
         text = kept("A player gets no mail, for his address did not take it before: %(said)s") % {"said": why}
-        alerts.raise_alarm(session, _key(game.id, person.id), text, now, game.id)
-        _tell(session, game, mail, person, why, True, now)
+        alerts.raise_alarm(session, _alert_key(game.id, person.id), text, now, game.id)
+        _notify(session, game, mail, person, why, True, now)
 
 
-def _tell(
+def _notify(
     session: Session, game: Game, mail: Mail, person: Person, said: str, stopped: bool, now: datetime
 ) -> None:
-    for reader in sorted(people.in_charge(session, game) - {person.id}):
+    for reader in sorted(people.organiser_and_moderators(session, game) - {person.id}):
         outbox.enqueue(
             session,
             key=f"refused:{mail.id}:{game.id}:{reader}",

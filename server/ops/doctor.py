@@ -18,7 +18,7 @@ from byzanz.rules import ALL, Rules
 from server import config
 from server.config import ConfigError, Settings
 from server.mail.incoming import receive
-from server.mail.outgoing.smtp import Transport, TryLater, server_at
+from server.mail.outgoing.smtp import TemporaryFailure, Transport, parse_mail_url
 from server.play import history, positions
 from server.scheduler import heartbeat
 from server.store import engine, links, migrate, outbox
@@ -26,11 +26,11 @@ from server.store.models import Alarm, Entry, Game, Link, Mail, Outage, Received
 
 SAMPLE = 1_000
 """Games whose logs are checked unless all are asked for: those begun last."""
-SHOWN = 20
+MOST_SHOWN = 20
 """Findings of one kind that are told one by one."""
-SILENCE = timedelta(days=7)
+SILENT_AFTER = timedelta(days=7)
 """When mails went out for so long and none ever came in, something is wrong with the way in."""
-PATIENCE = 10.0
+MAIL_TIMEOUT = 10.0
 """Seconds for one answer of the mail server."""
 TRIGGERS = {
     "sqlite": {"entry_no_update", "entry_no_delete"},
@@ -90,7 +90,7 @@ def findings(make_app: Callable[[Settings], Flask], every: bool) -> Iterator[Fin
         tables = _tables()
         yield tables
         if tables.sound:
-            yield from _in_database(settings, engine.utc_now(), every)
+            yield from _database_findings(settings, engine.utc_now(), every)
         engine.db.engine.dispose()
     if settings.mail_url:
         yield _mail_server(settings)
@@ -98,16 +98,16 @@ def findings(make_app: Callable[[Settings], Flask], every: bool) -> Iterator[Fin
 
 def _tables() -> Finding:
     try:
-        present, newest = migrate.present(), migrate.newest()
+        present, newest = migrate.current_revision(), migrate.head_revision()
     except SQLAlchemyError as error:
-        return Finding(False, f"database: {migrate.fault(error)}", "look at BYZANZ_DATABASE_URL")
+        return Finding(False, f"database: {migrate.error_line(error)}", "look at BYZANZ_DATABASE_URL")
     if present != newest:
         remedy = "`byzanz serve` brings it up to date, or `flask --app wsgi db upgrade`"
         return Finding(False, f"database: at revision {present}, not {newest}", remedy)
     return Finding(True, f"database: {engine.db.engine.dialect.name}, at revision {present}")
 
 
-def _in_database(settings: Settings, now: datetime, every: bool) -> Iterator[Finding]:
+def _database_findings(settings: Settings, now: datetime, every: bool) -> Iterator[Finding]:
     with engine.reading() as session:
         yield _triggers(session)
         yield _secret_key(session)
@@ -150,10 +150,10 @@ def _logs(session: Session, every: bool) -> Iterator[Finding]:
     damaged = 0
     for game in games:
         fault = _fault(session, game)
-        if fault and (damaged := damaged + 1) <= SHOWN:
+        if fault and (damaged := damaged + 1) <= MOST_SHOWN:
             remedy = "its log was changed or its game has a fault: compare with a backup"
             yield Finding(False, f"game {game.id}, {fault}", remedy)
-    if damaged > SHOWN:
+    if damaged > MOST_SHOWN:
         yield Finding(False, f"{damaged} damaged logs in all", "restore the database from a backup")
     if not damaged:
         yield Finding(True, f"the logs of {len(games)} games: hashes, shuffles, moves and results")
@@ -167,14 +167,14 @@ def _fault(session: Session, game: Game) -> str | None:
     try:
         whole = history.record_of(session, game, ALL)
         record.verify(whole)
-        return _kept_fault(session, game, whole) if game.status == "running" else None
+        return _state_fault(session, game, whole) if game.status == "running" else None
     except (record.Wrong, positions.Broken) as wrong:
         return str(wrong)
     except Exception as fault:  # whatever stands in a damaged row must not end the examination
         return f"it cannot be read: {type(fault).__name__}"
 
 
-def _kept_fault(session: Session, game: Game, whole: record.Record) -> str | None:
+def _state_fault(session: Session, game: Game, whole: record.Record) -> str | None:
     """Whether what is kept beside the log of a running game is what the log says, the sealed seed included."""
     if chance.commitment(game.id, bytes.fromhex(game.seed)) != game.commitment:
         return "the seed is not the one that was committed to"
@@ -200,7 +200,9 @@ def _replayed(rules: Rules[Any, Any], whole: record.Record, seed: bytes) -> Any:
 
 
 def _quarantine(session: Session) -> Iterator[Finding]:
-    aside = session.scalars(select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id).limit(SHOWN))
+    aside = session.scalars(
+        select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id).limit(MOST_SHOWN)
+    )
     for game in aside:
         yield Finding(
             False, f"game {game.id} is set aside ({game.quarantine})", "see its history; the others go on"
@@ -226,7 +228,7 @@ def _outages(session: Session, now: datetime) -> Finding:
 
 def _alarms(session: Session) -> Iterator[Finding]:
     open_ones = session.scalars(select(Alarm).where(Alarm.cleared_at.is_(None)).order_by(Alarm.at)).all()
-    for alarm in open_ones[:SHOWN]:
+    for alarm in open_ones[:MOST_SHOWN]:
         remedy = "a moderator can clear it once it is seen to"
         if alarm.key == heartbeat.STEP_ALARM:
             remedy = "set the clock right; if it is right now, say so with `byzanz doctor --clock-is-right`"
@@ -240,7 +242,7 @@ def _waiting_mail(session: Session, now: datetime) -> Finding:
         Mail.status == "waiting", Mail.attempts > 0
     )
     tried, oldest = session.execute(waiting).one()
-    if oldest and now - oldest > outbox.STUCK:
+    if oldest and now - oldest > outbox.STUCK_AFTER:
         said = session.scalar(select(Mail.error).where(Mail.created_at == oldest).limit(1))
         remedy = "see what the mail server says; mails are tried again by themselves"
         return Finding(False, f"{tried} mails were not taken, since {_minute(oldest)} ({said})", remedy)
@@ -262,7 +264,7 @@ def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Fi
         yield Finding(True, "answers by mail are off: BYZANZ_MAIL_DOMAIN is not set")
         return
     half = select(func.count(), func.min(Received.at)).where(
-        Received.outcome == receive.IN_HAND, Received.at < now - outbox.LEASE
+        Received.outcome == receive.IN_PROGRESS, Received.at < now - outbox.LEASE
     )
     count, since = session.execute(half).one()
     if count:
@@ -277,7 +279,7 @@ def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Fi
     sent = select(func.count(), func.min(Mail.finished_at)).where(Mail.status == "sent")
     count, first = session.execute(sent).one()
     what = f"no mail has ever come in at {settings.mail_domain}, and {count} went out"
-    if first is not None and first < now - SILENCE:
+    if first is not None and first < now - SILENT_AFTER:
         remedy = (
             "run `byzanz mail-in` and have the mail server hand it all mail to that domain (docs/deploy.md), "
             "or unset BYZANZ_MAIL_DOMAIN: players are told to answer there"
@@ -293,9 +295,11 @@ def _minute(at: datetime) -> str:
 
 def _mail_server(settings: Settings) -> Finding:
     try:
-        server = server_at(settings.mail_url)
-        with Transport(server, settings.sender_domain, timeout=PATIENCE, longest=2 * PATIENCE) as transport:
+        server = parse_mail_url(settings.mail_url)
+        with Transport(
+            server, settings.sender_domain, timeout=MAIL_TIMEOUT, longest=2 * MAIL_TIMEOUT
+        ) as transport:
             transport.greet()
-    except (ConfigError, TryLater) as error:
+    except (ConfigError, TemporaryFailure) as error:
         return Finding(False, f"mail server: {error}", "look at BYZANZ_MAIL_URL; mails wait until it answers")
     return Finding(True, f"mail server: {server.host}, port {server.port}, tls {server.tls}")

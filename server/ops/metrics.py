@@ -33,7 +33,7 @@ health = Blueprint("health", __name__)
 def init_app(app: Flask) -> None:
     """Give an app its page of figures, with a registry of its own."""
     registry = CollectorRegistry()
-    registry.register(_Figures())
+    registry.register(_DatabaseCollector())
     app.extensions["byzanz_metrics"] = registry
     app.register_blueprint(blueprint)
     app.register_blueprint(health)
@@ -63,7 +63,7 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
-class _Figures(Collector):
+class _DatabaseCollector(Collector):
     """Reads every figure anew; nothing is kept in the process, so all processes tell the same."""
 
     def describe(self) -> list[Metric]:
@@ -142,7 +142,7 @@ def ready() -> tuple[dict[str, Any], int]:
 
 def _reasons() -> list[str]:
     try:
-        if migrate.present() != migrate.newest():
+        if migrate.current_revision() != migrate.head_revision():
             return ["the database is not at the newest revision"]
         with engine.reading() as session:
             silent = heartbeat.silent(session, "scheduler", engine.utc_now(), settings().tick)

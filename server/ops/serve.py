@@ -33,10 +33,10 @@ def serve(app: Flask, host: str, port: int) -> None:
     Raises:
         ConfigError: the database, the mail server's address or the port cannot be used.
     """
-    _set_up(app)
+    _prepare(app)
     scheduler = Scheduler(app, _settings(app))
     with listening(host, port) as listener:
-        run(app, listener, scheduler, f"Byzanz listens on {_address(listener)}; Ctrl-C stops it.")
+        run(app, listener, scheduler, f"Byzanz listens on {_url(listener)}; Ctrl-C stops it.")
 
 
 def run(app: Flask, listener: socket.socket, scheduler: Scheduler, greeting: str) -> None:
@@ -69,10 +69,10 @@ def web(make_app: Callable[[], Flask], host: str, port: int, workers: int) -> No
     Raises:
         ConfigError: the database or the port cannot be used.
     """
-    _set_up(make_app())
+    _prepare(make_app())
     listening(host, port).close()  # what is wrong with it is told here in one line
     print(f"Byzanz listens on http://{host}:{port}, in {workers} processes.", flush=True)
-    _Web(make_app, _options(host, port, workers)).run()
+    _GunicornServer(make_app, _options(host, port, workers)).run()
 
 
 def _options(host: str, port: int, workers: int) -> dict[str, object]:
@@ -85,16 +85,16 @@ def _options(host: str, port: int, workers: int) -> dict[str, object]:
         "loglevel": "warning",
         "logger_class": _GunicornLog,
         "control_socket_disable": True,
-        "post_worker_init": _start_pulse,
+        "post_worker_init": _start_heartbeat,
     }
 
 
-def _start_pulse(worker: Any) -> None:
+def _start_heartbeat(worker: Any) -> None:
     app = worker.wsgi
     Scheduler(app, _settings(app), parts=("web",)).start()
 
 
-class _Web(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
+class _GunicornServer(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
     """What gunicorn runs: it asks each of its processes to load the application after the fork."""
 
     def __init__(self, make_app: Callable[[], Flask], options: dict[str, object]) -> None:
@@ -112,7 +112,7 @@ class _Web(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
         return self._make_app()
 
 
-class Masked(logging.Formatter):
+class MaskingFormatter(logging.Formatter):
     """Writes what happened without any token of a link: web servers name the address of a request that failed."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -127,7 +127,7 @@ class _GunicornLog(GunicornLogger):  # type: ignore[misc]  # gunicorn carries no
         """Open it as configured."""
         super().setup(cfg)
         for handler in self.error_log.handlers:
-            handler.setFormatter(Masked(self.error_fmt, self.datefmt))
+            handler.setFormatter(MaskingFormatter(self.error_fmt, self.datefmt))
 
 
 def scheduler(app: Flask) -> None:
@@ -136,7 +136,7 @@ def scheduler(app: Flask) -> None:
     Raises:
         ConfigError: the database or the mail server's address cannot be used.
     """
-    _set_up(app)
+    _prepare(app)
     scheduler = Scheduler(app, _settings(app), parts=("scheduler",))
     scheduler.start()
     print("Byzanz keeps the time and sends the mails; Ctrl-C stops it.", flush=True)
@@ -154,10 +154,10 @@ def mail_in(app: Flask, host: str, port: int) -> None:
     Raises:
         ConfigError: the database or the port cannot be used.
     """
-    _set_up(app)
+    _prepare(app)
     with listening(host, port) as listener:
         listener.listen()
-        print(f"Byzanz takes mail by LMTP on {_place(listener)}; Ctrl-C stops it.", flush=True)
+        print(f"Byzanz takes mail by LMTP on {_host_and_port(listener)}; Ctrl-C stops it.", flush=True)
         lmtp.serve(app, listener)
 
 
@@ -186,7 +186,7 @@ def _bound(family: int, kind: int, protocol: int, _name: str, address: tuple[Any
     return listener
 
 
-def stop_when_told() -> None:
+def exit_on_sigterm() -> None:
     """Let SIGTERM end this process as Ctrl-C does, through every `finally`."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -198,16 +198,16 @@ def stop_when_told() -> None:
 def log_to_stderr() -> None:
     """Write what went wrong, and only that, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Masked("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a request that waits a moment is no news
 
 
-def _set_up(app: Flask) -> None:
+def _prepare(app: Flask) -> None:
     log_to_stderr()
-    stop_when_told()
+    exit_on_sigterm()
     with app.app_context():
-        migrate.bring_up_to_date()
+        migrate.upgrade()
 
 
 def _settings(app: Flask) -> Settings:
@@ -216,10 +216,10 @@ def _settings(app: Flask) -> Settings:
     return found
 
 
-def _address(listener: socket.socket) -> str:
-    return f"http://{_place(listener)}"
+def _url(listener: socket.socket) -> str:
+    return f"http://{_host_and_port(listener)}"
 
 
-def _place(listener: socket.socket) -> str:
+def _host_and_port(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

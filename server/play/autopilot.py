@@ -113,7 +113,7 @@ def tell_in_charge(session: Session, game: Game, seat: Seat, why: str, now: date
         "lost": kept("No mail has reached a player for 72 hours; the server plays for him."),
     }
     alerts.raise_alarm(session, f"{why}:{game.id}:{seat.seat}", texts[why], now, game.id)
-    for reader in people.in_charge(session, game) - {seat.person_id}:
+    for reader in people.organiser_and_moderators(session, game) - {seat.person_id}:
         outbox.enqueue(
             session,
             key=f"vacant:{game.id}:{seat.person_id}:{why}:{now:%Y-%m-%d}:{reader}",

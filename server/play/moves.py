@@ -86,7 +86,7 @@ def submit(
         if repeated is not None:
             if repeated.move != str(move):
                 raise BadRequest("This request_id was used for another move: “%(move)s”.", move=repeated.move)
-            if log.voided(session, game_id, repeated.seq):
+            if log.is_voided(session, game_id, repeated.seq):
                 raise Stale("This move was made and has been taken back since. Look again before you decide.")
             return Receipt(game_id, seat, repeated.seq, repeated=True)
         position = _moving(session, game)

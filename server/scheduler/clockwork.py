@@ -12,7 +12,7 @@ from flask import Flask
 
 from server.config import Settings
 from server.mail.outgoing import deliver
-from server.mail.outgoing.smtp import Transport, server_at
+from server.mail.outgoing.smtp import Transport, parse_mail_url
 from server.scheduler import heartbeat
 from server.scheduler.jobs import (
     steady,
@@ -29,25 +29,25 @@ from server.store.engine import committed, transaction, utc_now
 
 LOGGER = logging.getLogger(__name__)
 
-DIGESTS_EVERY = 60.0
+DIGEST_INTERVAL = 60.0
 """Seconds between two looks for digests whose hour has come."""
 
 
-NUDGES_EVERY = 600.0
+NUDGE_INTERVAL = 600.0
 """Seconds between two looks for invitations that nobody answers."""
 
 
-def beat(pulse: heartbeat.Pulse, now: datetime, steady: float) -> None:
+def record_beat(pulse: heartbeat.Pulse, now: datetime, steady: float) -> None:
     """One beat of a part of the server; when it finds the clock mended, mails of the wrong time are due at once."""
     if pulse.beat(now, steady):
         with transaction() as session:
-            outbox.mend(session, now)
+            outbox.reset_future_times(session, now)
 
 
-def thaw(now: datetime) -> bool:
+def confirm_clock(now: datetime) -> bool:
     """A moderator says that the clock is right: auto-pass goes on. False if nothing was frozen."""
     with transaction() as session:
-        outbox.mend(session, now)
+        outbox.reset_future_times(session, now)
         return heartbeat.thaw(session, now)
 
 
@@ -67,7 +67,7 @@ class Scheduler:
         self._tick = settings.tick
         self._pulses = [heartbeat.Pulse(part, settings.tick) for part in parts]
         self._works = "scheduler" in parts
-        self._server = server_at(settings.mail_url) if self._works else None
+        self._server = parse_mail_url(settings.mail_url) if self._works else None
         self._hello = settings.sender_domain
         self._clockwork = BackgroundScheduler(
             timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
@@ -87,8 +87,8 @@ class Scheduler:
             self._every(self._tick, "reminders", lambda: tick_reminders(utc_now()))
             self._every(self._tick, "bots", self._bots)
             self._every(self._tick, "outbox", self._post)
-            self._every(DIGESTS_EVERY, "digests", lambda: tick_digests(utc_now(), self._tick))
-            self._every(NUDGES_EVERY, "nudges", lambda: tick_nudges(utc_now()))
+            self._every(DIGEST_INTERVAL, "digests", lambda: tick_digests(utc_now(), self._tick))
+            self._every(NUDGE_INTERVAL, "nudges", lambda: tick_nudges(utc_now()))
             self._waker.start()
         self._clockwork.start()
 
@@ -121,7 +121,7 @@ class Scheduler:
 
     def _beat(self) -> None:
         for pulse in self._pulses:
-            beat(pulse, utc_now(), steady())
+            record_beat(pulse, utc_now(), steady())
 
     def _bots(self) -> None:
         with self._busy["bots"]:

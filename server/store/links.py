@@ -35,7 +35,7 @@ TOKEN = re.compile(r"[a-z2-7]{26}")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SeatAccess:
     """What a seat's link opens: that one seat."""
 
     link: Link
@@ -146,7 +146,7 @@ def owner(session: Session, text: str, now: datetime) -> tuple[Person, str] | No
     return (found[0], found[1]) if found else None
 
 
-def seat_of(session: Session, text: str, now: datetime, purpose: Purpose = "seat") -> Place | None:
+def seat_access(session: Session, text: str, now: datetime, purpose: Purpose = "seat") -> SeatAccess | None:
     """The seat that this token opens, or None: unknown, revoked, or its owner sits there no more.
 
     Args:
@@ -160,7 +160,7 @@ def seat_of(session: Session, text: str, now: datetime, purpose: Purpose = "seat
         .join(Seat, Seat.game_id == Game.id)
         .where(Game.id == link.game_id, Seat.person_id == link.person_id, Seat.status == "seated")
     ).first()
-    return Place(link, found[0], found[1]) if found else None
+    return SeatAccess(link, found[0], found[1]) if found else None
 
 
 def still_opens(session: Session, link_id: int, game_id: str, seat: int) -> bool:

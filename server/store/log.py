@@ -81,7 +81,7 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def moment(stamp: str) -> datetime:
+def parse_stamp(stamp: str) -> datetime:
     """The moment that a stamp of the log names."""
     return datetime.fromisoformat(stamp)
 
@@ -104,7 +104,7 @@ def by_request(session: Session, game_id: str, seat: int, request_id: str) -> re
     return _entry(row) if row else None
 
 
-def voided(session: Session, game_id: str, seq: int) -> bool:
+def is_voided(session: Session, game_id: str, seq: int) -> bool:
     """Whether a later `!void` has taken this entry back."""
     query = select(models.Entry.move).where(
         models.Entry.game_id == game_id, models.Entry.seq > seq, models.Entry.move.like("!void %")

@@ -21,12 +21,12 @@ LOCK = 0x62797A616E7A
 """The number of the advisory lock under which one process at a time migrates a PostgreSQL database."""
 
 
-def newest() -> str | None:
+def head_revision() -> str | None:
     """The revision that this code is written for."""
     return ScriptDirectory.from_config(_config()).get_current_head()
 
 
-def present() -> str | None:
+def current_revision() -> str | None:
     """The revision of the database, None before the first."""
     with db.engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
@@ -38,29 +38,29 @@ def check() -> None:
     Raises:
         ConfigError: its tables are of another revision, or there are none.
     """
-    found, wanted = present(), newest()
+    found, wanted = current_revision(), head_revision()
     if found != wanted:
         raise ConfigError(
             f"the database is at revision {found}, not {wanted}: `byzanz serve` brings it up to date"
         )
 
 
-def bring_up_to_date() -> None:
+def upgrade() -> None:
     """Run the migrations that the database lacks; of several processes the others wait, and find nothing left to do.
 
     Raises:
         ConfigError: the database does not answer, or its tables are of another version of this program.
     """
     try:
-        with _alone():
+        with _exclusive():
             command.upgrade(_config(), "head")
     except (CommandError, RuntimeError) as error:
         raise ConfigError(f"the database cannot be brought up to date: {error}") from error
     except SQLAlchemyError as error:
-        raise ConfigError(f"BYZANZ_DATABASE_URL: {fault(error)}") from error
+        raise ConfigError(f"BYZANZ_DATABASE_URL: {error_line(error)}") from error
 
 
-def fault(error: SQLAlchemyError) -> str:
+def error_line(error: SQLAlchemyError) -> str:
     """What a database said, in one line."""
     said = str(getattr(error, "orig", None) or error)
     return " ".join(said.split())[:300]
@@ -72,7 +72,7 @@ def _config() -> Config:
     return found
 
 
-def _alone() -> AbstractContextManager[None]:
+def _exclusive() -> AbstractContextManager[None]:
     return _advisory_lock() if db.engine.dialect.name == "postgresql" else nullcontext()
 
 

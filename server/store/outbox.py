@@ -20,10 +20,10 @@ from server.store.models import Mail
 
 LEASE = timedelta(minutes=10)
 """How long a mailer may take over one batch before another one may start on it."""
-FIRST_WAIT = 15
-LONGEST_WAIT = 15 * 60
+FIRST_RETRY = 15
+LONGEST_RETRY = 15 * 60
 """Seconds before a mail that was not taken is tried again: the first time, and at most."""
-STUCK = timedelta(days=1)
+STUCK_AFTER = timedelta(days=1)
 """A mail that waits longer than this is worth an alarm."""
 
 
@@ -109,7 +109,7 @@ def mark_bounced(session: Session, mail: Mail, now: datetime, error: str) -> Non
     session.execute(change, execution_options={"synchronize_session": False})
 
 
-def mark_told(session: Session, mail_ids: Collection[int], now: datetime) -> None:
+def mark_merged(session: Session, mail_ids: Collection[int], now: datetime) -> None:
     """What waited has been told by a mail that was sent: dropped in the transaction that marks that one."""
     told = update(Mail).where(Mail.id.in_(mail_ids), Mail.status == "waiting")
     # Not which mail: its number would tell players how many mails others have had.
@@ -118,12 +118,12 @@ def mark_told(session: Session, mail_ids: Collection[int], now: datetime) -> Non
     session.execute(change, execution_options={"synchronize_session": False})
 
 
-def hold(session: Session, mail: Mail, until: datetime) -> bool:
+def postpone(session: Session, mail: Mail, until: datetime) -> bool:
     """It is to go later, through nobody's fault: no try is counted."""
     return _mark(session, mail, mine=True, not_before=until, leased_until=None)
 
 
-def put_off(session: Session, mail: Mail, now: datetime, error: str, draw: float) -> bool:
+def retry_later(session: Session, mail: Mail, now: datetime, error: str, draw: float) -> bool:
     """It could not be handed over this time; it waits longer after each try, never more than `LONGEST_WAIT`.
 
     Args:
@@ -141,14 +141,14 @@ def backoff(attempts: int, draw: float) -> float:
     Args:
         draw: from 0 (a quarter less) to 1 (a quarter more).
     """
-    wait = min(LONGEST_WAIT / 1.25, FIRST_WAIT * 2.0 ** min(attempts, 20))
+    wait = min(LONGEST_RETRY / 1.25, FIRST_RETRY * 2.0 ** min(attempts, 20))
     return wait * (0.75 + draw / 2)
 
 
-def mend(session: Session, now: datetime) -> None:
+def reset_future_times(session: Session, now: datetime) -> None:
     """After the clock was set back: no mail waits for a moment, or for a lease, of the time that was wrong."""
     waiting = update(Mail).where(Mail.status == "waiting")
-    later = now + timedelta(seconds=LONGEST_WAIT)
+    later = now + timedelta(seconds=LONGEST_RETRY)
     session.execute(waiting.where(Mail.not_before > later).values(not_before=now))
     session.execute(waiting.where(Mail.leased_until > now + LEASE).values(leased_until=None))
 
@@ -169,7 +169,7 @@ def _mark(session: Session, mail: Mail, *, mine: bool, **values: Any) -> bool:
     return result.rowcount == 1
 
 
-def queued(session: Session, kinds: tuple[str, ...], person_id: int, since: datetime) -> int:
+def count_queued(session: Session, kinds: tuple[str, ...], person_id: int, since: datetime) -> int:
     """How many mails of these kinds were queued to a person since then."""
     theirs = (Mail.kind.in_(kinds), Mail.person_id == person_id, Mail.created_at > since)
     return session.scalar(select(func.count()).where(*theirs)) or 0

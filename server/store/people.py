@@ -11,25 +11,31 @@ from sqlalchemy.orm import Session
 from server.store.models import Game, Person
 
 
-def address(email: str) -> str:
+def normalize_address(email: str) -> str:
     """An address as it is compared and kept: without blanks around it, lower-case."""
     return email.strip().lower()
 
 
-def person_at(session: Session, email: str, name: str, now: datetime) -> Person:
+def get_or_create(session: Session, email: str, name: str, now: datetime) -> Person:
     """The person with this address, made with this name if there is none."""
-    find = select(Person).where(Person.email == address(email))
+    find = select(Person).where(Person.email == normalize_address(email))
     found = session.scalar(find)
     if found is not None:
         return found
     # Two requests may meet an address for the first time at the same moment.
-    row = {"email": address(email), "name": name, "created_at": now, "moderator": False, "silent": False}
+    row = {
+        "email": normalize_address(email),
+        "name": name,
+        "created_at": now,
+        "moderator": False,
+        "silent": False,
+    }
     insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
     session.execute(insert(Person).values(row).on_conflict_do_nothing(index_elements=["email"]))
     return session.scalars(find).one()
 
 
-def in_charge(session: Session, game: Game) -> set[int]:
+def organiser_and_moderators(session: Session, game: Game) -> set[int]:
     """The ids of those who look after a game: its organiser and the moderators."""
     found = set(session.scalars(select(Person.id).where(Person.moderator, Person.email.is_not(None))))
     return found | ({game.organiser_id} if game.organiser_id is not None else set())

@@ -16,7 +16,12 @@ from server.play.clock import Span
 
 def init_app(app: Flask) -> None:
     """Give templates these filters."""
-    app.jinja_env.filters |= {"weekday": weekday, "weekdays": weekdays, "wall": wall, "dates": dates}
+    app.jinja_env.filters |= {
+        "weekday": weekday,
+        "weekdays": weekdays,
+        "wall": time_of_day,
+        "dates": date_range,
+    }
 
 
 def weekday(number: str) -> str:
@@ -29,19 +34,19 @@ def weekdays(numbers: str) -> str:
     return format_list([weekday(number) for number in numbers], locale=get_locale() or "en")
 
 
-def wall(minute: int) -> str:
+def time_of_day(minute: int) -> str:
     """A minute of the day as clocks show it: 23:00."""
     return f"{minute // 60:02}:{minute % 60:02}"
 
 
-def dates(span: Span, zone: str) -> str:
+def date_range(span: Span, zone: str) -> str:
     """The first and the last day of an absence, in a time zone."""
-    first, last = days(span, zone)
-    told = format_date(first, i18n.day()), format_date(last, i18n.day())
+    first, last = days_of(span, zone)
+    told = format_date(first, i18n.day_format()), format_date(last, i18n.day_format())
     return told[0] if first == last else f"{told[0]} – {told[1]}"
 
 
-def days(span: Span, zone: str) -> tuple[date, date]:
+def days_of(span: Span, zone: str) -> tuple[date, date]:
     """The first and the last day that a span touches."""
     here = ZoneInfo(zone)
     return span[0].astimezone(here).date(), (span[1] - timedelta(seconds=1)).astimezone(here).date()

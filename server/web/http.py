@@ -24,13 +24,13 @@ csrf = CSRFProtect()
 limiter = Limiter(get_remote_address, storage_uri="memory://", default_limits=["600/minute"])
 
 
-def said(error: Refused | RulesError) -> str:
+def refusal_text(error: Refused | RulesError) -> str:
     """What a refusal says, in the reader's language."""
     sentence: str = gettext(error.message)
     return sentence % error.places if error.places else sentence
 
 
-def moment(at: datetime, zone: str = "UTC") -> str:
+def format_moment(at: datetime, zone: str = "UTC") -> str:
     """A moment in words, in this time zone, with the zone named.
 
     In the hour that comes twice in autumn the offset from UTC is named, too: without it nobody knew which one is meant.
@@ -38,7 +38,8 @@ def moment(at: datetime, zone: str = "UTC") -> str:
     local = at.astimezone(ZoneInfo(zone))
     twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
     offset = f" UTC{local.isoformat()[-6:]}" if twice else ""
-    return f"{format_datetime(local, f'EEE {i18n.day()}, HH:mm', rebase=False)}{offset} ({zone.replace('_', ' ')})"
+    text = format_datetime(local, f"EEE {i18n.day_format()}, HH:mm", rebase=False)
+    return f"{text}{offset} ({zone.replace('_', ' ')})"
 
 
 def error_page(status: int, title: str, sentence: str, **more: object) -> tuple[str, int]:

@@ -21,32 +21,32 @@ from server.store.models import Person
 blueprint = Blueprint("locale", __name__)
 COOKIE = "language"
 """What a browser keeps that chose a language; nobody is known by it."""
-A_YEAR = 365 * 86400
-OWN = ("seat", "organise")
+COOKIE_MAX_AGE = 365 * 86400
+OWN_LINKS = ("seat", "organise")
 """What links open in which their person chooses for himself: a feed's is given away, and others do one thing only."""
 
 
 def init_app(app: Flask) -> None:
     """Let the texts of an app speak the language of whoever asks."""
     babel = flask_babel.Babel(default_locale=DEFAULT)
-    babel.init_app(app, default_locale=DEFAULT, locale_selector=wanted)
+    babel.init_app(app, default_locale=DEFAULT, locale_selector=select_locale)
     babel.domain_instance = flask_babel.Domain()
-    babel.domain_instance.cache = i18n.Shelf()
+    babel.domain_instance.cache = i18n.TranslationCache()
     # What one request found out must not hold for the next, though an app context may outlive both.
     app.before_request(flask_babel.refresh)
-    app.jinja_env.filters["retold"] = i18n.retold
-    app.jinja_env.globals |= {"languages": NAMES, "spoken": i18n.spoken}
+    app.jinja_env.filters["retold"] = i18n.translate_stored
+    app.jinja_env.globals |= {"languages": NAMES, "spoken": i18n.current_language}
 
 
-def wanted() -> str:
+def select_locale() -> str:
     """The language of an answer: of whoever reads, else of the browser, else English."""
     if not flask.has_request_context():
         return DEFAULT
-    chosen = next((code for code in _chosen() if code in NAMES), None)
-    return chosen or i18n.best(flask.request.accept_languages) or DEFAULT
+    chosen = next((code for code in _preferences() if code in NAMES), None)
+    return chosen or i18n.best_match(flask.request.accept_languages) or DEFAULT
 
 
-def _chosen() -> tuple[str | None, ...]:
+def _preferences() -> tuple[str | None, ...]:
     """The languages chosen so far, the first one to be spoken: what a button of this page changes comes first."""
     cookie = flask.request.cookies.get(COOKIE)
     token = (flask.request.view_args or {}).get("token")
@@ -67,12 +67,12 @@ def _reader(session: Session, token: str | None) -> tuple[Person | None, bool]:
     if found is None:
         return login.signed_in(session), True
     person, purpose = found
-    return person, purpose in OWN
+    return person, purpose in OWN_LINKS
 
 
-def keep() -> None:
+def save_language() -> None:
     """Who is signed in, and has no language yet, gets the one that this page is written in."""
-    spoken = i18n.spoken()
+    spoken = i18n.current_language()
     with transaction() as session:
         person = login.signed_in(session)
         if person is not None and person.language is None:
@@ -90,18 +90,18 @@ def choose() -> ResponseReturnValue:
     chosen = flask.request.form.get("language")
     if chosen not in NAMES:
         flask.abort(400)
-    back, token = _page(flask.request.form.get("back", "/"))
+    back, token = _return_page(flask.request.form.get("back", "/"))
     with transaction() as session:
         person, chooses = _reader(session, token)
         if person is not None and chooses:
             session.execute(update(Person).where(Person.id == person.id).values(language=chosen))
     answer = flask.redirect(flask.request.script_root + back, 303)
     secure = bool(flask.current_app.config["SESSION_COOKIE_SECURE"])
-    answer.set_cookie(COOKIE, chosen, max_age=A_YEAR, secure=secure, httponly=True, samesite="Lax")
+    answer.set_cookie(COOKIE, chosen, max_age=COOKIE_MAX_AGE, secure=secure, httponly=True, samesite="Lax")
     return answer
 
 
-def _page(back: str) -> tuple[str, str | None]:
+def _return_page(back: str) -> tuple[str, str | None]:
     """The page to which a choice leads back, and the token in its address; the front page if it is none of ours."""
     # A line break would end the header that names the page, and after two slashes comes another host.
     if not back.startswith("/") or back.startswith("//") or not back.isprintable():

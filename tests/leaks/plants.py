@@ -155,7 +155,7 @@ def own_hand_in_the_order_of_the_deck(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
-    told_by_api = views._told
+    told_by_api = views._seat_state
 
     def told_in_order(session: Any, game: Game, seat: int) -> dict[str, Any]:
         made = told_by_api(session, game, seat)
@@ -163,7 +163,7 @@ def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
         made["view"]["lot"] = sorted(made["view"]["lot"], key=lambda name: (deal.index(name), name))
         return made
 
-    patch.setattr(views, "_told", told_in_order)
+    patch.setattr(views, "_seat_state", told_in_order)
 
 
 # The log, the history and the record
@@ -231,23 +231,23 @@ def filter_by_the_true_cause(patch: pytest.MonkeyPatch) -> None:
         found = made(entries, told, chosen | {"cause": ""})
         return [entry for entry in found if chosen["cause"] in ("", true[entry.seq])]
 
-    made = web_history._kept
-    patch.setattr(web_history, "_kept", kept)
+    made = web_history._filtered
+    patch.setattr(web_history, "_filtered", kept)
 
 
 @plant("byzanz")
 def moments_with_all_eyes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(web_history, "eyes", lambda game, viewer: ALL)
+    patch.setattr(web_history, "effective_viewer", lambda game, viewer: ALL)
 
 
 @plant("byzanz")
 def moderator_sees_all_without_a_look(patch: pytest.MonkeyPatch) -> None:
-    view = timeline.Moments.view
+    view = timeline.Timeline.view
 
     def seen(self: Any, seq: int, viewer: Any) -> Any:
         return view(self, seq, ALL if flask.request.path.startswith("/m/") else viewer)
 
-    patch.setattr(timeline.Moments, "view", seen)
+    patch.setattr(timeline.Timeline, "view", seen)
 
 
 @plant("byzanz")
@@ -265,9 +265,9 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
         return positions.load(session, game).state
 
     hidden: list[int] = []
-    made = timeline.read
+    made = timeline.load
     patch.setattr(Byzanz, "heading", shifted)
-    patch.setattr(timeline, "read", read)
+    patch.setattr(timeline, "load", read)
 
 
 # What can be done
@@ -275,13 +275,13 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def moves_of_another_in_the_api(patch: pytest.MonkeyPatch) -> None:
-    legal = views.legal
+    legal = views.legal_moves
 
     def longer(position: positions.Position, seat: int) -> list[str]:
         everybody = range(len(position.rules.scores(position.state)))
         return [move for one in everybody for move in legal(position, one)]
 
-    patch.setattr(views, "legal", longer)
+    patch.setattr(views, "legal_moves", longer)
 
 
 @plant("byzanz")
@@ -353,7 +353,7 @@ def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
-    of_turn = context._of_turn
+    of_turn = context._turn_context
 
     def wrong(session: Any, game: Game, seat: int) -> dict[str, Any]:
         position = positions.load(session, game)
@@ -363,7 +363,7 @@ def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
         mine[seat] = hands[(seat + 1) % len(hands)]
         return right | {"view": dataclasses.replace(right["view"], hands=tuple(mine))}
 
-    patch.setattr(context, "_of_turn", wrong)
+    patch.setattr(context, "_turn_context", wrong)
 
 
 @plant("byzanz")
@@ -384,15 +384,15 @@ def subject_with_a_sum_of_the_state(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def no_mail_when_nobody_can_answer(patch: pytest.MonkeyPatch) -> None:
-    facts = relevance.facts
+    facts = relevance.load_rows
 
     def silent(session: Any, mail: Any, now: Any) -> Any:
         hands = position_now().state.hands
         if sum(map(sum, hands)) % 2:
-            raise relevance.OldNews("nobody can answer")
+            raise relevance.Outdated("nobody can answer")
         return facts(session, mail, now)
 
-    patch.setattr(relevance, "facts", silent)
+    patch.setattr(relevance, "load_rows", silent)
 
 
 @plant("byzanz")
@@ -426,13 +426,13 @@ def calendar_says_who_holds_much(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def an_answer_that_a_link_names_is_refused_with_the_hands(patch: pytest.MonkeyPatch) -> None:
-    chosen = preselect.chosen
+    chosen = preselect.from_link
 
     def telling(position: Any, seat: Any, text: str) -> Any:
         found = chosen(position, seat, text)
         return dataclasses.replace(found, why=f"{found.why} {position.state.hands}") if found.why else found
 
-    patch.setattr(preselect, "chosen", telling)
+    patch.setattr(preselect, "from_link", telling)
 
 
 # Headers, cookies, links

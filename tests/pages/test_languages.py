@@ -301,7 +301,7 @@ def test_notes_of_ours_are_told_in_the_language_of_the_page_and_those_of_people_
     said = "Nobody at this table answers any more, says Mia."
     play.submit(game.id, 0, "pass", seen=position(game.id).head, request_id="p", now=NOW)
     with engine.transaction() as session:
-        moderator = people.person_at(session, "mia@example.org", "Mia", NOW).id
+        moderator = people.get_or_create(session, "mia@example.org", "Mia", NOW).id
     play.moderate(game.id, "!note", reason=said, person_id=moderator, now=NOW)
     speaks(game.people[1], "nl")
     page = look(client, f"{url(game, 1)}/history")
@@ -314,17 +314,17 @@ def test_sentences_that_are_kept_in_english_are_known_again(app: Flask, language
     sold = "Sold a set for you at the end: “%(move)s”."
     catalogue = i18n.catalogue(language)
     with app.test_request_context(), flask_babel.force_locale(language):
-        told = i18n.retold(limit % {"price": 10, "limit": 9})
+        told = i18n.translate_stored(limit % {"price": 10, "limit": 9})
         assert told == str(catalogue[limit].string) % {"price": 10, "limit": 9}
         move = {"move": "sell ”. (.*) %(x)s\nwine2"}
-        assert i18n.retold(sold % move) == str(catalogue[sold].string) % move
-        assert i18n.retold("Nobody at this table answers any more.") != (
+        assert i18n.translate_stored(sold % move) == str(catalogue[sold].string) % move
+        assert i18n.translate_stored("Nobody at this table answers any more.") != (
             "Nobody at this table answers any more."
         )
         for text in ("", "Bob says: Nobody at this table answers any more.", "100 %", "%(price)s", "A fault"):
-            assert i18n.retold(text) == text
+            assert i18n.translate_stored(text) == text
     with app.test_request_context(), flask_babel.force_locale("en"):
-        assert i18n.retold(limit % {"price": 10, "limit": 9}) == limit % {"price": 10, "limit": 9}
+        assert i18n.translate_stored(limit % {"price": 10, "limit": 9}) == limit % {"price": 10, "limit": 9}
 
 
 # ---- nothing is left in English ----

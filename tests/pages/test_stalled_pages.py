@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from server import play
 from server.mail.outgoing import deliver
-from server.mail.outgoing.smtp import Refused as MailRefused
+from server.mail.outgoing.smtp import PermanentFailure as MailRefused
 from server.play.moderation import acts
 from server.store import engine, links, log, outbox, people
 from server.store.models import Received, Seat
@@ -29,7 +29,7 @@ MIA = "mia@example.org"
 def mia(client: FlaskClient) -> FlaskClient:
     """The browser of a moderator who sits at no table, signed in."""
     with engine.transaction() as session:
-        people.person_at(session, MIA, "Mia", NOW).moderator = True
+        people.get_or_create(session, MIA, "Mia", NOW).moderator = True
     sign_in(client, MIA)
     return client
 

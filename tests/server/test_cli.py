@@ -36,7 +36,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(serve, "log_to_stderr", lambda: None)  # this process belongs to pytest
-    monkeypatch.setattr(serve, "stop_when_told", lambda: None)
+    monkeypatch.setattr(serve, "exit_on_sigterm", lambda: None)
 
     def ran(*words: str) -> tuple[int, str, str]:
         status = main(words)

@@ -44,7 +44,7 @@ def environment(database_url: str, mail_server: Inbox, monkeypatch: pytest.Monke
 def alive(app: Flask) -> Flask:
     """An application whose parts beat."""
     for part in ("web", "scheduler"):
-        clockwork.beat(Pulse(part, 5.0), engine.utc_now(), jobs.steady())
+        clockwork.record_beat(Pulse(part, 5.0), engine.utc_now(), jobs.steady())
     return app
 
 
@@ -139,7 +139,7 @@ def test_many_damaged_logs_are_summed_up(
     table(3, "g2")
     with engine.transaction() as session:
         session.execute(text("UPDATE game SET head = 7"))
-    monkeypatch.setattr(doctor, "SHOWN", 1)
+    monkeypatch.setattr(doctor, "MOST_SHOWN", 1)
     assert [finding.what for finding in wrong()] == [
         "game g1, entry 2: the log ends at 1, its game at 7",
         "2 damaged logs in all",

@@ -217,7 +217,7 @@ def mails(there: Scene) -> Iterator[Shown]:
     """The HTML of every mail that goes out."""
     birds = Pigeons()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "TOLD_BY", {})  # each by itself, told along with no other
+        patch.setattr(batching, "MERGED_INTO", {})  # each by itself, told along with no other
         while deliver(engine.utc_now(), birds):
             pass
     with engine.reading() as session:

@@ -17,7 +17,7 @@ import pytest
 
 from server import create_app, lobby, play
 from server.lobby import create, names
-from server.lobby.time_control import Pace
+from server.lobby.time_control import TimeControl
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver
 from server.play import positions, turns
@@ -41,7 +41,7 @@ TIMED_OUT, BACK = 12, 24
 """How many moves players make; after how many of them one seat begins to miss its turns, and takes itself back."""
 ORDERED, LEFT, WRITTEN = 4, 26, 28
 """After how many an order makes one instead, others are left and one taken back, and one is written by mail."""
-PACE = Pace(86400, bank=3600)
+PACE = TimeControl(86400, bank=3600)
 
 
 class Lines(Journal):
@@ -124,7 +124,7 @@ def _begin() -> str:
     """The same deal every time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(create, "secrets", SimpleNamespace(token_bytes=bytes))
-        patch.setattr(names, "offered_cut", lambda: "the same cut")
+        patch.setattr(names, "random_cut", lambda: "the same cut")
         return lobby.quick_game(slug="byzanz", players=PEOPLE, pace=PACE, start=True, now=NOW)
 
 

@@ -20,9 +20,9 @@ from server.config import settings
 from server.mail.incoming import mime, reply
 from server.mail.incoming.mime import Part
 
-LARGEST = 1024 * 1024
+LARGEST_REPORT = 1024 * 1024
 """Bytes of a report that are read: it quotes a mail of ours, which is far smaller."""
-MOST_PROOFS = 10
+MOST_SIGNATURES = 10
 """Addresses in a text that are put to the proof: each costs work, and strangers may write as many as they like."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ENVELOPE = re.compile(r"bounce\+([0-9a-z]{1,14})-([a-z2-7]{10})@")
@@ -42,7 +42,7 @@ _DELAYED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BounceReport:
     """What a mail to one of our envelope senders says.
 
     Args:
@@ -63,38 +63,38 @@ def envelope_sender(mail_id: int) -> str | None:
     domain = settings().mail_domain
     if not domain:
         return None
-    proof = _proof(mail_id)
+    proof = _signature(mail_id)
     return f"bounce+{_base36(mail_id ^ _mask(proof))}-{proof}@{domain}"
 
 
-def mail_named(text: str) -> int | None:
+def mail_id_in(text: str) -> int | None:
     """The id of our mail whose envelope sender stands in a text, or None; a forged one is none."""
-    for found in islice(_ENVELOPE.finditer(text.lower()), MOST_PROOFS):
+    for found in islice(_ENVELOPE.finditer(text.lower()), MOST_SIGNATURES):
         number, proof = found.groups()
         mail_id = int(number, 36) ^ _mask(proof)
-        if mail_id < 1 << 62 and hmac.compare_digest(_proof(mail_id), proof):
+        if mail_id < 1 << 62 and hmac.compare_digest(_signature(mail_id), proof):
             return mail_id
     return None
 
 
-def mail_in_report(raw: bytes) -> int | None:
+def reported_mail_id(raw: bytes) -> int | None:
     """The id of our mail that a report quotes: complaints come to one address for all."""
-    whole = mime.parted(raw[:LARGEST])
-    for part in mime.walked(whole):
-        found = mail_named(" ".join(value for _name, value in part.headers) + " " + part.text())
+    whole = mime.parse(raw[:LARGEST_REPORT])
+    for part in mime.walk(whole):
+        found = mail_id_in(" ".join(value for _name, value in part.headers) + " " + part.text())
         if found is not None:
             return found
     return None
 
 
-def read(raw: bytes, envelope_sender: str) -> Report:
+def parse_report(raw: bytes, envelope_sender: str) -> BounceReport:
     """What a report says; any bytes will do, and it never raises.
 
     Args:
         envelope_sender: of `MAIL FROM`, empty for `<>`.
     """
-    whole = mime.parted(raw[:LARGEST])
-    found = list(mime.walked(whole))
+    whole = mime.parse(raw[:LARGEST_REPORT])
+    found = list(mime.walk(whole))
     feedback = next((part for part in found if part.kind == "message/feedback-report"), None)
     if feedback is not None:
         return _complaint(feedback)
@@ -102,51 +102,51 @@ def read(raw: bytes, envelope_sender: str) -> Report:
     if status is None:
         status = next((part for part in found if part.kind == "message/global-delivery-status"), None)
     if status is not None:
-        return _of_recipients(list(_blocks(status.text())))
-    return _in_words(whole, envelope_sender)
+        return _from_status(list(_blocks(status.text())))
+    return _from_text(whole, envelope_sender)
 
 
-def _complaint(part: Part) -> Report:
+def _complaint(part: Part) -> BounceReport:
     fields = dict(_fields(part.text()))
     kind = fields.get("feedback-type", "abuse").lower()
     if kind in ("not-spam", "auth-failure", "dmarc"):
-        return Report("nothing", kind)
-    return Report("complaint", _line(f"{kind}, {fields.get('user-agent', '')}".strip(", ")))
+        return BounceReport("nothing", kind)
+    return BounceReport("complaint", _one_line(f"{kind}, {fields.get('user-agent', '')}".strip(", ")))
 
 
-def _of_recipients(blocks: list[dict[str, str]]) -> Report:
+def _from_status(blocks: list[dict[str, str]]) -> BounceReport:
     """The verdict about the first recipient that has one: our mails have one recipient each."""
     for fields in blocks:
         action = fields.get("action", "").partition(" ")[0].lower()
         status = _STATUS.search(fields.get("status", ""))
         said = fields.get("diagnostic-code", "").partition(";")[2] or fields.get("diagnostic-code", "")
-        said = _line(f"{status[0] if status else ''} {said}")
+        said = _one_line(f"{status[0] if status else ''} {said}")
         if action == "failed" or (not action and status and status[1] == "5"):
-            return Report("failed", said or "the mail was not delivered")
+            return BounceReport("failed", said or "the mail was not delivered")
         if action == "delayed" or (not action and status and status[1] == "4"):
-            return Report("delayed", said or "the mail is delayed")
-    return Report("nothing", "a report that says nothing of a failure")
+            return BounceReport("delayed", said or "the mail is delayed")
+    return BounceReport("nothing", "a report that says nothing of a failure")
 
 
-def _in_words(whole: Part, envelope_sender: str) -> Report:
+def _from_text(whole: Part, envelope_sender: str) -> BounceReport:
     """Guess from a report for people; what a person or his answering machine has written is none."""
     sender, _name = reply.author(whole)
-    text = reply.words_of(whole)[:4000]
+    text = reply.body_text(whole)[:4000]
     subject = reply.subject(whole)
     named = bool(whole.header("x-failed-recipients"))
     machine = re.match(r"(?:mailer-?daemon|postmaster|mail-?daemon)\b", sender) is not None
     qmail = "qmail-send program" in text
     if not (named or machine or qmail):
-        return Report("nothing", "no report")
-    said = _line(
+        return BounceReport("nothing", "no report")
+    said = _one_line(
         next((line for line in text.split("\n") if _STATUS.search(line) or _CODE.match(line)), subject)
     )
     lasting = [found[1] for found in (_STATUS.search(text), _CODE.search(text)) if found]
     if _DELAYED.search(subject) or (not _FAILED.search(subject + text) and _DELAYED.search(text)):
-        return Report("delayed", said)
+        return BounceReport("delayed", said)
     if "5" in lasting or _FAILED.search(subject + " " + text):
-        return Report("failed", said)
-    return Report("delayed" if "4" in lasting else "nothing", said)
+        return BounceReport("failed", said)
+    return BounceReport("delayed" if "4" in lasting else "nothing", said)
 
 
 def _blocks(text: str) -> Iterator[dict[str, str]]:
@@ -164,11 +164,11 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
             yield name.strip().lower(), value.strip()
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:300]
 
 
-def _proof(mail_id: int) -> str:
+def _signature(mail_id: int) -> str:
     key = hashlib.sha256(b"byzanz envelopes" + settings().secret_key.get_secret_value().encode()).digest()
     return base64.b32encode(hmac.digest(key, str(mail_id).encode(), "sha256")).decode().lower()[:10]
 

@@ -19,15 +19,15 @@ from server import play
 from server.errors import NotYourTurn, Refused, Stale
 from server.mail.incoming import reply
 from server.store.engine import reading
-from server.store.links import Place
+from server.store.links import SeatAccess
 from server.store.models import Entry, Received, StandingOrder, Turn
 
 LOGGER = logging.getLogger(__name__)
-LINE_WRAPS = 60
+WRAP_LENGTH = 60
 """Characters after which mail readers may break a line; a shorter line ends because its writer ended it."""
 
 
-class BadMail(Refused):
+class BadReply(Refused):
     """A reply that is no answer; its sentence says what would do."""
 
     status = 422
@@ -35,7 +35,7 @@ class BadMail(Refused):
 
 
 @dataclass(slots=True)
-class Line:
+class ReplyLine:
     """A line of a reply and what becomes of it.
 
     Args:
@@ -57,12 +57,12 @@ class Line:
     def kept(self) -> dict[str, Any]:
         """As the answer's details keep it."""
         row = {"text": self.said, "done": self.done, "seq": self.seq, "order": self.order}
-        return row | sentence(self.fault)
+        return row | refusal_details(self.fault)
 
 
-def carried_out(
-    place: Place, said: tuple[str, ...], row: Received, now: datetime
-) -> tuple[list[Line], RulesError | Refused | None]:
+def carry_out(
+    place: SeatAccess, said: tuple[str, ...], row: Received, now: datetime
+) -> tuple[list[ReplyLine], RulesError | Refused | None]:
     """Play what a reply says: nothing unless each line can be read, then line by line until one is refused.
 
     Args:
@@ -74,17 +74,17 @@ def carried_out(
         What became of each line, and what is wrong with the mail as a whole, if anything.
     """
     if not said:
-        return [], BadMail(
+        return [], BadReply(
             "There is no move in your mail, so nothing has changed. Write a line for each move, above what it quotes."
         )
-    if len(said) > reply.MOST_LINES:
-        return [], BadMail(
+    if len(said) > reply.MOST_OWN_LINES:
+        return [], BadReply(
             "Your mail has more than %(most)s lines of its own, so none was played. Write a line for each move and "
             "nothing else.",
-            most=reply.MOST_LINES,
+            most=reply.MOST_OWN_LINES,
         )
     rules = rules_of(place.game.slug, place.game.rules)
-    lines = read(rules, said)
+    lines = read_lines(rules, said)
     if not any(line.fault for line in lines):
         _play_all(place, lines, row, now)
     if place.seat.autopilot or place.seat.missed:
@@ -92,12 +92,12 @@ def carried_out(
     return lines, None
 
 
-def read(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[Line]:
+def read_lines(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[ReplyLine]:
     """Each line as a move or an order, with its fault if it is neither; a line that a mail reader broke is mended."""
-    lines: list[Line] = []
+    lines: list[ReplyLine] = []
     for text in said:
         line = _read_line(rules, text)
-        if line.fault and lines and len(lines[-1].said) >= LINE_WRAPS:
+        if line.fault and lines and len(lines[-1].said) >= WRAP_LENGTH:
             mended = _read_line(rules, f"{lines[-1].said} {text}")
             if not mended.fault:
                 lines[-1] = mended
@@ -106,12 +106,12 @@ def read(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[Line]:
     return lines
 
 
-def _read_line(rules: Rules[Any, Any], said: str) -> Line:
+def _read_line(rules: Rules[Any, Any], said: str) -> ReplyLine:
     first, _blank, rest = said.partition(" ")
     word = first.casefold()
     if word in ("order", "orders") and rest.casefold() in ("off", "none"):
-        return Line(said, "", "off")
-    line = Line(said, rest if word == "order" else said, "order" if word == "order" else "move")
+        return ReplyLine(said, "", "off")
+    line = ReplyLine(said, rest if word == "order" else said, "order" if word == "order" else "move")
     try:
         text = line.text[: play.LONGEST_TEXT + 1]
         rules.parse_order(text) if line.what == "order" else rules.parse(text)
@@ -120,10 +120,10 @@ def _read_line(rules: Rules[Any, Any], said: str) -> Line:
     return line
 
 
-def _play_all(place: Place, lines: list[Line], row: Received, now: datetime) -> None:
+def _play_all(place: SeatAccess, lines: list[ReplyLine], row: Received, now: datetime) -> None:
     """One line after the other, each in a transaction of its own; after a refusal the rest is left alone."""
     seen = place.link.seq or 0
-    left = _orders_left(place, row)
+    left = _orders_already_left(place, row)
     for number, line in enumerate(lines, 1):
         try:
             if line.what == "order" and left:
@@ -142,14 +142,14 @@ def _play_all(place: Place, lines: list[Line], row: Received, now: datetime) -> 
             else:
                 seen = _play(place, line, f"mail-{row.digest[:40]}-{number}", seen, now)
         except (NotYourTurn, Stale):
-            line.fault = _over(place, lines)
+            line.fault = _outdated(place, lines)
             return
         except (RulesError, Refused) as error:
             line.fault = error
             return
 
 
-def _over(place: Place, lines: list[Line]) -> Refused:
+def _outdated(place: SeatAccess, lines: list[ReplyLine]) -> Refused:
     if any(line.done for line in lines):
         return Stale("Not played: the table has moved on after the line before. Answer the newest mail.")
     return Stale(
@@ -158,7 +158,7 @@ def _over(place: Place, lines: list[Line]) -> Refused:
     )
 
 
-def _play(place: Place, line: Line, request_id: str, seen: int, now: datetime) -> int:
+def _play(place: SeatAccess, line: ReplyLine, request_id: str, seen: int, now: datetime) -> int:
     """Play a move; what the writer counts as having seen when he wrote the next line."""
     receipt = play.submit(
         place.game.id,
@@ -173,7 +173,7 @@ def _play(place: Place, line: Line, request_id: str, seen: int, now: datetime) -
     return max(seen, _opened_by(place, receipt.seq))
 
 
-def _opened_by(place: Place, seq: int) -> int:
+def _opened_by(place: SeatAccess, seq: int) -> int:
     """The head at which this seat's own move has led to its next question with nothing else in between; else 0.
 
     Who writes "bid …" and "tax …" in one mail means the tax on that bid. A question that came after another player,
@@ -189,14 +189,14 @@ def _opened_by(place: Place, seq: int) -> int:
         return 0 if session.scalar(others) else turn.opened_seq
 
 
-def _orders_left(place: Place, row: Received) -> int:
+def _orders_already_left(place: SeatAccess, row: Received) -> int:
     """How many orders of this mail were left before: they bear the moment at which it was first taken in hand."""
     own = (StandingOrder.game_id == place.game.id, StandingOrder.seat == place.seat.seat)
     with reading() as session:
         return session.scalar(select(func.count()).where(*own, StandingOrder.left_at == row.at)) or 0
 
 
-def _reclaim(place: Place, now: datetime) -> None:
+def _reclaim(place: SeatAccess, now: datetime) -> None:
     """Whoever answers plays again, whatever he said."""
     try:
         play.reclaim(place.game.id, place.seat.seat, now=now, link_id=place.link.id)
@@ -204,7 +204,7 @@ def _reclaim(place: Place, now: datetime) -> None:
         LOGGER.info("game %s: not reclaimed by mail: %s", place.game.id, refused)
 
 
-def sentence(fault: RulesError | Refused | None) -> dict[str, Any]:
+def refusal_details(fault: RulesError | Refused | None) -> dict[str, Any]:
     """A refusal as JSON keeps it, so that the answer can say it in its reader's language."""
     if fault is None:
         return {"message": "", "places": {}}

@@ -28,11 +28,13 @@ _BLOCKS = frozenset(
     )
 )
 _SPACED = frozenset(("td", "th"))
-_UNSEEN = frozenset(("head", "script", "style", "title", "template", "textarea", "select", "svg", "noscript"))
-_SMALL = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_INVISIBLE = frozenset(
+    ("head", "script", "style", "title", "template", "textarea", "select", "svg", "noscript")
+)
+_LOWERCASE = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 """Makes letters small without moving any: some others grow."""
 _NAME = re.compile(r"/?([a-zA-Z][a-zA-Z0-9:]{0,20})")
-_ABOVE_A_QUOTE = re.compile(
+_QUOTE_START = re.compile(
     r"""(?:id|class|name)\s*=\s*["']?(?:\w*[_-])?(?:appendonsend|divRplyFwdMsg|stopSpelling|OutlookMessageHeader)"""
     r"""|border-top:\s*solid\s+\#(?:E1E1E1|B5C4DF)""",
     re.IGNORECASE | re.VERBOSE,
@@ -45,24 +47,24 @@ def as_text(markup: str) -> str:
     Args:
         markup: HTML of any quality.
     """
-    reader = _Reader()
-    lower = markup.translate(_SMALL)
+    reader = _TextBuilder()
+    lower = markup.translate(_LOWERCASE)
     here = 0
     while (opened := markup.find("<", here)) >= 0:
         reader.words(markup[here:opened])
-        here = _after(lower, opened, reader, markup)
+        here = _read_tag(lower, opened, reader, markup)
     reader.words(markup[here:])
     return "\n".join((*reader.lines, reader.line()))
 
 
-def _after(lower: str, opened: int, reader: _Reader, markup: str) -> int:
+def _read_tag(lower: str, opened: int, reader: _TextBuilder, markup: str) -> int:
     """Read what begins at a `<`; where to go on."""
     if lower.startswith("<!--", opened):
-        return _past(lower, "-->", opened + 4)
+        return _skip_past(lower, "-->", opened + 4)
     named = _NAME.match(markup, opened + 1)
     if named is None:
         if lower[opened + 1 : opened + 2] in ("!", "?"):
-            return _past(lower, ">", opened + 1)
+            return _skip_past(lower, ">", opened + 1)
         reader.words("<")
         return opened + 1
     closed = lower.find(">", opened)
@@ -70,19 +72,19 @@ def _after(lower: str, opened: int, reader: _Reader, markup: str) -> int:
         return len(lower)
     name = named[1].lower()
     ends = lower[opened + 1] == "/"
-    if name in _UNSEEN and not ends and lower[closed - 1] != "/":
-        return _past(lower, ">", _past(lower, f"</{name}", closed))
+    if name in _INVISIBLE and not ends and lower[closed - 1] != "/":
+        return _skip_past(lower, ">", _skip_past(lower, f"</{name}", closed))
     reader.tag(name, ends, markup[opened : min(closed, opened + 2000)])
     return closed + 1
 
 
-def _past(text: str, end: str, start: int) -> int:
+def _skip_past(text: str, end: str, start: int) -> int:
     """The place behind an ending; the end of the text if it never comes, so that nothing is looked for twice."""
     found = text.find(end, start)
     return len(text) if found < 0 else found + len(end)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """Words with their references resolved; as they stand if one is a number longer than Python reads."""
     try:
         return html.unescape(text)
@@ -90,7 +92,7 @@ def _unescaped(text: str) -> str:
         return text
 
 
-class _Reader:
+class _TextBuilder:
     """Gathers lines while tags go by."""
 
     def __init__(self) -> None:
@@ -105,7 +107,7 @@ class _Reader:
 
     def line(self) -> str:
         """The line as it stands, blanks made single."""
-        text = " ".join(_unescaped("".join(self._pieces)).split())
+        text = " ".join(_unescape("".join(self._pieces)).split())
         return f"{'> ' * min(self._quotes, 3)}{text}".rstrip() if self._quotes else text
 
     def tag(self, name: str, ends: bool, whole: str) -> None:
@@ -117,7 +119,7 @@ class _Reader:
         if self._pieces or name == "br":
             self.lines.append(self.line())
             self._pieces = []
-        if name == "hr" or (not ends and _ABOVE_A_QUOTE.search(whole)):
+        if name == "hr" or (not ends and _QUOTE_START.search(whole)):
             self.lines.append(RULE)
         if name == "blockquote":
             self._quotes = max(0, self._quotes - 1) if ends else self._quotes + 1

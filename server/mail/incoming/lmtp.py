@@ -22,18 +22,18 @@ from server.mail.incoming import receive, reply
 from server.store.engine import utc_now
 
 LOGGER = logging.getLogger(__name__)
-AT_ONCE = 4
+WORKERS = 4
 """Mails that are worked on at the same time."""
-TAKEN, LATER, UNKNOWN, TOO_BIG = 250, 451, 550, 552
+ACCEPTED, TRY_LATER, UNKNOWN, TOO_BIG = 250, 451, 550, 552
 ANSWERS = {
-    TAKEN: "2.0.0 taken",
-    LATER: "4.3.0 not now, please keep it and try again",
+    ACCEPTED: "2.0.0 taken",
+    TRY_LATER: "4.3.0 not now, please keep it and try again",
     UNKNOWN: "5.1.1 this address takes no mail; the newest mail about the game has the one that does",
     TOO_BIG: "5.3.4 too big",
 }
 
 
-def taken(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
+def accept(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
     """Take one mail for one recipient; the status to answer with, one of `ANSWERS`.
 
     Args:
@@ -41,7 +41,7 @@ def taken(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
         sender: of the envelope, empty for `<>`.
         recipient: of the envelope.
     """
-    if len(raw) > reply.LARGEST:
+    if len(raw) > reply.LARGEST_MAIL:
         return TOO_BIG
     with app.app_context():
         try:
@@ -50,20 +50,20 @@ def taken(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
             return UNKNOWN
         except SQLAlchemyError as error:
             LOGGER.error("the database does not take a mail: %s", type(error).__name__)
-            return LATER
+            return TRY_LATER
         except Exception:
             LOGGER.exception("a mail that came in cannot be worked on; it is kept by who brought it")
-            return LATER
-    return TAKEN
+            return TRY_LATER
+    return ACCEPTED
 
 
 def serve(app: Flask, listener: socket.socket) -> None:
     """Take mail on a bound socket, until the process is told to stop."""
-    with suppress(SystemExit, KeyboardInterrupt), ThreadPoolExecutor(AT_ONCE, "byzanz-mail-in") as pool:
-        asyncio.run(converse(app, listener, pool))
+    with suppress(SystemExit, KeyboardInterrupt), ThreadPoolExecutor(WORKERS, "byzanz-mail-in") as pool:
+        asyncio.run(serve_async(app, listener, pool))
 
 
-async def converse(app: Flask, listener: socket.socket, pool: ThreadPoolExecutor) -> None:
+async def serve_async(app: Flask, listener: socket.socket, pool: ThreadPoolExecutor) -> None:
     """Answer whoever connects to a bound socket, until this task is cancelled.
 
     Args:
@@ -71,13 +71,17 @@ async def converse(app: Flask, listener: socket.socket, pool: ThreadPoolExecutor
     """
     with app.app_context():
         domain = settings().mail_domain
-    door = Door(app, pool)
+    door = Handler(app, pool)
     loop = asyncio.get_running_loop()
 
     def conversation() -> LMTP:
         # Twice what is taken: a mail that is too big is to get its own answer from `taken`, one for each recipient.
-        made = _Conversation(
-            door, data_size_limit=2 * reply.LARGEST, enable_SMTPUTF8=True, hostname=domain, ident="Byzanz"
+        made = _Connection(
+            door,
+            data_size_limit=2 * reply.LARGEST_MAIL,
+            enable_SMTPUTF8=True,
+            hostname=domain,
+            ident="Byzanz",
         )
         made.loop = loop
         return made
@@ -87,13 +91,13 @@ async def converse(app: Flask, listener: socket.socket, pool: ThreadPoolExecutor
         await server.serve_forever()
 
 
-class _Conversation(LMTP):
+class _Connection(LMTP):
     """One connection; mail servers on this machine may bring lines longer than those that cross the network."""
 
     line_length_limit = 1 << 20
 
 
-class Door:
+class Handler:
     """What aiosmtpd asks at each step of a conversation.
 
     Args:
@@ -122,7 +126,9 @@ class Door:
         loop = asyncio.get_running_loop()
         raw = bytes(envelope.content)
         codes = [
-            await loop.run_in_executor(self._pool, taken, self._app, raw, envelope.mail_from or "", recipient)
+            await loop.run_in_executor(
+                self._pool, accept, self._app, raw, envelope.mail_from or "", recipient
+            )
             for recipient in envelope.rcpt_tos
         ]
         return "\r\n".join(f"{code} {ANSWERS[code]}" for code in codes)

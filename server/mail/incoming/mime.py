@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-DEEPEST = 8
+MOST_NESTED = 8
 """Parts within parts; real mails have four."""
 MOST_PARTS = 100
 MOST_LINES = 2000
 """Lines of a head, whether a header begins or goes on with them."""
 LARGEST_HEAD = 256 * 1024
 LONGEST_HEADER = 4000
-LONGEST_TEXT = 200_000
+LONGEST_BODY = 200_000
 """Characters of one text that are looked at."""
 _CHARSET = re.compile(
     r"utf-?8|(?:us-)?ascii|iso-?8859-[0-9]{1,2}|(?:windows-?|cp)12(?:5[0-8])|latin-?[19]|macintosh|koi8-[ru]"
@@ -74,13 +74,13 @@ class Part:
     def pieces(self) -> list[bytes]:
         """The parts of a multipart as they came, none of anything else."""
         boundary = self.parameter("boundary")
-        if not self.kind.startswith("multipart/") or not boundary or self.depth >= DEEPEST:
+        if not self.kind.startswith("multipart/") or not boundary or self.depth >= MOST_NESTED:
             return []
-        return _pieces(self.body, boundary.encode())
+        return _split(self.body, boundary.encode())
 
     def text(self) -> str:
         """Its content as text, whatever charset and encoding it claims."""
-        return decoded(self._content()[: 4 * LONGEST_TEXT], self.parameter("charset"))[:LONGEST_TEXT]
+        return decode(self._content()[: 4 * LONGEST_BODY], self.parameter("charset"))[:LONGEST_BODY]
 
     def _content(self) -> bytes:
         encoding = self.header("content-transfer-encoding").strip().lower()
@@ -89,7 +89,7 @@ class Part:
         return binascii.a2b_qp(self.body) if encoding == "quoted-printable" else self.body
 
 
-def parted(raw: bytes, depth: int = 0) -> Part:
+def parse(raw: bytes, depth: int = 0) -> Part:
     """Take a mail, or a part of one, apart; any bytes will do."""
     raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if raw.startswith(b"\n"):
@@ -98,19 +98,19 @@ def parted(raw: bytes, depth: int = 0) -> Part:
     return Part(tuple(_headers(head[:LARGEST_HEAD])), body, depth)
 
 
-def walked(whole: Part) -> Iterator[Part]:
+def walk(whole: Part) -> Iterator[Part]:
     """A part and all parts within it, in their order, as many as are looked at."""
     yield whole
     waiting = [(piece, whole.depth + 1) for piece in reversed(whole.pieces())]
     for _ in range(MOST_PARTS - 1):
         if not waiting:
             return
-        part = parted(*waiting.pop())
+        part = parse(*waiting.pop())
         yield part
         waiting.extend((piece, part.depth + 1) for piece in reversed(part.pieces()))
 
 
-def decoded(content: bytes, charset: str) -> str:
+def decode(content: bytes, charset: str) -> str:
     """Bytes as text: in the charset they claim if people use it, else UTF-8 if they are, else as Windows writes."""
     if _CHARSET.fullmatch(charset) and charset.lower() not in ("us-ascii", "ascii"):
         try:
@@ -123,16 +123,16 @@ def decoded(content: bytes, charset: str) -> str:
         return content.decode("cp1252", "replace")
 
 
-def words(value: str) -> str:
+def decode_header(value: str) -> str:
     """A header for people, its encoded words decoded; never for an address."""
-    return _ENCODED.sub(_word, re.sub(r"(\?=)\s+(?==\?)", r"\1", value))
+    return _ENCODED.sub(_decode_word, re.sub(r"(\?=)\s+(?==\?)", r"\1", value))
 
 
-def _word(found: re.Match[str]) -> str:
+def _decode_word(found: re.Match[str]) -> str:
     charset, how, text = found.groups()
     if how in "bB":
-        return decoded(_from_base64(text.encode()), charset)
-    return decoded(binascii.a2b_qp(text.encode().replace(b"_", b" ")), charset)
+        return decode(_from_base64(text.encode()), charset)
+    return decode(binascii.a2b_qp(text.encode().replace(b"_", b" ")), charset)
 
 
 def _from_base64(body: bytes) -> bytes:
@@ -144,7 +144,7 @@ def _from_base64(body: bytes) -> bytes:
 def _headers(head: bytes) -> Iterator[tuple[str, str]]:
     name, value = "", ""
     for line in head.split(b"\n", MOST_LINES)[:MOST_LINES]:
-        text = decoded(line[:LONGEST_HEADER], "")
+        text = decode(line[:LONGEST_HEADER], "")
         if text[:1] in (" ", "\t"):
             value = f"{value} {text.strip()}"[:LONGEST_HEADER]
             continue
@@ -156,7 +156,7 @@ def _headers(head: bytes) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def _pieces(body: bytes, boundary: bytes) -> list[bytes]:
+def _split(body: bytes, boundary: bytes) -> list[bytes]:
     """What stands between the boundaries; the rest if the last one is missing."""
     body = b"\n" + body
     pieces, start = [], 0

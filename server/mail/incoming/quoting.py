@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 MARKER = re.compile(r"##-.{1,200}-##")
 """The line in our own mails above which people write; words in any language between the signs."""
-LONGEST = 1000
+LONGEST_LINE = 1000
 """Characters of a line that are looked at; no move has as many."""
-MOST_LINES = 4000
+MOST_LINES_READ = 4000
 """Lines that are looked at: a mail that quotes a whole thread has some hundred."""
 
 _WROTE = re.compile(
@@ -75,13 +75,13 @@ def own_lines(text: str, name: str = "") -> tuple[str, ...]:
         text: of the mail, as it came.
         name: under which he writes: as the last line, it is a signature.
     """
-    lines = [line[: LONGEST + 1] for line in text.split("\n", MOST_LINES)[:MOST_LINES]]
-    began = _quote(lines)
-    above = _said(lines[:began], name)
-    return above or _said(_below(lines[began:]), name)
+    lines = [line[: LONGEST_LINE + 1] for line in text.split("\n", MOST_LINES_READ)[:MOST_LINES_READ]]
+    began = _quote_start(lines)
+    above = _without_courtesies(lines[:began], name)
+    return above or _without_courtesies(_lines_below(lines[began:]), name)
 
 
-def plain(line: str) -> str:
+def normalize_line(line: str) -> str:
     """A line as a move is read: without invisible characters, emoji, bullets, quotes and final punctuation."""
     kept = []
     for sign in unicodedata.normalize("NFKC", line):
@@ -99,12 +99,12 @@ def plain(line: str) -> str:
     return text.strip(_QUOTES).rstrip(" .;:!?…").strip(_QUOTES + " ")
 
 
-def _quote(lines: Sequence[str]) -> int:
+def _quote_start(lines: Sequence[str]) -> int:
     """Where what is quoted begins; the number of lines if nothing is."""
     for place, line in enumerate(lines):
-        text = _bare(line)
+        text = _visible(line)
         if text.startswith(">") or MARKER.search(text):
-            return _introduced(lines, place, ours=not text.startswith(">"))
+            return _attribution_start(lines, place, ours=not text.startswith(">"))
         if text and (_RULE.fullmatch(text) or _FORWARDED.fullmatch(text)):
             return place
         if text and (_attribution(lines, place) or _header_block(lines, place)):
@@ -112,7 +112,7 @@ def _quote(lines: Sequence[str]) -> int:
     return len(lines)
 
 
-def _bare(line: str) -> str:
+def _visible(line: str) -> str:
     return "".join(sign for sign in line if unicodedata.category(sign) != "Cf").replace("\xa0", " ").strip()
 
 
@@ -120,7 +120,7 @@ def _attribution(lines: Sequence[str], place: int) -> bool:
     """Whether "On …, Byzanz wrote:" begins here; mail readers break it into up to four lines."""
     joined = ""
     for line in lines[place : place + 4]:
-        bare = _bare(line)
+        bare = _visible(line)
         if not bare or bare.startswith(">"):
             return False
         joined = f"{joined} {bare}".strip()
@@ -133,31 +133,31 @@ def _attribution(lines: Sequence[str], place: int) -> bool:
 
 def _header_block(lines: Sequence[str], place: int) -> bool:
     """Whether "From: … Sent: …" begins here, as Outlook and GMX put it above what they quote."""
-    labels = [line for line in map(_bare, lines[place : place + 5]) if line][:2]
+    labels = [line for line in map(_visible, lines[place : place + 5]) if line][:2]
     return len(labels) == 2 and all(_LABEL.match(line) for line in labels)
 
 
-def _introduced(lines: Sequence[str], place: int, *, ours: bool) -> int:
+def _attribution_start(lines: Sequence[str], place: int, *, ours: bool) -> int:
     """Where the words begin that lead to a quote, in a language that nobody here speaks.
 
     Args:
         ours: the quote is our own marker without any sign before it: the paragraph above it is ours, too.
     """
     last = place
-    while last and not _bare(lines[last - 1]):
+    while last and not _visible(lines[last - 1]):
         last -= 1
     if ours:
-        while last and _bare(lines[last - 1]):
+        while last and _visible(lines[last - 1]):
             last -= 1
         return last
-    if last and _bare(lines[last - 1]).endswith(":"):
+    if last and _visible(lines[last - 1]).endswith(":"):
         last -= 1
         if last and re.search(r"@|\b[0-9]{4}\b", lines[last - 1]):
             last -= 1
     return last
 
 
-def _below(lines: Sequence[str]) -> list[str]:
+def _lines_below(lines: Sequence[str]) -> list[str]:
     """The lines without a sign of quoting, below or between those that have one.
 
     A line squeezed between quoted ones is the rest of a quoted line that was too long, and no word of the writer.
@@ -172,31 +172,31 @@ def _below(lines: Sequence[str]) -> list[str]:
             runs.append([])
         else:
             runs[-1].append(lines[place])
-    between = [line for run in runs if any(not _bare(line) for line in run) for line in run]
+    between = [line for run in runs if any(not _visible(line) for line in run) for line in run]
     return between + list(lines[last + 1 :])
 
 
-def _said(lines: Sequence[str], name: str) -> tuple[str, ...]:
+def _without_courtesies(lines: Sequence[str], name: str) -> tuple[str, ...]:
     """What is left without greetings, thanks and signature."""
     found: list[str] = []
     for line in lines:
-        bare = _bare(line)
+        bare = _visible(line)
         if bare and (_SIGNATURE.fullmatch(bare) or _SENT_FROM.fullmatch(bare)):
             break
-        text = plain(line)
+        text = normalize_line(line)
         if found and _BYE.fullmatch(text):
             break
         if text and not any(words.fullmatch(text) for words in (_HELLO, _THANKS, _BYE)):
             found.append(text)
-    names = _names(name)
+    names = _signatures(name)
     while len(found) > 1 and found[-1].casefold().lstrip("-/ ") in names:
         found.pop()
     return tuple(found)
 
 
-def _names(name: str) -> set[str]:
+def _signatures(name: str) -> set[str]:
     """How somebody of this name may sign."""
-    whole = plain(name).casefold()
+    whole = normalize_line(name).casefold()
     parts = [part for part in re.split(r"[\s@]+", whole) if part]
     if not parts:
         return set()

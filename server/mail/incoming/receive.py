@@ -25,14 +25,14 @@ from server.mail.outgoing.context import one_line
 from server.mail.outgoing.smtp import ascii_domain
 from server.store import links, outbox, people
 from server.store.engine import reading, transaction
-from server.store.links import Place
+from server.store.links import SeatAccess
 from server.store.models import Mail, Person, Received
 
-IN_HAND = kept("in hand")
+IN_PROGRESS = kept("in hand")
 """The outcome of a mail that is being acted upon, or was when the server died."""
 ANSWERS_A_DAY = 40
 """Mails that one person is answered within a day: whatever answers itself in turn comes to rest."""
-REMEMBERED = timedelta(days=90)
+RETENTION = timedelta(days=90)
 """How long it is known what came in: no mail server delivers the same mail again so late."""
 COMPLAINTS = "complaints"
 """Where feedback loops send their reports, before the `@`."""
@@ -57,13 +57,13 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
         NoSuchAddress: nobody and nothing has this address. SQLAlchemyError: the database did not take it: deliver it
             again later.
     """
-    local = _local(recipient)
+    local = _local_part(recipient)
     if local.startswith("play+"):
         return _reply(raw, sender, local.removeprefix("play+"), recipient, now)
     if local == COMPLAINTS:  # an address for all: what strangers write there is not even remembered
-        mail_id = bounces.mail_in_report(raw)
+        mail_id = bounces.reported_mail_id(raw)
         return "about no mail of ours" if mail_id is None else _report(raw, sender, recipient, mail_id, now)
-    mail_id = bounces.mail_named(recipient)
+    mail_id = bounces.mail_id_in(recipient)
     if mail_id is None:
         raise NoSuchAddress
     return _report(raw, sender, recipient, mail_id, now)
@@ -72,12 +72,12 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
 def is_ours(recipient: str) -> bool:
     """Whether this may be an address of ours, going by its form alone."""
     try:
-        return bool(_local(recipient))
+        return bool(_local_part(recipient))
     except NoSuchAddress:
         return False
 
 
-def _local(recipient: str) -> str:
+def _local_part(recipient: str) -> str:
     local, at, domain = recipient.strip("<> ").lower().rpartition("@")
     if not at or not settings().mail_domain or domain != settings().mail_domain.lower():
         raise NoSuchAddress
@@ -90,23 +90,23 @@ def _local(recipient: str) -> str:
 
 
 def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime) -> str:
-    report = bounces.read(raw, sender)
-    row = _take_in_hand(reply.digest(raw, recipient), now)
+    report = bounces.parse_report(raw, sender)
+    row = _claim(reply.fingerprint(raw, recipient), now)
     if row is None:
         return "seen before"
     mail: Mail | None = None
     if report.kind == "failed":
-        mail = deliverability.bounced(mail_id, _masked(report.said), now)
+        mail = deliverability.handle_bounce(mail_id, _mask(report.said), now)
     elif report.kind == "complaint":
-        mail = deliverability.complained(mail_id, _masked(report.said), now)
+        mail = deliverability.handle_complaint(mail_id, _mask(report.said), now)
     kinds = {"failed": "bounce", "delayed": "bounce", "complaint": "complaint", "nothing": "auto"}
-    outcome = f"{report.kind}: {_masked(report.said)}"
+    outcome = f"{report.kind}: {_mask(report.said)}"
     with transaction() as session:
-        _done(session, row, kinds[report.kind], outcome, mail)
+        _mark_done(session, row, kinds[report.kind], outcome, mail)
     return outcome
 
 
-def _masked(said: str) -> str:
+def _mask(said: str) -> str:
     """Words of strangers, one line without addresses or anything that could be a token or spoil the database."""
     return one_line(re.sub(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+", "…", said))[:300]
 
@@ -116,26 +116,26 @@ def _masked(said: str) -> str:
 
 def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -> str:
     with reading() as session:
-        place = links.seat_of(session, token, now, "reply")
+        place = links.seat_access(session, token, now, "reply")
         if place is None:
             raise NoSuchAddress
         person = session.get_one(Person, place.link.person_id)
-    row = _take_in_hand(reply.digest(raw, recipient), now)
+    row = _claim(reply.fingerprint(raw, recipient), now)
     if row is None:
         return "seen before"
-    letter = reply.read(raw, sender)
+    letter = reply.parse_reply(raw, sender)
     if letter.ignored is None and _is_ours(letter.sender):
         letter = Reply(letter.sender, ignored="it is a mail of ours")
     if letter.ignored is not None:
-        return _finish(row, place, "auto", kept("ignored: %(why)s") % {"why": _masked(letter.ignored)}, now)
+        return _finish(row, place, "auto", kept("ignored: %(why)s") % {"why": _mask(letter.ignored)}, now)
     if not _same_address(letter.sender, person.email or ""):
-        strange = commands.BadMail(
+        strange = commands.BadReply(
             "An answer to this turn came from another address than the one we write to, so nothing was played. "
             "Answer from this address, or use your link."
         )
         return _finish(row, place, "refused", kept("from another address"), now, [], strange)
-    deliverability.again(person.id, now)
-    lines, fault = commands.carried_out(place, letter.lines, row, now)
+    deliverability.mark_reachable(person.id, now)
+    lines, fault = commands.carry_out(place, letter.lines, row, now)
     played = sum(bool(line.done) for line in lines)
     kind = "reply" if played else "refused"
     outcome = kept("%(done)s of %(of)s lines carried out") % {"done": played, "of": len(lines)}
@@ -152,14 +152,14 @@ def _same_address(sender: str, registered: str) -> bool:
     """Whether a mail comes from the address we write to; what a person has put behind a `+` is left out of answers."""
     if not sender or not registered:
         return False
-    wished = _plainly(registered)
+    wished = _comparable(registered)
     local, _at, domain = wished.rpartition("@")
-    return _plainly(sender) in (wished, f"{local.partition('+')[0]}@{domain}")
+    return _comparable(sender) in (wished, f"{local.partition('+')[0]}@{domain}")
 
 
-def _plainly(address: str) -> str:
+def _comparable(address: str) -> str:
     try:
-        return ascii_domain(people.address(address))
+        return ascii_domain(people.normalize_address(address))
     except UnicodeError:
         return address
 
@@ -167,30 +167,30 @@ def _plainly(address: str) -> str:
 # What is remembered
 
 
-def _take_in_hand(digest: str, now: datetime) -> Received | None:
+def _claim(digest: str, now: datetime) -> Received | None:
     """The row of a mail that is to be acted upon, made if it is new; None if it was done before."""
-    values = {"digest": digest, "at": now, "kind": "reply", "outcome": IN_HAND}
+    values = {"digest": digest, "at": now, "kind": "reply", "outcome": IN_PROGRESS}
     with transaction() as session:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
         session.execute(insert(Received).values(values).on_conflict_do_nothing(index_elements=["digest"]))
         row = session.scalars(select(Received).where(Received.digest == digest)).one()
-        return row if row.outcome == IN_HAND else None
+        return row if row.outcome == IN_PROGRESS else None
 
 
 def _finish(
     row: Received,
-    place: Place,
+    place: SeatAccess,
     kind: str,
     outcome: str,
     now: datetime,
-    lines: list[commands.Line] | None = None,
+    lines: list[commands.ReplyLine] | None = None,
     fault: RulesError | Refused | None = None,
 ) -> str:
     """Mark a reply as done and queue its answer; none to an automatic mail (`lines` is None), nor too many a day."""
     with transaction() as session:
-        if not _done(session, row, kind, outcome, place) or lines is None:
+        if not _mark_done(session, row, kind, outcome, place) or lines is None:
             return outcome
-        if _answers(session, place.link.person_id, now) >= ANSWERS_A_DAY:
+        if _answers_today(session, place.link.person_id, now) >= ANSWERS_A_DAY:
             return f"{outcome}; not answered, for there were too many today"
         first = min((line.seq for line in lines if line.done == "played"), default=None)
         outbox.enqueue(
@@ -205,15 +205,17 @@ def _finish(
             details={
                 "reply": place.link.id,
                 "lines": [line.kept() for line in lines],
-                **commands.sentence(fault),
+                **commands.refusal_details(fault),
             },
         )
     return outcome
 
 
-def _done(session: Session, row: Received, kind: str, outcome: str, about: Place | Mail | None) -> bool:
+def _mark_done(
+    session: Session, row: Received, kind: str, outcome: str, about: SeatAccess | Mail | None
+) -> bool:
     """Mark a mail as done; False if somebody else has."""
-    mark = update(Received).where(Received.id == row.id, Received.outcome == IN_HAND)
+    mark = update(Received).where(Received.id == row.id, Received.outcome == IN_PROGRESS)
     mark = mark.values(kind=kind, outcome=outcome)
     if isinstance(about, Mail):
         mark = mark.values(person_id=about.person_id, game_id=about.game_id, seat=about.seat)
@@ -222,9 +224,9 @@ def _done(session: Session, row: Received, kind: str, outcome: str, about: Place
     return session.scalar(mark.returning(Received.id)) is not None
 
 
-def forget(now: datetime) -> None:
+def purge(now: datetime) -> None:
     """Forget what came in long ago, all but the newest, which tells that mail finds its way here."""
-    old = Received.at < now - REMEMBERED
+    old = Received.at < now - RETENTION
     with reading() as session:
         newest = session.scalar(select(func.max(Received.id)))
         if session.scalar(select(Received.id).where(old, Received.id != newest).limit(1)) is None:
@@ -233,6 +235,6 @@ def forget(now: datetime) -> None:
         session.execute(delete(Received).where(old, Received.id != newest))
 
 
-def _answers(session: Session, person_id: int, now: datetime) -> int:
+def _answers_today(session: Session, person_id: int, now: datetime) -> int:
     sent = (Mail.kind == "answer", Mail.person_id == person_id, Mail.created_at > now - timedelta(days=1))
     return session.scalar(select(func.count()).where(*sent)) or 0

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from server.mail.incoming import html_text, mime, quoting
 from server.mail.incoming.mime import Part
 
-LARGEST = 5 * 1024 * 1024
+LARGEST_MAIL = 5 * 1024 * 1024
 """Bytes of a mail that are read: a photograph in a signature is in, a film is not."""
-MOST_LINES = 40
+MOST_OWN_LINES = 40
 """Lines of one's own; a mail that has more is no answer to a question."""
 _ADDRESS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\u0080-\U0010ffff-]{1,64}@[A-Za-z0-9.\u0080-\U0010ffff_-]{1,255}"
 _BARE = re.compile(_ADDRESS)
@@ -22,7 +22,7 @@ _IN_ANGLES = re.compile(rf"([^<>]*)<\s*({_ADDRESS})\s*>\s*")
 _MACHINES = re.compile(
     r"(?:mailer-?daemon|postmaster|no-?reply|do-?not-?reply|bounces?|autoreply|listserv|majordomo)(?:[+=-].*)?(?:@.*)?"
 )
-_AWAY = re.compile(
+_AUTO_REPLY = re.compile(
     r"\s*(?:(?:auto(?:matic)?[ -]?(?:reply|response|antwort)|automatisch(?:e|es)? (?:antwoord|antwort)"
     r"|out of (?:the )?office|away from (?:my )?(?:mail|desk)|abwesend|abwesenheit\w*|afwezig\w*|vacation"
     r"|ich bin (?:nicht )?(?:im urlaub|im büro)|undelivered|undeliverable|delivery status notification"
@@ -50,30 +50,30 @@ class Reply:
     ignored: str | None = None
 
 
-def read(raw: bytes, envelope_sender: str) -> Reply:
+def parse_reply(raw: bytes, envelope_sender: str) -> Reply:
     """Read a mail; any bytes will do, and it never raises.
 
     Args:
         raw: as it came in.
         envelope_sender: of `MAIL FROM`, empty for `<>`.
     """
-    if len(raw) > LARGEST:
+    if len(raw) > LARGEST_MAIL:
         return Reply("", ignored="too big")
-    whole = mime.parted(raw)
+    whole = mime.parse(raw)
     sender, name = author(whole)
-    why = automatic(whole, envelope_sender, sender)
+    why = automatic_reason(whole, envelope_sender, sender)
     if why is not None:
         return Reply(sender, ignored=why)
-    return Reply(sender, quoting.own_lines(words_of(whole), name)[: MOST_LINES + 1])
+    return Reply(sender, quoting.own_lines(body_text(whole), name)[: MOST_OWN_LINES + 1])
 
 
-def digest(raw: bytes, recipient: str) -> str:
+def fingerprint(raw: bytes, recipient: str) -> str:
     """What makes it the same mail (schema: Received): its Message-ID and to whom it came; without one, all of it.
 
     Args:
         recipient: as the envelope names it.
     """
-    whole = mime.parted(raw[: 256 * 1024])
+    whole = mime.parse(raw[: 256 * 1024])
     mail_id = whole.header("message-id").strip()
     same = mail_id.encode("utf-8", "replace") or hashlib.sha256(whole.body).digest()
     return hashlib.sha256(recipient.lower().encode("utf-8", "replace") + b"\n" + same).hexdigest()
@@ -87,7 +87,7 @@ def author(whole: Part) -> tuple[str, str]:
     bare = re.sub(r'"(?:[^"\\]|\\.)*"', " ", headers[0])
     for _ in range(3):
         bare = re.sub(r"\([^()]*\)", " ", bare)
-    name = mime.words(headers[0].partition("<")[0]).strip().strip('"')
+    name = mime.decode_header(headers[0].partition("<")[0]).strip().strip('"')
     angles = _IN_ANGLES.fullmatch(bare)
     if angles is not None:
         alone = not re.search(r"[@,:;]", angles[1]) or angles[1].strip(" '") == angles[2]
@@ -95,7 +95,7 @@ def author(whole: Part) -> tuple[str, str]:
     return (bare.strip().lower(), "") if _BARE.fullmatch(bare.strip()) else ("", "")
 
 
-def automatic(whole: Part, envelope_sender: str, sender: str) -> str | None:
+def automatic_reason(whole: Part, envelope_sender: str, sender: str) -> str | None:
     """Why no person wrote this mail (RFC 3834), or None."""
     if not envelope_sender.strip("<> "):
         return "it has no sender to answer to"
@@ -111,31 +111,31 @@ def automatic(whole: Part, envelope_sender: str, sender: str) -> str | None:
         return "a machine has sent it"
     if whole.kind == "multipart/report":
         return "it is a report"
-    return "its subject is that of an automatic answer" if _AWAY.match(subject(whole)) else None
+    return "its subject is that of an automatic answer" if _AUTO_REPLY.match(subject(whole)) else None
 
 
 def subject(whole: Part) -> str:
     """The subject in words."""
-    return mime.words(whole.header("subject"))
+    return mime.decode_header(whole.header("subject"))
 
 
-def words_of(whole: Part) -> str:
+def body_text(whole: Part) -> str:
     """The text of a mail, or its HTML reduced to text if it has no other; empty if it has neither."""
     pages = ""
-    for part in mime.walked(whole):
+    for part in mime.walk(whole):
         if part.attached or part.kind not in ("text/plain", "text/html"):
             continue
         if part.kind == "text/plain":
             text = part.text()
             if text.strip():
                 flowed = part.parameter("format").lower() == "flowed"
-                return unflowed(text, joined=part.parameter("delsp").lower() == "yes") if flowed else text
+                return unflow(text, joined=part.parameter("delsp").lower() == "yes") if flowed else text
         elif not pages:
             pages = html_text.as_text(part.text())
     return pages
 
 
-def unflowed(text: str, *, joined: bool = False) -> str:
+def unflow(text: str, *, joined: bool = False) -> str:
     """The paragraphs of a text in which a blank at the end says that the line goes on (RFC 3676).
 
     Args:

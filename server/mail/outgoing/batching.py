@@ -14,18 +14,22 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.mail.outgoing.relevance import ASKED_FOR, Facts, OldNews
+from server.mail.outgoing.relevance import REQUESTED, MailRows, Outdated
 from server.play import clock
 from server.store import outbox
 from server.store.models import Mail, Turn
 
-AT_ONCE = ASKED_FOR | {"turn", "digest"}
+IMMEDIATE = REQUESTED | {"turn", "digest"}
 """Mails that go in quiet hours, too: no clock counts those, and a digest has an hour of its own."""
-TOLD_BY = {"act": {"turn", "over", "act"}, "timeout": {"turn", "over", "timeout"}, "answered": {"answered"}}
+MERGED_INTO = {
+    "act": {"turn", "over", "act"},
+    "timeout": {"turn", "over", "timeout"},
+    "answered": {"answered"},
+}
 """By kind of news: the kinds of mails about the same game to the same reader that can tell it as well."""
 
 
-class Later(Exception):
+class Postponed(Exception):
     """This mail is to be sent, but not before `until`."""
 
     def __init__(self, until: datetime) -> None:
@@ -33,22 +37,22 @@ class Later(Exception):
         self.until = until
 
 
-def check(session: Session, found: Facts, now: datetime) -> None:
+def check_sendable(session: Session, found: MailRows, now: datetime) -> None:
     """Whether a mail that is news may go now.
 
     Raises:
         Later: it is its reader's quiet hour, or a mail that can tell the same waits to be sent. OldNews: one has.
     """
     if session.scalar(select(Mail.status).where(Mail.id == found.mail.id)) != "waiting":
-        raise OldNews("another mail has told it")
-    if found.mail.kind not in AT_ONCE and (end := _quiet_until(found, now)) is not None:
-        raise Later(end)
-    for other in _same_table(session, found.mail, TOLD_BY.get(found.mail.kind, ())):
-        if _tells(session, other, found.mail):
-            raise Later(max(other.not_before, now + timedelta(seconds=outbox.FIRST_WAIT)))
+        raise Outdated("another mail has told it")
+    if found.mail.kind not in IMMEDIATE and (end := _quiet_until(found, now)) is not None:
+        raise Postponed(end)
+    for other in _waiting_mails(session, found.mail, MERGED_INTO.get(found.mail.kind, ())):
+        if _covers(session, other, found.mail):
+            raise Postponed(max(other.not_before, now + timedelta(seconds=outbox.FIRST_RETRY)))
 
 
-def _quiet_until(found: Facts, now: datetime) -> datetime | None:
+def _quiet_until(found: MailRows, now: datetime) -> datetime | None:
     """When the reader's quiet hours end, as they are set now; None if this is none of them."""
     person = found.person
     if person.quiet_from is None or person.quiet_to is None:
@@ -57,13 +61,13 @@ def _quiet_until(found: Facts, now: datetime) -> datetime | None:
     return clock.night_end(now, clock.Hours(zone, (person.quiet_from, person.quiet_to)))
 
 
-def told_along(session: Session, mail: Mail) -> list[Mail]:
+def mergeable(session: Session, mail: Mail) -> list[Mail]:
     """The news that waits for the same reader about the same game and that this mail can tell, too, oldest first."""
-    kinds = [kind for kind, tellers in TOLD_BY.items() if mail.kind in tellers]
-    return [other for other in _same_table(session, mail, kinds) if _tells(session, mail, other)]
+    kinds = [kind for kind, tellers in MERGED_INTO.items() if mail.kind in tellers]
+    return [other for other in _waiting_mails(session, mail, kinds) if _covers(session, mail, other)]
 
 
-def _same_table(session: Session, mail: Mail, kinds: Collection[str]) -> Sequence[Mail]:
+def _waiting_mails(session: Session, mail: Mail, kinds: Collection[str]) -> Sequence[Mail]:
     """The other mails of these kinds that wait for the same reader about the same game."""
     if not kinds or mail.game_id is None:
         return ()
@@ -72,7 +76,7 @@ def _same_table(session: Session, mail: Mail, kinds: Collection[str]) -> Sequenc
     return session.scalars(query.order_by(Mail.id)).all()
 
 
-def _tells(session: Session, teller: Mail, news: Mail) -> bool:
+def _covers(session: Session, teller: Mail, news: Mail) -> bool:
     """Whether one mail can tell the news of another: of the same kind the younger one, of a turn while it is open."""
     if teller.kind == "turn":
         turn = session.get(Turn, (teller.game_id, teller.seat))

@@ -26,14 +26,14 @@ from server import i18n
 from server.config import settings
 from server.mail.incoming import bounces
 from server.mail.outgoing import context, rounds
-from server.mail.outgoing.context import Doors, one_line
-from server.mail.outgoing.digest import Named
-from server.mail.outgoing.relevance import Facts
+from server.mail.outgoing.context import MailLinks, one_line
+from server.mail.outgoing.digest import DigestTurn
+from server.mail.outgoing.relevance import MailRows
 from server.mail.outgoing.smtp import ascii_domain
 from server.store import outbox
 from server.store.models import Person
 
-WIDE = 998
+LONGEST_LINE = 998
 """The longest line of a header that mail servers pass on."""
 
 
@@ -44,16 +44,16 @@ class _Policy(EmailPolicy):
     """
 
     def fold(self, name: str, value: Any) -> str:
-        return str(super().fold(name, value)) if str(value).isascii() else _encoded(name, value)
+        return str(super().fold(name, value)) if str(value).isascii() else _encode_header(name, value)
 
     def fold_binary(self, name: str, value: Any) -> bytes:
         return self.fold(name, value).encode()
 
 
-POLICY = _Policy(linesep="\r\n", max_line_length=WIDE)
+HEADER_POLICY = _Policy(linesep="\r\n", max_line_length=LONGEST_LINE)
 
 
-def _encoded(name: str, value: Any) -> str:
+def _encode_header(name: str, value: Any) -> str:
     if isinstance(value, AddressHeader):
         address = value.addresses[0]
         shown = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
@@ -63,7 +63,7 @@ def _encoded(name: str, value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class ComposedMail:
     """A mail ready to be sent.
 
     Args:
@@ -74,11 +74,11 @@ class Letter:
 
     message: EmailMessage
     due: datetime | None
-    named: tuple[Named, ...] = ()
+    named: tuple[DigestTurn, ...] = ()
     along: tuple[int, ...] = ()
 
 
-def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Letter:
+def compose(session: Session, found: MailRows, doors: MailLinks, now: datetime) -> ComposedMail:
     """Write a mail anew, as things stand at the moment of sending.
 
     Args:
@@ -89,10 +89,10 @@ def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Lett
         Broken: the game's log does not replay.
     """
     with force_locale(language(session, found)):
-        return _letter(session, found, doors, now)
+        return _compose(session, found, doors, now)
 
 
-def language(session: Session, found: Facts) -> str:
+def language(session: Session, found: MailRows) -> str:
     """In which language a mail is written: its reader's, else the one it was asked for in, else the organiser's."""
     organiser = session.get(Person, found.game.organiser_id or 0) if found.game else None
     asked = outbox.details(found.mail).get("language")
@@ -100,13 +100,13 @@ def language(session: Session, found: Facts) -> str:
     return next((code for code in wished if code in i18n.NAMES), i18n.DEFAULT)
 
 
-def _letter(session: Session, found: Facts, doors: Doors, now: datetime) -> Letter:
-    times = context.times(session, found, now)
-    words = context.told(session, found, doors, times)
+def _compose(session: Session, found: MailRows, doors: MailLinks, now: datetime) -> ComposedMail:
+    times = context.turn_times(session, found, now)
+    words = context.template_context(session, found, doors, times)
     if found.mail.kind in rounds.KINDS:
         words |= rounds.told_of(session, found, doors.seats, now)
-    text, html = written(words)
-    message = EmailMessage(policy=POLICY)
+    text, html = render(words)
+    message = EmailMessage(policy=HEADER_POLICY)
     _address(message, found, now)
     message["Subject"] = subject(words)
     if found.game is not None:
@@ -126,10 +126,10 @@ def _letter(session: Session, found: Facts, doors: Doors, now: datetime) -> Lett
     message.set_boundary(
         f"=_{message['Message-ID'].strip('<>').partition('@')[0]}"
     )  # not by chance: every copy is equal
-    return Letter(message, times.due if times else None, words.get("named", ()), words["along"])
+    return ComposedMail(message, times.due if times else None, words.get("named", ()), words["along"])
 
 
-def _address(message: EmailMessage, found: Facts, now: datetime) -> None:
+def _address(message: EmailMessage, found: MailRows, now: datetime) -> None:
     name, address = parseaddr(settings().mail_from)
     message["From"] = Address(display_name=one_line(name), addr_spec=address)
     local, _at, domain = (found.person.email or "").rpartition("@")
@@ -155,7 +155,7 @@ def message_id(key: str) -> str:
     return f"<{hmac.digest(secret, key.encode(), 'sha256').hex()[:32]}@{settings().sender_domain}>"
 
 
-def written(words: dict[str, Any]) -> tuple[str, str]:
+def render(words: dict[str, Any]) -> tuple[str, str]:
     """The text and the HTML of a mail; most kinds have one template, whose text is drawn again as HTML."""
     environment = current_app.jinja_env
     drawn = environment.get_template(f"mail/{words['kind']}.txt").render(words)
@@ -178,5 +178,5 @@ def _inliner() -> css_inline.CSSInliner:
 
 
 def _encoding(text: str) -> str:
-    short = all(len(line) < WIDE for line in text.split("\n"))
+    short = all(len(line) < LONGEST_LINE for line in text.split("\n"))
     return "7bit" if text.isascii() and short else "quoted-printable"

@@ -19,7 +19,7 @@ from byzanz.rules import PUBLIC
 from server import i18n
 from server.config import settings
 from server.mail.outgoing import batching, digest, relevance
-from server.mail.outgoing.relevance import Facts
+from server.mail.outgoing.relevance import MailRows
 from server.play import positions, turns
 from server.store import links, log, outbox, standing_orders
 from server.store.models import Entry, Game, Link, Mail, Person, Seat, Turn
@@ -46,7 +46,7 @@ LONGEST_EXAMPLE = 60
 """Characters that mail readers leave in one line."""
 LEGAL_MOVES = 40
 """Moves that the answer to a mail lists at the most; the page has all of them."""
-STORY_LINES = 40
+LOG_LINES = 40
 """Entries told in one mail at the most; the page has all of them."""
 
 
@@ -56,7 +56,7 @@ def one_line(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class MailLinks:
     """The addresses that a mail carries; None where it has none."""
 
     link: str | None
@@ -67,24 +67,29 @@ class Doors:
     """By game, of a mail that names several."""
 
 
-def doors(session: Session, found: Facts, now: datetime) -> Doors:
+def issue_links(session: Session, found: MailRows, now: datetime) -> MailLinks:
     """The links of a mail; in a writing transaction, because one that is missing is made."""
-    seats = {game.id: _seat_link(session, found, game, now) for game, _, _ in places(session, found)}
-    return Doors(_link(session, found, now), _stop(session, found, now), _reply(session, found, now), seats)
+    seats = {game.id: _seat_link(session, found, game, now) for game, _, _ in listed_turns(session, found)}
+    return MailLinks(
+        _link(session, found, now),
+        _unsubscribe_link(session, found, now),
+        _reply_address(session, found, now),
+        seats,
+    )
 
 
-def places(session: Session, found: Facts) -> list[tuple[Game, Seat, Turn]]:
+def listed_turns(session: Session, found: MailRows) -> list[tuple[Game, Seat, Turn]]:
     """The turns that a mail names which is about all games of its reader."""
     if found.mail.kind == "digest":
-        return digest.named_by(session, found.person.id)
+        return digest.turns_for(session, found.person.id)
     return turns.of_person(session, found.person.id) if found.mail.kind == "games" else []
 
 
-def _seat_link(session: Session, found: Facts, game: Game, now: datetime) -> str:
+def _seat_link(session: Session, found: MailRows, game: Game, now: datetime) -> str:
     return links.url(links.link_for(session, "seat", found.person.id, game.id, now))
 
 
-def _link(session: Session, found: Facts, now: datetime) -> str | None:
+def _link(session: Session, found: MailRows, now: datetime) -> str | None:
     given = outbox.details(found.mail)
     if "link" in given:
         return links.url(session.get_one(Link, given["link"]))
@@ -100,7 +105,7 @@ def _link(session: Session, found: Facts, now: datetime) -> str | None:
     return links.url(links.link_for(session, purpose, found.person.id, found.game.id, now))
 
 
-def _stop(session: Session, found: Facts, now: datetime) -> str | None:
+def _unsubscribe_link(session: Session, found: MailRows, now: datetime) -> str | None:
     """Where one click ends the mails about a game, for those who have a seat kept in it; of a digest all mails."""
     if found.mail.kind == "digest":
         return links.url(links.link_for(session, "stop", found.person.id, None, now))
@@ -109,7 +114,7 @@ def _stop(session: Session, found: Facts, now: datetime) -> str | None:
     return links.url(links.link_for(session, "stop", found.person.id, found.game.id, now))
 
 
-def _reply(session: Session, found: Facts, now: datetime) -> str | None:
+def _reply_address(session: Session, found: MailRows, now: datetime) -> str | None:
     """Where an answer goes to: about the open turn, else, of an answer to a mail, to where that mail went."""
     if not settings().mail_domain or found.game is None or found.seat is None:
         return None
@@ -122,7 +127,7 @@ def _reply(session: Session, found: Facts, now: datetime) -> str | None:
     return links.reply_address(used) if used and used.revoked_at is None else None
 
 
-def times(session: Session, found: Facts, now: datetime) -> turns.Times | None:
+def turn_times(session: Session, found: MailRows, now: datetime) -> turns.Times | None:
     """Until when the turn has time: of a turn mail that is accepted now, else as its clock runs."""
     if found.turn is None or found.game is None:
         return None
@@ -131,7 +136,9 @@ def times(session: Session, found: Facts, now: datetime) -> turns.Times | None:
     return turns.times(session, found.game, found.turn)
 
 
-def told(session: Session, found: Facts, doors: Doors, times: turns.Times | None) -> dict[str, Any]:
+def template_context(
+    session: Session, found: MailRows, doors: MailLinks, times: turns.Times | None
+) -> dict[str, Any]:
     """The words that a mail's templates may use; of a game only what its reader may know."""
     words: dict[str, Any] = {
         "kind": found.mail.kind,
@@ -146,19 +153,19 @@ def told(session: Session, found: Facts, doors: Doors, times: turns.Times | None
         "times": times,
     }
     if found.game is not None:
-        words |= _of_game(session, found, found.game)
+        words |= _game_context(session, found, found.game)
     if found.turn is not None and found.game is not None:
-        words |= _of_turn(session, found.game, found.turn.seat)
+        words |= _turn_context(session, found.game, found.turn.seat)
         words["examples"] = examples(words["moves"], words["fallback"])
         words["chosen"] = {move: f"{doors.link}?{urlencode({'move': move})}" for move in words["examples"]}
     if found.mail.kind == "answer":
-        words |= _of_answer(session, found)
-    return words | _along(session, found, words)
+        words |= _answer_context(session, found)
+    return words | _merged(session, found, words)
 
 
-def _along(session: Session, found: Facts, words: dict[str, Any]) -> dict[str, Any]:
+def _merged(session: Session, found: MailRows, words: dict[str, Any]) -> dict[str, Any]:
     """The entries that a mail is about, with the news that it tells beside its own, and the ids of that news."""
-    along, mail = batching.told_along(session, found.mail), found.mail
+    along, mail = batching.mergeable(session, found.mail), found.mail
     if mail.kind == "turn":  # what its story leaves out it does not tell
         first = words["entries"][0].seq if words["entries"] else mail.seq
         along = [other for other in along if other.seq and first and other.seq >= first]
@@ -167,12 +174,12 @@ def _along(session: Session, found: Facts, words: dict[str, Any]) -> dict[str, A
         more["answers"] = [_details(other) for other in (*along, mail)]
     elif found.game is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
         telling = [*along, mail] if mail.kind != "over" else along
-        stretches = [_news(session, found.game, other) for other in telling if other.seq is not None]
+        stretches = [_entries_about(session, found.game, other) for other in telling if other.seq is not None]
         more["entries"] = [entry for stretch in stretches for entry in stretch]
     return more
 
 
-def _news(session: Session, game: Game, mail: Mail) -> list[record.Entry]:
+def _entries_about(session: Session, game: Game, mail: Mail) -> list[record.Entry]:
     """The entries that a mail is about, as its reader may read them."""
     first = mail.seq or 0
     return _entries(session, game, mail.seat, first - 1, outbox.details(mail).get("last", first))
@@ -183,7 +190,7 @@ def _details(mail: Mail) -> dict[str, Any]:
     return {name: one_line(value) if isinstance(value, str) else value for name, value in given}
 
 
-def _of_game(session: Session, found: Facts, game: Game) -> dict[str, Any]:
+def _game_context(session: Session, found: MailRows, game: Game) -> dict[str, Any]:
     seats = positions.seats_of(session, game.id)
     organiser = session.get(Person, game.organiser_id) if game.organiser_id else None
     return {
@@ -200,11 +207,11 @@ def _of_game(session: Session, found: Facts, game: Game) -> dict[str, Any]:
     }
 
 
-def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
+def _turn_context(session: Session, game: Game, seat: int) -> dict[str, Any]:
     position = positions.load(session, game)
     rules, state = position.rules, position.state
     view, moves = rules.view(state, seat), rules.moves(state, seat)
-    last_own = _last_own(session, game, seat)
+    last_own = _last_own_move(session, game, seat)
     entries = _entries(session, game, seat, last_own)
     ended = standing_orders.of_seat(session, game.id, seat, last_own)
     return {
@@ -212,10 +219,10 @@ def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
         "moves": [str(move) for move in moves],
         "asides": [str(move) for move in rules.out_of_turn_moves(state, seat)],
         "fallback": str(rules.fallback(view, moves)),
-        "entries": entries[-STORY_LINES:],
-        "left_out": max(0, len(entries) - STORY_LINES),
+        "entries": entries[-LOG_LINES:],
+        "left_out": max(0, len(entries) - LOG_LINES),
         "stopped": [
-            {"text": row.text, "reason": one_line(i18n.retold(row.reason or ""))}
+            {"text": row.text, "reason": one_line(i18n.translate_stored(row.reason or ""))}
             for row in ended
             if row.status == "stopped"
         ],
@@ -238,7 +245,7 @@ def examples(moves: Sequence[str], fallback: str) -> list[str]:
     return [move for move in wished if len(move) <= LONGEST_EXAMPLE][:EXAMPLES]
 
 
-def _of_answer(session: Session, found: Facts) -> dict[str, Any]:
+def _answer_context(session: Session, found: MailRows) -> dict[str, Any]:
     """What became of a mail that came in, line by line, and what happened at the table since."""
     given = outbox.details(found.mail)
     since: list[record.Entry] = []
@@ -246,16 +253,18 @@ def _of_answer(session: Session, found: Facts) -> dict[str, Any]:
     if seated and found.seat and found.game and found.mail.seq and not found.game.quarantine:
         since = _entries(session, found.game, found.seat.seat, found.mail.seq - 1)
     return {
-        "results": [line | {"text": one_line(line["text"]), "why": _why(line)} for line in given["lines"]],
-        "fault": _why(given),
-        "since": since[:STORY_LINES],
-        "more": len(since) > STORY_LINES,
+        "results": [
+            line | {"text": one_line(line["text"]), "why": _refusal_text(line)} for line in given["lines"]
+        ],
+        "fault": _refusal_text(given),
+        "since": since[:LOG_LINES],
+        "more": len(since) > LOG_LINES,
         "asked": found.turn is not None,
         "most": LEGAL_MOVES,
     }
 
 
-def _why(given: Mapping[str, Any]) -> str:
+def _refusal_text(given: Mapping[str, Any]) -> str:
     """A refusal as it was kept, in the reader's language; empty if there is none."""
     if not given.get("message"):
         return ""
@@ -275,10 +284,13 @@ def _entries(
         count = len(positions.seats_of(session, game.id))
         open_seqs = record.opened(rules, count, json.loads(game.options), log.entries(session, game.id))
     seen = record.redacted(rules, entries, viewer, game.status == "over", open_seqs)
-    return [replace(entry, note=one_line(i18n.retold(entry.note))) if entry.note else entry for entry in seen]
+    return [
+        replace(entry, note=one_line(i18n.translate_stored(entry.note))) if entry.note else entry
+        for entry in seen
+    ]
 
 
-def _last_own(session: Session, game: Game, seat: int) -> int:
+def _last_own_move(session: Session, game: Game, seat: int) -> int:
     """The seq of the seat's last move that nobody made for it, 0 before the first."""
     own = (Entry.game_id == game.id, Entry.seat == seat, Entry.by == "player", Entry.move.not_like("!%"))
     return session.scalar(select(func.max(Entry.seq)).where(*own)) or 0

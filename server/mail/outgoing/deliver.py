@@ -20,10 +20,10 @@ from sqlalchemy.exc import OperationalError
 from server.i18n import kept
 from server.mail import deliverability
 from server.mail.outgoing import batching, context, digest, relevance
-from server.mail.outgoing.batching import Later
-from server.mail.outgoing.compose import Letter, compose
-from server.mail.outgoing.relevance import OldNews, Suppressed
-from server.mail.outgoing.smtp import Refused, TryLater
+from server.mail.outgoing.batching import Postponed
+from server.mail.outgoing.compose import ComposedMail, compose
+from server.mail.outgoing.relevance import AddressSuppressed, Outdated
+from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.play import turns
 from server.store import alerts, log, outbox
 from server.store.engine import reading, transaction
@@ -77,21 +77,21 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
     try:
         letter = _write(mail, now)
         sender.send(letter.message)
-    except Suppressed as why:
+    except AddressSuppressed as why:
         _withhold(mail, str(why), now)
-    except OldNews as old:
+    except Outdated as old:
         _drop(mail, str(old), now)
-    except Later as later:
+    except Postponed as later:
         with transaction() as session:
-            outbox.hold(session, mail, later.until)
-    except Refused as refused:
-        _give_up(mail, masked(str(refused)), now)
-    except TryLater as why:
-        _put_off(mail, why, now)
+            outbox.postpone(session, mail, later.until)
+    except PermanentFailure as refused:
+        _fail(mail, mask(str(refused)), now)
+    except TemporaryFailure as why:
+        _retry_later(mail, why, now)
         return not why.lost
     except Exception as fault:  # one broken game or mail must not stop the others
         LOGGER.exception("mail %s (%s) cannot be written", mail.id, mail.kind)
-        _put_off(mail, fault, now)
+        _retry_later(mail, fault, now)
     else:
         try:
             _sent(mail, letter, now)
@@ -100,37 +100,37 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
     return True
 
 
-def _write(mail: Mail, now: datetime) -> Letter:
+def _write(mail: Mail, now: datetime) -> ComposedMail:
     with transaction() as session:  # a link that is missing is made
-        found = relevance.facts(session, mail, now)
-        batching.check(session, found, now)
+        found = relevance.load_rows(session, mail, now)
+        batching.check_sendable(session, found, now)
         if found.game is not None and found.game.quarantine:
-            raise TryLater("the game is set aside")
-        doors = context.doors(session, found, now)
+            raise TemporaryFailure("the game is set aside")
+        doors = context.issue_links(session, found, now)
     with reading() as session:
-        return compose(session, relevance.facts(session, mail, now), doors, now)
+        return compose(session, relevance.load_rows(session, mail, now), doors, now)
 
 
-def _sent(mail: Mail, letter: Letter, now: datetime) -> None:
+def _sent(mail: Mail, letter: ComposedMail, now: datetime) -> None:
     with transaction() as session:
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
         for game_id in sorted({named.game_id for named in letter.named}):
             log.lock_game(session, game_id)
         if not outbox.mark_sent(session, mail, now):
             return
-        outbox.mark_told(session, letter.along, now)
+        outbox.mark_merged(session, letter.along, now)
         person = session.get_one(Person, mail.person_id)
         # A server that accepts and then sends back says nothing about the address by accepting once more.
         mended = person.unreachable is not None and person.suppressed is None
-        turn = deliverability.turn_of(session, game, mail)
+        turn = deliverability.mailed_turn(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
             turns.start(session, game, turn, now, letter.due)
         if mail.kind == "digest":
-            digest.begin(session, mail, letter.named, now)
+            digest.start_clocks(session, mail, letter.named, now)
         for key in (_late_key(mail), "mail-settings"):
             alerts.clear(session, key, now)
     if mended:
-        deliverability.again(mail.person_id, now)
+        deliverability.mark_reachable(mail.person_id, now)
 
 
 def _waits(turn: Turn) -> bool:
@@ -142,27 +142,27 @@ def _drop(mail: Mail, why: str, now: datetime) -> None:
     with transaction() as session:
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
         outbox.mark_dropped(session, mail, now, why)
-        turn = deliverability.turn_of(session, game, mail)
+        turn = deliverability.mailed_turn(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
             turns.start(session, game, turn, now)  # a seat that wants no mail: none will ever start its clock
 
 
 def _withhold(mail: Mail, why: str, now: datetime) -> None:
     with transaction() as session:
-        games = deliverability.locked(session, mail)
+        games = deliverability.lock_games(session, mail)
         outbox.mark_dropped(session, mail, now, why)
-        deliverability.withheld(session, games, mail, why, now)
+        deliverability.delivery_withheld(session, games, mail, why, now)
 
 
-def _put_off(mail: Mail, why: Exception, now: datetime) -> None:
-    said = masked(str(why) or type(why).__name__)
+def _retry_later(mail: Mail, why: Exception, now: datetime) -> None:
+    said = mask(str(why) or type(why).__name__)
     LOGGER.warning("mail %s (%s) is put off: %s", mail.id, mail.kind, said)
     with transaction() as session:
-        outbox.put_off(session, mail, now, said, secrets.randbelow(1 << 20) / (1 << 20))
-        if isinstance(why, TryLater) and why.ours:
+        outbox.retry_later(session, mail, now, said, secrets.randbelow(1 << 20) / (1 << 20))
+        if isinstance(why, TemporaryFailure) and why.ours:
             text = kept("The mail server objects to our settings: %(said)s") % {"said": said}
             alerts.raise_alarm(session, "mail-settings", text, now)
-        if now - mail.created_at > outbox.STUCK or not isinstance(why, TryLater):
+        if now - mail.created_at > outbox.STUCK_AFTER or not isinstance(why, TemporaryFailure):
             text = kept("A mail (%(kind)s) waits since %(at)s UTC: %(said)s")
             text %= {"kind": mail.kind, "at": f"{mail.created_at:%Y-%m-%d %H:%M}", "said": said}
             alerts.raise_alarm(session, _late_key(mail), text, now, mail.game_id)
@@ -172,16 +172,16 @@ def _late_key(mail: Mail) -> str:
     return f"mail-late:{mail.id}"
 
 
-def _give_up(mail: Mail, said: str, now: datetime) -> None:
+def _fail(mail: Mail, said: str, now: datetime) -> None:
     """Stop sending this mail, stop the clock of its turn, and tell those who can do something about it."""
     LOGGER.warning("mail %s (%s) is refused: %s", mail.id, mail.kind, said)
     with transaction() as session:
-        games = deliverability.locked(session, mail)
+        games = deliverability.lock_games(session, mail)
         if not outbox.mark_failed(session, mail, now, said):
             return
-        deliverability.lost(session, games, mail, said, now)
+        deliverability.delivery_failed(session, games, mail, said, now)
 
 
-def masked(said: str) -> str:
+def mask(said: str) -> str:
     """What a mail server said, without anything in it that could be a link's token or an address."""
     return context.one_line(_SECRET.sub("…", said))[:300]

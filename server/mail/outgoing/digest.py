@@ -19,14 +19,14 @@ from server.store import log, outbox
 from server.store.engine import reading, transaction
 from server.store.models import Game, Mail, Person, Seat, Turn
 
-HOUR = 7 * 60
+DEFAULT_MINUTE = 7 * 60
 """The minute of the day at which the digest goes to who has no quiet hours; others get it at the end of theirs."""
-LATEST = timedelta(hours=24)
+LONGEST_DELAY = timedelta(hours=24)
 """After this long the clock of a turn begins though no digest has named it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class DigestTurn:
     """A turn that a digest names.
 
     Args:
@@ -41,12 +41,12 @@ class Named:
     starts: bool
 
 
-def hour_of(person: Person) -> int:
+def digest_minute(person: Person) -> int:
     """The minute of the day at which a person gets the digest."""
-    return HOUR if person.quiet_to is None else person.quiet_to
+    return DEFAULT_MINUTE if person.quiet_to is None else person.quiet_to
 
 
-def last_hour(zone: str, minute: int, now: datetime) -> tuple[date, datetime]:
+def last_occurrence(zone: str, minute: int, now: datetime) -> tuple[date, datetime]:
     """The last time that clocks in a zone came to this minute of the day, and the day on which they did."""
     here = ZoneInfo(zone)
     day = now.astimezone(here).date()
@@ -59,11 +59,11 @@ def queue_due(now: datetime) -> int:
     """Queue a digest to each person whose hour has come since a turn of his has opened; how many."""
     with reading() as session:
         first: dict[int, tuple[Person, datetime, str]] = {}
-        for person, game, turn in session.execute(_wanted()).unique().tuples():
+        for person, game, turn in session.execute(_digest_turns()).unique().tuples():
             first.setdefault(person.id, (person, turn.opened_at, person.time_zone or game.time_zone))
         keys = {}
         for person, opened_at, zone in first.values():
-            day, at = last_hour(zone, hour_of(person), now)
+            day, at = last_occurrence(zone, digest_minute(person), now)
             key = f"digest:{person.id}:{day}"
             if opened_at <= at and session.scalar(select(Mail.id).where(Mail.key == key)) is None:
                 keys[key] = person.id
@@ -73,11 +73,13 @@ def queue_due(now: datetime) -> int:
     return len(keys)
 
 
-def start_late(now: datetime) -> int:
+def start_overdue_clocks(now: datetime) -> int:
     """Start the clocks of turns that no digest has named within a day; how many."""
-    late = (Turn.started_at.is_(None), Turn.refused.is_(None), Turn.opened_at <= now - LATEST)
+    late = (Turn.started_at.is_(None), Turn.refused.is_(None), Turn.opened_at <= now - LONGEST_DELAY)
     with reading() as session:
-        hints = [(game.id, turn.seat) for _, game, turn in session.execute(_wanted().where(*late)).unique()]
+        hints = [
+            (game.id, turn.seat) for _, game, turn in session.execute(_digest_turns().where(*late)).unique()
+        ]
     return sum(_start(game_id, seat, now) for game_id, seat in hints)
 
 
@@ -85,13 +87,19 @@ def _start(game_id: str, seat: int, now: datetime) -> bool:
     with transaction() as session:
         game = log.lock_game(session, game_id, skip_locked=True)
         turn = session.get(Turn, (game_id, seat)) if game else None
-        if game is None or turn is None or turn.started_at or turn.refused or turn.opened_at > now - LATEST:
+        if (
+            game is None
+            or turn is None
+            or turn.started_at
+            or turn.refused
+            or turn.opened_at > now - LONGEST_DELAY
+        ):
             return False
-        turns.start(session, game, turn, turn.opened_at + LATEST)
+        turns.start(session, game, turn, turn.opened_at + LONGEST_DELAY)
         return True
 
 
-def _wanted() -> Select[tuple[Person, Game, Turn]]:
+def _digest_turns() -> Select[tuple[Person, Game, Turn]]:
     """Who wants a digest, and the turns that it is to name, the oldest of each person first."""
     return (
         select(Person, Game, Turn)
@@ -105,12 +113,12 @@ def _wanted() -> Select[tuple[Person, Game, Turn]]:
     )
 
 
-def named_by(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
+def turns_for(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
     """The turns that a digest to this person names now: those in games whose mails he has not switched off."""
     return [place for place in turns.of_person(session, person_id) if not place[1].silent]
 
 
-def begin(session: Session, mail: Mail, named: tuple[Named, ...], now: datetime) -> None:
+def start_clocks(session: Session, mail: Mail, named: tuple[DigestTurn, ...], now: datetime) -> None:
     """A mail server has accepted a digest: the clocks of the turns that it named begin, those of refused mail, too.
 
     What it named is kept with it, for it may still come back.
@@ -128,7 +136,7 @@ def begin(session: Session, mail: Mail, named: tuple[Named, ...], now: datetime)
             turns.start(session, game, turn, now, place.due)
 
 
-def told_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
+def turns_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
     """The turns that a digest named when it was accepted, or would name now if none has taken it.
 
     Returns:
@@ -137,4 +145,4 @@ def told_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
     kept = outbox.details(mail).get("named")
     if kept is not None:
         return [(str(game_id), int(seat), int(opened)) for game_id, seat, opened in kept]
-    return [(game.id, turn.seat, turn.opened_seq) for game, _, turn in named_by(session, mail.person_id)]
+    return [(game.id, turn.seat, turn.opened_seq) for game, _, turn in turns_for(session, mail.person_id)]

@@ -14,16 +14,16 @@ from server.play import autopilot
 from server.store import outbox
 from server.store.models import Game, Link, Mail, Person, Seat, Turn
 
-ASKED_FOR = frozenset({"signin", "fresh", "confirm", "answer", "games"})
+REQUESTED = frozenset({"signin", "fresh", "confirm", "answer", "games"})
 """Mails that a person has just asked for: no wish for silence stops them."""
-AT_THE_TABLE = frozenset({"turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
+FOR_SEATED = frozenset({"turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
 """Mails to whoever holds a seat and has not left it."""
 ABOUT_OTHERS = frozenset({"refused", "vacant"})
 """Mails to whoever looks after a game, about somebody else's seat."""
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class MailRows:
     """The rows that a mail is about, as they are now."""
 
     mail: Mail
@@ -35,15 +35,15 @@ class Facts:
     """The turn that the mail was queued for, if it is still open; of an answer, the reader's own open turn."""
 
 
-class OldNews(Exception):
+class Outdated(Exception):
     """This mail is not to be sent; the text says why."""
 
 
-class Suppressed(OldNews):
+class AddressSuppressed(Outdated):
     """This mail would be news, but its reader's address bounced or complained; the text is what it said."""
 
 
-def facts(session: Session, mail: Mail, now: datetime) -> Facts:
+def load_rows(session: Session, mail: Mail, now: datetime) -> MailRows:
     """The rows behind a mail that is still to be sent.
 
     Raises:
@@ -51,28 +51,24 @@ def facts(session: Session, mail: Mail, now: datetime) -> Facts:
     """
     person = session.get(Person, mail.person_id)
     if person is None or not person.email:
-        raise OldNews("the person has no address any more")
-    if person.silent and mail.kind not in ASKED_FOR:
-        raise OldNews("the person wants no mail")
+        raise Outdated("the person has no address any more")
+    if person.silent and mail.kind not in REQUESTED:
+        raise Outdated("the person wants no mail")
     game = session.get(Game, mail.game_id) if mail.game_id else None
     seat = _seat(session, mail)
-    if seat is not None and seat.silent and mail.kind not in ASKED_FOR | ABOUT_OTHERS:
-        raise OldNews("the person wants no mail about this game")
-    if mail.kind in AT_THE_TABLE and (seat is None or seat.status != "seated"):
-        raise OldNews("the person sits there no more")
-    if (
-        mail.kind in AT_THE_TABLE
-        and seat is not None
-        and autopilot.has_left(session, seat.game_id, seat.seat)
-    ):
-        raise OldNews("the person has left the game")
-    found = Facts(mail, person, game, seat, _turn(session, mail, game, seat))
+    if seat is not None and seat.silent and mail.kind not in REQUESTED | ABOUT_OTHERS:
+        raise Outdated("the person wants no mail about this game")
+    if mail.kind in FOR_SEATED and (seat is None or seat.status != "seated"):
+        raise Outdated("the person sits there no more")
+    if mail.kind in FOR_SEATED and seat is not None and autopilot.has_left(session, seat.game_id, seat.seat):
+        raise Outdated("the person has left the game")
+    found = MailRows(mail, person, game, seat, _turn(session, mail, game, seat))
     check = CHECKS.get(mail.kind)
     why = check(session, found, now) if check else None
     if why:
-        raise OldNews(why)
-    if person.suppressed and mail.kind not in ASKED_FOR:
-        raise Suppressed(person.suppressed)
+        raise Outdated(why)
+    if person.suppressed and mail.kind not in REQUESTED:
+        raise AddressSuppressed(person.suppressed)
     return found
 
 
@@ -91,7 +87,7 @@ def _turn(session: Session, mail: Mail, game: Game | None, seat: Seat | None) ->
     return turn if turn is not None and turn.opened_seq == mail.seq else None
 
 
-def _turn_open(_session: Session, found: Facts, now: datetime) -> str | None:
+def _turn_open(_session: Session, found: MailRows, now: datetime) -> str | None:
     if found.turn is None or found.game is None or found.game.paused or found.game.status != "running":
         return "the turn is over"
     if found.mail.kind == "remind" and (found.turn.due_at is None or found.turn.due_at <= now):
@@ -99,42 +95,42 @@ def _turn_open(_session: Session, found: Facts, now: datetime) -> str | None:
     return None
 
 
-def _is_over(_session: Session, found: Facts, _now: datetime) -> str | None:
+def _is_over(_session: Session, found: MailRows, _now: datetime) -> str | None:
     return None if found.game and found.game.status == "over" else "the game is not over"
 
 
-def _is_invited(_session: Session, found: Facts, _now: datetime) -> str | None:
+def _is_invited(_session: Session, found: MailRows, _now: datetime) -> str | None:
     waits = found.game and found.game.status == "inviting" and found.seat and found.seat.status == "invited"
     return None if waits else "the invitation is answered or withdrawn"
 
 
-def _is_unconfirmed(_session: Session, found: Facts, _now: datetime) -> str | None:
+def _is_unconfirmed(_session: Session, found: MailRows, _now: datetime) -> str | None:
     return None if found.game and found.game.status == "asked" else "the game is confirmed or called off"
 
 
-def _opens(session: Session, found: Facts, now: datetime) -> str | None:
+def _link_is_live(session: Session, found: MailRows, now: datetime) -> str | None:
     link = session.get(Link, outbox.details(found.mail).get("link", 0))
     dead = link is None or link.revoked_at or link.used_at or (link.expires_at and link.expires_at <= now)
     return "the link is used or has expired" if dead else None
 
 
-def _digest(session: Session, found: Facts, _now: datetime) -> str | None:
+def _digest_is_due(session: Session, found: MailRows, _now: datetime) -> str | None:
     if found.person.cadence != "digest":
         return "the person wants no digest any more"
     theirs = (Mail.person_id == found.person.id, Mail.kind == "digest", Mail.status == "waiting")
     if session.scalar(select(Mail.id).where(*theirs, Mail.id > found.mail.id)) is not None:
         return "a newer digest waits"
-    return None if digest.named_by(session, found.person.id) else "no game awaits the person"
+    return None if digest.turns_for(session, found.person.id) else "no game awaits the person"
 
 
-CHECKS: dict[str, Callable[[Session, Facts, datetime], str | None]] = {
+CHECKS: dict[str, Callable[[Session, MailRows, datetime], str | None]] = {
     "turn": _turn_open,
     "remind": _turn_open,
     "over": _is_over,
     "invite": _is_invited,
     "nudge": _is_invited,
     "confirm": _is_unconfirmed,
-    "signin": _opens,
-    "digest": _digest,
+    "signin": _link_is_live,
+    "digest": _digest_is_due,
 }
 """Why a mail of a kind is no longer news, or None; other kinds tell of what has happened and stay true."""

@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from byzanz.games import rules_of
 from byzanz.rules import BadSetup
-from server.mail.outgoing.context import one_line, places
-from server.mail.outgoing.digest import Named
-from server.mail.outgoing.relevance import Facts
+from server.mail.outgoing.context import listed_turns, one_line
+from server.mail.outgoing.digest import DigestTurn
+from server.mail.outgoing.relevance import MailRows
 from server.play import positions, turns
 from server.play.positions import Broken
 from server.store.models import Game, Seat, Turn
@@ -24,7 +24,7 @@ KINDS = ("digest", "games")
 NEVER = datetime.max.replace(tzinfo=UTC)
 
 
-def told_of(session: Session, found: Facts, links: Mapping[str, str], now: datetime) -> dict[str, Any]:
+def told_of(session: Session, found: MailRows, links: Mapping[str, str], now: datetime) -> dict[str, Any]:
     """The words of the templates: `items`, a game each, the least time left first; and `named`, for a digest.
 
     Args:
@@ -32,7 +32,7 @@ def told_of(session: Session, found: Facts, links: Mapping[str, str], now: datet
         now: when a digest is accepted: then the clocks begin of turns that none has named before.
     """
     items, named = [], []
-    for game, seat, turn in places(session, found):
+    for game, seat, turn in listed_turns(session, found):
         if game.id not in links:
             continue
         starts = found.mail.kind == "digest" and (turn.started_at is None or turn.refused is not None)
@@ -43,7 +43,7 @@ def told_of(session: Session, found: Facts, links: Mapping[str, str], now: datet
             LOGGER.warning("game %s is left out of a mail: %s", game.id, broken)
             continue
         if times is not None:
-            named.append(Named(game.id, turn.seat, turn.opened_seq, times.due, starts))
+            named.append(DigestTurn(game.id, turn.seat, turn.opened_seq, times.due, starts))
     items.sort(key=lambda item: item["times"].due if item["times"] else NEVER)
     return {"items": items, "named": tuple(named)}
 

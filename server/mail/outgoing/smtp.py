@@ -21,18 +21,18 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from server.config import ConfigError
 
-TIMEOUT = 30.0
+REPLY_TIMEOUT = 30.0
 """Seconds to wait for one answer of the mail server."""
-LONGEST = 120.0
+SEND_TIMEOUT = 120.0
 """Seconds for one mail in all, however slowly the server drips its answers."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-class Refused(Exception):
+class PermanentFailure(Exception):
     """The mail server will never take this mail for this recipient; the text is what it said."""
 
 
-class TryLater(Exception):
+class TemporaryFailure(Exception):
     """Not this time.
 
     Args:
@@ -48,7 +48,7 @@ class TryLater(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class MailServer:
     """A mail server as BYZANZ_MAIL_URL names it; `tls` is "smtps", "starttls" or "none"."""
 
     host: str
@@ -58,7 +58,7 @@ class Server:
     password: str = ""
 
 
-def server_at(url: str) -> Server:
+def parse_mail_url(url: str) -> MailServer:
     """Read `smtp://user:password@host:587?tls=starttls` or `smtps://user:password@host`.
 
     Raises:
@@ -80,7 +80,9 @@ def server_at(url: str) -> Server:
             "BYZANZ_MAIL_URL would send the password in the clear: add ?tls=starttls (or, if it must be, ?tls=none)"
         )
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    return Server(parts.hostname, port or {"smtps": 465, "starttls": 587}.get(tls, 25), tls, user, password)
+    return MailServer(
+        parts.hostname, port or {"smtps": 465, "starttls": 587}.get(tls, 25), tls, user, password
+    )
 
 
 class Transport:
@@ -93,7 +95,7 @@ class Transport:
     """
 
     def __init__(
-        self, server: Server, hello: str, *, timeout: float = TIMEOUT, longest: float = LONGEST
+        self, server: MailServer, hello: str, *, timeout: float = REPLY_TIMEOUT, longest: float = SEND_TIMEOUT
     ) -> None:
         self._server = server
         self._hello = hello
@@ -123,7 +125,7 @@ class Transport:
                 self._hand_over(smtp, message)
         except (smtplib.SMTPException, OSError) as error:
             self.close()
-            raise TryLater(f"connection lost: {error}", lost=True) from None
+            raise TemporaryFailure(f"connection lost: {error}", lost=True) from None
 
     def greet(self) -> None:
         """Connect and log in, to see whether that works, and send nothing.
@@ -147,11 +149,13 @@ class Transport:
                 self._smtp = self._connect()
             except smtplib.SMTPResponseException as error:
                 ours = error.smtp_code >= 500
-                raise TryLater(_said(error.smtp_code, error.smtp_error), lost=True, ours=ours) from None
+                raise TemporaryFailure(
+                    _reply_line(error.smtp_code, error.smtp_error), lost=True, ours=ours
+                ) from None
             except (smtplib.SMTPNotSupportedError, ssl.SSLError) as error:
-                raise TryLater(str(error), lost=True, ours=True) from None
+                raise TemporaryFailure(str(error), lost=True, ours=True) from None
             except (smtplib.SMTPException, OSError) as error:
-                raise TryLater(f"no connection: {error}", lost=True) from None
+                raise TemporaryFailure(f"no connection: {error}", lost=True) from None
         return self._smtp
 
     def _connect(self) -> smtplib.SMTP:
@@ -180,7 +184,9 @@ class Transport:
         return smtp
 
     def _hand_over(self, smtp: smtplib.SMTP, message: EmailMessage) -> None:
-        sender, recipient = (_envelope(message[name].addresses[0].addr_spec) for name in ("From", "To"))
+        sender, recipient = (
+            _envelope_address(message[name].addresses[0].addr_spec) for name in ("From", "To")
+        )
         if "Return-Path" in message:
             sender = str(message["Return-Path"]).strip("<>")
             message = copy.copy(message)
@@ -189,7 +195,7 @@ class Transport:
         policy = message.policy
         if not (sender + recipient).isascii():
             if not smtp.has_extn("smtputf8"):
-                raise Refused("the mail server takes no addresses with letters beyond ASCII")
+                raise PermanentFailure("the mail server takes no addresses with letters beyond ASCII")
             options, policy = ("SMTPUTF8", "BODY=8BITMIME"), SMTPUTF8.clone(max_line_length=998)
         self._judge(*smtp.mail(sender, options), at_recipient=False)
         self._judge(*smtp.rcpt(recipient), at_recipient=True)
@@ -203,8 +209,8 @@ class Transport:
         if lost:
             self.close()
         if 500 <= code < 600 and at_recipient:
-            raise Refused(_said(code, said))
-        raise TryLater(_said(code, said), lost=lost, ours=code >= 500)
+            raise PermanentFailure(_reply_line(code, said))
+        raise TemporaryFailure(_reply_line(code, said), lost=lost, ours=code >= 500)
 
     def _made_ready(self) -> bool:
         """Clear the connection for the next mail; what was said about this one stands, whether or not that works."""
@@ -241,11 +247,11 @@ def ascii_domain(address: str) -> str:
     return address if domain.isascii() else f"{local}@{domain.encode('idna').decode()}"
 
 
-def _envelope(address: str) -> str:
+def _envelope_address(address: str) -> str:
     try:
         return ascii_domain(address)
     except UnicodeError:
-        raise Refused("no mail server can have this address") from None
+        raise PermanentFailure("no mail server can have this address") from None
 
 
 def _data(smtp: smtplib.SMTP, content: bytes) -> tuple[int, bytes | str]:
@@ -256,6 +262,6 @@ def _data(smtp: smtplib.SMTP, content: bytes) -> tuple[int, bytes | str]:
         return error.smtp_code, error.smtp_error
 
 
-def _said(code: int, said: bytes | str) -> str:
+def _reply_line(code: int, said: bytes | str) -> str:
     words = said.decode(errors="replace") if isinstance(said, bytes) else said
     return f"{code} {' '.join(words.split())}"[:500]

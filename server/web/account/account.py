@@ -12,18 +12,18 @@ from sqlalchemy.orm import Session
 
 from server import accounts, i18n, validation
 from server.accounts import absences, login, mail_settings
-from server.errors import BadWish, Refused
+from server.errors import InvalidInput, Refused
 from server.lobby import time_control
 from server.mail.outgoing import digest
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Game, Link, Person, Seat
 from server.web import locale
-from server.web.filters import wall
+from server.web.filters import time_of_day
 from server.web.http import GAME_ID, csrf, limiter, unknown_link
 
 blueprint = Blueprint("account", __name__)
-ABSENCE = re.compile(r"[0-9]{1,9}")
+ABSENCE_ID = re.compile(r"[0-9]{1,9}")
 
 
 @blueprint.get("/sign-in")
@@ -38,15 +38,15 @@ def ask_link() -> ResponseReturnValue:
     """Mail a sign-in link; the answer is the same whether the address is known or not."""
     address = flask.request.form.get("address", "")
     try:
-        accounts.mail_sign_in(address, utc_now(), i18n.spoken())
-    except BadWish as refusal:
+        accounts.mail_sign_in(address, utc_now(), i18n.current_language())
+    except InvalidInput as refusal:
         page = render_template("account/sign_in.html", address=address, refusal=refusal)
         return page, refusal.status
     return render_template("account/link_sent.html")
 
 
 @blueprint.get("/s/<token>")
-def door(token: str) -> ResponseReturnValue:
+def confirm_sign_in(token: str) -> ResponseReturnValue:
     """A button that signs in; the link is not used up by looking, for machines look at mailed links, too."""
     with reading() as session:
         link = links.find(session, "signin", token, utc_now())
@@ -69,7 +69,7 @@ def redeem(token: str) -> ResponseReturnValue:
     if person is None:
         return unknown_link(token)
     login.sign_in(person)
-    locale.keep()
+    locale.save_language()
     return flask.redirect(url_for("lobby.index"), 303)
 
 
@@ -98,9 +98,9 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             absences=absences.absences_of(session, me.id, utc_now()),
             now=utc_now(),
             days_a_year=absences.BUDGET,
-            tables=_tables(session, me),
+            tables=_current_games(session, me),
             zones=validation.time_zones(),
-            hour=digest.hour_of(me),
+            hour=digest.digest_minute(me),
             feed=_feed(session, me),
             refusal=refusal,
         )
@@ -119,11 +119,11 @@ def _fields(me: Person) -> dict[str, str]:
     kept = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
     kept["language"] = me.language or ""
     if me.quiet_from is not None and me.quiet_to is not None:
-        kept |= {"quiet_from": wall(me.quiet_from), "quiet_to": wall(me.quiet_to)}
+        kept |= {"quiet_from": time_of_day(me.quiet_from), "quiet_to": time_of_day(me.quiet_to)}
     return kept | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
 
 
-def _tables(session: Session, me: Person) -> list[tuple[Game, Seat]]:
+def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
     """The games that still send him mails, newest first."""
     query = (
         select(Game, Seat)
@@ -150,7 +150,7 @@ def save() -> ResponseReturnValue:
                 _save(me.id)
             case "away":
                 accounts.add_absence(me.id, form.get("away_from", ""), form.get("away_to", ""), now)
-            case "back" if ABSENCE.fullmatch(absence := form.get("absence", "")):
+            case "back" if ABSENCE_ID.fullmatch(absence := form.get("absence", "")):
                 accounts.remove_absence(me.id, int(absence), now)
             case "mute" | "unmute" if GAME_ID.fullmatch(game_id):
                 accounts.mute(game_id, me.id, do == "mute", now)
@@ -171,11 +171,11 @@ def _save(person_id: int) -> None:
     form = flask.request.form
     name, zone = validation.clean_name(form.get("name", "")), form.get("time_zone", "")
     chosen = validation.clean_zone(zone) if zone else None
-    hours = time_control.read_quiet(form.get("quiet_from", ""), form.get("quiet_to", ""))
+    hours = time_control.parse_quiet_hours(form.get("quiet_from", ""), form.get("quiet_to", ""))
     spoken = form.get("language", "")
     if spoken and spoken not in i18n.NAMES:
-        raise BadWish(
-            "“%(code)s” is none of the languages offered.", field="language", code=validation.shown(spoken)
+        raise InvalidInput(
+            "“%(code)s” is none of the languages offered.", field="language", code=validation.excerpt(spoken)
         )
     with transaction() as session:
         person = session.get_one(Person, person_id)
@@ -185,9 +185,9 @@ def _save(person_id: int) -> None:
 
 
 @blueprint.get("/u/<token>")
-def stop(token: str) -> ResponseReturnValue:
+def unsubscribe_form(token: str) -> ResponseReturnValue:
     """Buttons that switch off the mails of one game, or all, and on again, and make them fewer."""
-    return _stop_page(token)
+    return _unsubscribe_page(token)
 
 
 @blueprint.post("/u/<token>")
@@ -213,10 +213,10 @@ def unsubscribe(token: str) -> ResponseReturnValue:
             accounts.set_cadence(link.person_id, cadence, now)
         case _:
             flask.abort(400)
-    return _stop_page(token)
+    return _unsubscribe_page(token)
 
 
-def _stop_page(token: str) -> ResponseReturnValue:
+def _unsubscribe_page(token: str) -> ResponseReturnValue:
     with reading() as session:
         link = links.find(session, "stop", token, utc_now())
         if link is None:
@@ -229,7 +229,7 @@ def _stop_page(token: str) -> ResponseReturnValue:
             token=token,
             game=session.get(Game, link.game_id) if link.game_id else None,
             seat=seat,
-            hour=digest.hour_of(session.get_one(Person, link.person_id)),
+            hour=digest.digest_minute(session.get_one(Person, link.person_id)),
             person=session.get_one(Person, link.person_id),
         )
 

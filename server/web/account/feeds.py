@@ -27,16 +27,16 @@ from server.store.models import Game, Link, Person, Seat, Turn
 
 blueprint = Blueprint("feeds", __name__)
 
-MOST = 50
+MOST_GAMES = 50
 """Games that a feed names at the most."""
-OVER_SINCE = timedelta(days=30)
+KEEP_FINISHED = timedelta(days=30)
 """How long a game that is over stays in a feed."""
-FRESH = 300
+MAX_AGE = 300
 """Seconds for which a reader need not ask again."""
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class FeedItem:
     """How one game stands for its player.
 
     Args:
@@ -67,7 +67,7 @@ def instant(at: datetime) -> str:
 def calendar(token: str) -> Response:
     """The moments until which he has time, in UTC."""
     with reading() as session:
-        _link, games = _opened(session, token)
+        _link, games = _open_feed(session, token)
         own = [news for news in games if news.due is not None]
     made = icalendar.Calendar()
     made.add("prodid", "-//Byzanz//Deadlines//EN")
@@ -75,10 +75,10 @@ def calendar(token: str) -> Response:
     made.add("x-wr-calname", _("Byzanz: your deadlines"))
     for news in own:
         made.add_component(_event(news))
-    return _answer(made.to_ical(), "text/calendar")
+    return _feed_response(made.to_ical(), "text/calendar")
 
 
-def _event(news: News) -> icalendar.Event:
+def _event(news: FeedItem) -> icalendar.Event:
     name = one_line(news.game.name)
     event = icalendar.Event()
     event.add("uid", f"{news.game.id}-{news.mark}@{settings().sender_domain}")
@@ -95,7 +95,7 @@ def _event(news: News) -> icalendar.Event:
 def atom(token: str) -> Response:
     """How his games stand."""
     with reading() as session:
-        link, games = _opened(session, token)
+        link, games = _open_feed(session, token)
         person = session.get_one(Person, link.person_id)
         page = render_template(
             "account/feed.atom",
@@ -104,10 +104,10 @@ def atom(token: str) -> Response:
             updated=max([person.created_at, *(news.updated for news in games)]),
             base_url=settings().base_url,
         )
-    return _answer(page.encode(), "application/atom+xml")
+    return _feed_response(page.encode(), "application/atom+xml")
 
 
-def _opened(session: Session, token: str) -> tuple[Link, Sequence[News]]:
+def _open_feed(session: Session, token: str) -> tuple[Link, Sequence[FeedItem]]:
     """The link of a feed and what it tells; 404 for any other token, with no word about why."""
     link = links.find(session, "feed", token, utc_now())
     if link is None:
@@ -115,35 +115,35 @@ def _opened(session: Session, token: str) -> tuple[Link, Sequence[News]]:
     return link, _games(session, link.person_id, utc_now())
 
 
-def _games(session: Session, person_id: int, now: datetime) -> Sequence[News]:
+def _games(session: Session, person_id: int, now: datetime) -> Sequence[FeedItem]:
     """A person's games, the newest news first."""
     open_turns = {game.id: turn for game, _seat, turn in turns.of_person(session, person_id)}
-    alive = or_(Game.status == "running", (Game.status == "over") & (Game.ended_at > now - OVER_SINCE))
+    alive = or_(Game.status == "running", (Game.status == "over") & (Game.ended_at > now - KEEP_FINISHED))
     query = (
         select(Game)
         .join(Seat, Seat.game_id == Game.id)
         .where(Seat.person_id == person_id, Seat.status == "seated", alive, Game.quarantine.is_(None))
         .order_by(Game.started_at.desc(), Game.id)
-        .limit(MOST)
+        .limit(MOST_GAMES)
     )
-    found = [_news(session, game, open_turns.get(game.id)) for game in session.scalars(query).unique()]
+    found = [_feed_item(session, game, open_turns.get(game.id)) for game in session.scalars(query).unique()]
     return sorted(found, key=lambda news: news.updated, reverse=True)
 
 
-def _news(session: Session, game: Game, turn: Turn | None) -> News:
+def _feed_item(session: Session, game: Game, turn: Turn | None) -> FeedItem:
     if turn is not None:
         times = turns.times(session, game, turn)
-        return News(game, f"turn-{turn.opened_seq}", turn.opened_at, True, times.due if times else None)
+        return FeedItem(game, f"turn-{turn.opened_seq}", turn.opened_at, True, times.due if times else None)
     began = game.started_at or game.created_at
     if game.status == "over":
-        return News(game, "over", game.ended_at or began, False, None)
-    return News(game, "waiting", began, False, None)
+        return FeedItem(game, "over", game.ended_at or began, False, None)
+    return FeedItem(game, "waiting", began, False, None)
 
 
-def _answer(body: bytes, kind: str) -> Response:
+def _feed_response(body: bytes, kind: str) -> Response:
     """A feed, for its owner's reader alone to keep, and not sent again while it is the same."""
     response = Response(body, content_type=f"{kind}; charset=utf-8")
-    response.headers["Cache-Control"] = f"private, max-age={FRESH}"
+    response.headers["Cache-Control"] = f"private, max-age={MAX_AGE}"
     response.set_etag(hashlib.sha256(body).hexdigest()[:32])
     response.make_conditional(flask.request)
     return response

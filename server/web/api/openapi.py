@@ -29,7 +29,7 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True)
 
 
-class Wish(Body):
+class MoveRequest(Body):
     """A move to be played."""
 
     move: Annotated[str, Field(min_length=1, max_length=play.LONGEST_TEXT, examples=["pass"])]
@@ -40,21 +40,21 @@ class Wish(Body):
     """The client's own name for this intent: the same one again plays nothing twice."""
 
 
-class Played(Body):
+class MoveReceipt(Body):
     """What became of a move."""
 
     seq: int
     """The number of the entry that it is."""
 
 
-class OrderWish(Body):
+class OrderRequest(Body):
     """A standing order to be left."""
 
     order: Annotated[str, Field(min_length=1, max_length=play.LONGEST_TEXT, examples=["pass this lot"])]
     """One line of text in the grammar of the game (docs/orders.md)."""
 
 
-class OrderNow(Body):
+class OrderState(Body):
     """A standing order of the seat; nobody else sees it before the game is over."""
 
     id: int
@@ -67,13 +67,13 @@ class OrderNow(Body):
     """Why it stopped."""
 
 
-class Orders(Body):
+class OrderList(Body):
     """The standing orders of the seat, oldest first."""
 
-    orders: list[OrderNow]
+    orders: list[OrderState]
 
 
-class Left(Body):
+class OrderReceipt(Body):
     """What became of an order that was left."""
 
     id: int
@@ -91,7 +91,7 @@ class Result(Body):
     reason: str
 
 
-class SeatNow(Body):
+class SeatState(Body):
     """What a seat may know, and what it may do."""
 
     game: str
@@ -111,7 +111,7 @@ class SeatNow(Body):
     result: Result | None
 
 
-class Fault(Body):
+class ErrorDetail(Body):
     """Why a call was refused."""
 
     code: str
@@ -120,13 +120,13 @@ class Fault(Body):
     """The legal moves, if a move was refused as not legal; else empty."""
 
 
-class Refusal(Body):
+class ErrorBody(Body):
     """The body of every answer that is no success."""
 
-    error: Fault
+    error: ErrorDetail
 
 
-MODELS = (Wish, Played, SeatNow, Refusal, OrderWish, Orders, Left)
+MODELS = (MoveRequest, MoveReceipt, SeatState, ErrorBody, OrderRequest, OrderList, OrderReceipt)
 
 
 def document() -> dict[str, Any]:

@@ -26,7 +26,7 @@ from server.store import engine, links, log, standing_orders
 from server.store.models import Game, Turn
 from server.web import http
 from server.web.api import openapi
-from server.web.api.openapi import Body, OrderWish, Wish
+from server.web.api.openapi import Body, MoveRequest, OrderRequest
 
 B = TypeVar("B", bound=Body)
 LOGGER = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class NoSuchSeat(Refused):
     code = "no_such_seat"
 
 
-class Unreadable(Refused):
+class InvalidJson(Refused):
     """The body is not JSON at all."""
 
     status = 400
@@ -61,8 +61,8 @@ def init_app(app: Flask) -> None:
 def seat(token: str) -> dict[str, Any]:
     """What the seat may know now, and what it may do."""
     with engine.reading() as session:
-        place = _place(session, token)
-        return _told(session, place.game, place.seat.seat)
+        place = _seat_access(session, token)
+        return _seat_state(session, place.game, place.seat.seat)
 
 
 @blueprint.post("/seats/<token>/moves")
@@ -70,8 +70,8 @@ def seat(token: str) -> dict[str, Any]:
 def move(token: str) -> tuple[dict[str, Any], int]:
     """Play a move for the seat."""
     with engine.reading() as session:
-        place = _place(session, token)
-    wish = _body(Wish)
+        place = _seat_access(session, token)
+    wish = _body(MoveRequest)
     game_id, number = place.game.id, place.seat.seat
     try:
         receipt = play.submit(
@@ -85,7 +85,7 @@ def move(token: str) -> tuple[dict[str, Any], int]:
         )
     except RulesError as error:
         with engine.reading() as session:
-            return _error(422, _code(error), http.said(error), _legal_now(session, game_id, number))
+            return _error(422, _code(error), http.refusal_text(error), _legal_now(session, game_id, number))
     return {"seq": receipt.seq}, 200 if receipt.repeated else 201
 
 
@@ -94,8 +94,8 @@ def move(token: str) -> tuple[dict[str, Any], int]:
 def seat_orders(token: str) -> dict[str, Any]:
     """The standing orders of the seat, for its owner alone."""
     with engine.reading() as session:
-        place = _place(session, token)
-        _begun(place.game)
+        place = _seat_access(session, token)
+        _require_begun(place.game)
         rows = standing_orders.of_seat(session, place.game.id, place.seat.seat)
         told = [
             {"id": row.number, "order": row.text, "status": row.status, "reason": row.reason} for row in rows
@@ -108,14 +108,14 @@ def seat_orders(token: str) -> dict[str, Any]:
 def leave_order(token: str) -> tuple[dict[str, Any], int]:
     """Leave a standing order for the seat."""
     with engine.reading() as session:
-        place = _place(session, token)
-    wish = _body(OrderWish)
+        place = _seat_access(session, token)
+    wish = _body(OrderRequest)
     try:
         left = play.leave_order(
             place.game.id, place.seat.seat, wish.order, now=engine.utc_now(), link_id=place.link.id
         )
     except RulesError as error:
-        return _error(422, _code(error), http.said(error))
+        return _error(422, _code(error), http.refusal_text(error))
     return {"id": left.number, "order": left.text, "seq": left.seq}, 201
 
 
@@ -124,7 +124,7 @@ def leave_order(token: str) -> tuple[dict[str, Any], int]:
 def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
     """Withdraw a standing order of the seat."""
     with engine.reading() as session:
-        place = _place(session, token)
+        place = _seat_access(session, token)
     if not re.fullmatch(openapi.ORDER_ID[1:-1], order_id):
         raise NoSuchOrder("This order does not stand any more.")
     now, link_id = engine.utc_now(), place.link.id
@@ -137,7 +137,7 @@ def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
 def seat_record(token: str) -> Response:
     """The record as this seat may see it."""
     with engine.reading() as session:
-        place = _place(session, token)
+        place = _seat_access(session, token)
         return _record(session, place.game, place.seat.seat)
 
 
@@ -159,8 +159,8 @@ def description() -> dict[str, Any]:
     return openapi.document()
 
 
-def _place(session: Session, token: str) -> links.Place:
-    place = links.seat_of(session, token, engine.utc_now())
+def _seat_access(session: Session, token: str) -> links.SeatAccess:
+    place = links.seat_access(session, token, engine.utc_now())
     if place is None:
         raise NoSuchSeat("This link opens no seat. A fresh one can be asked for at its page.")
     return place
@@ -173,7 +173,7 @@ def _body(model: type[B]) -> B:
     try:
         body = json.loads(flask.request.get_data(cache=False))
     except (ValueError, RecursionError):
-        raise Unreadable("The body is not JSON.") from None
+        raise InvalidJson("The body is not JSON.") from None
     try:
         return model.model_validate(body)
     except ValidationError as error:
@@ -182,7 +182,7 @@ def _body(model: type[B]) -> B:
         raise BadRequest("%(field)s: %(fault)s", field=field, fault=first["msg"]) from None
 
 
-def _told(session: Session, game: Game, seat: int) -> dict[str, Any]:
+def _seat_state(session: Session, game: Game, seat: int) -> dict[str, Any]:
     position = _position(session, game)
     return {
         "game": game.slug,
@@ -193,22 +193,22 @@ def _told(session: Session, game: Game, seat: int) -> dict[str, Any]:
         "awaited": sorted(position.awaited),
         "deadline": _deadline(session, game, seat),
         "view": dataclasses.asdict(position.view(seat)),
-        "moves": legal(position, seat),
+        "moves": legal_moves(position, seat),
         "result": _result(position.outcome),
     }
 
 
-def _begun(game: Game) -> None:
+def _require_begun(game: Game) -> None:
     if game.started_at is None:
         raise NotRunning("The game has not begun.")
 
 
 def _position(session: Session, game: Game) -> Position:
-    _begun(game)
+    _require_begun(game)
     return positions.load(session, game)
 
 
-def legal(position: Position, seat: int) -> list[str]:
+def legal_moves(position: Position, seat: int) -> list[str]:
     """Every move that this seat could make now, answers before out_of_turn_moves, in canonical text."""
     if position.paused or position.outcome:
         return []
@@ -218,7 +218,7 @@ def legal(position: Position, seat: int) -> list[str]:
 
 def _legal_now(session: Session, game_id: str, seat: int) -> list[str]:
     game = session.get_one(Game, game_id)
-    return legal(_position(session, game), seat) if game.status == "running" else []
+    return legal_moves(_position(session, game), seat) if game.status == "running" else []
 
 
 def _deadline(session: Session, game: Game, seat: int) -> str | None:
@@ -232,7 +232,7 @@ def _result(outcome: Outcome | None) -> dict[str, Any] | None:
 
 
 def _record(session: Session, game: Game, viewer: Viewer) -> Response:
-    _begun(game)
+    _require_begun(game)
     text = record.write(history.record_of(session, game, viewer))
     return Response(text, mimetype="application/jsonl")
 
@@ -251,7 +251,7 @@ def _error(
 
 @blueprint.errorhandler(Refused)
 def _refused(error: Refused) -> tuple[dict[str, Any], int]:
-    return _error(error.status, error.code, http.said(error))
+    return _error(error.status, error.code, http.refusal_text(error))
 
 
 @blueprint.errorhandler(Broken)
@@ -281,7 +281,7 @@ def _http_error(error: HTTPException) -> Response:
 
 
 @blueprint.errorhandler(Exception)
-def _fault(error: Exception) -> tuple[dict[str, Any], int]:
+def _internal_error(error: Exception) -> tuple[dict[str, Any], int]:
     # The address holds a link's token, so the route is logged and not the address.
     LOGGER.error("fault at %s", flask.request.endpoint, exc_info=error)
     return _error(500, "fault", gettext("Something went wrong on our side; nothing has changed."))

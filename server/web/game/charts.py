@@ -143,7 +143,7 @@ class Frame(NamedTuple):
         return round(self.left + at * self.band, 1)
 
 
-def drawn(chart: Chart, seqs: Sequence[int]) -> Drawing:
+def draw(chart: Chart, seqs: Sequence[int]) -> Drawing:
     """The drawing of a chart and its table.
 
     Args:
@@ -187,7 +187,7 @@ def _strokes(chart: Chart, frame: Frame) -> tuple[Stroke, ...]:
         tuple((frame.x(at + 0.5), frame.y(v)) for at, v in enumerate(line.values) if v is not None)
         for line in chart.lines
     ]
-    labels = spread([each[-1][1] if each else frame.base for each in marks], TOP, frame.base)
+    labels = spread_labels([each[-1][1] if each else frame.base for each in marks], TOP, frame.base)
     paths = ["M" + "L".join(f"{x:g} {y:g}" for x, y in each) if each else "" for each in marks]
     return tuple(
         Stroke(line.of, path, each, label, line.values[-1])
@@ -245,7 +245,7 @@ def _stops(chart: Chart, frame: Frame) -> tuple[tuple[tuple[float, str], ...], t
     return tuple(stops), tuple(frame.x(at) for at in ends[:-1] if len(firsts) < len(chart.steps))
 
 
-def spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
+def spread_labels(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
     """Where labels go so that none lies on another: as near to where they are wanted as that allows, in their order.
 
     Args:

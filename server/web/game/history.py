@@ -25,15 +25,15 @@ from server.play import positions
 from server.store import log, standing_orders
 from server.store.models import Entry, Game, StandingOrder
 from server.web.game import timeline
-from server.web.game.timeline import Moments
+from server.web.game.timeline import Timeline
 
-PAGE = 100
+PAGE_SIZE = 100
 """Entries on one page of a history: half a game, and light on a phone."""
 CAUSES = ("player", "order", "clock", "autopilot", "bot", "rules", "chance", "moderator")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class HistoryLine:
     """One entry for one reader.
 
     Args:
@@ -54,14 +54,14 @@ class Line:
         return record.act(self.entry)
 
 
-def eyes(game: Game, viewer: Viewer) -> Viewer:
+def effective_viewer(game: Game, viewer: Viewer) -> Viewer:
     """The viewer that a reader counts as: once a game is over, nothing is hidden from anybody."""
     return ALL if game.status == "over" else viewer
 
 
 def lines(
     session: Session, game: Game, viewer: Viewer, zone: str, *, after: int = 0, upto: int | None = None
-) -> list[Line]:
+) -> list[HistoryLine]:
     """The entries with `after` < seq ≤ `upto`, as this viewer may read them.
 
     Args:
@@ -93,14 +93,14 @@ def _voids(session: Session, game: Game) -> list[tuple[int, int]]:
     return [(seq, int(move.split(" ")[1])) for seq, move in session.execute(query.order_by(Entry.seq))]
 
 
-def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str) -> Line:
-    at = log.moment(entry.at)
+def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str) -> HistoryLine:
+    at = log.parse_stamp(entry.at)
     voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
-    when = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day()}, HH:mm", rebase=False)
-    return Line(entry, at, when, None if record.act(entry) else voided)
+    when = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
+    return HistoryLine(entry, at, when, None if record.act(entry) else voided)
 
 
-def last_own(session: Session, game: Game, seat: int) -> int:
+def last_own_move(session: Session, game: Game, seat: int) -> int:
     """The seq of the seat's last move of its own hand, 0 before the first."""
     own = (Entry.game_id == game.id, Entry.seat == seat, Entry.by.in_(("player", "bot")))
     query = select(func.max(Entry.seq)).where(*own, Entry.move.not_like("!%"))
@@ -123,10 +123,10 @@ class Section(NamedTuple):
 
     part: Part
     heads: list[tuple[int, str]]
-    lines: list[Line]
+    lines: list[HistoryLine]
 
 
-def chapter(
+def page_context(
     session: Session,
     game: Game,
     viewer: Viewer,
@@ -149,7 +149,7 @@ def chapter(
     """
     at = _seq(asked, "at", game.head)
     before = _seq(asked, "before", game.head + 1)
-    told = timeline.read(session, game, last)
+    told = timeline.load(session, game, last)
     openings = told.openings()
     names = names_of(session, game)
     stages = list(dict.fromkeys(part[0] for part in openings if part))
@@ -158,7 +158,9 @@ def chapter(
         "cause": _choice(asked.get("cause", ""), CAUSES),
         "part": _choice(asked.get("part", ""), stages),
     }
-    kept = _kept(_redacted(session, game, eyes(game, viewer), told.entries, told.entries), told, chosen)
+    kept = _filtered(
+        _redacted(session, game, effective_viewer(game, viewer), told.entries, told.entries), told, chosen
+    )
     first, end = _page(kept, at, before)
     voids = _voids(session, game)
     lines = [_line(entry, voids, zone) for entry in kept[first:end]]
@@ -169,11 +171,11 @@ def chapter(
         "here": here,
         "at": at,
         "last": len(told.entries),
-        "view": told.view(at, eyes(game, viewer)) if at is not None else None,
+        "view": told.view(at, effective_viewer(game, viewer)) if at is not None else None,
         "orders_then": _orders_at(session, game, at) if at is not None else [],
-        "until": log.moment(kept[end].at) if end < len(kept) else None,
+        "until": log.parse_stamp(kept[end].at) if end < len(kept) else None,
         "earlier": kept[first].seq if first else None,
-        "later": kept[min(end + PAGE, len(kept)) - 1].seq + 1 if end < len(kept) else None,
+        "later": kept[min(end + PAGE_SIZE, len(kept)) - 1].seq + 1 if end < len(kept) else None,
         "chosen": chosen,
         "more": "".join(f"&{urlencode({name: value})}" for name, value in chosen.items() if value),
         "stages": stages,
@@ -184,7 +186,9 @@ def chapter(
     }
 
 
-def _kept(entries: Sequence[record.Entry], told: Moments, chosen: Mapping[str, str]) -> list[record.Entry]:
+def _filtered(
+    entries: Sequence[record.Entry], told: Timeline, chosen: Mapping[str, str]
+) -> list[record.Entry]:
     """The entries that the filters leave."""
     seat, cause, part = chosen["seat"], chosen["cause"], chosen["part"]
     return [
@@ -199,14 +203,14 @@ def _kept(entries: Sequence[record.Entry], told: Moments, chosen: Mapping[str, s
 def _page(kept: Sequence[record.Entry], at: int | None, before: int | None) -> tuple[int, int]:
     """Which of the entries stand on the page: those around `at`, those up to `before`, or the newest."""
     if before is None and at is not None:
-        end = sum(entry.seq <= at for entry in kept) + PAGE // 2
+        end = sum(entry.seq <= at for entry in kept) + PAGE_SIZE // 2
     else:
         end = sum(before is None or entry.seq < before for entry in kept)
-    end = min(max(end, PAGE), len(kept)) if before is None else end
-    return max(0, end - PAGE), end
+    end = min(max(end, PAGE_SIZE), len(kept)) if before is None else end
+    return max(0, end - PAGE_SIZE), end
 
 
-def _sections(lines: Sequence[Line], told: Moments) -> list[Section]:
+def _sections(lines: Sequence[HistoryLine], told: Timeline) -> list[Section]:
     """The lines under the headings of the parts of the game."""
     found: list[Section] = []
     previous: Part = ()

@@ -18,11 +18,11 @@ from sqlalchemy.orm import Session
 
 from server import i18n
 from server.store.models import Game, Mail, Person, Received, Seat
-from server.web.game.history import Line
+from server.web.game.history import HistoryLine
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class MailLogItem:
     """A mail that was queued, or one that came in.
 
     Args:
@@ -46,7 +46,7 @@ class Evidence:
     tries: int = 0
 
 
-def of_seat(session: Session, seat: Seat, zone: str) -> list[Evidence]:
+def of_seat(session: Session, seat: Seat, zone: str) -> list[MailLogItem]:
     """What concerns whoever sits there now, by time."""
     if seat.person_id is None:
         return []
@@ -57,7 +57,7 @@ def of_seat(session: Session, seat: Seat, zone: str) -> list[Evidence]:
     return sorted(found, key=lambda item: item.at)
 
 
-def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) -> list[Evidence]:
+def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) -> list[MailLogItem]:
     """All there is about a game, for moderators, by time.
 
     Args:
@@ -80,17 +80,17 @@ def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) 
     return sorted(found, key=lambda item: item.at)
 
 
-def beside(chapter: Mapping[str, Any], items: Sequence[Evidence]) -> dict[int, list[Evidence]]:
+def by_entry(chapter: Mapping[str, Any], items: Sequence[MailLogItem]) -> dict[int, list[MailLogItem]]:
     """Which evidence stands after which of the entries of a chapter, by seq; none with a filter by cause or part.
 
     Args:
         chapter: of a history, as `story.chapter` gives it.
         items: by time.
     """
-    lines: list[Line] = chapter["lines"]
+    lines: list[HistoryLine] = chapter["lines"]
     chosen, until = chapter["chosen"], chapter["until"]
     times = [line.at for line in lines]
-    found: dict[int, list[Evidence]] = {}
+    found: dict[int, list[MailLogItem]] = {}
     for item in items:
         others = chosen["seat"] and item.seat != int(chosen["seat"])
         hidden = chosen["cause"] or chosen["part"] or others or (until and item.at >= until)
@@ -100,18 +100,18 @@ def beside(chapter: Mapping[str, Any], items: Sequence[Evidence]) -> dict[int, l
     return found
 
 
-def _of_mail(mail: Mail, seat: int | None, name: str, zone: str) -> Evidence:
+def _of_mail(mail: Mail, seat: int | None, name: str, zone: str) -> MailLogItem:
     finished = _short(mail.finished_at, zone) if mail.finished_at else ""
     when = _short(mail.created_at, zone)
     said, tries = mail.error or "", mail.attempts
-    return Evidence(mail.created_at, when, mail.kind, seat, name, mail.status, finished, said, tries)
+    return MailLogItem(mail.created_at, when, mail.kind, seat, name, mail.status, finished, said, tries)
 
 
-def _of_received(row: Received, name: str, zone: str, *, told: bool) -> Evidence:
+def _of_received(row: Received, name: str, zone: str, *, told: bool) -> MailLogItem:
     said = row.outcome if told else ""
-    return Evidence(row.at, _short(row.at, zone), row.kind, row.seat, name, "received", "", said)
+    return MailLogItem(row.at, _short(row.at, zone), row.kind, row.seat, name, "received", "", said)
 
 
 def _short(at: datetime, zone: str) -> str:
-    text: str = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day()}, HH:mm", rebase=False)
+    text: str = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
     return text

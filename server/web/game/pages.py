@@ -18,7 +18,7 @@ from server.store import links, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.models import Game
 from server.web.game import charts, history, mail_log, timeline
-from server.web.http import GAME_ID, error_page, said, unknown_link
+from server.web.http import GAME_ID, error_page, refusal_text, unknown_link
 
 blueprint = Blueprint("game", __name__)
 Answer = str | tuple[str, int]
@@ -40,7 +40,7 @@ def show(game_id: str) -> Answer:
             "due": {},
         }
         if found.status in ("running", "over"):
-            context |= _standing(session, found)
+            context |= _running_context(session, found)
         return render_template("game/game.html", **context)
 
 
@@ -59,7 +59,7 @@ def public_history(game_id: str) -> Answer:
 def seat_history(token: str) -> Answer:
     """The history as this seat may read it."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
+        place = links.seat_access(session, token, utc_now())
         if place is None:
             return unknown_link(token)
         if place.game.status not in ("running", "over"):
@@ -93,24 +93,24 @@ def _history(
     zone: str,
     here: str,
     back: str,
-    items: Sequence[mail_log.Evidence] = (),
+    items: Sequence[mail_log.MailLogItem] = (),
 ) -> Answer:
     if game.quarantine:
         raise Broken(game.quarantine)
     try:
-        context = history.chapter(session, game, viewer, zone, flask.request.args, here)
+        context = history.page_context(session, game, viewer, zone, flask.request.args, here)
     except Refused as error:
-        return error_page(400, _("There is no such entry"), said(error), back=here)
-    beside = mail_log.beside(context, items)
+        return error_page(400, _("There is no such entry"), refusal_text(error), back=here)
+    beside = mail_log.by_entry(context, items)
     return render_template("game/history.html", back=back, beside=beside, **context)
 
 
-def _standing(session: Session, game: Game) -> dict[str, object]:
+def _running_context(session: Session, game: Game) -> dict[str, object]:
     """The table of a game that has begun, and what became of one that is over."""
     if game.quarantine:
         raise Broken(game.quarantine)
     if game.status == "over":
-        return _ended(session, game)
+        return _finished_context(session, game)
     position = positions.load(session, game)
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     return {
@@ -121,13 +121,13 @@ def _standing(session: Session, game: Game) -> dict[str, object]:
     }
 
 
-def _ended(session: Session, game: Game) -> dict[str, object]:
+def _finished_context(session: Session, game: Game) -> dict[str, object]:
     """The last table of a game, its result, its charts, and the orders that were sealed."""
-    told = timeline.read(session, game)
+    told = timeline.load(session, game)
     return {
         "view": told.view(game.head, ALL),
         "result": json.loads(game.result or "null"),
-        "charts": [charts.drawn(chart, seqs) for chart, seqs in told.charts()],
+        "charts": [charts.draw(chart, seqs) for chart, seqs in told.charts()],
         "openings": history.jumps(told.openings()),
         "revealed": standing_orders.of_game(session, game.id),
     }

@@ -18,7 +18,7 @@ from server.store.models import Game
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class Timeline:
     """A log and what it leads to; lists with one item an entry.
 
     Args:
@@ -63,7 +63,7 @@ class Moments:
         return [(chart, tuple(seqs[step.place] for step in chart.steps)) for chart in charts if chart.steps]
 
 
-def read(session: Session, game: Game, upto: int | None = None) -> Moments:
+def load(session: Session, game: Game, upto: int | None = None) -> Timeline:
     """All moments of a game that has begun, or those up to an entry.
 
     Raises:
@@ -76,4 +76,4 @@ def read(session: Session, game: Game, upto: int | None = None) -> Moments:
     for at, state in enumerate(states):
         same = at and state is states[at - 1]  # acts at the table change nothing on it
         views.append(views[-1] if same else rules.view(state, PUBLIC))
-    return Moments(rules, entries, states, views, [rules.heading(view) for view in views])
+    return Timeline(rules, entries, states, views, [rules.heading(view) for view in views])

@@ -28,7 +28,7 @@ blueprint = Blueprint("verify", __name__)
 
 MOST_GAMES = 20
 """Records that one file sent here may hold; the command takes any number."""
-OFFERED = 20
+MOST_OFFERED = 20
 """Finished games that the form offers at the most."""
 
 
@@ -43,7 +43,7 @@ class NotOver(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedRecord:
     """A record and what checking it found."""
 
     record: Record
@@ -57,7 +57,7 @@ class Checked:
 
 
 @blueprint.app_template_filter("plain")
-def plain(text: object, most: int = 80) -> str:
+def printable(text: object, most: int = 80) -> str:
     """What somebody else's record says, as a page may hold it: printable, and no longer than `most`."""
     whole = "".join(sign for sign in str(text) if sign.isprintable())
     return whole if len(whole) <= most else whole[: most - 1] + "…"
@@ -73,9 +73,9 @@ def form() -> str:
 @limiter.limit("10/minute")
 def upload() -> str | tuple[str, int]:
     """Check the records of a file, up to the first thing wrong. Nothing is kept."""
-    checked: list[Checked] = []
+    checked: list[CheckedRecord] = []
     try:
-        for each in _checked(_file()):
+        for each in _check_records(_file()):
             checked.append(each)
     except BadUpload as refusal:
         return _form(refusal, checked), refusal.status
@@ -99,7 +99,7 @@ def game(game_id: str) -> str:
             )
         whole = history.record_of(session, found, PUBLIC)
         return render_template(
-            "game/verified.html", checked=[Checked(whole, record.examine(whole))], game=found
+            "game/verified.html", checked=[CheckedRecord(whole, record.examine(whole))], game=found
         )
 
 
@@ -117,27 +117,27 @@ def too_much(_error: RequestEntityTooLarge) -> tuple[str, int]:
     )
 
 
-def _form(refusal: BadUpload | None, checked: Sequence[Checked]) -> str:
+def _form(refusal: BadUpload | None, checked: Sequence[CheckedRecord]) -> str:
     with reading() as session:
         return render_template(
             "game/verify.html",
             refusal=refusal,
             checked=checked,
-            games=_finished(session),
+            games=_finished_games(session),
             titles={rules.slug: rules.title for rules in games.latest()},
             most_games=MOST_GAMES,
             most=flask.current_app.config["MAX_CONTENT_LENGTH"] // 1024**2,
         )
 
 
-def _finished(session: Session) -> Sequence[Game]:
+def _finished_games(session: Session) -> Sequence[Game]:
     """The newest finished games that anybody may find in the lobby, and those of who is signed in."""
     known: ColumnElement[bool] = Game.listed.is_(True)
     if (me := login.signed_in(session)) is not None:
         seats = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status == "seated")
         known = known | Game.id.in_(seats)
     query = select(Game).where(Game.status == "over", Game.quarantine.is_(None), known)
-    return session.scalars(query.order_by(Game.ended_at.desc()).limit(OFFERED)).all()
+    return session.scalars(query.order_by(Game.ended_at.desc()).limit(MOST_OFFERED)).all()
 
 
 def _file() -> IO[bytes]:
@@ -147,7 +147,7 @@ def _file() -> IO[bytes]:
     return sent.stream
 
 
-def _checked(file: IO[bytes]) -> Iterator[Checked]:
+def _check_records(file: IO[bytes]) -> Iterator[CheckedRecord]:
     """The records of a file, checked one after another, the first wrong one last.
 
     Raises:
@@ -161,10 +161,10 @@ def _checked(file: IO[bytes]) -> Iterator[Checked]:
                     "This file holds more than %(most)s games. Send fewer at once.", most=MOST_GAMES
                 )
             report = record.examine(each)
-            yield Checked(each, report)
+            yield CheckedRecord(each, report)
             if report.wrong is not None:
                 return
     except BadRecord as fault:
-        raise BadUpload("This is no record: %(fault)s.", fault=plain(fault, 300)) from fault
+        raise BadUpload("This is no record: %(fault)s.", fault=printable(fault, 300)) from fault
     if not number:
         raise BadUpload("There is no record in this file.")

@@ -15,7 +15,7 @@ from byzanz.bots import BOTS
 from byzanz.games import rules_of
 from server import errors, i18n, lobby, validation
 from server.accounts import login
-from server.errors import BadWish, Refused
+from server.errors import InvalidInput, Refused
 from server.lobby import names
 from server.play import positions
 from server.store import links
@@ -47,16 +47,16 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             organiser=session.get(Person, found.game.organiser_id or 0),
             title=rules_of(found.game.slug, found.game.rules).title,
             name=form.get("name", _offered_name(found)),
-            cut=form.get("cut", names.offered_cut()),
+            cut=form.get("cut", names.random_cut()),
             refusal=refusal,
-            wrong=refusal.field if isinstance(refusal, BadWish) else None,
+            wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
     return page, refusal.status if refusal else 200
 
 
 def _offered_name(found: lobby.Invitation) -> str:
     """What somebody invited has called himself, or what his friend calls him if he never has."""
-    never = found.person.name == validation.name_from(found.person.email or "")
+    never = found.person.name == validation.name_from_address(found.person.email or "")
     return found.seat.name if found.seat and never else found.person.name
 
 
@@ -68,7 +68,7 @@ def answer(token: str) -> ResponseReturnValue:
     try:
         match form.get("answer"):
             case "accept":
-                spoken = i18n.spoken()
+                spoken = i18n.current_language()
                 game_id = lobby.accept(token, form.get("name", ""), form.get("cut", ""), now, spoken)
             case "decline":
                 game_id = lobby.decline(token, now)
@@ -78,17 +78,17 @@ def answer(token: str) -> ResponseReturnValue:
         return unknown_link(token)
     except Refused as refusal:
         return _invitation_page(token, refusal)
-    return flask.redirect(_begun(token, game_id, now) or url_for(".invitation", token=token), 303)
+    return flask.redirect(_seat_url_if_begun(token, game_id, now) or url_for(".invitation", token=token), 303)
 
 
-def _begun(token: str, game_id: str, now: datetime) -> str | None:
+def _seat_url_if_begun(token: str, game_id: str, now: datetime) -> str | None:
     """The address of the seat of who has just accepted, if the game has begun with it."""
     with reading() as session:
         link = links.find(session, "invite", token, now)
-        return _seat_address(session, link.person_id, game_id) if link else None
+        return _seat_url(session, link.person_id, game_id) if link else None
 
 
-def _seat_address(session: Session, person_id: int | None, game_id: str) -> str | None:
+def _seat_url(session: Session, person_id: int | None, game_id: str) -> str | None:
     game = session.get_one(Game, game_id)
     if game.status != "running":
         return None
@@ -105,7 +105,7 @@ def organise(token: str) -> ResponseReturnValue:
 
 def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
-        game = lobby.organised(session, token, utc_now())
+        game = lobby.organised_game(session, token, utc_now())
         if game is None:
             return unknown_link(token)
         seats = positions.seats_of(session, game.id)
@@ -120,10 +120,10 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             title=rules.title,
             may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
             bots=tuple(BOTS),
-            name=flask.request.form.get("name", lobby.asked_name(session, game)),
-            cut=flask.request.form.get("cut", names.offered_cut()),
+            name=flask.request.form.get("name", lobby.requested_name(session, game)),
+            cut=flask.request.form.get("cut", names.random_cut()),
             refusal=refusal,
-            wrong=refusal.field if isinstance(refusal, BadWish) else None,
+            wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
     return page, refusal.status if refusal else 200
 
@@ -151,11 +151,11 @@ ACTS: dict[str, Act] = {
 
 def _confirm(token: str, now: datetime) -> str:
     form = flask.request.form
-    return lobby.confirm_game(token, now, form.get("cut", ""), form.get("name"), i18n.spoken())
+    return lobby.confirm_game(token, now, form.get("cut", ""), form.get("name"), i18n.current_language())
 
 
 def _guest() -> validation.Guest:
-    return validation.read_guest(flask.request.form.get("guest", ""), "guest")
+    return validation.parse_guest(flask.request.form.get("guest", ""), "guest")
 
 
 @blueprint.post("/o/<token>")
@@ -173,9 +173,9 @@ def act(token: str) -> ResponseReturnValue:
     except Refused as refusal:
         return _organiser_page(token, refusal)
     with reading() as session:
-        game = lobby.organised(session, token, now)
+        game = lobby.organised_game(session, token, now)
         starts = form["do"] in {"confirm", "fill", "start"}
-        seat = _seat_address(session, game.organiser_id, game.id) if game and starts else None
+        seat = _seat_url(session, game.organiser_id, game.id) if game and starts else None
     return flask.redirect(seat or url_for(".organise", token=token), 303)
 
 
@@ -199,7 +199,7 @@ def join(game_id: str) -> ResponseReturnValue:
     except Refused as refusal:
         return _join_page(game_id, refusal)
     with reading() as session:
-        seat = _seat_address(session, me.id, game_id)
+        seat = _seat_url(session, me.id, game_id)
     return flask.redirect(seat or url_for("lobby.index"), 303)
 
 
@@ -220,9 +220,9 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,
             title=rules_of(game.slug, game.rules).title,
             name=form.get("name", me.name if me else ""),
-            cut=form.get("cut", names.offered_cut()),
+            cut=form.get("cut", names.random_cut()),
             refusal=refusal,
-            wrong=refusal.field if isinstance(refusal, BadWish) else None,
+            wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
     return page, refusal.status if refusal else 200
 

@@ -19,7 +19,7 @@ from byzanz.games import rules_of
 from byzanz.rules import PUBLIC, BadSetup
 from server import accounts, errors, i18n, lobby, validation
 from server.accounts import login
-from server.errors import BadWish, Refused
+from server.errors import InvalidInput, Refused
 from server.lobby import create, names, time_control
 from server.store import links
 from server.store.engine import reading, utc_now
@@ -29,12 +29,12 @@ from server.web.http import csrf, error_page, limiter
 
 blueprint = Blueprint("lobby", __name__)
 
-SHOWN = 50
+MOST_LISTED = 50
 """Games of one kind that the front page lists at the most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mine:
+class OwnGame:
     """A game on the front page of somebody signed in.
 
     Args:
@@ -50,7 +50,7 @@ class Mine:
 
 
 @blueprint.app_template_filter("typed")
-def typed(text: str) -> str:
+def form_text(text: str) -> str:
     """What somebody typed, as a form gives it back: without characters that no page may hold."""
     return "".join(sign for sign in text if sign.isprintable() or sign in "\r\n")
 
@@ -60,7 +60,7 @@ def index() -> ResponseReturnValue:
     """What this is, how to begin, and for somebody signed in, his games."""
     with reading() as session:
         me = login.signed_in(session)
-        mine = _mine(session, me) if me else []
+        mine = _own_games(session, me) if me else []
         return render_template(
             "lobby/lobby.html",
             me=me,
@@ -77,10 +77,10 @@ def _listed(session: Session, *which: ColumnElement[bool]) -> Sequence[Game]:
     query = (
         select(Game).where(Game.listed, Game.quarantine.is_(None), *which).options(selectinload(Game.seats))
     )
-    return session.scalars(query.order_by(Game.created_at.desc()).limit(SHOWN)).all()
+    return session.scalars(query.order_by(Game.created_at.desc()).limit(MOST_LISTED)).all()
 
 
-def _mine(session: Session, me: Person) -> list[Mine]:
+def _own_games(session: Session, me: Person) -> list[OwnGame]:
     """His games that are not over, those that wait for him first."""
     alive = ("asked", "inviting", "running")
     seats = {
@@ -106,21 +106,21 @@ def _mine(session: Session, me: Person) -> list[Mine]:
     mine = []
     for game in found.unique():
         seat = seats.get(game.id)
-        if (door := _door(session, me, game, seat)) is not None:
-            mine.append(Mine(game, seat, seat is not None and (game.id, seat.seat) in awaited, door))
+        if (door := _entry_url(session, me, game, seat)) is not None:
+            mine.append(OwnGame(game, seat, seat is not None and (game.id, seat.seat) in awaited, door))
     return sorted(mine, key=lambda entry: not entry.awaited)
 
 
-def _door(session: Session, me: Person, game: Game, seat: Seat | None) -> str | None:
+def _entry_url(session: Session, me: Person, game: Game, seat: Seat | None) -> str | None:
     """The address by which he enters a game; None for an invitation that has not been sent yet."""
     if seat is not None and game.status == "running":
-        return _live(session, me, game, "seat") or url_for("game.show", game_id=game.id)
+        return _live_link(session, me, game, "seat") or url_for("game.show", game_id=game.id)
     if game.organiser_id == me.id:
-        return _live(session, me, game, "organise")
-    return _live(session, me, game, "invite")
+        return _live_link(session, me, game, "organise")
+    return _live_link(session, me, game, "invite")
 
 
-def _live(session: Session, me: Person, game: Game, purpose: str) -> str | None:
+def _live_link(session: Session, me: Person, game: Game, purpose: str) -> str | None:
     """The address of a link that exists and is live; a page that is only looked at makes none."""
     link = session.scalar(
         select(Link)
@@ -143,23 +143,23 @@ BANKS = (0, 3600, 4 * 3600, 12 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 1
 def new() -> ResponseReturnValue:
     """A form for a new game; it makes one that waits for the button in the organiser's mail."""
     if flask.request.method != "POST":
-        return _new_form(_first_fields(), None)
+        return _new_form(_initial_fields(), None)
     fields = flask.request.form
     with reading() as session:
         me = login.signed_in(session)
     try:
         with suppress(errors.TooMany):  # whose games wait for him, and how many, is his own affair
-            lobby.create_game(_wish(), utc_now(), me.id if me else None)
+            lobby.create_game(_read_request(), utc_now(), me.id if me else None)
     except Refused as refusal:
         return _new_form(fields.to_dict(), refusal), refusal.status
     return flask.redirect(url_for("lobby.confirm_sent"), 303)
 
 
-def _first_fields() -> dict[str, str]:
+def _initial_fields() -> dict[str, str]:
     with reading() as session:
         me = login.signed_in(session)
     return {
-        "title": names.offered_name(),
+        "title": names.random_game_name(),
         "game": flask.request.args.get("game", games.latest()[0].slug),
         "name": me.name if me else "",
         "address": (me.email or "") if me else "",
@@ -176,7 +176,7 @@ def _new_form(fields: dict[str, str], refusal: Refused | None) -> str:
         "lobby/new.html",
         fields=fields,
         refusal=refusal,
-        wrong=refusal.field if isinstance(refusal, BadWish) else None,
+        wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         games=games.latest(),
         bots=tuple(BOTS),
         most=_most_seats(),
@@ -192,47 +192,51 @@ def _most_seats() -> int:
     return max(max(rules.seats) for rules in games.latest())
 
 
-def _wish() -> create.Wish:
+def _read_request() -> create.GameRequest:
     """The game that the form asks for."""
     fields = flask.request.form
-    return create.Wish(
+    return create.GameRequest(
         organiser=Guest(fields.get("name", ""), fields.get("address", "")),
         slug=fields.get("game", games.latest()[0].slug),
         name=fields.get("title", ""),
-        pace=_pace(),
-        players=validation.read_guests(fields.get("players", "")),
-        bots=[kind for kind in BOTS for _ in range(_number(f"bot_{kind}", 0, field="bots"))],
-        free=_number("free", 0),
+        pace=_read_time_control(),
+        players=validation.parse_guests(fields.get("players", "")),
+        bots=[kind for kind in BOTS for _ in range(_read_number(f"bot_{kind}", 0, field="bots"))],
+        free=_read_number("free", 0),
         time_zone=fields.get("time_zone", "UTC"),
         plays="plays" in fields,
         listed="listed" in fields,
-        language=i18n.spoken(),
+        language=i18n.current_language(),
     )
 
 
-def _pace() -> time_control.Pace:
+def _read_time_control() -> time_control.TimeControl:
     """The time of the table: one of those that have a name, or the form's own values."""
     fields = flask.request.form
     chosen = fields.get("pace", "own")
     if chosen in time_control.PRESETS:
         return time_control.PRESETS[chosen]
     if chosen != "own":
-        raise BadWish("“%(text)s” is none of the paces offered.", field="pace", text=validation.shown(chosen))
-    allowance = _number("allowance", 86400)
+        raise InvalidInput(
+            "“%(text)s” is none of the paces offered.", field="pace", text=validation.excerpt(chosen)
+        )
+    allowance = _read_number("allowance", 86400)
     days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
-    return time_control.Pace(allowance, _number("bank", time_control.usual_bank(allowance)), days_off)
+    return time_control.TimeControl(
+        allowance, _read_number("bank", time_control.default_bank(allowance)), days_off
+    )
 
 
-def _number(name: str, absent: int, field: str | None = None) -> int:
+def _read_number(name: str, absent: int, field: str | None = None) -> int:
     """A whole number from the form; seats are counted, so a number of them is small."""
     text = flask.request.form.get(name, "") or str(absent)
     if not (text.isascii() and text.isdigit() and len(text) < 8):
-        raise BadWish(
-            "“%(text)s” should be a whole number.", field=field or name, text=validation.shown(text)
+        raise InvalidInput(
+            "“%(text)s” should be a whole number.", field=field or name, text=validation.excerpt(text)
         )
     number = int(text)
     if name not in ("allowance", "bank") and number > _most_seats():
-        raise BadWish("So many seats no game has.", field=field or name)
+        raise InvalidInput("So many seats no game has.", field=field or name)
     return number
 
 

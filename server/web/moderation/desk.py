@@ -24,7 +24,7 @@ from server.web.moderation import issues
 blueprint = Blueprint("desk", __name__)
 
 STATUSES = ("asked", "inviting", "running", "over", "cancelled")
-PAGE = 50
+PAGE_SIZE = 50
 """Games, or deeds, on one page."""
 
 
@@ -39,7 +39,7 @@ def show() -> ResponseReturnValue:
     """What wants attention, kind by kind, each line with a way to what helps."""
     now = utc_now()
     with reading() as session:
-        away, stuck = issues.away(session), issues.stuck(session, now)
+        away, stuck = issues.on_autopilot(session), issues.stuck(session, now)
         return render_template(
             "moderation/desk.html",
             now=now,
@@ -51,11 +51,11 @@ def show() -> ResponseReturnValue:
             unreached=issues.unreached(session),
             refused=issues.refused(session, now),
             stuck=stuck,
-            last={game.id: log.moment(entry.at) for game, entry in stuck.rows},
+            last={game.id: log.parse_stamp(entry.at) for game, entry in stuck.rows},
             resting=issues.resting(session, [game.id for game, _ in stuck.rows if game.paused]),
-            aside=issues.aside(session),
+            aside=issues.quarantined(session),
             away=away,
-            left=issues.left(session, [(seat.game_id, seat.seat) for _, seat in away.rows]),
+            left=issues.seats_left(session, [(seat.game_id, seat.seat) for _, seat in away.rows]),
             titles=_titles(),
         )
 
@@ -69,7 +69,7 @@ def clear(alarm_id: int) -> ResponseReturnValue:
             flask.abort(404)
         now = utc_now()
         if found.key == heartbeat.STEP_ALARM:  # to say that the time is right is more than to have seen it
-            outbox.mend(session, now)
+            outbox.reset_future_times(session, now)
             heartbeat.thaw(session, now)
         else:
             alerts.clear(session, found.key, now)
@@ -88,18 +88,18 @@ def games() -> ResponseReturnValue:
     }
     page = _page(asked.get("page", ""))
     with reading() as session:
-        found = session.scalars(_search(**sought).offset((page - 1) * PAGE).limit(PAGE + 1)).all()
+        found = session.scalars(_search(**sought).offset((page - 1) * PAGE_SIZE).limit(PAGE_SIZE + 1)).all()
         return render_template(
             "moderation/games.html",
             zone=zone(),
-            games=found[:PAGE],
-            waits=_waits(session, [game.id for game in found[:PAGE]]),
+            games=found[:PAGE_SIZE],
+            waits=_open_turns(session, [game.id for game in found[:PAGE_SIZE]]),
             statuses=STATUSES,
             troubles=issues.KINDS,
             titles=titles,
             sought=sought,
             page=page,
-            more=len(found) > PAGE,
+            more=len(found) > PAGE_SIZE,
         )
 
 
@@ -120,7 +120,7 @@ def _search(q: str, status: str, kind: str) -> Select[tuple[Game]]:
     return query
 
 
-def _waits(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
+def _open_turns(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
     """The open turns of each of these games."""
     waits: dict[str, list[Turn]] = {game_id: [] for game_id in ids}
     for turn in session.scalars(select(Turn).where(Turn.game_id.in_(ids)).order_by(Turn.seat)):
@@ -140,16 +140,16 @@ def actions() -> ResponseReturnValue:
             "game": _text(asked.get("game", "")).lower(),
             "what": _choice(asked.get("what", ""), ("look", "act")),
         }
-        found = session.execute(_deeds(**sought).offset((page - 1) * PAGE).limit(PAGE + 1)).all()
+        found = session.execute(_deeds(**sought).offset((page - 1) * PAGE_SIZE).limit(PAGE_SIZE + 1)).all()
         return render_template(
             "moderation/actions.html",
             zone=zone(),
-            deeds=found[:PAGE],
-            names=_names(session, {deed.game_id for deed, _, _, _ in found[:PAGE]}),
+            deeds=found[:PAGE_SIZE],
+            names=_names(session, {deed.game_id for deed, _, _, _ in found[:PAGE_SIZE]}),
             moderators=moderators,
             sought=sought,
             page=page,
-            more=len(found) > PAGE,
+            more=len(found) > PAGE_SIZE,
         )
 
 

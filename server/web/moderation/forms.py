@@ -15,7 +15,7 @@ from server.web.game import history
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedAct:
     """An act as the forms ask for it.
 
     Args:
@@ -29,7 +29,7 @@ class Wanted:
     keep_link: bool = False
 
 
-def read(form: Mapping[str, str]) -> Wanted:
+def read_act(form: Mapping[str, str]) -> RequestedAct:
     """The act that a form asks for.
 
     Raises:
@@ -38,30 +38,30 @@ def read(form: Mapping[str, str]) -> Wanted:
     kind, number = form.get("act", ""), form.get("seat", "")
     match kind:
         case "void":
-            return Wanted(("!void", form.get("entry", "")))
+            return RequestedAct(("!void", form.get("entry", "")))
         case "extend":
-            return Wanted(("!extend", number, _seconds(form.get("hours", ""))))
+            return RequestedAct(("!extend", number, _seconds(form.get("hours", ""))))
         case "credit":
-            return Wanted(("!credit", _seconds(form.get("hours", ""))))
+            return RequestedAct(("!credit", _seconds(form.get("hours", ""))))
         case "bank":
-            return Wanted(("!bank", number, _seconds(form.get("hours", ""))))
+            return RequestedAct(("!bank", number, _seconds(form.get("hours", ""))))
         case "autopilot":
-            return Wanted(("!autopilot", number, _switch(form.get("switch", ""))))
+            return RequestedAct(("!autopilot", number, _switch(form.get("switch", ""))))
         case "replace":
-            guest = validation.read_guest(form.get("who", ""), "who")
-            return Wanted(("!replace", number), acts.Newcomer(guest.name, guest.address))
+            guest = validation.parse_guest(form.get("who", ""), "who")
+            return RequestedAct(("!replace", number), acts.Newcomer(guest.name, guest.address))
         case "remail":
-            return Wanted(("!link", number), keep_link=True)
+            return RequestedAct(("!link", number), keep_link=True)
         case "link":
-            return Wanted(("!link", number))
+            return RequestedAct(("!link", number))
         case "pause" | "resume" | "abandon" | "note":
-            return Wanted((f"!{kind}",))
+            return RequestedAct((f"!{kind}",))
     raise acts.BadAct("There is no such act; known are: %(acts)s.", acts=", ".join(acts.ACTS))
 
 
 def _seconds(hours: str) -> str:
     if not (hours.isascii() and hours.isdigit() and len(hours) < 5):
-        raise acts.BadAct("“%(hours)s” should be a whole number of hours.", hours=validation.shown(hours))
+        raise acts.BadAct("“%(hours)s” should be a whole number of hours.", hours=validation.excerpt(hours))
     return str(int(hours) * 3600)
 
 
@@ -71,7 +71,7 @@ def _switch(word: str) -> str:
     return word
 
 
-def lost(session: Session, game: Game, words: Sequence[str], zone: str) -> list[history.Line]:
+def voided_lines(session: Session, game: Game, words: Sequence[str], zone: str) -> list[history.HistoryLine]:
     """The entries that would no longer count after a void, in the words of the public; none for other acts.
 
     Raises:
@@ -82,7 +82,7 @@ def lost(session: Session, game: Game, words: Sequence[str], zone: str) -> list[
     first = words[1]
     if not (first.isascii() and first.isdigit() and len(first) < 10 and 0 < int(first) <= game.head):
         raise acts.NotPossible(
-            "Entry %(seq)s is not a seat's move that still counts.", seq=validation.shown(first)
+            "Entry %(seq)s is not a seat's move that still counts.", seq=validation.excerpt(first)
         )
     lines = history.lines(session, game, PUBLIC, zone, after=int(first) - 1)
     if lines[0].voided or lines[0].act or lines[0].entry.seat is None:
@@ -90,7 +90,7 @@ def lost(session: Session, game: Game, words: Sequence[str], zone: str) -> list[
     return [line for line in lines if not line.voided and not line.act]
 
 
-def seat(session: Session, game: Game, words: Sequence[str]) -> Seat | None:
+def affected_seat(session: Session, game: Game, words: Sequence[str]) -> Seat | None:
     """The seat that the act concerns, None if it concerns the table.
 
     Raises:
@@ -102,5 +102,5 @@ def seat(session: Session, game: Game, words: Sequence[str]) -> Seat | None:
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 3 else -1
     found = session.get(Seat, (game.id, number))
     if found is None:
-        raise acts.BadAct("There is no seat %(seat)s in this game.", seat=validation.shown(text))
+        raise acts.BadAct("There is no seat %(seat)s in this game.", seat=validation.excerpt(text))
     return found

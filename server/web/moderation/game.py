@@ -30,7 +30,7 @@ from server.web.moderation import desk, forms, issues
 
 blueprint = Blueprint("moderation", __name__, url_prefix="/m")
 blueprint.register_blueprint(desk.blueprint)
-MAILS = 60
+MOST_MAILS = 60
 """Mails that went out, and that came in, on the page of a game: the newest."""
 
 
@@ -65,28 +65,28 @@ def _game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = 
         game = _game(session, game_id)
         sits = acts.sits(session, game.id, g.me.id)
         items = mail_log.of_game(session, game, desk.zone(), sitter=g.me.id if sits else None)
-        told = _story(session, game, PUBLIC, url_for(".game", game_id=game.id))
+        told = _history_context(session, game, PUBLIC, url_for(".game", game_id=game.id))
         if told is not None:
-            told["beside"] = mail_log.beside(told, items)
+            told["beside"] = mail_log.by_entry(told, items)
         page = render_template(
             "moderation/game.html",
-            **_facts(session, game) | (told or {}),
+            **_game_context(session, game) | (told or {}),
             readable=told is not None,
             looks=_looks(session, game),
             sits=sits,
-            mails=[item for item in reversed(items) if item.status != "received"][:MAILS],
-            received=[item for item in reversed(items) if item.status == "received"][:MAILS],
+            mails=[item for item in reversed(items) if item.status != "received"][:MOST_MAILS],
+            received=[item for item in reversed(items) if item.status == "received"][:MOST_MAILS],
             form=form,
             refusal=refusal,
         )
     return page, refusal.status if refusal else 200
 
 
-def _facts(session: Session, game: Game) -> dict[str, Any]:
+def _game_context(session: Session, game: Game) -> dict[str, Any]:
     seats = positions.seats_of(session, game.id)
     ids = {seat.person_id for seat in seats} | {game.organiser_id}
     persons = {person.id: person for person in session.scalars(select(Person).where(Person.id.in_(ids)))}
-    left = issues.left(session, [(game.id, seat.seat) for seat in seats])
+    left = issues.seats_left(session, [(game.id, seat.seat) for seat in seats])
     return {
         "zone": desk.zone(),
         "game": game,
@@ -100,7 +100,7 @@ def _facts(session: Session, game: Game) -> dict[str, Any]:
     }
 
 
-def _story(
+def _history_context(
     session: Session, game: Game, viewer: Viewer, here: str, last: int | None = None
 ) -> dict[str, Any] | None:
     """What templates/game/log.html draws, not beyond the entry `last`; None if the log cannot be read."""
@@ -108,7 +108,9 @@ def _story(
     if last is not None:
         asked["at"] = _capped(asked.get("at", ""), last)
     try:
-        return history.chapter(session, game, viewer, desk.zone(), asked, here, last) if game.head else None
+        return (
+            history.page_context(session, game, viewer, desk.zone(), asked, here, last) if game.head else None
+        )
     except positions.Broken:
         return None
 
@@ -150,7 +152,7 @@ def show_look(game_id: str, seq: int) -> ResponseReturnValue:
         word = entry.move.split()[1]
         viewer: Viewer = int(word) if word.isdigit() else ALL if word == ALL else PUBLIC
         here = url_for(".show_look", game_id=game.id, seq=seq)
-        told = _story(session, game, viewer, here, last=seq)
+        told = _history_context(session, game, viewer, here, last=seq)
         return render_template(
             "moderation/look.html",
             **{"game": game} | (told or {}),
@@ -168,18 +170,18 @@ def preview(game_id: str) -> ResponseReturnValue:
 
 def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
     try:
-        asked = forms.read(flask.request.form)
+        asked = forms.read_act(flask.request.form)
         with reading() as session:
             game = _game(session, game_id)
             reason = flask.request.form.get("reason", "")
             acts.check(session, game, asked.words, reason, g.me.id)
             page = render_template(
                 "moderation/preview.html",
-                **_facts(session, game),
+                **_game_context(session, game),
                 act=asked.words[0][1:],
                 asked=asked,
-                lost=forms.lost(session, game, asked.words, desk.zone()),
-                seat=forms.seat(session, game, asked.words),
+                lost=forms.voided_lines(session, game, asked.words, desk.zone()),
+                seat=forms.affected_seat(session, game, asked.words),
                 form=flask.request.form,
                 refusal=moved,
             )
@@ -198,7 +200,7 @@ def act(game_id: str) -> ResponseReturnValue:
     if not (seen.isascii() and seen.isdigit() and len(seen) < 10):
         flask.abort(400)
     try:
-        asked = forms.read(flask.request.form)
+        asked = forms.read_act(flask.request.form)
         play.moderate(
             game_id,
             " ".join(asked.words),

@@ -16,20 +16,20 @@ from sqlalchemy.orm import Session
 from server.store import log
 from server.store.models import Alarm, Entry, Game, Mail, Person, Seat, Turn
 
-SOON = timedelta(hours=6)
+DUE_SOON = timedelta(hours=6)
 """A turn that is due within this time is told."""
 OVERDUE_MAIL = timedelta(hours=1)
 """A turn whose mail is not out for so long is told; who gets one mail a day may wait for a day."""
-QUIET = timedelta(days=7)
+STALLED_AFTER = timedelta(days=7)
 """A game without any entry for so long stands still."""
-LATELY = timedelta(days=7)
+RECENT = timedelta(days=7)
 """So long a mail that did not get through is told."""
-SHOWN = 8
+MOST_SHOWN = 8
 """Places of one kind that the desk shows; the search has all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class IssueList:
     """The first few of what was found.
 
     Args:
@@ -41,24 +41,24 @@ class Some:
     count: int
 
 
-def _going() -> ColumnElement[bool]:
+def _is_active() -> ColumnElement[bool]:
     """The game goes on: neither paused nor set aside."""
     return and_(Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
 
 
-def _awaited(*what: Any) -> Select[Any]:
+def _waiting_turns(*what: Any) -> Select[Any]:
     """The open turns of people in games that go on."""
     joined = select(*what).select_from(Turn).join(Game, Game.id == Turn.game_id)
-    return joined.where(_going(), Turn.bot.is_(False))
+    return joined.where(_is_active(), Turn.bot.is_(False))
 
 
 def _late(now: datetime, *what: Any) -> Select[Any]:
-    return _awaited(*what).where(Turn.due_at <= now + SOON)
+    return _waiting_turns(*what).where(Turn.due_at <= now + DUE_SOON)
 
 
 def _unsent(now: datetime, *what: Any) -> Select[Any]:
     """Turns whose mail should be out long since."""
-    found = _awaited(*what).join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
+    found = _waiting_turns(*what).join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
     found = found.join(Person, Person.id == Seat.person_id).where(Person.cadence != "digest")
     return found.where(
         Turn.started_at.is_(None), Turn.refused.is_(None), Turn.opened_at <= now - OVERDUE_MAIL
@@ -82,10 +82,10 @@ def _stuck(now: datetime, *what: Any) -> Select[Any]:
     last = (Entry.game_id == Game.id) & (Entry.seq == Game.head)
     found = select(*what).select_from(Game).join(Entry, last)
     found = found.where(Game.status == "running", Game.quarantine.is_(None))
-    return found.where(or_(Game.paused, Entry.at <= log.stamp(now - QUIET)))
+    return found.where(or_(Game.paused, Entry.at <= log.stamp(now - STALLED_AFTER)))
 
 
-def _away(*what: Any) -> Select[Any]:
+def _on_autopilot(*what: Any) -> Select[Any]:
     """Seats for which the server plays: their players do not answer, or have left."""
     found = select(*what).select_from(Seat).join(Game, Game.id == Seat.game_id)
     return found.where(Seat.autopilot, Game.status == "running")
@@ -107,54 +107,56 @@ def games(kind: str, now: datetime) -> ColumnElement[bool]:
         case "aside":
             return Game.quarantine.is_not(None)
         case "away":
-            return Game.id.in_(_away(Seat.game_id))
+            return Game.id.in_(_on_autopilot(Seat.game_id))
     return or_(*(games(each, now) for each in KINDS))
 
 
-def late(session: Session, now: datetime) -> Some:
+def late(session: Session, now: datetime) -> IssueList:
     """Turns that are due soon or overdue, the most urgent first: (game, seat, turn)."""
     own = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
-    return _some(session, _late(now, Game, Seat, Turn).join(Seat, own).order_by(Turn.due_at, Turn.game_id))
+    return _first_rows(
+        session, _late(now, Game, Seat, Turn).join(Seat, own).order_by(Turn.due_at, Turn.game_id)
+    )
 
 
-def unsent(session: Session, now: datetime) -> Some:
+def unsent(session: Session, now: datetime) -> IssueList:
     """Turns whose mail is not out: (game, seat, turn)."""
-    return _some(session, _unsent(now, Game, Seat, Turn).order_by(Turn.opened_at, Turn.game_id))
+    return _first_rows(session, _unsent(now, Game, Seat, Turn).order_by(Turn.opened_at, Turn.game_id))
 
 
-def unreached(session: Session) -> Some:
+def unreached(session: Session) -> IssueList:
     """Seats that no mail reaches: (game, seat, person, open turn or None)."""
     order = (Turn.refused_at.is_(None), Turn.refused_at, Seat.game_id, Seat.seat)
-    return _some(session, _unreached(Game, Seat, Person, Turn).order_by(*order))
+    return _first_rows(session, _unreached(Game, Seat, Person, Turn).order_by(*order))
 
 
-def stuck(session: Session, now: datetime) -> Some:
+def stuck(session: Session, now: datetime) -> IssueList:
     """Games that stand still, longest first: (game, last entry)."""
-    return _some(session, _stuck(now, Game, Entry).order_by(Entry.at, Game.id))
+    return _first_rows(session, _stuck(now, Game, Entry).order_by(Entry.at, Game.id))
 
 
-def aside(session: Session) -> Some:
+def quarantined(session: Session) -> IssueList:
     """Games that are set aside: (game,)."""
-    return _some(session, select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id))
+    return _first_rows(session, select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id))
 
 
-def away(session: Session) -> Some:
+def on_autopilot(session: Session) -> IssueList:
     """Seats on autopilot: (game, seat)."""
-    return _some(session, _away(Game, Seat).order_by(Game.id, Seat.seat))
+    return _first_rows(session, _on_autopilot(Game, Seat).order_by(Game.id, Seat.seat))
 
 
-def refused(session: Session, now: datetime) -> Some:
+def refused(session: Session, now: datetime) -> IssueList:
     """Mails that did not get through of late, the newest first: (mail, person, game or None)."""
     found = select(Mail, Person, Game).join(Person, Person.id == Mail.person_id)
     found = found.outerjoin(Game, Game.id == Mail.game_id)
-    found = found.where(Mail.status == "failed", Mail.not_before > now - LATELY)
-    return _some(session, found.order_by(Mail.not_before.desc(), Mail.id.desc()))
+    found = found.where(Mail.status == "failed", Mail.not_before > now - RECENT)
+    return _first_rows(session, found.order_by(Mail.not_before.desc(), Mail.id.desc()))
 
 
-def alarms(session: Session) -> Some:
+def alarms(session: Session) -> IssueList:
     """What nobody has seen to yet, the newest first: (alarm, its game or None)."""
     found = select(Alarm, Game).outerjoin(Game, Game.id == Alarm.game_id).where(Alarm.cleared_at.is_(None))
-    return _some(session, found.order_by(Alarm.at.desc(), Alarm.id.desc()))
+    return _first_rows(session, found.order_by(Alarm.at.desc(), Alarm.id.desc()))
 
 
 def resting(session: Session, ids: Sequence[str]) -> set[str]:
@@ -164,7 +166,7 @@ def resting(session: Session, ids: Sequence[str]) -> set[str]:
     return {game_id for game_id, by in last.items() if by == "clock"}
 
 
-def left(session: Session, places: Sequence[tuple[str, int]]) -> set[tuple[str, int]]:
+def seats_left(session: Session, places: Sequence[tuple[str, int]]) -> set[tuple[str, int]]:
     """Which of these seats their players have left and not come back to; the logs know.
 
     Args:
@@ -181,9 +183,9 @@ def left(session: Session, places: Sequence[tuple[str, int]]) -> set[tuple[str, 
     return {(game_id, seat) for game_id, seat in places if last.get((game_id, str(seat)))}
 
 
-def _some(session: Session, query: Select[Any]) -> Some:
-    rows = session.execute(query.limit(SHOWN)).all()
-    if len(rows) < SHOWN:
-        return Some(rows, len(rows))
+def _first_rows(session: Session, query: Select[Any]) -> IssueList:
+    rows = session.execute(query.limit(MOST_SHOWN)).all()
+    if len(rows) < MOST_SHOWN:
+        return IssueList(rows, len(rows))
     count = query.order_by(None).with_only_columns(func.count(), maintain_column_froms=True)
-    return Some(rows, session.scalar(count) or 0)
+    return IssueList(rows, session.scalar(count) or 0)

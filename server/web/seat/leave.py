@@ -23,7 +23,7 @@ Answer = str | tuple[str, int] | Response
 def ask(token: str) -> Answer:
     """What leaving would mean, and the button that does it."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
+        place = links.seat_access(session, token, utc_now())
         if place is None:
             return unknown_link(token)
         running.position(session, place.game)
@@ -36,7 +36,7 @@ def ask(token: str) -> Answer:
 def leave(token: str) -> Answer:
     """Leave, then lead back to the table, which can still be seen."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
+        place = links.seat_access(session, token, utc_now())
     if place is None:
         return unknown_link(token)
     if flask.request.form.get("do") != "leave":

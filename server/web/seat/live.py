@@ -21,7 +21,7 @@ blueprint = Blueprint("live", __name__)
 def head(token: str) -> Response | tuple[str, int]:
     """The newest entry and the seats that are awaited, as JSON; 304 for a browser that knows this answer."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
+        place = links.seat_access(session, token, utc_now())
         if place is None:
             return unknown_link(token)
         awaited = [turn.seat for turn in turns.open_turns(session, place.game.id)]

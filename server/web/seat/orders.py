@@ -19,9 +19,9 @@ from server.errors import Refused
 from server.play import positions
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.links import Place
+from server.store.links import SeatAccess
 from server.web.game import history
-from server.web.http import csrf, error_page, limiter, said, unknown_link
+from server.web.http import csrf, error_page, limiter, refusal_text, unknown_link
 
 blueprint = Blueprint("orders", __name__)
 csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
@@ -34,16 +34,16 @@ Answer = str | tuple[str, int] | Response
 def order(token: str) -> Answer:
     """Show what an order would do, keep it, end it, let it stand again, or end an autopilot: the button says which."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
+        place = links.seat_access(session, token, utc_now())
     if place is None:
         return unknown_link(token)
     form = flask.request.form
     try:
         match form.get("do"):
             case "preview":
-                return _preview(token, place, _written(form.getlist("part"), form.get("order", "")))
+                return _preview(token, place, _order_text(form.getlist("part"), form.get("order", "")))
             case "leave":
-                _leave(place, _written((), form.get("order", "")))
+                _leave(place, _order_text((), form.get("order", "")))
             case "withdraw" if form.get("id", "").isascii() and form.get("id", "").isdigit():
                 _withdraw(place, int(form["id"][:9]))
             case "confirm":
@@ -53,41 +53,41 @@ def order(token: str) -> Answer:
             case _:
                 return _malformed(token)
     except RulesError as error:
-        return _refusal(token, place, 422, said(error))
+        return _refused(token, place, 422, refusal_text(error))
     except Refused as error:
-        return _refusal(token, place, error.status, said(error))
+        return _refused(token, place, error.status, refusal_text(error))
     return flask.redirect(url_for("turn.show", token=token, _anchor="orders"), 303)
 
 
-def _written(parts: list[str] | tuple[()], text: str) -> str:
+def _order_text(parts: list[str] | tuple[()], text: str) -> str:
     """The order of a form: its parts one after another, or the line that somebody wrote."""
     return " ".join(parts) if parts else text
 
 
-def _leave(place: Place, text: str) -> None:
+def _leave(place: SeatAccess, text: str) -> None:
     play.leave_order(place.game.id, place.seat.seat, text, now=utc_now(), link_id=place.link.id)
 
 
-def _withdraw(place: Place, number: int) -> None:
+def _withdraw(place: SeatAccess, number: int) -> None:
     play.withdraw_order(place.game.id, place.seat.seat, number, now=utc_now(), link_id=place.link.id)
 
 
-def _preview(token: str, place: Place, text: str) -> str:
+def _preview(token: str, place: SeatAccess, text: str) -> str:
     with reading() as session:
         previewed = play.preview_order(session, place.game, place.seat.seat, text[: play.LONGEST_TEXT + 1])
-        return render_template("seat/order.html", **_frame(session, token, place), previewed=previewed)
+        return render_template("seat/order.html", **_base_context(session, token, place), previewed=previewed)
 
 
-def _refusal(token: str, place: Place, status: int, sentence: str) -> Answer:
+def _refused(token: str, place: SeatAccess, status: int, sentence: str) -> Answer:
     form = flask.request.form
     with reading() as session:
-        context = _frame(session, token, place)
-        written = _written(form.getlist("part"), form.get("order", ""))[:300]
+        context = _base_context(session, token, place)
+        written = _order_text(form.getlist("part"), form.get("order", ""))[:300]
         page = render_template("seat/order.html", **context, previewed=None, wrong=sentence, written=written)
     return page, status
 
 
-def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
+def _base_context(session: Session, token: str, place: SeatAccess) -> dict[str, Any]:
     game = place.game
     view = None
     if game.status == "running" and not game.quarantine:

@@ -16,13 +16,13 @@ from server.accounts import login
 from server.play import turns
 from server.play.positions import Position
 from server.store import links
-from server.store.links import Place
+from server.store.links import SeatAccess
 from server.store.models import Link
-from server.web.http import said
+from server.web.http import refusal_text
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Preselected:
     """An answer that a link names; nothing is played before a button is pressed.
 
     Args:
@@ -36,24 +36,24 @@ class Chosen:
     why: str = ""
 
 
-def chosen(position: Position, seat: int, text: str) -> Chosen:
+def from_link(position: Position, seat: int, text: str) -> Preselected:
     """What becomes of the answer that a link names.
 
     Args:
         text: the move as it stands in the address, which anybody may have made up.
     """
     if position.outcome or position.paused:
-        return Chosen("", why=_("Nobody moves in this game now."))
+        return Preselected("", why=_("Nobody moves in this game now."))
     if not text.isprintable():
-        return Chosen("", why=_("This link names no answer."))
+        return Preselected("", why=_("This link names no answer."))
     rules, state = position.rules, position.state
     move = None
     try:
         move = rules.parse(text[: play.LONGEST_TEXT + 1])
         umpire.play(rules, state, seat, move)
     except RulesError as error:
-        return Chosen(str(move or ""), why=said(error))
-    return Chosen(str(move), _boxes(position.view(seat).hand, move.args))
+        return Preselected(str(move or ""), why=refusal_text(error))
+    return Preselected(str(move), _boxes(position.view(seat).hand, move.args))
 
 
 def _boxes(hand: Sequence[str], cards: Sequence[str]) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def _boxes(hand: Sequence[str], cards: Sequence[str]) -> tuple[str, ...]:
     return (*found, *found.values())
 
 
-def next_games(session: Session, place: Place) -> list[tuple[str, str]] | None:
+def next_games(session: Session, place: SeatAccess) -> list[tuple[str, str]] | None:
     """Name and address of the person's other games that wait, the most urgent first; None in a stranger's browser."""
     person = login.signed_in(session)
     if person is None or person.id != place.seat.person_id:

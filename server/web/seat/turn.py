@@ -23,29 +23,29 @@ from server.play import autopilot, positions, turns
 from server.play.positions import Broken, Position
 from server.store import links, standing_orders
 from server.store.engine import reading, utc_now
-from server.store.links import Place
+from server.store.links import SeatAccess
 from server.store.models import Game, StandingOrder
 from server.web.game import history
-from server.web.http import csrf, error_page, limiter, said, unknown_link
+from server.web.http import csrf, error_page, limiter, refusal_text, unknown_link
 from server.web.seat import preselect
 
 blueprint = Blueprint("turn", __name__)
 csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
 
-SINCE = 60
+MOST_RECENT = 60
 """The most entries shown of what happened since the own last move; the history has the rest."""
 VERB = re.compile(r"[a-z][a-z-]{0,19}")
-TICKED = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
+CARD = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
 NUMBER = re.compile(r"[0-9]{1,9}")
 Answer = str | tuple[str, int] | Response
 
 
-class Malformed(Exception):
+class MalformedForm(Exception):
     """A form that this server's pages do not send; its text says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class MoveForm:
     """What a form asks for.
 
     Args:
@@ -77,7 +77,7 @@ class Problem:
 def show(token: str) -> Answer:
     """The table, the own hand, and what the seat may do now; with `?move=…` that answer is ready to be confirmed."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
+        place = links.seat_access(session, token, utc_now())
         if place is None:
             return unknown_link(token)
         return _page(session, token, place, wanted=flask.request.args.get("move"))
@@ -87,12 +87,12 @@ def show(token: str) -> Answer:
 def move(token: str) -> Answer:
     """Play the move of the form, then lead to its receipt."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
+        place = links.seat_access(session, token, utc_now())
     if place is None:
         return unknown_link(token)
     try:
-        wish = _wish(flask.request.form, place.game.head)
-    except Malformed as fault:
+        wish = _read_form(flask.request.form, place.game.head)
+    except MalformedForm as fault:
         sentence = _("%(fault)s Nothing has changed: reload the page and try again.", fault=fault)
         return error_page(
             400, _("This form did not reach us whole"), sentence, back=url_for(".show", token=token)
@@ -100,7 +100,7 @@ def move(token: str) -> Answer:
     if (
         not wish.ticked and "move" not in flask.request.form
     ):  # in some games a verb alone is a move, but no wish
-        return _again(token, 422, Problem(_("Tick the cards first."), at_hand=True), wish)
+        return _redraw(token, 422, Problem(_("Tick the cards first."), at_hand=True), wish)
     try:
         receipt = play.submit(
             place.game.id,
@@ -112,9 +112,9 @@ def move(token: str) -> Answer:
             link_id=place.link.id,
         )
     except RulesError as error:
-        return _again(token, 422, Problem(said(error), at_hand=bool(wish.ticked)), wish)
+        return _redraw(token, 422, Problem(refusal_text(error), at_hand=bool(wish.ticked)), wish)
     except Refused as error:
-        return _again(token, error.status, Problem(said(error)), wish)
+        return _redraw(token, error.status, Problem(refusal_text(error)), wish)
     return flask.redirect(url_for(".receipt", token=token, seq=receipt.seq), 303)
 
 
@@ -122,17 +122,17 @@ def move(token: str) -> Answer:
 def receipt(token: str, seq: int) -> Answer:
     """What became of the own move `seq`, and what comes next."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
+        place = links.seat_access(session, token, utc_now())
         if place is None:
             return unknown_link(token)
         game, number = place.game, place.seat.seat
-        told = history.lines(session, game, number, _zone(place), after=seq - 1, upto=seq + SINCE)
+        told = history.lines(session, game, number, _zone(place), after=seq - 1, upto=seq + MOST_RECENT)
         if not told or told[0].entry.seq != seq or told[0].entry.seat != number:
             back = url_for(".show", token=token)
             return error_page(404, _("There is no such receipt"), _("Go on to the table."), back=back)
         position = positions.load(session, game)
-        context = _frame(session, token, place)
-        context |= {"lines": told, "more": game.head > seq + SINCE, "view": position.view(number)}
+        context = _base_context(session, token, place)
+        context |= {"lines": told, "more": game.head > seq + MOST_RECENT, "view": position.view(number)}
         context |= {"orders": None if position.outcome else _orders(session, position, number, seq)}
         context |= {"playing_on": number in position.awaited}
         return render_template("seat/receipt.html", **context)
@@ -142,10 +142,10 @@ def receipt(token: str, seq: int) -> Answer:
 def mail_again(token: str) -> Answer:
     """Whoever sits there says that his address takes mail: his stopped turns are mailed again."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
+        place = links.seat_access(session, token, utc_now())
     if place is None:
         return unknown_link(token)
-    deliverability.again(place.link.person_id, utc_now())
+    deliverability.mark_reachable(place.link.person_id, utc_now())
     return flask.redirect(url_for(".show", token=token), 303)
 
 
@@ -154,14 +154,14 @@ def mail_again(token: str) -> Answer:
 def mail_games(token: str) -> Answer:
     """Mail the person who sits there the links to all games that await him; the answer is the same for everybody."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
+        place = links.seat_access(session, token, utc_now())
     if place is None:
         return unknown_link(token)
     accounts.mail_games(place.link.person_id, utc_now())
     return render_template("seat/links_sent.html", token=token)
 
 
-def _wish(form: MultiDict[str, str], head: int) -> Wish:
+def _read_form(form: MultiDict[str, str], head: int) -> MoveForm:
     """Read a form strictly: our own pages send nothing else.
 
     Raises:
@@ -169,31 +169,31 @@ def _wish(form: MultiDict[str, str], head: int) -> Wish:
     """
     seen, request_id = form.get("seen", ""), form.get("request_id", "")
     if not NUMBER.fullmatch(seen) or int(seen) > head:
-        raise Malformed(_("It does not say what you had seen."))
+        raise MalformedForm(_("It does not say what you had seen."))
     if not play.REQUEST_ID.fullmatch(request_id):
-        raise Malformed(_("It has no number of its own."))
+        raise MalformedForm(_("It has no number of its own."))
     ticked = tuple(form.getlist("card"))
-    if not all(map(TICKED.fullmatch, ticked)):
-        raise Malformed(_("It names a card that no page offers."))
-    return Wish(_text(form, ticked), int(seen), request_id, ticked)
+    if not all(map(CARD.fullmatch, ticked)):
+        raise MalformedForm(_("It names a card that no page offers."))
+    return MoveForm(_move_text(form, ticked), int(seen), request_id, ticked)
 
 
-def _text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
+def _move_text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
     whole = form.get("move")
     if whole is not None:
         if len(whole) > play.LONGEST_TEXT or not whole.isprintable():
-            raise Malformed(_("Its move is not one line of text."))
+            raise MalformedForm(_("Its move is not one line of text."))
         return whole
     verb = form.get("verb", "")
     if not VERB.fullmatch(verb):
-        raise Malformed(_("It does not say what to do."))
+        raise MalformedForm(_("It does not say what to do."))
     return " ".join((verb, *(value.partition("#")[0] for value in ticked)))
 
 
-def _again(token: str, status: int, problem: Problem, wish: Wish) -> Answer:
+def _redraw(token: str, status: int, problem: Problem, wish: MoveForm) -> Answer:
     """The fresh page after a refusal, the selection kept."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now())
+        place = links.seat_access(session, token, utc_now())
         if place is None:
             return unknown_link(token)
         since = wish.seen if status == 409 else None
@@ -203,25 +203,25 @@ def _again(token: str, status: int, problem: Problem, wish: Wish) -> Answer:
 def _page(
     session: Session,
     token: str,
-    place: Place,
+    place: SeatAccess,
     problem: Problem | None = None,
     ticked: Collection[str] = (),
     since: int | None = None,
     wanted: str | None = None,
 ) -> str:
     game, number = place.game, place.seat.seat
-    context = _frame(session, token, place) | {"problem": problem, "ticked": ticked, "chosen": None}
+    context = _base_context(session, token, place) | {"problem": problem, "ticked": ticked, "chosen": None}
     if game.status not in ("running", "over"):
         return render_template("seat/turn.html", view=None, **context)
     if game.quarantine:
         raise Broken(game.quarantine)
     position = positions.load(session, game)
-    after = history.last_own(session, game, number) if since is None else since
-    told = history.lines(session, game, number, _zone(place), after=max(after, game.head - SINCE))
+    after = history.last_own_move(session, game, number) if since is None else since
+    told = history.lines(session, game, number, _zone(place), after=max(after, game.head - MOST_RECENT))
     context |= {
         "view": position.view(number),
         "lines": told,
-        "more": game.head - after > SINCE,
+        "more": game.head - after > MOST_RECENT,
         "orders": _orders(session, position, number, after),
         "gone": autopilot.has_left(session, game.id, number),
         "rests": autopilot.rests(session, game),
@@ -231,12 +231,12 @@ def _page(
     }
     context |= _choices(position, number) | _times(session, game, position, number)
     if wanted is not None:
-        answer = preselect.chosen(position, number, wanted)
+        answer = preselect.from_link(position, number, wanted)
         context |= {"chosen": answer, "ticked": answer.ticked}
     return render_template("seat/turn.html", **context)
 
 
-def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
+def _base_context(session: Session, token: str, place: SeatAccess) -> dict[str, Any]:
     """What each page of a seat needs, whatever the game is at."""
     return {
         "token": token,
@@ -253,7 +253,7 @@ def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
     }
 
 
-def _zone(place: Place) -> str:
+def _zone(place: SeatAccess) -> str:
     person = place.seat.person
     return (person.time_zone if person else None) or place.game.time_zone
 
