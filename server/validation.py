@@ -35,9 +35,14 @@ class Guest(NamedTuple):
     address: str
 
 
+def one_line(text: str) -> str:
+    """What people wrote, for a header or a sentence: whatever could end the line or hide in it is a blank."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
 def excerpt(text: str) -> str:
     """What somebody typed, short and harmless enough to be quoted in an error."""
-    return "".join(sign if sign.isprintable() else "�" for sign in text.strip()[:80])
+    return "".join(char if char.isprintable() else "�" for char in text.strip()[:80])
 
 
 def clean_name(text: str, field: str = "name") -> str:
@@ -50,12 +55,12 @@ def clean_name(text: str, field: str = "name") -> str:
     Raises:
         BadWish: empty, too long, with invisible or control characters, or like a web or mail address.
     """
-    if any(unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for sign in text):
+    if any(unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in text):
         raise InvalidInput(
             "A name is one line of letters, without control or invisible characters.", field=field
         )
     name = " ".join(unicodedata.normalize("NFC", text).split())
-    if not any(unicodedata.category(sign)[0] in "LNPS" for sign in name):
+    if not any(unicodedata.category(char)[0] in "LNPS" for char in name):
         raise InvalidInput("Please give a name.", field=field)
     if len(name) > LONGEST_NAME:
         raise InvalidInput(

@@ -67,12 +67,12 @@ def _queue_mail(
         kind: `signin`, for which a link is made, or `fresh`.
         person_id: whose; None, or of somebody who had his mails of this hour, for nobody.
     """
-    nobody = Person(email=None, name="", created_at=now)
-    session.add(nobody)
+    decoy = Person(email=None, name="", created_at=now)
+    session.add(decoy)
     session.flush()
-    had = outbox.count_queued(session, (kind,), person_id or nobody.id, now - timedelta(hours=1))
-    reader = person_id if person_id and had < LINKS_PER_HOUR else nobody.id
-    owner = reader if kind == "signin" else nobody.id
+    had = outbox.count_queued(session, (kind,), person_id or decoy.id, now - timedelta(hours=1))
+    reader = person_id if person_id and had < LINKS_PER_HOUR else decoy.id
+    owner = reader if kind == "signin" else decoy.id
     link = links.issue(session, "signin", owner, now, expires_at=now + LINK_LIFETIME)
     outbox.enqueue(
         session,
@@ -83,14 +83,14 @@ def _queue_mail(
         game_id=game_id if reader == person_id else None,
         details={**(details or {}), "link": link.id} if kind == "signin" else details,
     )
-    _delete_decoy(session, nobody)
+    _delete_decoy(session, decoy)
 
 
-def _delete_decoy(session: Session, nobody: Person) -> None:
+def _delete_decoy(session: Session, decoy: Person) -> None:
     for gone in (
-        delete(Mail).where(Mail.person_id == nobody.id),
-        delete(Link).where(Link.person_id == nobody.id),
-        delete(Person).where(Person.id == nobody.id),
+        delete(Mail).where(Mail.person_id == decoy.id),
+        delete(Link).where(Link.person_id == decoy.id),
+        delete(Person).where(Person.id == decoy.id),
     ):
         session.execute(gone, execution_options={"synchronize_session": False})
 

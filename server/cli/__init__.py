@@ -28,8 +28,8 @@ def main(words: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter shows its number
     try:
-        asked = parser().parse_args(words)
-        status = asked.run(asked) or 0
+        args = parser().parse_args(words)
+        status = args.run(args) or 0
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush fails no more

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from byzanz.bots import BOTS
 from byzanz.games import latest
-from server.cli.application import application
-from server.cli.parser import Asked, CommandError
+from server.cli.parser import CommandError, app_context
 
 if TYPE_CHECKING:
     from server.store.models import Person
@@ -64,24 +64,24 @@ def add(commands: Any) -> None:
     acts.add_parser("list", help="tell who moderates").set_defaults(run=_list_moderators)
 
 
-def _new(asked: Asked) -> None:
+def _new(args: Namespace) -> None:
     from server import lobby, validation
     from server.lobby import time_control
     from server.store import engine
 
-    allowance = _seconds("--allow", asked.allow)
-    bank = time_control.default_bank(allowance) if asked.bank is None else _seconds("--bank", asked.bank)
-    with application(up_to_date=True):
+    allowance = _seconds("--allow", args.allow)
+    bank = time_control.default_bank(allowance) if args.bank is None else _seconds("--bank", args.bank)
+    with app_context(upgrade=True):
         game_id = lobby.quick_game(
-            slug=asked.game,
-            players=[validation.parse_guest(text) for text in asked.player],
-            bots=asked.bot,
-            pace=time_control.TimeControl(
-                allowance, bank, time_control.parse_weekdays(asked.days_off.replace(",", " ").split())
+            slug=args.game,
+            players=[validation.parse_guest(text) for text in args.player],
+            bots=args.bot,
+            time_control=time_control.TimeControl(
+                allowance, bank, time_control.parse_weekdays(args.days_off.replace(",", " ").split())
             ),
-            time_zone=asked.zone,
-            name=asked.name,
-            start=asked.start,
+            time_zone=args.zone,
+            name=args.name,
+            start=args.start,
             now=engine.utc_now(),
         )
     print(game_id)
@@ -94,12 +94,12 @@ def _seconds(option: str, text: str) -> int:
     return int(found[1]) * round(UNITS[found[2]].total_seconds())
 
 
-def _add_moderator(asked: Asked) -> None:
+def _add_moderator(args: Namespace) -> None:
     from server import validation
     from server.store import engine, people
 
-    with application(up_to_date=True):
-        address = validation.clean_address(asked.email)
+    with app_context(upgrade=True):
+        address = validation.clean_address(args.email)
         with engine.transaction() as session:
             person = people.get_or_create(
                 session, address, validation.name_from_address(address), engine.utc_now()
@@ -108,21 +108,21 @@ def _add_moderator(asked: Asked) -> None:
     print(f"{address} is a moderator; signing in works by mail, at the front page.")
 
 
-def _remove_moderator(asked: Asked) -> None:
+def _remove_moderator(args: Namespace) -> None:
     from server.store import engine
 
-    with application(up_to_date=True), engine.transaction() as session:
-        found = [person for person in _moderators(session) if person.email == asked.email.strip().lower()]
+    with app_context(upgrade=True), engine.transaction() as session:
+        found = [person for person in _moderators(session) if person.email == args.email.strip().lower()]
         if not found:
-            raise CommandError(f"{asked.email} is no moderator")
+            raise CommandError(f"{args.email} is no moderator")
         found[0].moderator = False
     print(f"{found[0].email} is no moderator any longer.")
 
 
-def _list_moderators(_asked: Asked) -> None:
+def _list_moderators(_args: Namespace) -> None:
     from server.store import engine
 
-    with application(up_to_date=True), engine.reading() as session:
+    with app_context(upgrade=True), engine.reading() as session:
         for person in _moderators(session):
             print(person.email)
 

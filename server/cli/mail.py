@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from server.cli.parser import Asked, CommandError, error_line, port
+from server.cli.parser import CommandError, error_line, port
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -35,13 +36,13 @@ def add(commands: Any) -> None:
     mail_in.set_defaults(run=_mail_in)
 
 
-def _mail_in(asked: Asked) -> None:
-    if asked.stdin:
-        _one_mail(asked)
+def _mail_in(args: Namespace) -> None:
+    if args.stdin:
+        _one_mail(args)
         return
     from server.ops import serve
 
-    serve.mail_in(_app(), asked.host, asked.port)
+    serve.mail_in(_app(), args.host, args.port)
 
 
 def _app() -> Flask:
@@ -55,7 +56,7 @@ def _app() -> Flask:
     return create_app(settings)
 
 
-def _one_mail(asked: Asked) -> None:
+def _one_mail(args: Namespace) -> None:
     """Take the mail on standard input; what goes wrong on our side makes the mail server keep it."""
     from server.mail.incoming import lmtp, reply
     from server.store import engine, migrate
@@ -66,7 +67,7 @@ def _one_mail(asked: Asked) -> None:
             try:
                 migrate.check()
                 raw = sys.stdin.buffer.read(reply.LARGEST_MAIL + 1)
-                code = _accept(app, raw, asked.sender, asked.recipient)
+                code = _accept(app, raw, args.sender, args.recipient)
             finally:
                 engine.db.engine.dispose()
     except Exception as error:
@@ -89,7 +90,9 @@ def _accept(app: Flask, raw: bytes, sender: str | None, recipient: str | None) -
     found = [os.environ.get("RECIPIENT", "")]
     for name in ("x-original-to", "delivered-to", "envelope-to", "to", "cc"):
         found += [
-            word.strip("<>,;\"'()") for value in whole.every(name) for word in value.replace(",", " ").split()
+            word.strip("<>,;\"'()")
+            for value in whole.all_headers(name)
+            for word in value.replace(",", " ").split()
         ]
     ours = next((address for address in found if receive.is_ours(address)), "")
     return lmtp.accept(app, raw, sender, ours)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from byzanz.record import BadRecord, Wrong
 from byzanz.rules import RulesError
-
-Asked = argparse.Namespace
 
 
 class CommandError(Exception):
@@ -52,10 +52,10 @@ def port(text: str) -> int:
 
 def error_line(error: Exception) -> str | None:
     """What an error says, as one line to print; None for a fault that nobody foresaw."""
-    said = _message(error)
-    if said is None:
+    text = _message(error)
+    if text is None:
         return None
-    return "".join(sign if sign.isprintable() else "�" for sign in " ".join(said.split()))
+    return "".join(char if char.isprintable() else "�" for char in " ".join(text.split()))
 
 
 def _message(error: Exception) -> str | None:
@@ -78,3 +78,24 @@ def _server_message(error: Exception) -> str | None:
     if isinstance(error, SQLAlchemyError):
         return f"the database: {error_line(error)}"
     return None
+
+
+@contextmanager
+def app_context(*, upgrade: bool) -> Iterator[None]:
+    """The application's context, on a database that is up to date; its connections are closed at the end.
+
+    Args:
+        upgrade: bring the database up to date; else only look whether it is.
+
+    Raises:
+        ConfigError: a setting is missing or bad, or the database cannot be used as it is.
+    """
+    from server import create_app
+    from server.store import engine, migrate  # here, so that commands about files start at once
+
+    with create_app().app_context():
+        try:
+            migrate.upgrade() if upgrade else migrate.check()
+            yield
+        finally:
+            engine.db.engine.dispose()

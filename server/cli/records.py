@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
+from argparse import Namespace
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -14,8 +15,7 @@ from byzanz.bots.simulate import simulated
 from byzanz.games import latest, rules_of
 from byzanz.record import BadRecord, Record, Report, Wrong
 from byzanz.rules import ALL, PUBLIC, Viewer
-from server.cli.application import application
-from server.cli.parser import Asked, CommandError, count, error_line
+from server.cli.parser import CommandError, app_context, count, error_line
 
 
 def add(commands: Any) -> None:
@@ -59,21 +59,19 @@ def add(commands: Any) -> None:
     export.set_defaults(run=_export)
 
 
-def _simulate(asked: Asked) -> None:
-    rules = rules_of(asked.game)
-    seed = _seed(asked.seed)
-    bots = asked.bots.split(",")
-    first = simulated(
-        rules, asked.players, seed, 0, bots
-    )  # whatever is wrong shows before the file is opened
+def _simulate(args: Namespace) -> None:
+    rules = rules_of(args.game)
+    seed = _seed(args.seed)
+    bots = args.bots.split(",")
+    first = simulated(rules, args.players, seed, 0, bots)  # whatever is wrong shows before the file is opened
     entries = len(first.entries)
-    with _writable(asked.out) as out:
+    with _writable(args.out) as out:
         out.write(record.write(first))
-        for number in range(1, asked.games):
-            played = simulated(rules, asked.players, seed, number, bots)
+        for number in range(1, args.games):
+            played = simulated(rules, args.players, seed, number, bots)
             out.write(record.write(played))
             entries += len(played.entries)
-    print(f"{asked.games} games, {entries} entries, seed {seed.hex()}", file=sys.stderr)
+    print(f"{args.games} games, {entries} entries, seed {seed.hex()}", file=sys.stderr)
 
 
 def _seed(text: str | None) -> bytes:
@@ -96,17 +94,17 @@ def _readable(name: str) -> AbstractContextManager[IO[bytes]]:
     return nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb")
 
 
-def _verify(asked: Asked) -> None:
+def _verify(args: Namespace) -> None:
     records = 0
-    with _readable(asked.file) as file:
+    with _readable(args.file) as file:
         try:
             for each in record.read(record.lines(file)):
                 records += 1
                 print(_verified(each, records))
         except BadRecord as error:
-            raise CommandError(f"{asked.file}: {error}") from error
+            raise CommandError(f"{args.file}: {error}") from error
     if not records:
-        raise CommandError(f"{asked.file}: there is no record in it")
+        raise CommandError(f"{args.file}: there is no record in it")
 
 
 def _verified(each: Record, number: int) -> str:
@@ -128,16 +126,16 @@ def _summary(each: Record, report: Report) -> str:
     return error_line(CommandError(line)) or line
 
 
-def _export(asked: Asked) -> None:
+def _export(args: Namespace) -> None:
     from server.play import history
     from server.store import engine
     from server.store.models import Game
 
-    viewer = _viewer(asked.reader)
-    with application(up_to_date=False), engine.reading() as session:
-        game = session.get(Game, asked.id)
+    viewer = _viewer(args.reader)
+    with app_context(upgrade=False), engine.reading() as session:
+        game = session.get(Game, args.id)
         if game is None or game.started_at is None:
-            raise CommandError(f"there is no game {asked.id!r} that has begun")
+            raise CommandError(f"there is no game {args.id!r} that has begun")
         if isinstance(viewer, int) and viewer >= len(game.seats):
             raise CommandError(f"game {game.id} has the seats 0 to {len(game.seats) - 1}")
         text = record.write(history.record_of(session, game, viewer))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import Any
 
 from byzanz.bots import BOTS
 from byzanz.games import latest, rules_of
 from server.cli import mail
-from server.cli.application import application
-from server.cli.parser import Asked, count, port
+from server.cli.parser import app_context, count, port
 
 
 def add(commands: Any) -> None:
@@ -49,58 +49,58 @@ def add_checks(commands: Any) -> None:
     """Add the commands that look at something."""
     doctor = commands.add_parser("doctor", help="what is wrong with this server, and what to do")
     doctor.add_argument(
-        "--all", action="store_true", dest="every", help="check the hashes of all games, not of some"
+        "--all", action="store_true", dest="check_all", help="check the hashes of all games, not of some"
     )
     doctor.add_argument(
         "--clock-is-right",
         action="store_true",
-        dest="thaw",
+        dest="clock_is_right",
         help="after a jump of the clock: let time run out again",
     )
     doctor.set_defaults(run=_doctor)
 
 
-def _demo(asked: Asked) -> None:
+def _demo(args: Namespace) -> None:
     from server.demo import run
 
-    players = asked.players or min(4, max(rules_of(asked.game).seats))
-    run.run(asked.port, players, asked.game, asked.bot)
+    players = args.players or min(4, max(rules_of(args.game).seats))
+    run.run(args.port, players, args.game, args.bot)
 
 
-def _serve(asked: Asked) -> None:
+def _serve(args: Namespace) -> None:
     from server import config, create_app
     from server.ops import serve
 
-    serve.serve(create_app(config.load("mailing")), asked.host, asked.port)
+    serve.serve(create_app(config.load("mailing")), args.host, args.port)
 
 
-def _web(asked: Asked) -> None:
+def _web(args: Namespace) -> None:
     from server import config, create_app
     from server.ops import serve
 
     settings = config.load("mailing")
-    serve.web(lambda: create_app(settings), asked.host, asked.port, asked.workers)
+    serve.web(lambda: create_app(settings), args.host, args.port, args.workers)
 
 
-def _scheduler(_asked: Asked) -> None:
+def _scheduler(_args: Namespace) -> None:
     from server import config, create_app
     from server.ops import serve
 
     serve.scheduler(create_app(config.load("mailing")))
 
 
-def _doctor(asked: Asked) -> int:
+def _doctor(args: Namespace) -> int:
     from server import create_app
     from server.ops import doctor
 
-    if asked.thaw:
-        _thaw()
-    return doctor.run(create_app, every=asked.every)
+    if args.clock_is_right:
+        _confirm_clock()
+    return doctor.run(create_app, check_all=args.check_all)
 
 
-def _thaw() -> None:
+def _confirm_clock() -> None:
     from server.scheduler import clockwork
     from server.store import engine
 
-    with application(up_to_date=False):
+    with app_context(upgrade=False):
         print("Time runs on." if clockwork.confirm_clock(engine.utc_now()) else "The clock was not in doubt.")

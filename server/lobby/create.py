@@ -42,7 +42,7 @@ class GameRequest:
     organiser: Guest
     slug: str
     name: str
-    pace: TimeControl
+    time_control: TimeControl
     players: Sequence[Guest] = ()
     bots: Sequence[str] = ()
     free: int = 0
@@ -54,43 +54,45 @@ class GameRequest:
     @property
     def guests(self) -> tuple[Guest, ...]:
         """The people who are to sit, in the order of their seats."""
-        return self.all if self.plays else tuple(self.players)
+        return self.everyone if self.plays else tuple(self.players)
 
     @property
-    def all(self) -> tuple[Guest, ...]:
+    def everyone(self) -> tuple[Guest, ...]:
         """The organiser, whether he plays or not, and the people whom he invites."""
         return (self.organiser, *self.players)
 
 
-def validated(wish: GameRequest) -> GameRequest:
+def validated(request: GameRequest) -> GameRequest:
     """The wish as it can be granted, names and addresses in their kept form.
 
     Raises:
         BadWish: the first thing that cannot be had, with the name of its field.
     """
-    rules = validation.game_rules(wish.slug)
-    host = Guest(validation.clean_name(wish.organiser.name), validation.clean_address(wish.organiser.address))
+    rules = validation.game_rules(request.slug)
+    host = Guest(
+        validation.clean_name(request.organiser.name), validation.clean_address(request.organiser.address)
+    )
     players = tuple(
         Guest(validation.clean_name(name, "players"), validation.clean_address(address, "players"))
-        for name, address in wish.players
+        for name, address in request.players
     )
     granted = replace(
-        wish,
+        request,
         organiser=host,
-        name=validation.clean_name(wish.name, "title"),
-        pace=clean_time_control(wish.pace),
+        name=validation.clean_name(request.name, "title"),
+        time_control=clean_time_control(request.time_control),
         players=players,
-        bots=tuple(validation.clean_bot(kind) for kind in wish.bots),
-        time_zone=validation.clean_zone(wish.time_zone),
+        bots=tuple(validation.clean_bot(kind) for kind in request.bots),
+        time_zone=validation.clean_zone(request.time_zone),
     )
     validation.check_distinct_addresses(granted.guests)
-    if wish.free and not wish.listed:
+    if request.free and not request.listed:
         raise errors.InvalidInput("Free seats are for games that are shown in the lobby.", field="free")
-    validation.check_player_count(rules, len(granted.guests) + len(granted.bots) + max(0, wish.free))
+    validation.check_player_count(rules, len(granted.guests) + len(granted.bots) + max(0, request.free))
     return granted
 
 
-def create_game(wish: GameRequest, now: datetime, asker: int | None = None) -> str:
+def create_game(request: GameRequest, now: datetime, requester_id: int | None = None) -> str:
     """Make a game that waits for its organiser's confirmation, and mail him the page with the button.
 
     Nobody answers for what stands in the wish until then: it gives a person no name but that of his address.
@@ -105,15 +107,19 @@ def create_game(wish: GameRequest, now: datetime, asker: int | None = None) -> s
         BadWish: something cannot be had.
         TooMany: under this address wait many games already. To tell a stranger would tell him of others.
     """
-    wish = validated(wish)
+    request = validated(request)
     with transaction() as session:
         persons = _persons(
-            session, [(guest.address, validation.name_from_address(guest.address)) for guest in wish.all], now
+            session,
+            [(guest.address, validation.name_from_address(guest.address)) for guest in request.everyone],
+            now,
         )
-        host = persons[wish.organiser.address]
-        game = _create_rows(session, wish, persons, now)
-        asked = {"name": wish.organiser.name} | ({"language": wish.language} if wish.language else {})
-        notify.ask_to_confirm(session, game, host, asked, now, limited=host.id != asker)
+        host = persons[request.organiser.address]
+        game = _create_rows(session, request, persons, now)
+        details = {"name": request.organiser.name} | (
+            {"language": request.language} if request.language else {}
+        )
+        notify.ask_to_confirm(session, game, host, details, now, limited=host.id != requester_id)
         return game.id
 
 
@@ -125,45 +131,47 @@ def _persons(session: Session, named: Iterable[tuple[str, str]], now: datetime) 
     return {address: people.get_or_create(session, address, name, now) for address, name in sorted(named)}
 
 
-def _create_rows(session: Session, wish: GameRequest, persons: Mapping[str, Person], now: datetime) -> Game:
+def _create_rows(
+    session: Session, request: GameRequest, persons: Mapping[str, Person], now: datetime
+) -> Game:
     """The rows of a game with its seats, each person invited but not yet mailed."""
     game_id = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
     seed = secrets.token_bytes(32)
     game = Game(
         id=game_id,
-        slug=wish.slug,
-        rules=validation.game_rules(wish.slug).version,
-        name=wish.name,
-        organiser_id=persons[wish.organiser.address].id,
+        slug=request.slug,
+        rules=validation.game_rules(request.slug).version,
+        name=request.name,
+        organiser_id=persons[request.organiser.address].id,
         status="asked",
-        allowance=wish.pace.allowance,
-        bank=wish.pace.bank,
-        days_off=wish.pace.days_off,
+        allowance=request.time_control.allowance,
+        bank=request.time_control.bank,
+        days_off=request.time_control.days_off,
         seed=seed.hex(),
         commitment=chance.commitment(game_id, seed),
         created_at=now,
-        time_zone=wish.time_zone,
-        listed=wish.listed,
+        time_zone=request.time_zone,
+        listed=request.listed,
     )
     session.add(game)
     session.flush()
-    session.add_all(_seats(wish, game, persons, now))
+    session.add_all(_seats(request, game, persons, now))
     session.flush()
     return game
 
 
-def _seats(wish: GameRequest, game: Game, persons: Mapping[str, Person], now: datetime) -> Iterator[Seat]:
+def _seats(request: GameRequest, game: Game, persons: Mapping[str, Person], now: datetime) -> Iterator[Seat]:
     taken: list[str] = []
-    for number, guest in enumerate(wish.guests):
+    for number, guest in enumerate(request.guests):
         taken.append(validation.unique_name(guest.name, taken))
         who = persons[guest.address].id
         yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=who)
-    for number, kind in enumerate(wish.bots, len(wish.guests)):
+    for number, kind in enumerate(request.bots, len(request.guests)):
         seat = Seat(game_id=game.id, seat=number, name="", status="free")
         seat_bot(seat, kind, taken, now)
         taken.append(seat.name)
         yield seat
-    for number in range(len(taken), len(taken) + wish.free):
+    for number in range(len(taken), len(taken) + request.free):
         yield Seat(game_id=game.id, seat=number, name="", status="free")
 
 
@@ -272,7 +280,7 @@ def quick_game(
     now: datetime,
     name: str | None = None,
     bots: Sequence[str] = (),
-    pace: TimeControl = ONE_DAY,
+    time_control: TimeControl = ONE_DAY,
     time_zone: str = "UTC",
     start: bool = False,
 ) -> str:
@@ -291,19 +299,19 @@ def quick_game(
     """
     if not players:
         raise errors.InvalidInput("Name at least one player, as “Ann <ann@example.org>”.", field="players")
-    asked = GameRequest(
+    details = GameRequest(
         organiser=players[0],
         slug=slug,
         name=names.random_game_name() if name is None else name,
-        pace=pace,
+        time_control=time_control,
         players=players[1:],
         bots=bots,
         time_zone=time_zone,
     )
-    wish = validated(asked)
+    request = validated(details)
     with transaction() as session:
-        persons = _persons(session, [(guest.address, guest.name) for guest in wish.all], now)
-        game = _create_rows(session, wish, persons, now)
+        persons = _persons(session, [(guest.address, guest.name) for guest in request.everyone], now)
+        game = _create_rows(session, request, persons, now)
         game.status = "inviting"
         for seat in positions.seats_of(session, game.id):
             if seat.person_id is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 from sqlalchemy import Select, select
@@ -13,9 +14,16 @@ from server.play import mailing, turns
 from server.store import alerts, log, outbox, people
 from server.store.engine import reading, transaction
 from server.store.models import Game, Mail, Person, Seat, Turn
+from server.validation import one_line
 
 REPORT_WINDOW = timedelta(days=7)
 """How long after a mail was sent a report about it counts: mail servers give up after five days."""
+_SECRET = re.compile(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+")
+
+
+def mask(text: str) -> str:
+    """Return what a mail server or a stranger wrote as one short line without tokens and addresses."""
+    return one_line(_SECRET.sub("…", text))[:300]
 
 
 def mailed_turn(session: Session, game: Game | None, mail: Mail) -> Turn | None:
@@ -38,7 +46,9 @@ def lock_games(session: Session, mail: Mail) -> dict[str, Game]:
     return {game_id: game for game_id, game in found.items() if game is not None}
 
 
-def delivery_failed(session: Session, games: dict[str, Game], mail: Mail, said: str, now: datetime) -> None:
+def delivery_failed(
+    session: Session, games: dict[str, Game], mail: Mail, diagnostic: str, now: datetime
+) -> None:
     """A mail will never arrive: the clock of its turn stops, and those who can do something about it are told.
 
     Args:
@@ -46,16 +56,16 @@ def delivery_failed(session: Session, games: dict[str, Game], mail: Mail, said: 
         said: by the mail server, masked.
     """
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
-    person.unreachable = said
+    person.unreachable = diagnostic
     if mail.kind == "digest":
-        _stop_digest_turns(session, games, mail, person, said, now)
-    stopped = _stop_clock(session, game, mail, said, now)
+        _stop_digest_turns(session, games, mail, person, diagnostic, now)
+    stopped = _stop_clock(session, game, mail, diagnostic, now)
     if game is None:
         return
-    text = kept("The address of a player is refused: %(said)s") % {"said": said}
+    text = kept("The address of a player is refused: %(said)s") % {"said": diagnostic}
     alerts.raise_alarm(session, _alert_key(game.id, person.id), text, now, game.id)
     if mail.kind != "refused":
-        _notify(session, game, mail, person, said, stopped, now)
+        _notify(session, game, mail, person, diagnostic, stopped, now)
 
 
 def delivery_withheld(session: Session, games: dict[str, Game], mail: Mail, why: str, now: datetime) -> None:
@@ -72,7 +82,7 @@ def delivery_withheld(session: Session, games: dict[str, Game], mail: Mail, why:
     _notify_once(session, game, mail, person, why, now)
 
 
-def handle_bounce(mail_id: int, said: str, now: datetime) -> Mail | None:
+def handle_bounce(mail_id: int, diagnostic: str, now: datetime) -> Mail | None:
     """A mail that was accepted came back for good: as if it had been refused, and nothing more is sent there.
 
     Nothing is done about one that is old, that has come back before, or that another copy has followed.
@@ -88,13 +98,13 @@ def handle_bounce(mail_id: int, said: str, now: datetime) -> Mail | None:
         session.refresh(mail)
         if not _is_fresh(mail, now) or _has_newer_copy(session, mail):
             return mail
-        outbox.mark_bounced(session, mail, now, said)
-        session.get_one(Person, mail.person_id).suppressed = said
-        delivery_failed(session, games, mail, said, now)
+        outbox.mark_bounced(session, mail, now, diagnostic)
+        session.get_one(Person, mail.person_id).suppressed = diagnostic
+        delivery_failed(session, games, mail, diagnostic, now)
         return mail
 
 
-def handle_complaint(mail_id: int, said: str, now: datetime) -> Mail | None:
+def handle_complaint(mail_id: int, diagnostic: str, now: datetime) -> Mail | None:
     """Whoever reads an address does not want our mail: nothing but mail asked for goes there, moderators are told.
 
     Nothing is done about a mail that is old, or never arrived.
@@ -106,9 +116,9 @@ def handle_complaint(mail_id: int, said: str, now: datetime) -> Mail | None:
         mail = session.get(Mail, mail_id)
         if mail is None or not _is_fresh(mail, now):
             return mail
-        session.get_one(Person, mail.person_id).suppressed = f"complaint: {said}"
+        session.get_one(Person, mail.person_id).suppressed = f"complaint: {diagnostic}"
         text = kept("A person has marked a mail of ours as unwanted and gets none any more: %(said)s") % {
-            "said": said
+            "said": diagnostic
         }
         alerts.raise_alarm(session, f"complaint:{mail.person_id}", text, now, mail.game_id)
         return mail
@@ -141,8 +151,8 @@ def mark_reachable(person_id: int, now: datetime) -> bool:
         if well and not session.execute(_stopped_turns(person_id)).all():
             return False
     with transaction() as session:
-        places = session.execute(_stopped_turns(person_id)).tuples().all()
-        for game_id, seat in places:  # games first, then the person, as everybody else who locks both
+        stopped = session.execute(_stopped_turns(person_id)).tuples().all()
+        for game_id, seat in stopped:  # games first, then the person, as everybody else who locks both
             game = log.lock_game(session, game_id)
             turn = session.get(Turn, (game_id, seat))
             if game is not None and turn is not None and turn.refused:
@@ -159,8 +169,8 @@ def mark_reachable(person_id: int, now: datetime) -> bool:
 
 def _stopped_turns(person_id: int) -> Select[tuple[str, int]]:
     """The turns of a person that stand because no mail reached him, by game."""
-    places = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
-    theirs = select(Turn.game_id, Turn.seat).join(Seat, places).where(Seat.person_id == person_id)
+    same_seat = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
+    theirs = select(Turn.game_id, Turn.seat).join(Seat, same_seat).where(Seat.person_id == person_id)
     return theirs.where(Turn.refused.is_not(None)).order_by(Turn.game_id, Turn.seat)
 
 
@@ -201,7 +211,7 @@ def _notify_once(session: Session, game: Game, mail: Mail, person: Person, why: 
 
 
 def _notify(
-    session: Session, game: Game, mail: Mail, person: Person, said: str, stopped: bool, now: datetime
+    session: Session, game: Game, mail: Mail, person: Person, diagnostic: str, stopped: bool, now: datetime
 ) -> None:
     for reader in sorted(people.organiser_and_moderators(session, game) - {person.id}):
         outbox.enqueue(
@@ -211,5 +221,5 @@ def _notify(
             person_id=reader,
             now=now,
             game_id=game.id,
-            details={"name": person.name, "error": said, "stopped": stopped},
+            details={"name": person.name, "error": diagnostic, "stopped": stopped},
         )

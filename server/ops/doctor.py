@@ -49,15 +49,15 @@ class Finding:
         remedy: what to do, if something is wrong.
     """
 
-    sound: bool
+    ok: bool
     what: str
     remedy: str = ""
 
     def __str__(self) -> str:
-        return f"ok     {self.what}" if self.sound else f"WRONG  {self.what}: {self.remedy}"
+        return f"ok     {self.what}" if self.ok else f"WRONG  {self.what}: {self.remedy}"
 
 
-def run(make_app: Callable[[Settings], Flask], *, every: bool) -> int:
+def run(make_app: Callable[[Settings], Flask], *, check_all: bool) -> int:
     """Look at everything and print what was found.
 
     Args:
@@ -68,14 +68,14 @@ def run(make_app: Callable[[Settings], Flask], *, every: bool) -> int:
         0 if nothing is wrong, else 1.
     """
     wrong = 0
-    for finding in findings(make_app, every):
+    for finding in findings(make_app, check_all):
         print(finding, flush=True)
-        wrong += not finding.sound
+        wrong += not finding.ok
     print(f"{wrong} wrong" if wrong else "Nothing is wrong.")
     return 1 if wrong else 0
 
 
-def findings(make_app: Callable[[Settings], Flask], every: bool) -> Iterator[Finding]:
+def findings(make_app: Callable[[Settings], Flask], check_all: bool) -> Iterator[Finding]:
     """Everything that was looked at, in the order in which it should be mended."""
     try:
         settings = config.load("mailing")
@@ -89,8 +89,8 @@ def findings(make_app: Callable[[Settings], Flask], every: bool) -> Iterator[Fin
     with make_app(settings).app_context():
         tables = _tables()
         yield tables
-        if tables.sound:
-            yield from _database_findings(settings, engine.utc_now(), every)
+        if tables.ok:
+            yield from _database_findings(settings, engine.utc_now(), check_all)
         engine.db.engine.dispose()
     if settings.mail_url:
         yield _mail_server(settings)
@@ -107,11 +107,11 @@ def _tables() -> Finding:
     return Finding(True, f"database: {engine.db.engine.dialect.name}, at revision {present}")
 
 
-def _database_findings(settings: Settings, now: datetime, every: bool) -> Iterator[Finding]:
+def _database_findings(settings: Settings, now: datetime, check_all: bool) -> Iterator[Finding]:
     with engine.reading() as session:
         yield _triggers(session)
         yield _secret_key(session)
-        yield from _logs(session, every)
+        yield from _logs(session, check_all)
         yield from _quarantine(session)
         yield from _beats(session, settings, now)
         yield _outages(session, now)
@@ -144,9 +144,9 @@ def _secret_key(session: Session) -> Finding:
     return Finding(False, "BYZANZ_SECRET_KEY is not the one with which links were mailed", remedy)
 
 
-def _logs(session: Session, every: bool) -> Iterator[Finding]:
+def _logs(session: Session, check_all: bool) -> Iterator[Finding]:
     query = select(Game).where(Game.started_at.is_not(None)).order_by(Game.started_at.desc(), Game.id)
-    games = session.scalars(query if every else query.limit(SAMPLE)).all()
+    games = session.scalars(query if check_all else query.limit(SAMPLE)).all()
     damaged = 0
     for game in games:
         fault = _fault(session, game)
@@ -297,9 +297,9 @@ def _mail_server(settings: Settings) -> Finding:
     try:
         server = parse_mail_url(settings.mail_url)
         with Transport(
-            server, settings.sender_domain, timeout=MAIL_TIMEOUT, longest=2 * MAIL_TIMEOUT
+            server, settings.sender_domain, timeout=MAIL_TIMEOUT, send_timeout=2 * MAIL_TIMEOUT
         ) as transport:
-            transport.greet()
+            transport.check_connection()
     except (ConfigError, TemporaryFailure) as error:
         return Finding(False, f"mail server: {error}", "look at BYZANZ_MAIL_URL; mails wait until it answers")
     return Finding(True, f"mail server: {server.host}, port {server.port}, tls {server.tls}")

@@ -62,8 +62,8 @@ def upgrade() -> None:
 
 def error_line(error: SQLAlchemyError) -> str:
     """What a database said, in one line."""
-    said = str(getattr(error, "orig", None) or error)
-    return " ".join(said.split())[:300]
+    text = str(getattr(error, "orig", None) or error)
+    return " ".join(text.split())[:300]
 
 
 def _config() -> Config:

@@ -83,22 +83,28 @@ def release(mails: list[Mail]) -> None:
     """Give leased mails back untried; they are due as before."""
     with transaction() as session:
         for mail in mails:
-            _mark(session, mail, mine=True, leased_until=None)
+            _mark(session, mail, if_leased=True, leased_until=None)
 
 
 def mark_sent(session: Session, mail: Mail, now: datetime) -> bool:
     """A mail server has taken it. False if it was marked before; true even if the lease has run out."""
-    return _mark(session, mail, mine=False, status="sent", finished_at=now, error=None, leased_until=None)
+    return _mark(
+        session, mail, if_leased=False, status="sent", finished_at=now, error=None, leased_until=None
+    )
 
 
 def mark_dropped(session: Session, mail: Mail, now: datetime, why: str) -> bool:
     """It is no longer news, or its reader wants none; it will not be sent."""
-    return _mark(session, mail, mine=True, status="dropped", finished_at=now, error=why, leased_until=None)
+    return _mark(
+        session, mail, if_leased=True, status="dropped", finished_at=now, error=why, leased_until=None
+    )
 
 
 def mark_failed(session: Session, mail: Mail, now: datetime, error: str) -> bool:
     """A mail server has refused it for good; `error` is what it said."""
-    return _mark(session, mail, mine=True, status="failed", finished_at=now, error=error, leased_until=None)
+    return _mark(
+        session, mail, if_leased=True, status="failed", finished_at=now, error=error, leased_until=None
+    )
 
 
 def mark_bounced(session: Session, mail: Mail, now: datetime, error: str) -> None:
@@ -120,29 +126,31 @@ def mark_merged(session: Session, mail_ids: Collection[int], now: datetime) -> N
 
 def postpone(session: Session, mail: Mail, until: datetime) -> bool:
     """It is to go later, through nobody's fault: no try is counted."""
-    return _mark(session, mail, mine=True, not_before=until, leased_until=None)
+    return _mark(session, mail, if_leased=True, not_before=until, leased_until=None)
 
 
-def retry_later(session: Session, mail: Mail, now: datetime, error: str, draw: float) -> bool:
+def retry_later(session: Session, mail: Mail, now: datetime, error: str, jitter: float) -> bool:
     """It could not be handed over this time; it waits longer after each try, never more than `LONGEST_WAIT`.
 
     Args:
         error: why, for moderators.
         draw: from 0 to 1, spreads the next tries of many mails.
     """
-    later = now + timedelta(seconds=backoff(mail.attempts, draw))
+    later = now + timedelta(seconds=backoff(mail.attempts, jitter))
     tries = mail.attempts + 1
-    return _mark(session, mail, mine=True, attempts=tries, not_before=later, error=error, leased_until=None)
+    return _mark(
+        session, mail, if_leased=True, attempts=tries, not_before=later, error=error, leased_until=None
+    )
 
 
-def backoff(attempts: int, draw: float) -> float:
+def backoff(attempts: int, jitter: float) -> float:
     """Seconds until the next try after `attempts` earlier ones: doubling up to a cap, a quarter more or less.
 
     Args:
         draw: from 0 (a quarter less) to 1 (a quarter more).
     """
     wait = min(LONGEST_RETRY / 1.25, FIRST_RETRY * 2.0 ** min(attempts, 20))
-    return wait * (0.75 + draw / 2)
+    return wait * (0.75 + jitter / 2)
 
 
 def reset_future_times(session: Session, now: datetime) -> None:
@@ -159,10 +167,10 @@ def details(mail: Mail) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _mark(session: Session, mail: Mail, *, mine: bool, **values: Any) -> bool:
+def _mark(session: Session, mail: Mail, *, if_leased: bool, **values: Any) -> bool:
     """Change a waiting mail and say whether it was still waiting and, if `mine`, leased to this mailer."""
     change = update(Mail).where(Mail.id == mail.id, Mail.status == "waiting")
-    if mine:
+    if if_leased:
         change = change.where(Mail.leased_until == mail.leased_until)
     result = session.execute(change.values(**values), execution_options={"synchronize_session": False})
     assert isinstance(result, CursorResult)

@@ -42,8 +42,8 @@ def time_of_day(minute: int) -> str:
 def date_range(span: Span, zone: str) -> str:
     """The first and the last day of an absence, in a time zone."""
     first, last = days_of(span, zone)
-    told = format_date(first, i18n.day_format()), format_date(last, i18n.day_format())
-    return told[0] if first == last else f"{told[0]} – {told[1]}"
+    texts = format_date(first, i18n.day_format()), format_date(last, i18n.day_format())
+    return texts[0] if first == last else f"{texts[0]} – {texts[1]}"
 
 
 def days_of(span: Span, zone: str) -> tuple[date, date]:

@@ -20,7 +20,7 @@ from byzanz.games.byzanz.rules import Byzanz, View
 from byzanz.record import jsonl, redaction
 from byzanz.rules import ALL, PUBLIC, IllegalMove, Rules
 from server.errors import NotYourTurn, Stale
-from server.mail.outgoing import compose, context, relevance, rounds
+from server.mail.outgoing import compose, context, digest, relevance
 from server.play import history, moves, positions
 from server.store import engine, links, log, standing_orders
 from server.store.models import Game, Link, Snapshot
@@ -402,14 +402,14 @@ def message_id_of_the_state(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def digest_with_the_eyes_of_another(patch: pytest.MonkeyPatch) -> None:
-    item = rounds._item
+    item = digest._item
 
     def peeking(session: Any, game: Any, seat: Any, turn: Any, times: Any) -> Any:
         hands = position_now().state.hands
         name = f"{game.name} {[hand for place, hand in enumerate(hands) if place != turn.seat]}"
         return item(session, game, seat, turn, times) | {"game": name}
 
-    patch.setattr(rounds, "_item", peeking)
+    patch.setattr(digest, "_item", peeking)
 
 
 @plant("byzanz")

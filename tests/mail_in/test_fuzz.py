@@ -52,7 +52,7 @@ def test_anything_can_be_read(raw: bytes, sender: str) -> None:
         assert line == line.strip()
         assert line.isprintable()
     report = bounces.parse_report(raw, sender)
-    assert report.said.isprintable()
+    assert report.diagnostic.isprintable()
     assert len(reply.fingerprint(raw, sender)) == 64
 
 

@@ -37,7 +37,7 @@ def line_by_line(body: bytes) -> list[bytes]:
 def test_parts_are_what_stands_between_the_boundaries(lines: list[bytes]) -> None:
     body = b"\n".join(lines)
     whole = mime.Part((("content-type", "multipart/mixed; boundary=b"),), body)
-    assert whole.pieces() == line_by_line(body)
+    assert whole.subparts() == line_by_line(body)
 
 
 def test_no_more_parts_are_looked_at_than_there_may_be() -> None:

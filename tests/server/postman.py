@@ -40,7 +40,7 @@ class FaultyServer:
 
     def transport(self, timeout: float = 1.0, longest: float = 5.0) -> Transport:
         return Transport(
-            MailServer(LOOPBACK, self.port, "none"), "byzanz.test", timeout=timeout, longest=longest
+            MailServer(LOOPBACK, self.port, "none"), "byzanz.test", timeout=timeout, send_timeout=longest
         )
 
     @contextmanager

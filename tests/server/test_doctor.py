@@ -50,7 +50,7 @@ def alive(app: Flask) -> Flask:
 
 def wrong(*, every: bool = False) -> list[Finding]:
     """What is wrong."""
-    return [finding for finding in doctor.findings(create_app, every) if not finding.sound]
+    return [finding for finding in doctor.findings(create_app, every) if not finding.ok]
 
 
 def only_wrong() -> str:
@@ -64,7 +64,7 @@ def test_nothing_is_wrong_with_a_sound_server(
     alive: Flask, table: Seating, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table(4)
-    assert doctor.run(create_app, every=False) == 0
+    assert doctor.run(create_app, check_all=False) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "Nothing is wrong."
     assert all(line.startswith("ok ") for line in lines[:-1])
@@ -256,7 +256,7 @@ def way_in() -> list[Finding]:
     words = ("come in", "came in", "mail in at", "answers by mail")
     return [
         found
-        for found in doctor.findings(create_app, every=False)
+        for found in doctor.findings(create_app, check_all=False)
         if any(word in found.what for word in words)
     ]
 
@@ -293,7 +293,7 @@ def sent_once(ago: timedelta) -> None:
 def test_answers_by_mail_may_be_off(alive: Flask) -> None:
     sent_once(timedelta(days=99))
     (found,) = way_in()
-    assert found.sound
+    assert found.ok
     assert "BYZANZ_MAIL_DOMAIN is not set" in found.what
 
 
@@ -303,24 +303,24 @@ def test_a_way_in_by_which_nothing_ever_came_is_wrong_after_a_while(
 ) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
     (found,) = way_in()
-    assert (found.sound, "play.example.org, and 0 went out" in found.what) == (True, True)
+    assert (found.ok, "play.example.org, and 0 went out" in found.what) == (True, True)
     sent_once(timedelta(days=ago))
     (found,) = way_in()
-    assert found.sound == sound
+    assert found.ok == sound
     assert "1 went out" in found.what
     assert ("byzanz mail-in" in found.remedy) != sound
     received(at=engine.utc_now())
     (found,) = way_in()
-    assert found.sound
+    assert found.ok
     assert "the last one came" in found.what
 
 
 def test_mails_that_nobody_finished_are_told(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
     received(outcome="in hand")
-    assert all(found.sound for found in way_in())
+    assert all(found.ok for found in way_in())
     received(digest="e", outcome="in hand", at=engine.utc_now() - timedelta(hours=1))
     half, last = way_in()
-    assert not half.sound
+    assert not half.ok
     assert "1 mails came in and were not finished" in half.what
-    assert last.sound
+    assert last.ok

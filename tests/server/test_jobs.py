@@ -542,7 +542,7 @@ def test_a_job_that_fails_is_logged_and_called_again(app: Flask, caplog: pytest.
         calls.append(1)
         raise ZeroDivisionError
 
-    scheduler._every(0.05, "failing", fail)
+    scheduler._schedule(0.05, "failing", fail)
     scheduler.start()
     try:
         wait_for(lambda: len(calls) > 2)

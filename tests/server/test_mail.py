@@ -28,12 +28,12 @@ from sqlalchemy.orm import Session
 from server import accounts, play
 from server.mail import deliverability
 from server.mail.outgoing import compose, deliver
-from server.mail.outgoing.context import one_line
 from server.mail.outgoing.relevance import CHECKS
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.play import positions, turns
 from server.store import engine, links, log, models, outbox, people
 from server.store.models import Alarm, Beat, Game, Mail, Person, Seat, Turn
+from server.validation import one_line
 from tests.conftest import NOW, Table
 from tests.server.postman import FaultyServer, Pigeons
 
@@ -535,7 +535,7 @@ def test_a_mail_put_off_starts_no_clock_and_goes_out_later_with_the_same_id(tabl
 
 def test_while_no_mail_server_is_there_play_goes_on_and_all_mail_waits(table: Begin) -> None:
     game = table(4)
-    down = Pigeons(*[TemporaryFailure("no connection", lost=True) for _ in range(50)])
+    down = Pigeons(*[TemporaryFailure("no connection", connection_lost=True) for _ in range(50)])
     for hour in range(30):
         deliver.deliver(NOW + timedelta(hours=hour), down)
     submit(game.id, 0, "pass")
@@ -549,7 +549,7 @@ def test_a_lost_connection_spares_the_rest_of_the_batch(table: Begin) -> None:
     game = table(4)
     for person in game.people:
         queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
-    pigeons = Pigeons(TemporaryFailure("reset", lost=True))
+    pigeons = Pigeons(TemporaryFailure("reset", connection_lost=True))
     deliver.deliver(NOW, pigeons)
     assert pigeons.sent == []
     deliver.deliver(NOW, pigeons)  # the others are due as before, the first one waits a little
@@ -668,7 +668,7 @@ def test_a_mail_that_gets_through_ends_the_alarm(table: Begin) -> None:
 
 def test_our_own_bad_settings_blame_nobody(table: Begin) -> None:
     game = table(4)
-    deliver.deliver(NOW, Pigeons(TemporaryFailure("535 bad password", lost=True, ours=True)))
+    deliver.deliver(NOW, Pigeons(TemporaryFailure("535 bad password", connection_lost=True, our_fault=True)))
     assert row(Person, game.people[0]).unreachable is None
     with engine.reading() as session:
         (alarm,) = session.scalars(select(Alarm))

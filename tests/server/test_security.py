@@ -438,7 +438,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
 
 def test_no_token_reaches_a_log_through_the_mail(there: Scene, log: io.StringIO) -> None:
     link = f"{BASE}/t/{there.tokens['here', 'Daphne']['seat']}"
-    later = TemporaryFailure(f"451 come back to {link}", lost=False, ours=False)
+    later = TemporaryFailure(f"451 come back to {link}", connection_lost=False, our_fault=False)
     faults = (
         PermanentFailure(f"550 we do not like {link}"),
         later,

@@ -125,7 +125,7 @@ def _begin() -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(create, "secrets", SimpleNamespace(token_bytes=bytes))
         patch.setattr(names, "random_cut", lambda: "the same cut")
-        return lobby.quick_game(slug="byzanz", players=PEOPLE, pace=PACE, start=True, now=NOW)
+        return lobby.quick_game(slug="byzanz", players=PEOPLE, time_control=PACE, start=True, now=NOW)
 
 
 def _tokens(game_id: str) -> dict[int, str]:

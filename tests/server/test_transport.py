@@ -56,8 +56,8 @@ def test_a_4xx_is_for_now(command: str) -> None:
     ):
         with pytest.raises(TemporaryFailure, match="greylisted") as caught:
             transport.send(message())
-        assert not caught.value.ours
-        assert not caught.value.lost
+        assert not caught.value.our_fault
+        assert not caught.value.connection_lost
         transport.send(message())
     assert server.connections == 1
 
@@ -69,7 +69,7 @@ def test_a_5xx_about_our_sender_is_our_fault_and_nobody_elses() -> None:
         pytest.raises(TemporaryFailure) as caught,
     ):
         transport.send(message())
-    assert caught.value.ours
+    assert caught.value.our_fault
 
 
 @pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
@@ -78,8 +78,8 @@ def test_a_lost_connection_is_for_now_and_the_next_mail_gets_a_new_one(command: 
     with FaultyServer(**{command: [fault]}).running() as server, server.transport(timeout=0.3) as transport:
         with pytest.raises(TemporaryFailure) as caught:
             transport.send(message())
-        assert caught.value.lost
-        assert not caught.value.ours
+        assert caught.value.connection_lost
+        assert not caught.value.our_fault
         transport.send(message())
     assert server.connections == 2
 
@@ -87,7 +87,7 @@ def test_a_lost_connection_is_for_now_and_the_next_mail_gets_a_new_one(command: 
 def test_a_refusal_stands_even_if_the_server_hangs_up_after_it() -> None:
     talk = (b"220 hi\r\n", b"250 hello\r\n", b"250 sender ok\r\n", b"550 no such user\r\n")
     with speaking(*talk, pause=0.05) as port:
-        transport = Transport(MailServer(LOOPBACK, port, "none"), "byzanz.test", timeout=2, longest=3)
+        transport = Transport(MailServer(LOOPBACK, port, "none"), "byzanz.test", timeout=2, send_timeout=3)
         with transport, pytest.raises(PermanentFailure, match="no such user"):
             transport.send(message())
 
@@ -97,28 +97,28 @@ def test_a_refusal_stands_even_if_the_server_hangs_up_after_it() -> None:
 )
 def test_a_server_that_does_not_greet_is_for_now(greeting: bytes, ours: bool) -> None:
     with speaking(greeting) as port:
-        transport = Transport(MailServer(LOOPBACK, port, "none"), "byzanz.test", timeout=1, longest=2)
+        transport = Transport(MailServer(LOOPBACK, port, "none"), "byzanz.test", timeout=1, send_timeout=2)
         with transport, pytest.raises(TemporaryFailure) as caught:
             transport.send(message())
-    assert caught.value.lost
-    assert caught.value.ours is ours
+    assert caught.value.connection_lost
+    assert caught.value.our_fault is ours
 
 
 def test_nobody_listens() -> None:
     transport = Transport(MailServer(LOOPBACK, free_port(), "none"), "byzanz.test", timeout=1)
     with transport, pytest.raises(TemporaryFailure, match="no connection") as caught:
         transport.send(message())
-    assert caught.value.lost
-    assert not caught.value.ours
+    assert caught.value.connection_lost
+    assert not caught.value.our_fault
 
 
 def test_a_tarpit_is_left() -> None:
     drips = [b"220-patience\r\n"] * 200
     with speaking(*drips, pause=0.05) as port:
-        transport = Transport(MailServer(LOOPBACK, port, "none"), "byzanz.test", timeout=5, longest=0.4)
+        transport = Transport(MailServer(LOOPBACK, port, "none"), "byzanz.test", timeout=5, send_timeout=0.4)
         with transport, pytest.raises(TemporaryFailure) as caught:
             transport.send(message())
-    assert caught.value.lost
+    assert caught.value.connection_lost
 
 
 def test_a_server_without_starttls_is_not_trusted_in_the_clear() -> None:
@@ -126,7 +126,7 @@ def test_a_server_without_starttls_is_not_trusted_in_the_clear() -> None:
         transport = Transport(MailServer(LOOPBACK, server.port, "starttls"), "byzanz.test", timeout=1)
         with transport, pytest.raises(TemporaryFailure) as caught:
             transport.send(message())
-    assert caught.value.ours
+    assert caught.value.our_fault
     assert server.kept == []
 
 
@@ -137,7 +137,7 @@ def test_a_wrong_password_is_our_fault() -> None:
         )
         with transport, pytest.raises(TemporaryFailure) as caught:
             transport.send(message())
-    assert caught.value.ours
+    assert caught.value.our_fault
 
 
 def test_a_certificate_that_fits_nothing_is_our_fault(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_a_certificate_that_fits_nothing_is_our_fault(monkeypatch: pytest.Monkey
     transport = Transport(MailServer(LOOPBACK, 465, "smtps"), "byzanz.test", timeout=1)
     with transport, pytest.raises(TemporaryFailure, match="self-signed") as caught:
         transport.send(message())
-    assert caught.value.ours
+    assert caught.value.our_fault
 
 
 def test_addresses_beyond_ascii() -> None:
@@ -163,7 +163,7 @@ def test_addresses_beyond_ascii() -> None:
 def test_a_server_without_smtputf8_can_never_reach_such_an_address() -> None:
     talk = (b"220 hi\r\n", b"250 hello\r\n", b"250 reset\r\n", b"221 bye\r\n")
     with speaking(*talk, pause=0.05) as port:
-        transport = Transport(MailServer(LOOPBACK, port, "none"), "byzanz.test", timeout=2, longest=3)
+        transport = Transport(MailServer(LOOPBACK, port, "none"), "byzanz.test", timeout=2, send_timeout=3)
         with transport, pytest.raises(PermanentFailure, match="beyond ASCII"):
             transport.send(message("änne@example.org"))
 

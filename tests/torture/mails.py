@@ -158,7 +158,7 @@ def _deliver(clock: Time, path: Path, mails: int, breaks: str | None) -> None:
         while True:
             _queue(noted, mails, clock.now())
             with Transport(
-                parse_mail_url(settings.mail_url), settings.sender_domain, timeout=TIMEOUT, longest=LONGEST
+                parse_mail_url(settings.mail_url), settings.sender_domain, timeout=TIMEOUT, send_timeout=LONGEST
             ) as transport:
                 deliver.deliver(clock.now(), transport)
             time.sleep(LOOK)

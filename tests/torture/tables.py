@@ -102,7 +102,7 @@ def _begin(wish: Wish, number: int) -> Table:
         slug="byzanz",
         players=guests,
         bots=["random"] * (wish.bots if number % 2 else 0),
-        pace=TimeControl(wish.allowance, 0 if number % 3 else wish.bank),
+        time_control=TimeControl(wish.allowance, 0 if number % 3 else wish.bank),
         start=True,
         now=now,
     )

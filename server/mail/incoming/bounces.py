@@ -19,6 +19,7 @@ from typing import Literal
 from server.config import settings
 from server.mail.incoming import mime, reply
 from server.mail.incoming.mime import Part
+from server.validation import one_line
 
 LARGEST_REPORT = 1024 * 1024
 """Bytes of a report that are read: it quotes a mail of ours, which is far smaller."""
@@ -51,7 +52,7 @@ class BounceReport:
     """
 
     kind: Literal["failed", "delayed", "complaint", "nothing"]
-    said: str
+    diagnostic: str
 
 
 def envelope_sender(mail_id: int) -> str | None:
@@ -111,7 +112,7 @@ def _complaint(part: Part) -> BounceReport:
     kind = fields.get("feedback-type", "abuse").lower()
     if kind in ("not-spam", "auth-failure", "dmarc"):
         return BounceReport("nothing", kind)
-    return BounceReport("complaint", _one_line(f"{kind}, {fields.get('user-agent', '')}".strip(", ")))
+    return BounceReport("complaint", _short(f"{kind}, {fields.get('user-agent', '')}".strip(", ")))
 
 
 def _from_status(blocks: list[dict[str, str]]) -> BounceReport:
@@ -119,12 +120,12 @@ def _from_status(blocks: list[dict[str, str]]) -> BounceReport:
     for fields in blocks:
         action = fields.get("action", "").partition(" ")[0].lower()
         status = _STATUS.search(fields.get("status", ""))
-        said = fields.get("diagnostic-code", "").partition(";")[2] or fields.get("diagnostic-code", "")
-        said = _one_line(f"{status[0] if status else ''} {said}")
+        diagnostic = fields.get("diagnostic-code", "").partition(";")[2] or fields.get("diagnostic-code", "")
+        diagnostic = _short(f"{status[0] if status else ''} {diagnostic}")
         if action == "failed" or (not action and status and status[1] == "5"):
-            return BounceReport("failed", said or "the mail was not delivered")
+            return BounceReport("failed", diagnostic or "the mail was not delivered")
         if action == "delayed" or (not action and status and status[1] == "4"):
-            return BounceReport("delayed", said or "the mail is delayed")
+            return BounceReport("delayed", diagnostic or "the mail is delayed")
     return BounceReport("nothing", "a report that says nothing of a failure")
 
 
@@ -138,15 +139,15 @@ def _from_text(whole: Part, envelope_sender: str) -> BounceReport:
     qmail = "qmail-send program" in text
     if not (named or machine or qmail):
         return BounceReport("nothing", "no report")
-    said = _one_line(
+    diagnostic = _short(
         next((line for line in text.split("\n") if _STATUS.search(line) or _CODE.match(line)), subject)
     )
     lasting = [found[1] for found in (_STATUS.search(text), _CODE.search(text)) if found]
     if _DELAYED.search(subject) or (not _FAILED.search(subject + text) and _DELAYED.search(text)):
-        return BounceReport("delayed", said)
+        return BounceReport("delayed", diagnostic)
     if "5" in lasting or _FAILED.search(subject + " " + text):
-        return BounceReport("failed", said)
-    return BounceReport("delayed" if "4" in lasting else "nothing", said)
+        return BounceReport("failed", diagnostic)
+    return BounceReport("delayed" if "4" in lasting else "nothing", diagnostic)
 
 
 def _blocks(text: str) -> Iterator[dict[str, str]]:
@@ -164,8 +165,8 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
             yield name.strip().lower(), value.strip()
 
 
-def _one_line(text: str) -> str:
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:300]
+def _short(text: str) -> str:
+    return one_line(text)[:300]
 
 
 def _signature(mail_id: int) -> str:

@@ -46,22 +46,22 @@ class ReplyLine:
         fault: why it is not done.
     """
 
-    said: str
+    source: str
     text: str
-    what: str
+    kind: str
     done: str = ""
     seq: int = 0
     order: str = ""
     fault: RulesError | Refused | None = None
 
-    def kept(self) -> dict[str, Any]:
+    def as_details(self) -> dict[str, Any]:
         """As the answer's details keep it."""
-        row = {"text": self.said, "done": self.done, "seq": self.seq, "order": self.order}
+        row = {"text": self.source, "done": self.done, "seq": self.seq, "order": self.order}
         return row | refusal_details(self.fault)
 
 
 def carry_out(
-    place: SeatAccess, said: tuple[str, ...], row: Received, now: datetime
+    access: SeatAccess, said: tuple[str, ...], row: Received, now: datetime
 ) -> tuple[list[ReplyLine], RulesError | Refused | None]:
     """Play what a reply says: nothing unless each line can be read, then line by line until one is refused.
 
@@ -83,12 +83,12 @@ def carry_out(
             "nothing else.",
             most=reply.MOST_OWN_LINES,
         )
-    rules = rules_of(place.game.slug, place.game.rules)
+    rules = rules_of(access.game.slug, access.game.rules)
     lines = read_lines(rules, said)
     if not any(line.fault for line in lines):
-        _play_all(place, lines, row, now)
-    if place.seat.autopilot or place.seat.missed:
-        _reclaim(place, now)
+        _play_all(access, lines, row, now)
+    if access.seat.autopilot or access.seat.missed:
+        _reclaim(access, now)
     return lines, None
 
 
@@ -97,8 +97,8 @@ def read_lines(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[ReplyLine]
     lines: list[ReplyLine] = []
     for text in said:
         line = _read_line(rules, text)
-        if line.fault and lines and len(lines[-1].said) >= WRAP_LENGTH:
-            mended = _read_line(rules, f"{lines[-1].said} {text}")
+        if line.fault and lines and len(lines[-1].source) >= WRAP_LENGTH:
+            mended = _read_line(rules, f"{lines[-1].source} {text}")
             if not mended.fault:
                 lines[-1] = mended
                 continue
@@ -114,94 +114,99 @@ def _read_line(rules: Rules[Any, Any], said: str) -> ReplyLine:
     line = ReplyLine(said, rest if word == "order" else said, "order" if word == "order" else "move")
     try:
         text = line.text[: play.LONGEST_TEXT + 1]
-        rules.parse_order(text) if line.what == "order" else rules.parse(text)
+        rules.parse_order(text) if line.kind == "order" else rules.parse(text)
     except RulesError as error:
         line.fault = error
     return line
 
 
-def _play_all(place: SeatAccess, lines: list[ReplyLine], row: Received, now: datetime) -> None:
+def _play_all(access: SeatAccess, lines: list[ReplyLine], row: Received, now: datetime) -> None:
     """One line after the other, each in a transaction of its own; after a refusal the rest is left alone."""
-    seen = place.link.seq or 0
-    left = _orders_already_left(place, row)
+    seen = access.link.seq or 0
+    left = _orders_already_left(access, row)
     for number, line in enumerate(lines, 1):
         try:
-            if line.what == "order" and left:
+            if line.kind == "order" and left:
                 left -= 1  # before the server died; the first ones were kept
                 line.done, line.order = "ordered", line.text
-            elif line.what == "order":
+            elif line.kind == "order":
                 ordered = play.leave_order(
-                    place.game.id, place.seat.seat, line.text, now=now, link_id=place.link.id, left_at=row.at
+                    access.game.id,
+                    access.seat.seat,
+                    line.text,
+                    now=now,
+                    link_id=access.link.id,
+                    left_at=row.at,
                 )
                 line.done, line.order = "ordered", ordered.text
-            elif line.what == "off":
+            elif line.kind == "off":
                 line.seq = play.withdraw_order(
-                    place.game.id, place.seat.seat, None, now=now, link_id=place.link.id
+                    access.game.id, access.seat.seat, None, now=now, link_id=access.link.id
                 )
                 line.done = "withdrawn"
             else:
-                seen = _play(place, line, f"mail-{row.digest[:40]}-{number}", seen, now)
+                seen = _play(access, line, f"mail-{row.digest[:40]}-{number}", seen, now)
         except (NotYourTurn, Stale):
-            line.fault = _outdated(place, lines)
+            line.fault = _outdated(access, lines)
             return
         except (RulesError, Refused) as error:
             line.fault = error
             return
 
 
-def _outdated(place: SeatAccess, lines: list[ReplyLine]) -> Refused:
+def _outdated(access: SeatAccess, lines: list[ReplyLine]) -> Refused:
     if any(line.done for line in lines):
         return Stale("Not played: the table has moved on after the line before. Answer the newest mail.")
     return Stale(
         "That turn is over. The newest mail about “%(game)s” has what is asked now, if anything.",
-        game=place.game.name,
+        game=access.game.name,
     )
 
 
-def _play(place: SeatAccess, line: ReplyLine, request_id: str, seen: int, now: datetime) -> int:
+def _play(access: SeatAccess, line: ReplyLine, request_id: str, seen: int, now: datetime) -> int:
     """Play a move; what the writer counts as having seen when he wrote the next line."""
     receipt = play.submit(
-        place.game.id,
-        place.seat.seat,
+        access.game.id,
+        access.seat.seat,
         line.text,
         seen=seen,
         request_id=request_id,
         now=now,
-        link_id=place.link.id,
+        link_id=access.link.id,
     )
     line.done, line.seq = "played", receipt.seq
-    return max(seen, _opened_by(place, receipt.seq))
+    return max(seen, _opened_by(access, receipt.seq))
 
 
-def _opened_by(place: SeatAccess, seq: int) -> int:
+def _opened_by(access: SeatAccess, seq: int) -> int:
     """The head at which this seat's own move has led to its next question with nothing else in between; else 0.
 
     Who writes "bid …" and "tax …" in one mail means the tax on that bid. A question that came after another player,
     chance or a moderator has moved he cannot have meant.
     """
     with reading() as session:
-        turn = session.get(Turn, (place.game.id, place.seat.seat))
+        turn = session.get(Turn, (access.game.id, access.seat.seat))
         if turn is None:
             return 0
-        between = (Entry.game_id == place.game.id, Entry.seq > seq, Entry.seq <= turn.opened_seq)
-        of_others = or_(Entry.seat.is_(None), Entry.seat != place.seat.seat)
+        between = (Entry.game_id == access.game.id, Entry.seq > seq, Entry.seq <= turn.opened_seq)
+        of_others = or_(Entry.seat.is_(None), Entry.seat != access.seat.seat)
         others = select(func.count()).where(*between, of_others)
         return 0 if session.scalar(others) else turn.opened_seq
 
 
-def _orders_already_left(place: SeatAccess, row: Received) -> int:
+def _orders_already_left(access: SeatAccess, row: Received) -> int:
     """How many orders of this mail were left before: they bear the moment at which it was first taken in hand."""
-    own = (StandingOrder.game_id == place.game.id, StandingOrder.seat == place.seat.seat)
+    own = (StandingOrder.game_id == access.game.id, StandingOrder.seat == access.seat.seat)
     with reading() as session:
         return session.scalar(select(func.count()).where(*own, StandingOrder.left_at == row.at)) or 0
 
 
-def _reclaim(place: SeatAccess, now: datetime) -> None:
+def _reclaim(access: SeatAccess, now: datetime) -> None:
     """Whoever answers plays again, whatever he said."""
     try:
-        play.reclaim(place.game.id, place.seat.seat, now=now, link_id=place.link.id)
+        play.reclaim(access.game.id, access.seat.seat, now=now, link_id=access.link.id)
     except Refused as refused:
-        LOGGER.info("game %s: not reclaimed by mail: %s", place.game.id, refused)
+        LOGGER.info("game %s: not reclaimed by mail: %s", access.game.id, refused)
 
 
 def refusal_details(fault: RulesError | Refused | None) -> dict[str, Any]:

@@ -51,10 +51,10 @@ def as_text(markup: str) -> str:
     lower = markup.translate(_LOWERCASE)
     here = 0
     while (opened := markup.find("<", here)) >= 0:
-        reader.words(markup[here:opened])
+        reader.add_text(markup[here:opened])
         here = _read_tag(lower, opened, reader, markup)
-    reader.words(markup[here:])
-    return "\n".join((*reader.lines, reader.line()))
+    reader.add_text(markup[here:])
+    return "\n".join((*reader.lines, reader.current_line()))
 
 
 def _read_tag(lower: str, opened: int, reader: _TextBuilder, markup: str) -> int:
@@ -65,7 +65,7 @@ def _read_tag(lower: str, opened: int, reader: _TextBuilder, markup: str) -> int
     if named is None:
         if lower[opened + 1 : opened + 2] in ("!", "?"):
             return _skip_past(lower, ">", opened + 1)
-        reader.words("<")
+        reader.add_text("<")
         return opened + 1
     closed = lower.find(">", opened)
     if closed < 0:
@@ -74,7 +74,7 @@ def _read_tag(lower: str, opened: int, reader: _TextBuilder, markup: str) -> int
     ends = lower[opened + 1] == "/"
     if name in _INVISIBLE and not ends and lower[closed - 1] != "/":
         return _skip_past(lower, ">", _skip_past(lower, f"</{name}", closed))
-    reader.tag(name, ends, markup[opened : min(closed, opened + 2000)])
+    reader.add_tag(name, ends, markup[opened : min(closed, opened + 2000)])
     return closed + 1
 
 
@@ -100,24 +100,24 @@ class _TextBuilder:
         self._pieces: list[str] = []
         self._quotes = 0
 
-    def words(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Words between two tags."""
         if text:
             self._pieces.append(text)
 
-    def line(self) -> str:
+    def current_line(self) -> str:
         """The line as it stands, blanks made single."""
         text = " ".join(_unescape("".join(self._pieces)).split())
         return f"{'> ' * min(self._quotes, 3)}{text}".rstrip() if self._quotes else text
 
-    def tag(self, name: str, ends: bool, whole: str) -> None:
+    def add_tag(self, name: str, ends: bool, whole: str) -> None:
         """A tag goes by."""
         if name in _SPACED:
             self._pieces.append(" ")
         if name not in _BLOCKS:
             return
         if self._pieces or name == "br":
-            self.lines.append(self.line())
+            self.lines.append(self.current_line())
             self._pieces = []
         if name == "hr" or (not ends and _QUOTE_START.search(whole)):
             self.lines.append(RULE)

@@ -71,13 +71,13 @@ async def serve_async(app: Flask, listener: socket.socket, pool: ThreadPoolExecu
     """
     with app.app_context():
         domain = settings().mail_domain
-    door = Handler(app, pool)
+    handler = Handler(app, pool)
     loop = asyncio.get_running_loop()
 
-    def conversation() -> LMTP:
+    def connection() -> LMTP:
         # Twice what is taken: a mail that is too big is to get its own answer from `taken`, one for each recipient.
         made = _Connection(
-            door,
+            handler,
             data_size_limit=2 * reply.LARGEST_MAIL,
             enable_SMTPUTF8=True,
             hostname=domain,
@@ -86,7 +86,7 @@ async def serve_async(app: Flask, listener: socket.socket, pool: ThreadPoolExecu
         made.loop = loop
         return made
 
-    server = await loop.create_server(conversation, sock=listener)
+    server = await loop.create_server(connection, sock=listener)
     async with server:
         await server.serve_forever()
 

@@ -49,7 +49,7 @@ class Part:
         """The first header of this name in small letters, empty if there is none."""
         return next((value for found, value in self.headers if found == name), "")
 
-    def every(self, name: str) -> list[str]:
+    def all_headers(self, name: str) -> list[str]:
         """All headers of this name."""
         return [value for found, value in self.headers if found == name]
 
@@ -67,11 +67,11 @@ class Part:
         return ""
 
     @property
-    def attached(self) -> bool:
+    def is_attachment(self) -> bool:
         """Whether it is a file and no text of the mail."""
         return self.header("content-disposition").strip().lower().startswith("attachment")
 
-    def pieces(self) -> list[bytes]:
+    def subparts(self) -> list[bytes]:
         """The parts of a multipart as they came, none of anything else."""
         boundary = self.parameter("boundary")
         if not self.kind.startswith("multipart/") or not boundary or self.depth >= MOST_NESTED:
@@ -101,13 +101,13 @@ def parse(raw: bytes, depth: int = 0) -> Part:
 def walk(whole: Part) -> Iterator[Part]:
     """A part and all parts within it, in their order, as many as are looked at."""
     yield whole
-    waiting = [(piece, whole.depth + 1) for piece in reversed(whole.pieces())]
+    waiting = [(piece, whole.depth + 1) for piece in reversed(whole.subparts())]
     for _ in range(MOST_PARTS - 1):
         if not waiting:
             return
         part = parse(*waiting.pop())
         yield part
-        waiting.extend((piece, part.depth + 1) for piece in reversed(part.pieces()))
+        waiting.extend((piece, part.depth + 1) for piece in reversed(part.subparts()))
 
 
 def decode(content: bytes, charset: str) -> str:

@@ -84,16 +84,16 @@ def own_lines(text: str, name: str = "") -> tuple[str, ...]:
 def normalize_line(line: str) -> str:
     """A line as a move is read: without invisible characters, emoji, bullets, quotes and final punctuation."""
     kept = []
-    for sign in unicodedata.normalize("NFKC", line):
-        kind = unicodedata.category(sign)
+    for char in unicodedata.normalize("NFKC", line):
+        kind = unicodedata.category(char)
         if kind == "Pd":
             kept.append("-")
         elif kind == "Cf":
             continue
-        elif kind in _ODD or kind[0] in "ZC" or sign in "\ufe0e\ufe0f":
+        elif kind in _ODD or kind[0] in "ZC" or char in "\ufe0e\ufe0f":
             kept.append(" ")
         else:
-            kept.append(sign)
+            kept.append(char)
     text = " ".join("".join(kept).replace(",", " ").split())
     text = _BULLET.sub("", text, count=1) if _BULLET.match(text) else text
     return text.strip(_QUOTES).rstrip(" .;:!?…").strip(_QUOTES + " ")
@@ -101,25 +101,25 @@ def normalize_line(line: str) -> str:
 
 def _quote_start(lines: Sequence[str]) -> int:
     """Where what is quoted begins; the number of lines if nothing is."""
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         text = _visible(line)
         if text.startswith(">") or MARKER.search(text):
-            return _attribution_start(lines, place, ours=not text.startswith(">"))
+            return _attribution_start(lines, index, ours=not text.startswith(">"))
         if text and (_RULE.fullmatch(text) or _FORWARDED.fullmatch(text)):
-            return place
-        if text and (_attribution(lines, place) or _header_block(lines, place)):
-            return place
+            return index
+        if text and (_attribution(lines, index) or _header_block(lines, index)):
+            return index
     return len(lines)
 
 
 def _visible(line: str) -> str:
-    return "".join(sign for sign in line if unicodedata.category(sign) != "Cf").replace("\xa0", " ").strip()
+    return "".join(char for char in line if unicodedata.category(char) != "Cf").replace("\xa0", " ").strip()
 
 
-def _attribution(lines: Sequence[str], place: int) -> bool:
+def _attribution(lines: Sequence[str], index: int) -> bool:
     """Whether "On …, Byzanz wrote:" begins here; mail readers break it into up to four lines."""
     joined = ""
-    for line in lines[place : place + 4]:
+    for line in lines[index : index + 4]:
         bare = _visible(line)
         if not bare or bare.startswith(">"):
             return False
@@ -131,19 +131,19 @@ def _attribution(lines: Sequence[str], place: int) -> bool:
     return False
 
 
-def _header_block(lines: Sequence[str], place: int) -> bool:
+def _header_block(lines: Sequence[str], index: int) -> bool:
     """Whether "From: … Sent: …" begins here, as Outlook and GMX put it above what they quote."""
-    labels = [line for line in map(_visible, lines[place : place + 5]) if line][:2]
+    labels = [line for line in map(_visible, lines[index : index + 5]) if line][:2]
     return len(labels) == 2 and all(_LABEL.match(line) for line in labels)
 
 
-def _attribution_start(lines: Sequence[str], place: int, *, ours: bool) -> int:
+def _attribution_start(lines: Sequence[str], index: int, *, ours: bool) -> int:
     """Where the words begin that lead to a quote, in a language that nobody here speaks.
 
     Args:
         ours: the quote is our own marker without any sign before it: the paragraph above it is ours, too.
     """
-    last = place
+    last = index
     while last and not _visible(lines[last - 1]):
         last -= 1
     if ours:
@@ -167,11 +167,11 @@ def _lines_below(lines: Sequence[str]) -> list[str]:
         return []
     first, last = marked.index(True), len(marked) - 1 - marked[::-1].index(True)
     runs: list[list[str]] = [[]]
-    for place in range(first, last + 1):
-        if marked[place]:
+    for index in range(first, last + 1):
+        if marked[index]:
             runs.append([])
         else:
-            runs[-1].append(lines[place])
+            runs[-1].append(lines[index])
     between = [line for run in runs if any(not _visible(line) for line in run) for line in run]
     return between + list(lines[last + 1 :])
 

@@ -21,7 +21,6 @@ from server.i18n import kept
 from server.mail import deliverability
 from server.mail.incoming import bounces, commands, reply
 from server.mail.incoming.reply import Reply
-from server.mail.outgoing.context import one_line
 from server.mail.outgoing.smtp import ascii_domain
 from server.store import links, outbox, people
 from server.store.engine import reading, transaction
@@ -96,19 +95,14 @@ def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime
         return "seen before"
     mail: Mail | None = None
     if report.kind == "failed":
-        mail = deliverability.handle_bounce(mail_id, _mask(report.said), now)
+        mail = deliverability.handle_bounce(mail_id, deliverability.mask(report.diagnostic), now)
     elif report.kind == "complaint":
-        mail = deliverability.handle_complaint(mail_id, _mask(report.said), now)
+        mail = deliverability.handle_complaint(mail_id, deliverability.mask(report.diagnostic), now)
     kinds = {"failed": "bounce", "delayed": "bounce", "complaint": "complaint", "nothing": "auto"}
-    outcome = f"{report.kind}: {_mask(report.said)}"
+    outcome = f"{report.kind}: {deliverability.mask(report.diagnostic)}"
     with transaction() as session:
         _mark_done(session, row, kinds[report.kind], outcome, mail)
     return outcome
-
-
-def _mask(said: str) -> str:
-    """Words of strangers, one line without addresses or anything that could be a token or spoil the database."""
-    return one_line(re.sub(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+", "…", said))[:300]
 
 
 # Replies
@@ -116,30 +110,32 @@ def _mask(said: str) -> str:
 
 def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -> str:
     with reading() as session:
-        place = links.seat_access(session, token, now, "reply")
-        if place is None:
+        access = links.seat_access(session, token, now, "reply")
+        if access is None:
             raise NoSuchAddress
-        person = session.get_one(Person, place.link.person_id)
+        person = session.get_one(Person, access.link.person_id)
     row = _claim(reply.fingerprint(raw, recipient), now)
     if row is None:
         return "seen before"
-    letter = reply.parse_reply(raw, sender)
-    if letter.ignored is None and _is_ours(letter.sender):
-        letter = Reply(letter.sender, ignored="it is a mail of ours")
-    if letter.ignored is not None:
-        return _finish(row, place, "auto", kept("ignored: %(why)s") % {"why": _mask(letter.ignored)}, now)
-    if not _same_address(letter.sender, person.email or ""):
+    message = reply.parse_reply(raw, sender)
+    if message.ignored is None and _is_ours(message.sender):
+        message = Reply(message.sender, ignored="it is a mail of ours")
+    if message.ignored is not None:
+        return _finish(
+            row, access, "auto", kept("ignored: %(why)s") % {"why": deliverability.mask(message.ignored)}, now
+        )
+    if not _same_address(message.sender, person.email or ""):
         strange = commands.BadReply(
             "An answer to this turn came from another address than the one we write to, so nothing was played. "
             "Answer from this address, or use your link."
         )
-        return _finish(row, place, "refused", kept("from another address"), now, [], strange)
+        return _finish(row, access, "refused", kept("from another address"), now, [], strange)
     deliverability.mark_reachable(person.id, now)
-    lines, fault = commands.carry_out(place, letter.lines, row, now)
+    lines, fault = commands.carry_out(access, message.lines, row, now)
     played = sum(bool(line.done) for line in lines)
     kind = "reply" if played else "refused"
     outcome = kept("%(done)s of %(of)s lines carried out") % {"done": played, "of": len(lines)}
-    return _finish(row, place, kind, outcome, now, lines, fault)
+    return _finish(row, access, kind, outcome, now, lines, fault)
 
 
 def _is_ours(address: str) -> bool:
@@ -179,7 +175,7 @@ def _claim(digest: str, now: datetime) -> Received | None:
 
 def _finish(
     row: Received,
-    place: SeatAccess,
+    access: SeatAccess,
     kind: str,
     outcome: str,
     now: datetime,
@@ -188,23 +184,23 @@ def _finish(
 ) -> str:
     """Mark a reply as done and queue its answer; none to an automatic mail (`lines` is None), nor too many a day."""
     with transaction() as session:
-        if not _mark_done(session, row, kind, outcome, place) or lines is None:
+        if not _mark_done(session, row, kind, outcome, access) or lines is None:
             return outcome
-        if _answers_today(session, place.link.person_id, now) >= ANSWERS_A_DAY:
+        if _answers_today(session, access.link.person_id, now) >= ANSWERS_A_DAY:
             return f"{outcome}; not answered, for there were too many today"
         first = min((line.seq for line in lines if line.done == "played"), default=None)
         outbox.enqueue(
             session,
             key=f"answer:{row.digest}",
             kind="answer",
-            person_id=place.link.person_id,
+            person_id=access.link.person_id,
             now=now,
-            game_id=place.game.id,
-            seat=place.seat.seat,
+            game_id=access.game.id,
+            seat=access.seat.seat,
             seq=first,
             details={
-                "reply": place.link.id,
-                "lines": [line.kept() for line in lines],
+                "reply": access.link.id,
+                "lines": [line.as_details() for line in lines],
                 **commands.refusal_details(fault),
             },
         )

@@ -81,7 +81,7 @@ def fingerprint(raw: bytes, recipient: str) -> str:
 
 def author(whole: Part) -> tuple[str, str]:
     """Address and name in the From of a mail; both empty unless there is exactly one of exactly one person."""
-    headers = whole.every("from")
+    headers = whole.all_headers("from")
     if len(headers) != 1:
         return "", ""
     bare = re.sub(r'"(?:[^"\\]|\\.)*"', " ", headers[0])
@@ -123,7 +123,7 @@ def body_text(whole: Part) -> str:
     """The text of a mail, or its HTML reduced to text if it has no other; empty if it has neither."""
     pages = ""
     for part in mime.walk(whole):
-        if part.attached or part.kind not in ("text/plain", "text/html"):
+        if part.is_attachment or part.kind not in ("text/plain", "text/html"):
             continue
         if part.kind == "text/plain":
             text = part.text()

@@ -37,27 +37,27 @@ class Postponed(Exception):
         self.until = until
 
 
-def check_sendable(session: Session, found: MailRows, now: datetime) -> None:
+def check_sendable(session: Session, rows: MailRows, now: datetime) -> None:
     """Whether a mail that is news may go now.
 
     Raises:
         Later: it is its reader's quiet hour, or a mail that can tell the same waits to be sent. OldNews: one has.
     """
-    if session.scalar(select(Mail.status).where(Mail.id == found.mail.id)) != "waiting":
+    if session.scalar(select(Mail.status).where(Mail.id == rows.mail.id)) != "waiting":
         raise Outdated("another mail has told it")
-    if found.mail.kind not in IMMEDIATE and (end := _quiet_until(found, now)) is not None:
+    if rows.mail.kind not in IMMEDIATE and (end := _quiet_until(rows, now)) is not None:
         raise Postponed(end)
-    for other in _waiting_mails(session, found.mail, MERGED_INTO.get(found.mail.kind, ())):
-        if _covers(session, other, found.mail):
+    for other in _waiting_mails(session, rows.mail, MERGED_INTO.get(rows.mail.kind, ())):
+        if _covers(session, other, rows.mail):
             raise Postponed(max(other.not_before, now + timedelta(seconds=outbox.FIRST_RETRY)))
 
 
-def _quiet_until(found: MailRows, now: datetime) -> datetime | None:
+def _quiet_until(rows: MailRows, now: datetime) -> datetime | None:
     """When the reader's quiet hours end, as they are set now; None if this is none of them."""
-    person = found.person
+    person = rows.person
     if person.quiet_from is None or person.quiet_to is None:
         return None
-    zone = person.time_zone or (found.game.time_zone if found.game else "UTC")
+    zone = person.time_zone or (rows.game.time_zone if rows.game else "UTC")
     return clock.night_end(now, clock.Hours(zone, (person.quiet_from, person.quiet_to)))
 
 

@@ -25,13 +25,14 @@ from sqlalchemy.orm import Session
 from server import i18n
 from server.config import settings
 from server.mail.incoming import bounces
-from server.mail.outgoing import context, rounds
-from server.mail.outgoing.context import MailLinks, one_line
+from server.mail.outgoing import context, digest
+from server.mail.outgoing.context import MailLinks
 from server.mail.outgoing.digest import DigestTurn
 from server.mail.outgoing.relevance import MailRows
 from server.mail.outgoing.smtp import ascii_domain
 from server.store import outbox
 from server.store.models import Person
+from server.validation import one_line
 
 LONGEST_LINE = 998
 """The longest line of a header that mail servers pass on."""
@@ -74,11 +75,11 @@ class ComposedMail:
 
     message: EmailMessage
     due: datetime | None
-    named: tuple[DigestTurn, ...] = ()
-    along: tuple[int, ...] = ()
+    turns: tuple[DigestTurn, ...] = ()
+    merged: tuple[int, ...] = ()
 
 
-def compose(session: Session, found: MailRows, doors: MailLinks, now: datetime) -> ComposedMail:
+def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: datetime) -> ComposedMail:
     """Write a mail anew, as things stand at the moment of sending.
 
     Args:
@@ -88,38 +89,38 @@ def compose(session: Session, found: MailRows, doors: MailLinks, now: datetime) 
     Raises:
         Broken: the game's log does not replay.
     """
-    with force_locale(language(session, found)):
-        return _compose(session, found, doors, now)
+    with force_locale(language(session, rows)):
+        return _compose(session, rows, mail_links, now)
 
 
-def language(session: Session, found: MailRows) -> str:
+def language(session: Session, rows: MailRows) -> str:
     """In which language a mail is written: its reader's, else the one it was asked for in, else the organiser's."""
-    organiser = session.get(Person, found.game.organiser_id or 0) if found.game else None
-    asked = outbox.details(found.mail).get("language")
-    wished = (found.person.language, asked, organiser.language if organiser else None)
+    organiser = session.get(Person, rows.game.organiser_id or 0) if rows.game else None
+    asked = outbox.details(rows.mail).get("language")
+    wished = (rows.person.language, asked, organiser.language if organiser else None)
     return next((code for code in wished if code in i18n.NAMES), i18n.DEFAULT)
 
 
-def _compose(session: Session, found: MailRows, doors: MailLinks, now: datetime) -> ComposedMail:
-    times = context.turn_times(session, found, now)
-    words = context.template_context(session, found, doors, times)
-    if found.mail.kind in rounds.KINDS:
-        words |= rounds.told_of(session, found, doors.seats, now)
+def _compose(session: Session, rows: MailRows, mail_links: MailLinks, now: datetime) -> ComposedMail:
+    times = context.turn_times(session, rows, now)
+    words = context.template_context(session, rows, mail_links, times)
+    if rows.mail.kind in digest.OVERVIEWS:
+        words |= digest.overview_context(session, rows.mail, mail_links.seats, now)
     text, html = render(words)
     message = EmailMessage(policy=HEADER_POLICY)
-    _address(message, found, now)
+    _address(message, rows, now)
     message["Subject"] = subject(words)
-    if found.game is not None:
-        root = f"<{found.game.id}.table@{settings().sender_domain}>"
+    if rows.game is not None:
+        root = f"<{rows.game.id}.table@{settings().sender_domain}>"
         message["In-Reply-To"] = root
         message["References"] = root
-    if doors.reply is not None:
-        message["Reply-To"] = doors.reply
-    bounce = bounces.envelope_sender(found.mail.id)
+    if mail_links.reply is not None:
+        message["Reply-To"] = mail_links.reply
+    bounce = bounces.envelope_sender(rows.mail.id)
     if bounce is not None:
         message["Return-Path"] = f"<{bounce}>"  # for the transport, which takes it off
-    if doors.stop is not None:
-        message["List-Unsubscribe"] = f"<{doors.stop}>"
+    if mail_links.stop is not None:
+        message["List-Unsubscribe"] = f"<{mail_links.stop}>"
         message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     message.set_content(text, cte=_encoding(text))
     message.add_alternative(html, subtype="html", cte=_encoding(html))
@@ -129,14 +130,14 @@ def _compose(session: Session, found: MailRows, doors: MailLinks, now: datetime)
     return ComposedMail(message, times.due if times else None, words.get("named", ()), words["along"])
 
 
-def _address(message: EmailMessage, found: MailRows, now: datetime) -> None:
+def _address(message: EmailMessage, rows: MailRows, now: datetime) -> None:
     name, address = parseaddr(settings().mail_from)
     message["From"] = Address(display_name=one_line(name), addr_spec=address)
-    local, _at, domain = (found.person.email or "").rpartition("@")
-    message["To"] = Address(display_name=one_line(found.person.name), username=local, domain=domain)
+    local, _at, domain = (rows.person.email or "").rpartition("@")
+    message["To"] = Address(display_name=one_line(rows.person.name), username=local, domain=domain)
     message["Date"] = format_datetime(now)
-    message["Message-ID"] = message_id(found.mail.key)
-    message["Auto-Submitted"] = "auto-replied" if found.mail.kind == "answer" else "auto-generated"
+    message["Message-ID"] = message_id(rows.mail.key)
+    message["Auto-Submitted"] = "auto-replied" if rows.mail.kind == "answer" else "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
 
 

@@ -22,7 +22,8 @@ from server.mail.outgoing import batching, digest, relevance
 from server.mail.outgoing.relevance import MailRows
 from server.play import positions, turns
 from server.store import links, log, outbox, standing_orders
-from server.store.models import Entry, Game, Link, Mail, Person, Seat, Turn
+from server.store.models import Entry, Game, Link, Mail, Person
+from server.validation import one_line
 
 PURPOSES: dict[str, links.Purpose] = {
     "turn": "seat",
@@ -50,11 +51,6 @@ LOG_LINES = 40
 """Entries told in one mail at the most; the page has all of them."""
 
 
-def one_line(text: str) -> str:
-    """What people wrote, for a header or a sentence: whatever could end the line or hide in it is a blank."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-
-
 @dataclass(frozen=True, slots=True)
 class MailLinks:
     """The addresses that a mail carries; None where it has none."""
@@ -67,114 +63,112 @@ class MailLinks:
     """By game, of a mail that names several."""
 
 
-def issue_links(session: Session, found: MailRows, now: datetime) -> MailLinks:
+def issue_links(session: Session, rows: MailRows, now: datetime) -> MailLinks:
     """The links of a mail; in a writing transaction, because one that is missing is made."""
-    seats = {game.id: _seat_link(session, found, game, now) for game, _, _ in listed_turns(session, found)}
+    seats = {
+        game.id: _seat_link(session, rows, game, now)
+        for game, _, _ in digest.listed_turns(session, rows.mail.kind, rows.person.id)
+    }
     return MailLinks(
-        _link(session, found, now),
-        _unsubscribe_link(session, found, now),
-        _reply_address(session, found, now),
+        _link(session, rows, now),
+        _unsubscribe_link(session, rows, now),
+        _reply_address(session, rows, now),
         seats,
     )
 
 
-def listed_turns(session: Session, found: MailRows) -> list[tuple[Game, Seat, Turn]]:
-    """The turns that a mail names which is about all games of its reader."""
-    if found.mail.kind == "digest":
-        return digest.turns_for(session, found.person.id)
-    return turns.of_person(session, found.person.id) if found.mail.kind == "games" else []
+def _seat_link(session: Session, rows: MailRows, game: Game, now: datetime) -> str:
+    return links.url(links.link_for(session, "seat", rows.person.id, game.id, now))
 
 
-def _seat_link(session: Session, found: MailRows, game: Game, now: datetime) -> str:
-    return links.url(links.link_for(session, "seat", found.person.id, game.id, now))
-
-
-def _link(session: Session, found: MailRows, now: datetime) -> str | None:
-    given = outbox.details(found.mail)
+def _link(session: Session, rows: MailRows, now: datetime) -> str | None:
+    given = outbox.details(rows.mail)
     if "link" in given:
         return links.url(session.get_one(Link, given["link"]))
-    if found.game is None:
+    if rows.game is None:
         return None
-    purpose = PURPOSES.get(found.mail.kind)
-    if found.mail.kind == "fresh":
+    purpose = PURPOSES.get(rows.mail.kind)
+    if rows.mail.kind == "fresh":
         purpose = given.get("purpose", "seat")
-    if found.mail.kind in relevance.ABOUT_OTHERS and found.person.id == found.game.organiser_id:
+    if rows.mail.kind in relevance.ABOUT_OTHERS and rows.person.id == rows.game.organiser_id:
         purpose = "organise"
     if purpose is None:
         return None
-    return links.url(links.link_for(session, purpose, found.person.id, found.game.id, now))
+    return links.url(links.link_for(session, purpose, rows.person.id, rows.game.id, now))
 
 
-def _unsubscribe_link(session: Session, found: MailRows, now: datetime) -> str | None:
+def _unsubscribe_link(session: Session, rows: MailRows, now: datetime) -> str | None:
     """Where one click ends the mails about a game, for those who have a seat kept in it; of a digest all mails."""
-    if found.mail.kind == "digest":
-        return links.url(links.link_for(session, "stop", found.person.id, None, now))
-    if found.game is None or found.seat is None:
+    if rows.mail.kind == "digest":
+        return links.url(links.link_for(session, "stop", rows.person.id, None, now))
+    if rows.game is None or rows.seat is None:
         return None
-    return links.url(links.link_for(session, "stop", found.person.id, found.game.id, now))
+    return links.url(links.link_for(session, "stop", rows.person.id, rows.game.id, now))
 
 
-def _reply_address(session: Session, found: MailRows, now: datetime) -> str | None:
+def _reply_address(session: Session, rows: MailRows, now: datetime) -> str | None:
     """Where an answer goes to: about the open turn, else, of an answer to a mail, to where that mail went."""
-    if not settings().mail_domain or found.game is None or found.seat is None:
+    if not settings().mail_domain or rows.game is None or rows.seat is None:
         return None
-    if found.turn is not None:
-        turn = found.turn
+    if rows.turn is not None:
+        turn = rows.turn
         return links.reply_address(
-            links.link_for(session, "reply", found.person.id, found.game.id, now, turn.opened_seq)
+            links.link_for(session, "reply", rows.person.id, rows.game.id, now, turn.opened_seq)
         )
-    used = session.get(Link, outbox.details(found.mail).get("reply", 0))
+    used = session.get(Link, outbox.details(rows.mail).get("reply", 0))
     return links.reply_address(used) if used and used.revoked_at is None else None
 
 
-def turn_times(session: Session, found: MailRows, now: datetime) -> turns.Times | None:
+def turn_times(session: Session, rows: MailRows, now: datetime) -> turns.Times | None:
     """Until when the turn has time: of a turn mail that is accepted now, else as its clock runs."""
-    if found.turn is None or found.game is None:
+    if rows.turn is None or rows.game is None:
         return None
-    if found.turn.started_at is None and found.mail.kind != "answer":
-        return turns.printed(session, found.game, found.turn, now)
-    return turns.times(session, found.game, found.turn)
+    if rows.turn.started_at is None and rows.mail.kind != "answer":
+        return turns.printed(session, rows.game, rows.turn, now)
+    return turns.times(session, rows.game, rows.turn)
 
 
 def template_context(
-    session: Session, found: MailRows, doors: MailLinks, times: turns.Times | None
+    session: Session, rows: MailRows, mail_links: MailLinks, times: turns.Times | None
 ) -> dict[str, Any]:
     """The words that a mail's templates may use; of a game only what its reader may know."""
     words: dict[str, Any] = {
-        "kind": found.mail.kind,
-        "name": one_line(found.person.name),
-        "details": _details(found.mail),
-        "link": doors.link,
-        "stop": doors.stop,
-        "reply": doors.reply,
+        "kind": rows.mail.kind,
+        "name": one_line(rows.person.name),
+        "details": _details(rows.mail),
+        "link": mail_links.link,
+        "stop": mail_links.stop,
+        "reply": mail_links.reply,
         "base_url": settings().base_url,
-        "zone": found.person.time_zone or (found.game.time_zone if found.game else "UTC"),
-        "own_zone": found.person.time_zone is not None,
+        "zone": rows.person.time_zone or (rows.game.time_zone if rows.game else "UTC"),
+        "own_zone": rows.person.time_zone is not None,
         "times": times,
     }
-    if found.game is not None:
-        words |= _game_context(session, found, found.game)
-    if found.turn is not None and found.game is not None:
-        words |= _turn_context(session, found.game, found.turn.seat)
+    if rows.game is not None:
+        words |= _game_context(session, rows, rows.game)
+    if rows.turn is not None and rows.game is not None:
+        words |= _turn_context(session, rows.game, rows.turn.seat)
         words["examples"] = examples(words["moves"], words["fallback"])
-        words["chosen"] = {move: f"{doors.link}?{urlencode({'move': move})}" for move in words["examples"]}
-    if found.mail.kind == "answer":
-        words |= _answer_context(session, found)
-    return words | _merged(session, found, words)
+        words["chosen"] = {
+            move: f"{mail_links.link}?{urlencode({'move': move})}" for move in words["examples"]
+        }
+    if rows.mail.kind == "answer":
+        words |= _answer_context(session, rows)
+    return words | _merged(session, rows, words)
 
 
-def _merged(session: Session, found: MailRows, words: dict[str, Any]) -> dict[str, Any]:
+def _merged(session: Session, rows: MailRows, words: dict[str, Any]) -> dict[str, Any]:
     """The entries that a mail is about, with the news that it tells beside its own, and the ids of that news."""
-    along, mail = batching.mergeable(session, found.mail), found.mail
+    along, mail = batching.mergeable(session, rows.mail), rows.mail
     if mail.kind == "turn":  # what its story leaves out it does not tell
         first = words["entries"][0].seq if words["entries"] else mail.seq
         along = [other for other in along if other.seq and first and other.seq >= first]
     more: dict[str, Any] = {"along": tuple(other.id for other in along)}
     if mail.kind == "answered":
         more["answers"] = [_details(other) for other in (*along, mail)]
-    elif found.game is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
+    elif rows.game is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
         telling = [*along, mail] if mail.kind != "over" else along
-        stretches = [_entries_about(session, found.game, other) for other in telling if other.seq is not None]
+        stretches = [_entries_about(session, rows.game, other) for other in telling if other.seq is not None]
         more["entries"] = [entry for stretch in stretches for entry in stretch]
     return more
 
@@ -190,7 +184,7 @@ def _details(mail: Mail) -> dict[str, Any]:
     return {name: one_line(value) if isinstance(value, str) else value for name, value in given}
 
 
-def _game_context(session: Session, found: MailRows, game: Game) -> dict[str, Any]:
+def _game_context(session: Session, rows: MailRows, game: Game) -> dict[str, Any]:
     seats = positions.seats_of(session, game.id)
     organiser = session.get(Person, game.organiser_id) if game.organiser_id else None
     return {
@@ -201,7 +195,7 @@ def _game_context(session: Session, found: MailRows, game: Game) -> dict[str, An
         "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
         "begun": game.started_at is not None,
         "names": [one_line(seat.name) for seat in seats],
-        "me": found.seat.seat if found.seat else None,
+        "me": rows.seat.seat if rows.seat else None,
         "organiser": one_line(organiser.name) if organiser else "",
         "result": json.loads(game.result) if game.result else None,
     }
@@ -245,13 +239,13 @@ def examples(moves: Sequence[str], fallback: str) -> list[str]:
     return [move for move in wished if len(move) <= LONGEST_EXAMPLE][:EXAMPLES]
 
 
-def _answer_context(session: Session, found: MailRows) -> dict[str, Any]:
+def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
     """What became of a mail that came in, line by line, and what happened at the table since."""
-    given = outbox.details(found.mail)
+    given = outbox.details(rows.mail)
     since: list[record.Entry] = []
-    seated = found.seat is not None and found.seat.status == "seated"
-    if seated and found.seat and found.game and found.mail.seq and not found.game.quarantine:
-        since = _entries(session, found.game, found.seat.seat, found.mail.seq - 1)
+    seated = rows.seat is not None and rows.seat.status == "seated"
+    if seated and rows.seat and rows.game and rows.mail.seq and not rows.game.quarantine:
+        since = _entries(session, rows.game, rows.seat.seat, rows.mail.seq - 1)
     return {
         "results": [
             line | {"text": one_line(line["text"]), "why": _refusal_text(line)} for line in given["lines"]
@@ -259,7 +253,7 @@ def _answer_context(session: Session, found: MailRows) -> dict[str, Any]:
         "fault": _refusal_text(given),
         "since": since[:LOG_LINES],
         "more": len(since) > LOG_LINES,
-        "asked": found.turn is not None,
+        "asked": rows.turn is not None,
         "most": LEGAL_MOVES,
     }
 

@@ -7,7 +7,6 @@ turn's clock starts in the one that marks its mail as sent, with the moment that
 from __future__ import annotations
 
 import logging
-import re
 import secrets
 import time
 from collections.abc import Callable
@@ -34,7 +33,6 @@ BATCH = 20
 """Mails leased at once."""
 LONGEST_BATCH = outbox.LEASE / 2
 """After this long no further mail of a batch is begun, so that none is sent under a lease that has run out."""
-_SECRET = re.compile(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+")
 
 
 class Sender(Protocol):
@@ -75,8 +73,8 @@ def deliver(
 def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
     """Send one mail and mark what became of it; False when the connection is lost."""
     try:
-        letter = _write(mail, now)
-        sender.send(letter.message)
+        composed = _write(mail, now)
+        sender.send(composed.message)
     except AddressSuppressed as why:
         _withhold(mail, str(why), now)
     except Outdated as old:
@@ -85,48 +83,48 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
         with transaction() as session:
             outbox.postpone(session, mail, later.until)
     except PermanentFailure as refused:
-        _fail(mail, mask(str(refused)), now)
+        _fail(mail, deliverability.mask(str(refused)), now)
     except TemporaryFailure as why:
         _retry_later(mail, why, now)
-        return not why.lost
+        return not why.connection_lost
     except Exception as fault:  # one broken game or mail must not stop the others
         LOGGER.exception("mail %s (%s) cannot be written", mail.id, mail.kind)
         _retry_later(mail, fault, now)
     else:
         try:
-            _sent(mail, letter, now)
+            _sent(mail, composed, now)
         except OperationalError:  # a lock that lasted: the mail is out, and is not to go out again for that
-            _sent(mail, letter, now)
+            _sent(mail, composed, now)
     return True
 
 
 def _write(mail: Mail, now: datetime) -> ComposedMail:
     with transaction() as session:  # a link that is missing is made
-        found = relevance.load_rows(session, mail, now)
-        batching.check_sendable(session, found, now)
-        if found.game is not None and found.game.quarantine:
+        rows = relevance.load_rows(session, mail, now)
+        batching.check_sendable(session, rows, now)
+        if rows.game is not None and rows.game.quarantine:
             raise TemporaryFailure("the game is set aside")
-        doors = context.issue_links(session, found, now)
+        mail_links = context.issue_links(session, rows, now)
     with reading() as session:
-        return compose(session, relevance.load_rows(session, mail, now), doors, now)
+        return compose(session, relevance.load_rows(session, mail, now), mail_links, now)
 
 
-def _sent(mail: Mail, letter: ComposedMail, now: datetime) -> None:
+def _sent(mail: Mail, composed: ComposedMail, now: datetime) -> None:
     with transaction() as session:
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
-        for game_id in sorted({named.game_id for named in letter.named}):
+        for game_id in sorted({named.game_id for named in composed.turns}):
             log.lock_game(session, game_id)
         if not outbox.mark_sent(session, mail, now):
             return
-        outbox.mark_merged(session, letter.along, now)
+        outbox.mark_merged(session, composed.merged, now)
         person = session.get_one(Person, mail.person_id)
         # A server that accepts and then sends back says nothing about the address by accepting once more.
         mended = person.unreachable is not None and person.suppressed is None
         turn = deliverability.mailed_turn(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
-            turns.start(session, game, turn, now, letter.due)
+            turns.start(session, game, turn, now, composed.due)
         if mail.kind == "digest":
-            digest.start_clocks(session, mail, letter.named, now)
+            digest.start_clocks(session, mail, composed.turns, now)
         for key in (_late_key(mail), "mail-settings"):
             alerts.clear(session, key, now)
     if mended:
@@ -155,11 +153,11 @@ def _withhold(mail: Mail, why: str, now: datetime) -> None:
 
 
 def _retry_later(mail: Mail, why: Exception, now: datetime) -> None:
-    said = mask(str(why) or type(why).__name__)
+    said = deliverability.mask(str(why) or type(why).__name__)
     LOGGER.warning("mail %s (%s) is put off: %s", mail.id, mail.kind, said)
     with transaction() as session:
         outbox.retry_later(session, mail, now, said, secrets.randbelow(1 << 20) / (1 << 20))
-        if isinstance(why, TemporaryFailure) and why.ours:
+        if isinstance(why, TemporaryFailure) and why.our_fault:
             text = kept("The mail server objects to our settings: %(said)s") % {"said": said}
             alerts.raise_alarm(session, "mail-settings", text, now)
         if now - mail.created_at > outbox.STUCK_AFTER or not isinstance(why, TemporaryFailure):
@@ -180,8 +178,3 @@ def _fail(mail: Mail, said: str, now: datetime) -> None:
         if not outbox.mark_failed(session, mail, now, said):
             return
         deliverability.delivery_failed(session, games, mail, said, now)
-
-
-def mask(said: str) -> str:
-    """What a mail server said, without anything in it that could be a link's token or an address."""
-    return context.one_line(_SECRET.sub("…", said))[:300]

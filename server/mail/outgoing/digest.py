@@ -7,17 +7,29 @@ that names it, at the latest a day after the turn opened.
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from server.play import clock, turns
+from byzanz.games import rules_of
+from byzanz.rules import BadSetup
+from server.play import clock, positions, turns
+from server.play.positions import Broken
 from server.store import log, outbox
 from server.store.engine import reading, transaction
 from server.store.models import Game, Mail, Person, Seat, Turn
+from server.validation import one_line
+
+LOGGER = logging.getLogger(__name__)
+OVERVIEWS = ("digest", "games")
+"""The kinds of mail that cover all games of their reader."""
+NEVER = datetime.max.replace(tzinfo=UTC)
 
 DEFAULT_MINUTE = 7 * 60
 """The minute of the day at which the digest goes to who has no quiet hours; others get it at the end of theirs."""
@@ -38,7 +50,7 @@ class DigestTurn:
     seat: int
     opened_seq: int
     due: datetime
-    starts: bool
+    starts_clock: bool
 
 
 def digest_minute(person: Person) -> int:
@@ -130,7 +142,7 @@ def start_clocks(session: Session, mail: Mail, named: tuple[DigestTurn, ...], no
     session.get_one(Mail, mail.id).details = json.dumps({"named": kept})
     for place in named:
         game, turn = session.get(Game, place.game_id), session.get(Turn, (place.game_id, place.seat))
-        if game is None or turn is None or turn.opened_seq != place.opened_seq or not place.starts:
+        if game is None or turn is None or turn.opened_seq != place.opened_seq or not place.starts_clock:
             continue
         if turn.started_at is None or turn.refused:
             turns.start(session, game, turn, now, place.due)
@@ -146,3 +158,48 @@ def turns_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
     if kept is not None:
         return [(str(game_id), int(seat), int(opened)) for game_id, seat, opened in kept]
     return [(game.id, turn.seat, turn.opened_seq) for game, _, turn in turns_for(session, mail.person_id)]
+
+
+def listed_turns(session: Session, kind: str, person_id: int) -> list[tuple[Game, Seat, Turn]]:
+    """Return the turns that a mail of this kind lists: empty unless it covers all games of its reader."""
+    if kind == "digest":
+        return turns_for(session, person_id)
+    return turns.of_person(session, person_id) if kind == "games" else []
+
+
+def overview_context(session: Session, mail: Mail, links: Mapping[str, str], now: datetime) -> dict[str, Any]:
+    """The words of the templates: `items`, a game each, the least time left first; and `named`, for a digest.
+
+    Args:
+        links: to the reader's seats, by game; what was not there when they were made is left for the next mail.
+        now: when a digest is accepted: then the clocks begin of turns that none has named before.
+    """
+    items, named = [], []
+    for game, seat, turn in listed_turns(session, mail.kind, mail.person_id):
+        if game.id not in links:
+            continue
+        starts = mail.kind == "digest" and (turn.started_at is None or turn.refused is not None)
+        times = turns.printed(session, game, turn, now) if starts else turns.times(session, game, turn)
+        try:
+            items.append(_item(session, game, seat, turn, times) | {"link": links[game.id]})
+        except (Broken, BadSetup) as broken:  # one broken game must not hold up the others
+            LOGGER.warning("game %s is left out of a mail: %s", game.id, broken)
+            continue
+        if times is not None:
+            named.append(DigestTurn(game.id, turn.seat, turn.opened_seq, times.due, starts))
+    items.sort(key=lambda item: item["times"].due if item["times"] else NEVER)
+    return {"items": items, "named": tuple(named)}
+
+
+def _item(session: Session, game: Game, seat: Seat, turn: Turn, times: turns.Times | None) -> dict[str, Any]:
+    position = positions.load(session, game)
+    person = seat.person
+    return {
+        "slug": game.slug,
+        "title": rules_of(game.slug, game.rules).title,
+        "game": one_line(game.name),
+        "names": [one_line(other.name) for other in positions.seats_of(session, game.id)],
+        "view": position.view(turn.seat),
+        "times": times,
+        "zone": (person.time_zone if person else None) or game.time_zone,
+    }

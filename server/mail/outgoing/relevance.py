@@ -62,14 +62,14 @@ def load_rows(session: Session, mail: Mail, now: datetime) -> MailRows:
         raise Outdated("the person sits there no more")
     if mail.kind in FOR_SEATED and seat is not None and autopilot.has_left(session, seat.game_id, seat.seat):
         raise Outdated("the person has left the game")
-    found = MailRows(mail, person, game, seat, _turn(session, mail, game, seat))
+    rows = MailRows(mail, person, game, seat, _turn(session, mail, game, seat))
     check = CHECKS.get(mail.kind)
-    why = check(session, found, now) if check else None
+    why = check(session, rows, now) if check else None
     if why:
         raise Outdated(why)
     if person.suppressed and mail.kind not in REQUESTED:
         raise AddressSuppressed(person.suppressed)
-    return found
+    return rows
 
 
 def _seat(session: Session, mail: Mail) -> Seat | None:
@@ -87,40 +87,40 @@ def _turn(session: Session, mail: Mail, game: Game | None, seat: Seat | None) ->
     return turn if turn is not None and turn.opened_seq == mail.seq else None
 
 
-def _turn_open(_session: Session, found: MailRows, now: datetime) -> str | None:
-    if found.turn is None or found.game is None or found.game.paused or found.game.status != "running":
+def _turn_open(_session: Session, rows: MailRows, now: datetime) -> str | None:
+    if rows.turn is None or rows.game is None or rows.game.paused or rows.game.status != "running":
         return "the turn is over"
-    if found.mail.kind == "remind" and (found.turn.due_at is None or found.turn.due_at <= now):
+    if rows.mail.kind == "remind" and (rows.turn.due_at is None or rows.turn.due_at <= now):
         return "there is no time left to remind of"
     return None
 
 
-def _is_over(_session: Session, found: MailRows, _now: datetime) -> str | None:
-    return None if found.game and found.game.status == "over" else "the game is not over"
+def _is_over(_session: Session, rows: MailRows, _now: datetime) -> str | None:
+    return None if rows.game and rows.game.status == "over" else "the game is not over"
 
 
-def _is_invited(_session: Session, found: MailRows, _now: datetime) -> str | None:
-    waits = found.game and found.game.status == "inviting" and found.seat and found.seat.status == "invited"
+def _is_invited(_session: Session, rows: MailRows, _now: datetime) -> str | None:
+    waits = rows.game and rows.game.status == "inviting" and rows.seat and rows.seat.status == "invited"
     return None if waits else "the invitation is answered or withdrawn"
 
 
-def _is_unconfirmed(_session: Session, found: MailRows, _now: datetime) -> str | None:
-    return None if found.game and found.game.status == "asked" else "the game is confirmed or called off"
+def _is_unconfirmed(_session: Session, rows: MailRows, _now: datetime) -> str | None:
+    return None if rows.game and rows.game.status == "asked" else "the game is confirmed or called off"
 
 
-def _link_is_live(session: Session, found: MailRows, now: datetime) -> str | None:
-    link = session.get(Link, outbox.details(found.mail).get("link", 0))
+def _link_is_live(session: Session, rows: MailRows, now: datetime) -> str | None:
+    link = session.get(Link, outbox.details(rows.mail).get("link", 0))
     dead = link is None or link.revoked_at or link.used_at or (link.expires_at and link.expires_at <= now)
     return "the link is used or has expired" if dead else None
 
 
-def _digest_is_due(session: Session, found: MailRows, _now: datetime) -> str | None:
-    if found.person.cadence != "digest":
+def _digest_is_due(session: Session, rows: MailRows, _now: datetime) -> str | None:
+    if rows.person.cadence != "digest":
         return "the person wants no digest any more"
-    theirs = (Mail.person_id == found.person.id, Mail.kind == "digest", Mail.status == "waiting")
-    if session.scalar(select(Mail.id).where(*theirs, Mail.id > found.mail.id)) is not None:
+    theirs = (Mail.person_id == rows.person.id, Mail.kind == "digest", Mail.status == "waiting")
+    if session.scalar(select(Mail.id).where(*theirs, Mail.id > rows.mail.id)) is not None:
         return "a newer digest waits"
-    return None if digest.turns_for(session, found.person.id) else "no game awaits the person"
+    return None if digest.turns_for(session, rows.person.id) else "no game awaits the person"
 
 
 CHECKS: dict[str, Callable[[Session, MailRows, datetime], str | None]] = {

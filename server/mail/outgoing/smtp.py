@@ -41,10 +41,10 @@ class TemporaryFailure(Exception):
         ours: the server objects to us and not to the recipient; somebody must look at the settings.
     """
 
-    def __init__(self, said: str, *, lost: bool = False, ours: bool = False) -> None:
+    def __init__(self, said: str, *, connection_lost: bool = False, our_fault: bool = False) -> None:
         super().__init__(said)
-        self.lost = lost
-        self.ours = ours
+        self.connection_lost = connection_lost
+        self.our_fault = our_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,17 @@ class Transport:
     """
 
     def __init__(
-        self, server: MailServer, hello: str, *, timeout: float = REPLY_TIMEOUT, longest: float = SEND_TIMEOUT
+        self,
+        server: MailServer,
+        helo: str,
+        *,
+        timeout: float = REPLY_TIMEOUT,
+        send_timeout: float = SEND_TIMEOUT,
     ) -> None:
         self._server = server
-        self._hello = hello
+        self._helo = helo
         self._timeout = timeout
-        self._longest = longest
+        self._send_timeout = send_timeout
         self._smtp: smtplib.SMTP | None = None
 
     def __enter__(self) -> Transport:
@@ -120,55 +125,55 @@ class Transport:
             Refused: never again. TryLater: not this time.
         """
         try:
-            smtp = self._connected()
-            with self._in_time(smtp):
-                self._hand_over(smtp, message)
+            smtp = self._connection()
+            with self._time_limit(smtp):
+                self._transmit(smtp, message)
         except (smtplib.SMTPException, OSError) as error:
             self.close()
-            raise TemporaryFailure(f"connection lost: {error}", lost=True) from None
+            raise TemporaryFailure(f"connection lost: {error}", connection_lost=True) from None
 
-    def greet(self) -> None:
+    def check_connection(self) -> None:
         """Connect and log in, to see whether that works, and send nothing.
 
         Raises:
             TryLater: it does not.
         """
-        self._connected()
+        self._connection()
 
     def close(self) -> None:
         """Say goodbye, or hang up if the server does not listen."""
         smtp, self._smtp = self._smtp, None
         if smtp is not None:
-            with contextlib.suppress(smtplib.SMTPException, OSError), self._in_time(smtp):
+            with contextlib.suppress(smtplib.SMTPException, OSError), self._time_limit(smtp):
                 smtp.quit()
             smtp.close()
 
-    def _connected(self) -> smtplib.SMTP:
+    def _connection(self) -> smtplib.SMTP:
         if self._smtp is None:
             try:
                 self._smtp = self._connect()
             except smtplib.SMTPResponseException as error:
-                ours = error.smtp_code >= 500
+                our_fault = error.smtp_code >= 500
                 raise TemporaryFailure(
-                    _reply_line(error.smtp_code, error.smtp_error), lost=True, ours=ours
+                    _reply_line(error.smtp_code, error.smtp_error), connection_lost=True, our_fault=our_fault
                 ) from None
             except (smtplib.SMTPNotSupportedError, ssl.SSLError) as error:
-                raise TemporaryFailure(str(error), lost=True, ours=True) from None
+                raise TemporaryFailure(str(error), connection_lost=True, our_fault=True) from None
             except (smtplib.SMTPException, OSError) as error:
-                raise TemporaryFailure(f"no connection: {error}", lost=True) from None
+                raise TemporaryFailure(f"no connection: {error}", connection_lost=True) from None
         return self._smtp
 
     def _connect(self) -> smtplib.SMTP:
         server = self._server
         smtp = (
             smtplib.SMTP_SSL(
-                timeout=self._timeout, local_hostname=self._hello, context=ssl.create_default_context()
+                timeout=self._timeout, local_hostname=self._helo, context=ssl.create_default_context()
             )
             if server.tls == "smtps"
-            else smtplib.SMTP(timeout=self._timeout, local_hostname=self._hello)
+            else smtplib.SMTP(timeout=self._timeout, local_hostname=self._helo)
         )
         smtp._host = server.host  # type: ignore[attr-defined]  # the name the certificate is checked against
-        with self._in_time(smtp):
+        with self._time_limit(smtp):
             try:
                 code, said = smtp.connect(server.host, server.port)
                 if code != 220:
@@ -183,7 +188,7 @@ class Transport:
                 raise
         return smtp
 
-    def _hand_over(self, smtp: smtplib.SMTP, message: EmailMessage) -> None:
+    def _transmit(self, smtp: smtplib.SMTP, message: EmailMessage) -> None:
         sender, recipient = (
             _envelope_address(message[name].addresses[0].addr_spec) for name in ("From", "To")
         )
@@ -197,22 +202,24 @@ class Transport:
             if not smtp.has_extn("smtputf8"):
                 raise PermanentFailure("the mail server takes no addresses with letters beyond ASCII")
             options, policy = ("SMTPUTF8", "BODY=8BITMIME"), SMTPUTF8.clone(max_line_length=998)
-        self._judge(*smtp.mail(sender, options), at_recipient=False)
-        self._judge(*smtp.rcpt(recipient), at_recipient=True)
-        self._judge(*_data(smtp, message.as_bytes(policy=policy)), at_recipient=True)
+        self._check_reply(*smtp.mail(sender, options), at_recipient=False)
+        self._check_reply(*smtp.rcpt(recipient), at_recipient=True)
+        self._check_reply(*_data(smtp, message.as_bytes(policy=policy)), at_recipient=True)
 
-    def _judge(self, code: int, said: bytes | str, *, at_recipient: bool) -> None:
+    def _check_reply(self, code: int, said: bytes | str, *, at_recipient: bool) -> None:
         """Go on after a 2xx; raise what any other answer means."""
         if 200 <= code < 300:
             return
-        lost = code == 421 or not self._made_ready()
-        if lost:
+        connection_lost = code == 421 or not self._reset()
+        if connection_lost:
             self.close()
         if 500 <= code < 600 and at_recipient:
             raise PermanentFailure(_reply_line(code, said))
-        raise TemporaryFailure(_reply_line(code, said), lost=lost, ours=code >= 500)
+        raise TemporaryFailure(
+            _reply_line(code, said), connection_lost=connection_lost, our_fault=code >= 500
+        )
 
-    def _made_ready(self) -> bool:
+    def _reset(self) -> bool:
         """Clear the connection for the next mail; what was said about this one stands, whether or not that works."""
         try:
             return self._smtp is not None and self._smtp.rset()[0] == 250
@@ -220,7 +227,7 @@ class Transport:
             return False
 
     @contextlib.contextmanager
-    def _in_time(self, smtp: smtplib.SMTP) -> Iterator[None]:
+    def _time_limit(self, smtp: smtplib.SMTP) -> Iterator[None]:
         """Hang up on a server that takes longer in all than it may; the next read or write then fails."""
 
         def hang_up() -> None:
@@ -228,7 +235,7 @@ class Transport:
                 if smtp.sock is not None:
                     smtp.sock.shutdown(socket.SHUT_RDWR)
 
-        timer = Timer(self._longest, hang_up)
+        timer = Timer(self._send_timeout, hang_up)
         timer.daemon = True
         timer.start()
         try:

@@ -19,11 +19,11 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from server.config import settings
-from server.mail.outgoing.context import one_line
 from server.play import turns
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Link, Person, Seat, Turn
+from server.validation import one_line
 
 blueprint = Blueprint("feeds", __name__)
 

@@ -61,8 +61,8 @@ def init_app(app: Flask) -> None:
 def seat(token: str) -> dict[str, Any]:
     """What the seat may know now, and what it may do."""
     with engine.reading() as session:
-        place = _seat_access(session, token)
-        return _seat_state(session, place.game, place.seat.seat)
+        access = _seat_access(session, token)
+        return _seat_state(session, access.game, access.seat.seat)
 
 
 @blueprint.post("/seats/<token>/moves")
@@ -70,9 +70,9 @@ def seat(token: str) -> dict[str, Any]:
 def move(token: str) -> tuple[dict[str, Any], int]:
     """Play a move for the seat."""
     with engine.reading() as session:
-        place = _seat_access(session, token)
+        access = _seat_access(session, token)
     wish = _body(MoveRequest)
-    game_id, number = place.game.id, place.seat.seat
+    game_id, number = access.game.id, access.seat.seat
     try:
         receipt = play.submit(
             game_id,
@@ -81,7 +81,7 @@ def move(token: str) -> tuple[dict[str, Any], int]:
             seen=wish.seen,
             request_id=wish.request_id,
             now=engine.utc_now(),
-            link_id=place.link.id,
+            link_id=access.link.id,
         )
     except RulesError as error:
         with engine.reading() as session:
@@ -94,9 +94,9 @@ def move(token: str) -> tuple[dict[str, Any], int]:
 def seat_orders(token: str) -> dict[str, Any]:
     """The standing orders of the seat, for its owner alone."""
     with engine.reading() as session:
-        place = _seat_access(session, token)
-        _require_begun(place.game)
-        rows = standing_orders.of_seat(session, place.game.id, place.seat.seat)
+        access = _seat_access(session, token)
+        _require_begun(access.game)
+        rows = standing_orders.of_seat(session, access.game.id, access.seat.seat)
         told = [
             {"id": row.number, "order": row.text, "status": row.status, "reason": row.reason} for row in rows
         ]
@@ -108,11 +108,11 @@ def seat_orders(token: str) -> dict[str, Any]:
 def leave_order(token: str) -> tuple[dict[str, Any], int]:
     """Leave a standing order for the seat."""
     with engine.reading() as session:
-        place = _seat_access(session, token)
+        access = _seat_access(session, token)
     wish = _body(OrderRequest)
     try:
         left = play.leave_order(
-            place.game.id, place.seat.seat, wish.order, now=engine.utc_now(), link_id=place.link.id
+            access.game.id, access.seat.seat, wish.order, now=engine.utc_now(), link_id=access.link.id
         )
     except RulesError as error:
         return _error(422, _code(error), http.refusal_text(error))
@@ -124,11 +124,11 @@ def leave_order(token: str) -> tuple[dict[str, Any], int]:
 def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
     """Withdraw a standing order of the seat."""
     with engine.reading() as session:
-        place = _seat_access(session, token)
+        access = _seat_access(session, token)
     if not re.fullmatch(openapi.ORDER_ID[1:-1], order_id):
         raise NoSuchOrder("This order does not stand any more.")
-    now, link_id = engine.utc_now(), place.link.id
-    play.withdraw_order(place.game.id, place.seat.seat, int(order_id), now=now, link_id=link_id)
+    now, link_id = engine.utc_now(), access.link.id
+    play.withdraw_order(access.game.id, access.seat.seat, int(order_id), now=now, link_id=link_id)
     return "", 204
 
 
@@ -137,8 +137,8 @@ def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
 def seat_record(token: str) -> Response:
     """The record as this seat may see it."""
     with engine.reading() as session:
-        place = _seat_access(session, token)
-        return _record(session, place.game, place.seat.seat)
+        access = _seat_access(session, token)
+        return _record(session, access.game, access.seat.seat)
 
 
 @blueprint.get("/games/<game_id>/record")
@@ -160,10 +160,10 @@ def description() -> dict[str, Any]:
 
 
 def _seat_access(session: Session, token: str) -> links.SeatAccess:
-    place = links.seat_access(session, token, engine.utc_now())
-    if place is None:
+    access = links.seat_access(session, token, engine.utc_now())
+    if access is None:
         raise NoSuchSeat("This link opens no seat. A fresh one can be asked for at its page.")
-    return place
+    return access
 
 
 def _body(model: type[B]) -> B:

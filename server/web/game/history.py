@@ -131,7 +131,7 @@ def page_context(
     game: Game,
     viewer: Viewer,
     zone: str,
-    asked: Mapping[str, str],
+    query: Mapping[str, str],
     here: str,
     last: int | None = None,
 ) -> dict[str, Any]:
@@ -147,19 +147,21 @@ def page_context(
     Raises:
         BadRequest: `at` or `before` is no entry of this game.
     """
-    at = _seq(asked, "at", game.head)
-    before = _seq(asked, "before", game.head + 1)
-    told = timeline.load(session, game, last)
-    openings = told.openings()
+    at = _seq(query, "at", game.head)
+    before = _seq(query, "before", game.head + 1)
+    moments = timeline.load(session, game, last)
+    openings = moments.openings()
     names = names_of(session, game)
     stages = list(dict.fromkeys(part[0] for part in openings if part))
     chosen = {
-        "seat": _choice(asked.get("seat", ""), [str(number) for number in range(len(names))]),
-        "cause": _choice(asked.get("cause", ""), CAUSES),
-        "part": _choice(asked.get("part", ""), stages),
+        "seat": _choice(query.get("seat", ""), [str(number) for number in range(len(names))]),
+        "cause": _choice(query.get("cause", ""), CAUSES),
+        "part": _choice(query.get("part", ""), stages),
     }
     kept = _filtered(
-        _redacted(session, game, effective_viewer(game, viewer), told.entries, told.entries), told, chosen
+        _redacted(session, game, effective_viewer(game, viewer), moments.entries, moments.entries),
+        moments,
+        chosen,
     )
     first, end = _page(kept, at, before)
     voids = _voids(session, game)
@@ -170,8 +172,8 @@ def page_context(
         "zone": zone,
         "here": here,
         "at": at,
-        "last": len(told.entries),
-        "view": told.view(at, effective_viewer(game, viewer)) if at is not None else None,
+        "last": len(moments.entries),
+        "view": moments.view(at, effective_viewer(game, viewer)) if at is not None else None,
         "orders_then": _orders_at(session, game, at) if at is not None else [],
         "until": log.parse_stamp(kept[end].at) if end < len(kept) else None,
         "earlier": kept[first].seq if first else None,
@@ -182,12 +184,12 @@ def page_context(
         "causes": CAUSES,
         "jumps": jumps(openings),
         "lines": lines,
-        "sections": _sections(lines, told),
+        "sections": _sections(lines, moments),
     }
 
 
 def _filtered(
-    entries: Sequence[record.Entry], told: Timeline, chosen: Mapping[str, str]
+    entries: Sequence[record.Entry], moments: Timeline, chosen: Mapping[str, str]
 ) -> list[record.Entry]:
     """The entries that the filters leave."""
     seat, cause, part = chosen["seat"], chosen["cause"], chosen["part"]
@@ -196,7 +198,7 @@ def _filtered(
         for entry in entries
         if (not seat or entry.seat == int(seat))
         and (not cause or entry.by == cause)
-        and (not part or told.made_in(entry.seq)[:1] == (part,))
+        and (not part or moments.made_in(entry.seq)[:1] == (part,))
     ]
 
 
@@ -210,11 +212,11 @@ def _page(kept: Sequence[record.Entry], at: int | None, before: int | None) -> t
     return max(0, end - PAGE_SIZE), end
 
 
-def _sections(lines: Sequence[HistoryLine], told: Timeline) -> list[Section]:
+def _sections(lines: Sequence[HistoryLine], moments: Timeline) -> list[Section]:
     """The lines under the headings of the parts of the game."""
     found: list[Section] = []
     previous: Part = ()
-    for part, same in groupby(lines, key=lambda line: told.made_in(line.entry.seq)):
+    for part, same in groupby(lines, key=lambda line: moments.made_in(line.entry.seq)):
         heads = [(at, word) for at, word in enumerate(part) if part[: at + 1] != previous[: at + 1]]
         found.append(Section(part, heads, list(same)))
         previous = part
@@ -238,8 +240,8 @@ def _orders_at(session: Session, game: Game, at: int) -> Collection[StandingOrde
     return [row for row in left if row.left_seq <= at and (row.ended_seq is None or at < row.ended_seq)]
 
 
-def _seq(asked: Mapping[str, str], name: str, most: int) -> int | None:
-    text = asked.get(name, "")
+def _seq(query: Mapping[str, str], name: str, most: int) -> int | None:
+    text = query.get(name, "")
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):

@@ -53,7 +53,7 @@ def of_seat(session: Session, seat: Seat, zone: str) -> list[MailLogItem]:
     mails = select(Mail).where(Mail.game_id == seat.game_id, Mail.person_id == seat.person_id)
     came = select(Received).where(Received.game_id == seat.game_id, Received.person_id == seat.person_id)
     found = [_of_mail(mail, seat.seat, "", zone) for mail in session.scalars(mails)]
-    found += [_of_received(row, "", zone, told=False) for row in session.scalars(came)]
+    found += [_of_received(row, "", zone, show_outcome=False) for row in session.scalars(came)]
     return sorted(found, key=lambda item: item.at)
 
 
@@ -74,7 +74,7 @@ def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) 
         for mail, name in session.execute(mails.where(Mail.game_id == game.id))
     ]
     found += [
-        _of_received(row, name or "", zone, told=True)
+        _of_received(row, name or "", zone, show_outcome=True)
         for row, name in session.execute(came.where(Received.game_id == game.id))
     ]
     return sorted(found, key=lambda item: item.at)
@@ -107,8 +107,8 @@ def _of_mail(mail: Mail, seat: int | None, name: str, zone: str) -> MailLogItem:
     return MailLogItem(mail.created_at, when, mail.kind, seat, name, mail.status, finished, said, tries)
 
 
-def _of_received(row: Received, name: str, zone: str, *, told: bool) -> MailLogItem:
-    said = row.outcome if told else ""
+def _of_received(row: Received, name: str, zone: str, *, show_outcome: bool) -> MailLogItem:
+    said = row.outcome if show_outcome else ""
     return MailLogItem(row.at, _short(row.at, zone), row.kind, row.seat, name, "received", "", said)
 
 

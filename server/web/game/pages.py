@@ -59,17 +59,17 @@ def public_history(game_id: str) -> Answer:
 def seat_history(token: str) -> Answer:
     """The history as this seat may read it."""
     with reading() as session:
-        place = links.seat_access(session, token, utc_now())
-        if place is None:
+        access = links.seat_access(session, token, utc_now())
+        if access is None:
             return unknown_link(token)
-        if place.game.status not in ("running", "over"):
+        if access.game.status not in ("running", "over"):
             return _no_game()
-        person = place.seat.person
-        zone = (person.time_zone if person else None) or place.game.time_zone
+        person = access.seat.person
+        zone = (person.time_zone if person else None) or access.game.time_zone
         here = url_for(".seat_history", token=token)
         back = url_for("turn.show", token=token)
-        own = mail_log.of_seat(session, place.seat, zone)
-        return _history(session, place.game, place.seat.seat, zone, here, back, own)
+        own = mail_log.of_seat(session, access.seat, zone)
+        return _history(session, access.game, access.seat.seat, zone, here, back, own)
 
 
 def _game(session: Session, game_id: str) -> Game | None:
@@ -123,11 +123,11 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
 
 def _finished_context(session: Session, game: Game) -> dict[str, object]:
     """The last table of a game, its result, its charts, and the orders that were sealed."""
-    told = timeline.load(session, game)
+    moments = timeline.load(session, game)
     return {
-        "view": told.view(game.head, ALL),
+        "view": moments.view(game.head, ALL),
         "result": json.loads(game.result or "null"),
-        "charts": [charts.draw(chart, seqs) for chart, seqs in told.charts()],
-        "openings": history.jumps(told.openings()),
+        "charts": [charts.draw(chart, seqs) for chart, seqs in moments.charts()],
+        "openings": history.jumps(moments.openings()),
         "revealed": standing_orders.of_game(session, game.id),
     }

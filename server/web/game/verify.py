@@ -59,7 +59,7 @@ class CheckedRecord:
 @blueprint.app_template_filter("plain")
 def printable(text: object, most: int = 80) -> str:
     """What somebody else's record says, as a page may hold it: printable, and no longer than `most`."""
-    whole = "".join(sign for sign in str(text) if sign.isprintable())
+    whole = "".join(char for char in str(text) if char.isprintable())
     return whole if len(whole) <= most else whole[: most - 1] + "…"
 
 

@@ -46,13 +46,13 @@ class OwnGame:
     game: Game
     seat: Seat | None
     awaited: bool
-    door: str
+    url: str
 
 
 @blueprint.app_template_filter("typed")
 def form_text(text: str) -> str:
     """What somebody typed, as a form gives it back: without characters that no page may hold."""
-    return "".join(sign for sign in text if sign.isprintable() or sign in "\r\n")
+    return "".join(char for char in text if char.isprintable() or char in "\r\n")
 
 
 @blueprint.get("/")
@@ -60,12 +60,12 @@ def index() -> ResponseReturnValue:
     """What this is, how to begin, and for somebody signed in, his games."""
     with reading() as session:
         me = login.signed_in(session)
-        mine = _own_games(session, me) if me else []
+        own = _own_games(session, me) if me else []
         return render_template(
             "lobby/lobby.html",
             me=me,
-            mine=mine,
-            awaiting=sum(entry.awaited for entry in mine),
+            mine=own,
+            awaiting=sum(entry.awaited for entry in own),
             games=games.latest(),
             titles={rules.slug: rules.title for rules in games.latest()},
             open_games=_listed(session, Game.status == "inviting", Game.seats.any(Seat.status == "free")),
@@ -103,12 +103,12 @@ def _own_games(session: Session, me: Person) -> list[OwnGame]:
             .where(Seat.person_id == me.id)
         ).tuples()
     )
-    mine = []
+    own = []
     for game in found.unique():
         seat = seats.get(game.id)
         if (door := _entry_url(session, me, game, seat)) is not None:
-            mine.append(OwnGame(game, seat, seat is not None and (game.id, seat.seat) in awaited, door))
-    return sorted(mine, key=lambda entry: not entry.awaited)
+            own.append(OwnGame(game, seat, seat is not None and (game.id, seat.seat) in awaited, door))
+    return sorted(own, key=lambda entry: not entry.awaited)
 
 
 def _entry_url(session: Session, me: Person, game: Game, seat: Seat | None) -> str | None:
@@ -199,7 +199,7 @@ def _read_request() -> create.GameRequest:
         organiser=Guest(fields.get("name", ""), fields.get("address", "")),
         slug=fields.get("game", games.latest()[0].slug),
         name=fields.get("title", ""),
-        pace=_read_time_control(),
+        time_control=_read_time_control(),
         players=validation.parse_guests(fields.get("players", "")),
         bots=[kind for kind in BOTS for _ in range(_read_number(f"bot_{kind}", 0, field="bots"))],
         free=_read_number("free", 0),

@@ -79,14 +79,14 @@ def clear(alarm_id: int) -> ResponseReturnValue:
 @blueprint.get("/games")
 def games() -> ResponseReturnValue:
     """All games, newest first, by status or trouble, by kind, and by what is searched for."""
-    asked = flask.request.args
+    query = flask.request.args
     titles = _titles()
     sought = {
-        "q": _text(asked.get("q", "")),
-        "status": _choice(asked.get("status", ""), (*STATUSES, "trouble", *issues.KINDS)),
-        "kind": _choice(asked.get("kind", ""), titles),
+        "q": _text(query.get("q", "")),
+        "status": _choice(query.get("status", ""), (*STATUSES, "trouble", *issues.KINDS)),
+        "kind": _choice(query.get("kind", ""), titles),
     }
-    page = _page(asked.get("page", ""))
+    page = _page(query.get("page", ""))
     with reading() as session:
         found = session.scalars(_search(**sought).offset((page - 1) * PAGE_SIZE).limit(PAGE_SIZE + 1)).all()
         return render_template(
@@ -131,14 +131,14 @@ def _open_turns(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
 @blueprint.get("/deeds")
 def actions() -> ResponseReturnValue:
     """What moderators did and looked at, newest first, by moderator and by game."""
-    asked = flask.request.args
-    page = _page(asked.get("page", ""))
+    query = flask.request.args
+    page = _page(query.get("page", ""))
     with reading() as session:
         moderators = _moderators(session)
         sought = {
-            "by": _choice(asked.get("by", ""), [str(person.id) for person in moderators]),
-            "game": _text(asked.get("game", "")).lower(),
-            "what": _choice(asked.get("what", ""), ("look", "act")),
+            "by": _choice(query.get("by", ""), [str(person.id) for person in moderators]),
+            "game": _text(query.get("game", "")).lower(),
+            "what": _choice(query.get("what", ""), ("look", "act")),
         }
         found = session.execute(_deeds(**sought).offset((page - 1) * PAGE_SIZE).limit(PAGE_SIZE + 1)).all()
         return render_template(

@@ -65,13 +65,13 @@ def _game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = 
         game = _game(session, game_id)
         sits = acts.sits(session, game.id, g.me.id)
         items = mail_log.of_game(session, game, desk.zone(), sitter=g.me.id if sits else None)
-        told = _history_context(session, game, PUBLIC, url_for(".game", game_id=game.id))
-        if told is not None:
-            told["beside"] = mail_log.by_entry(told, items)
+        log_context = _history_context(session, game, PUBLIC, url_for(".game", game_id=game.id))
+        if log_context is not None:
+            log_context["beside"] = mail_log.by_entry(log_context, items)
         page = render_template(
             "moderation/game.html",
-            **_game_context(session, game) | (told or {}),
-            readable=told is not None,
+            **_game_context(session, game) | (log_context or {}),
+            readable=log_context is not None,
             looks=_looks(session, game),
             sits=sits,
             mails=[item for item in reversed(items) if item.status != "received"][:MOST_MAILS],
@@ -152,13 +152,13 @@ def show_look(game_id: str, seq: int) -> ResponseReturnValue:
         word = entry.move.split()[1]
         viewer: Viewer = int(word) if word.isdigit() else ALL if word == ALL else PUBLIC
         here = url_for(".show_look", game_id=game.id, seq=seq)
-        told = _history_context(session, game, viewer, here, last=seq)
+        log_context = _history_context(session, game, viewer, here, last=seq)
         return render_template(
             "moderation/look.html",
-            **{"game": game} | (told or {}),
+            **{"game": game} | (log_context or {}),
             entry=entry,
             viewer=viewer,
-            readable=told is not None,
+            readable=log_context is not None,
         )
 
 

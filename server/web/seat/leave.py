@@ -23,24 +23,24 @@ Answer = str | tuple[str, int] | Response
 def ask(token: str) -> Answer:
     """What leaving would mean, and the button that does it."""
     with reading() as session:
-        place = links.seat_access(session, token, utc_now())
-        if place is None:
+        access = links.seat_access(session, token, utc_now())
+        if access is None:
             return unknown_link(token)
-        running.position(session, place.game)
-        if autopilot.has_left(session, place.game.id, place.seat.seat):
+        running.position(session, access.game)
+        if autopilot.has_left(session, access.game.id, access.seat.seat):
             return flask.redirect(url_for("turn.show", token=token), 303)
-        return render_template("seat/leave.html", token=token, game=place.game, seat=place.seat)
+        return render_template("seat/leave.html", token=token, game=access.game, seat=access.seat)
 
 
 @blueprint.post("/t/<token>/leave")
 def leave(token: str) -> Answer:
     """Leave, then lead back to the table, which can still be seen."""
     with reading() as session:
-        place = links.seat_access(session, token, utc_now())
-    if place is None:
+        access = links.seat_access(session, token, utc_now())
+    if access is None:
         return unknown_link(token)
     if flask.request.form.get("do") != "leave":
         back = url_for("turn.show", token=token)
         return error_page(400, _("This form did not reach us whole"), _("Nothing has changed."), back=back)
-    play.leave_game(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
+    play.leave_game(access.game.id, access.seat.seat, now=utc_now(), link_id=access.link.id)
     return flask.redirect(url_for("turn.show", token=token), 303)

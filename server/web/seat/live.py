@@ -21,10 +21,10 @@ blueprint = Blueprint("live", __name__)
 def head(token: str) -> Response | tuple[str, int]:
     """The newest entry and the seats that are awaited, as JSON; 304 for a browser that knows this answer."""
     with reading() as session:
-        place = links.seat_access(session, token, utc_now())
-        if place is None:
+        access = links.seat_access(session, token, utc_now())
+        if access is None:
             return unknown_link(token)
-        awaited = [turn.seat for turn in turns.open_turns(session, place.game.id)]
-        answer = flask.jsonify(seq=place.game.head, awaited=awaited)
+        awaited = [turn.seat for turn in turns.open_turns(session, access.game.id)]
+        answer = flask.jsonify(seq=access.game.head, awaited=awaited)
     answer.add_etag()
     return answer.make_conditional(flask.request)

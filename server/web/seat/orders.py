@@ -34,28 +34,28 @@ Answer = str | tuple[str, int] | Response
 def order(token: str) -> Answer:
     """Show what an order would do, keep it, end it, let it stand again, or end an autopilot: the button says which."""
     with reading() as session:
-        place = links.seat_access(session, token, utc_now())
-    if place is None:
+        access = links.seat_access(session, token, utc_now())
+    if access is None:
         return unknown_link(token)
     form = flask.request.form
     try:
         match form.get("do"):
             case "preview":
-                return _preview(token, place, _order_text(form.getlist("part"), form.get("order", "")))
+                return _preview(token, access, _order_text(form.getlist("part"), form.get("order", "")))
             case "leave":
-                _leave(place, _order_text((), form.get("order", "")))
+                _leave(access, _order_text((), form.get("order", "")))
             case "withdraw" if form.get("id", "").isascii() and form.get("id", "").isdigit():
-                _withdraw(place, int(form["id"][:9]))
+                _withdraw(access, int(form["id"][:9]))
             case "confirm":
-                play.confirm_orders(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
+                play.confirm_orders(access.game.id, access.seat.seat, now=utc_now(), link_id=access.link.id)
             case "reclaim":
-                play.reclaim(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
+                play.reclaim(access.game.id, access.seat.seat, now=utc_now(), link_id=access.link.id)
             case _:
                 return _malformed(token)
     except RulesError as error:
-        return _refused(token, place, 422, refusal_text(error))
+        return _refused(token, access, 422, refusal_text(error))
     except Refused as error:
-        return _refused(token, place, error.status, refusal_text(error))
+        return _refused(token, access, error.status, refusal_text(error))
     return flask.redirect(url_for("turn.show", token=token, _anchor="orders"), 303)
 
 
@@ -64,36 +64,38 @@ def _order_text(parts: list[str] | tuple[()], text: str) -> str:
     return " ".join(parts) if parts else text
 
 
-def _leave(place: SeatAccess, text: str) -> None:
-    play.leave_order(place.game.id, place.seat.seat, text, now=utc_now(), link_id=place.link.id)
+def _leave(access: SeatAccess, text: str) -> None:
+    play.leave_order(access.game.id, access.seat.seat, text, now=utc_now(), link_id=access.link.id)
 
 
-def _withdraw(place: SeatAccess, number: int) -> None:
-    play.withdraw_order(place.game.id, place.seat.seat, number, now=utc_now(), link_id=place.link.id)
+def _withdraw(access: SeatAccess, number: int) -> None:
+    play.withdraw_order(access.game.id, access.seat.seat, number, now=utc_now(), link_id=access.link.id)
 
 
-def _preview(token: str, place: SeatAccess, text: str) -> str:
+def _preview(token: str, access: SeatAccess, text: str) -> str:
     with reading() as session:
-        previewed = play.preview_order(session, place.game, place.seat.seat, text[: play.LONGEST_TEXT + 1])
-        return render_template("seat/order.html", **_base_context(session, token, place), previewed=previewed)
+        previewed = play.preview_order(session, access.game, access.seat.seat, text[: play.LONGEST_TEXT + 1])
+        return render_template(
+            "seat/order.html", **_base_context(session, token, access), previewed=previewed
+        )
 
 
-def _refused(token: str, place: SeatAccess, status: int, sentence: str) -> Answer:
+def _refused(token: str, access: SeatAccess, status: int, sentence: str) -> Answer:
     form = flask.request.form
     with reading() as session:
-        context = _base_context(session, token, place)
+        context = _base_context(session, token, access)
         written = _order_text(form.getlist("part"), form.get("order", ""))[:300]
         page = render_template("seat/order.html", **context, previewed=None, wrong=sentence, written=written)
     return page, status
 
 
-def _base_context(session: Session, token: str, place: SeatAccess) -> dict[str, Any]:
-    game = place.game
+def _base_context(session: Session, token: str, access: SeatAccess) -> dict[str, Any]:
+    game = access.game
     view = None
     if game.status == "running" and not game.quarantine:
-        view = positions.load(session, game).view(place.seat.seat)
+        view = positions.load(session, game).view(access.seat.seat)
     names = history.names_of(session, game)
-    return {"token": token, "game": game, "seat": place.seat, "names": names, "view": view}
+    return {"token": token, "game": game, "seat": access.seat, "names": names, "view": view}
 
 
 def _malformed(token: str) -> Answer:

@@ -67,16 +67,16 @@ def _boxes(hand: Sequence[str], cards: Sequence[str]) -> tuple[str, ...]:
     return (*found, *found.values())
 
 
-def next_games(session: Session, place: SeatAccess) -> list[tuple[str, str]] | None:
+def next_games(session: Session, access: SeatAccess) -> list[tuple[str, str]] | None:
     """Name and address of the person's other games that wait, the most urgent first; None in a stranger's browser."""
     person = login.signed_in(session)
-    if person is None or person.id != place.seat.person_id:
+    if person is None or person.id != access.seat.person_id:
         return None
     found = []
     for game, _seat, _turn in turns.of_person(session, person.id):
         theirs = (Link.purpose == "seat", Link.person_id == person.id, Link.game_id == game.id)
         query = select(Link).where(*theirs, Link.revoked_at.is_(None)).order_by(Link.id.desc()).limit(1)
         link = session.scalar(query)
-        if link is not None and game.id != place.game.id:
+        if link is not None and game.id != access.game.id:
             found.append((game.name, links.url(link)))
     return found

@@ -77,44 +77,44 @@ class Problem:
 def show(token: str) -> Answer:
     """The table, the own hand, and what the seat may do now; with `?move=…` that answer is ready to be confirmed."""
     with reading() as session:
-        place = links.seat_access(session, token, utc_now())
-        if place is None:
+        access = links.seat_access(session, token, utc_now())
+        if access is None:
             return unknown_link(token)
-        return _page(session, token, place, wanted=flask.request.args.get("move"))
+        return _page(session, token, access, preselected=flask.request.args.get("move"))
 
 
 @blueprint.post("/t/<token>")
 def move(token: str) -> Answer:
     """Play the move of the form, then lead to its receipt."""
     with reading() as session:
-        place = links.seat_access(session, token, utc_now())
-    if place is None:
+        access = links.seat_access(session, token, utc_now())
+    if access is None:
         return unknown_link(token)
     try:
-        wish = _read_form(flask.request.form, place.game.head)
+        form = _read_form(flask.request.form, access.game.head)
     except MalformedForm as fault:
         sentence = _("%(fault)s Nothing has changed: reload the page and try again.", fault=fault)
         return error_page(
             400, _("This form did not reach us whole"), sentence, back=url_for(".show", token=token)
         )
     if (
-        not wish.ticked and "move" not in flask.request.form
+        not form.ticked and "move" not in flask.request.form
     ):  # in some games a verb alone is a move, but no wish
-        return _redraw(token, 422, Problem(_("Tick the cards first."), at_hand=True), wish)
+        return _redraw(token, 422, Problem(_("Tick the cards first."), at_hand=True), form)
     try:
         receipt = play.submit(
-            place.game.id,
-            place.seat.seat,
-            wish.text,
-            seen=wish.seen,
-            request_id=wish.request_id,
+            access.game.id,
+            access.seat.seat,
+            form.text,
+            seen=form.seen,
+            request_id=form.request_id,
             now=utc_now(),
-            link_id=place.link.id,
+            link_id=access.link.id,
         )
     except RulesError as error:
-        return _redraw(token, 422, Problem(refusal_text(error), at_hand=bool(wish.ticked)), wish)
+        return _redraw(token, 422, Problem(refusal_text(error), at_hand=bool(form.ticked)), form)
     except Refused as error:
-        return _redraw(token, error.status, Problem(refusal_text(error)), wish)
+        return _redraw(token, error.status, Problem(refusal_text(error)), form)
     return flask.redirect(url_for(".receipt", token=token, seq=receipt.seq), 303)
 
 
@@ -122,17 +122,17 @@ def move(token: str) -> Answer:
 def receipt(token: str, seq: int) -> Answer:
     """What became of the own move `seq`, and what comes next."""
     with reading() as session:
-        place = links.seat_access(session, token, utc_now())
-        if place is None:
+        access = links.seat_access(session, token, utc_now())
+        if access is None:
             return unknown_link(token)
-        game, number = place.game, place.seat.seat
-        told = history.lines(session, game, number, _zone(place), after=seq - 1, upto=seq + MOST_RECENT)
-        if not told or told[0].entry.seq != seq or told[0].entry.seat != number:
+        game, number = access.game, access.seat.seat
+        recent = history.lines(session, game, number, _zone(access), after=seq - 1, upto=seq + MOST_RECENT)
+        if not recent or recent[0].entry.seq != seq or recent[0].entry.seat != number:
             back = url_for(".show", token=token)
             return error_page(404, _("There is no such receipt"), _("Go on to the table."), back=back)
         position = positions.load(session, game)
-        context = _base_context(session, token, place)
-        context |= {"lines": told, "more": game.head > seq + MOST_RECENT, "view": position.view(number)}
+        context = _base_context(session, token, access)
+        context |= {"lines": recent, "more": game.head > seq + MOST_RECENT, "view": position.view(number)}
         context |= {"orders": None if position.outcome else _orders(session, position, number, seq)}
         context |= {"playing_on": number in position.awaited}
         return render_template("seat/receipt.html", **context)
@@ -142,10 +142,10 @@ def receipt(token: str, seq: int) -> Answer:
 def mail_again(token: str) -> Answer:
     """Whoever sits there says that his address takes mail: his stopped turns are mailed again."""
     with reading() as session:
-        place = links.seat_access(session, token, utc_now())
-    if place is None:
+        access = links.seat_access(session, token, utc_now())
+    if access is None:
         return unknown_link(token)
-    deliverability.mark_reachable(place.link.person_id, utc_now())
+    deliverability.mark_reachable(access.link.person_id, utc_now())
     return flask.redirect(url_for(".show", token=token), 303)
 
 
@@ -154,10 +154,10 @@ def mail_again(token: str) -> Answer:
 def mail_games(token: str) -> Answer:
     """Mail the person who sits there the links to all games that await him; the answer is the same for everybody."""
     with reading() as session:
-        place = links.seat_access(session, token, utc_now())
-    if place is None:
+        access = links.seat_access(session, token, utc_now())
+    if access is None:
         return unknown_link(token)
-    accounts.mail_games(place.link.person_id, utc_now())
+    accounts.mail_games(access.link.person_id, utc_now())
     return render_template("seat/links_sent.html", token=token)
 
 
@@ -190,37 +190,37 @@ def _move_text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
     return " ".join((verb, *(value.partition("#")[0] for value in ticked)))
 
 
-def _redraw(token: str, status: int, problem: Problem, wish: MoveForm) -> Answer:
+def _redraw(token: str, status: int, problem: Problem, form: MoveForm) -> Answer:
     """The fresh page after a refusal, the selection kept."""
     with reading() as session:
-        place = links.seat_access(session, token, utc_now())
-        if place is None:
+        access = links.seat_access(session, token, utc_now())
+        if access is None:
             return unknown_link(token)
-        since = wish.seen if status == 409 else None
-        return _page(session, token, place, problem, wish.ticked, since), status
+        since = form.seen if status == 409 else None
+        return _page(session, token, access, problem, form.ticked, since), status
 
 
 def _page(
     session: Session,
     token: str,
-    place: SeatAccess,
+    access: SeatAccess,
     problem: Problem | None = None,
     ticked: Collection[str] = (),
     since: int | None = None,
-    wanted: str | None = None,
+    preselected: str | None = None,
 ) -> str:
-    game, number = place.game, place.seat.seat
-    context = _base_context(session, token, place) | {"problem": problem, "ticked": ticked, "chosen": None}
+    game, number = access.game, access.seat.seat
+    context = _base_context(session, token, access) | {"problem": problem, "ticked": ticked, "chosen": None}
     if game.status not in ("running", "over"):
         return render_template("seat/turn.html", view=None, **context)
     if game.quarantine:
         raise Broken(game.quarantine)
     position = positions.load(session, game)
     after = history.last_own_move(session, game, number) if since is None else since
-    told = history.lines(session, game, number, _zone(place), after=max(after, game.head - MOST_RECENT))
+    recent = history.lines(session, game, number, _zone(access), after=max(after, game.head - MOST_RECENT))
     context |= {
         "view": position.view(number),
-        "lines": told,
+        "lines": recent,
         "more": game.head - after > MOST_RECENT,
         "orders": _orders(session, position, number, after),
         "gone": autopilot.has_left(session, game.id, number),
@@ -230,32 +230,32 @@ def _page(
         "request_id": secrets.token_urlsafe(16),
     }
     context |= _choices(position, number) | _times(session, game, position, number)
-    if wanted is not None:
-        answer = preselect.from_link(position, number, wanted)
+    if preselected is not None:
+        answer = preselect.from_link(position, number, preselected)
         context |= {"chosen": answer, "ticked": answer.ticked}
     return render_template("seat/turn.html", **context)
 
 
-def _base_context(session: Session, token: str, place: SeatAccess) -> dict[str, Any]:
+def _base_context(session: Session, token: str, access: SeatAccess) -> dict[str, Any]:
     """What each page of a seat needs, whatever the game is at."""
     return {
         "token": token,
-        "game": place.game,
-        "seat": place.seat,
-        "seats": positions.seats_of(session, place.game.id),
-        "names": history.names_of(session, place.game),
-        "zone": _zone(place),
-        "next": preselect.next_games(session, place),
-        "seen": place.game.head,
-        "lost": place.seat.person is not None
-        and (place.seat.person.suppressed or place.seat.person.unreachable),
-        "own_zone": place.seat.person is not None and place.seat.person.time_zone is not None,
+        "game": access.game,
+        "seat": access.seat,
+        "seats": positions.seats_of(session, access.game.id),
+        "names": history.names_of(session, access.game),
+        "zone": _zone(access),
+        "next": preselect.next_games(session, access),
+        "seen": access.game.head,
+        "lost": access.seat.person is not None
+        and (access.seat.person.suppressed or access.seat.person.unreachable),
+        "own_zone": access.seat.person is not None and access.seat.person.time_zone is not None,
     }
 
 
-def _zone(place: SeatAccess) -> str:
-    person = place.seat.person
-    return (person.time_zone if person else None) or place.game.time_zone
+def _zone(access: SeatAccess) -> str:
+    person = access.seat.person
+    return (person.time_zone if person else None) or access.game.time_zone
 
 
 def _choices(position: Position, seat: int) -> dict[str, Any]:
