@@ -1,4 +1,4 @@
-"""The Byzanz server: `create_app` puts its rooms together."""
+"""The Byzanz server; `create_app` assembles it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def create_app(settings: Settings | None = None) -> Flask:
-    """The application: pages and API on one database.
+    """Create the application: pages and API on one database.
 
     Args:
         settings: checked settings; read from the environment when None.
 
     Raises:
-        ConfigError: a setting is missing or bad.
+        ConfigError: a setting is missing or invalid.
     """
     # Imported here, so that `import server.db` alone does not drag the whole house in.
     from flask import Flask

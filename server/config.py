@@ -1,4 +1,4 @@
-"""The settings, read from the environment or a `.env` and checked once at the start (formats.md §6)."""
+"""The settings, read from the environment or a `.env` file and checked at startup (formats.md §6)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def _folder(name: str) -> Path:
-    """A folder of files that are not code: beside the packages in a checkout, inside `server` in an installed wheel."""
+    """Find a folder of non-code files: beside the packages in a checkout, inside `server` in an installed wheel."""
     inside = _PACKAGE / name
     return inside if inside.is_dir() else _PACKAGE.parent / name
 
@@ -41,11 +41,11 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class ConfigError(Exception):
-    """A setting is missing or bad; the text is one line that says which and what would do."""
+    """A setting is missing or invalid; the one-line message names it and says what is valid."""
 
 
 class Settings(BaseSettings):
-    """Every setting has the environment name `BYZANZ_` + its own in capitals."""
+    """The settings; each one is read from the variable `BYZANZ_` plus its name in capitals."""
 
     model_config = SettingsConfigDict(env_prefix="BYZANZ_", env_file=".env", extra="ignore")
 
@@ -104,12 +104,12 @@ class Settings(BaseSettings):
 
     @property
     def sender_domain(self) -> str:
-        """The domain in Message-IDs: BYZANZ_MAIL_DOMAIN, else that of BYZANZ_MAIL_FROM."""
+        """The domain used in Message-IDs: BYZANZ_MAIL_DOMAIN, else the domain of BYZANZ_MAIL_FROM."""
         return self.mail_domain or self.mail_from.rpartition("@")[2].strip(" >") or "localhost"
 
 
 def _check_port(url: str) -> None:
-    """Refuse a port that no server can have, and square brackets without an IPv6 address inside."""
+    """Reject an impossible port, and square brackets that hold no IPv6 address."""
     try:
         proper = urlsplit(url).port != 0
     except ValueError:
@@ -136,10 +136,10 @@ def _check_database(url: str) -> None:
 
 
 def _check_secrecy(mail_url: str) -> None:
-    """Refuse what leaves it open whether mails go out encrypted.
+    """Reject a mail URL that leaves it unclear whether mail is encrypted in transit.
 
     Raises:
-        ConfigError: one line that says what would do.
+        ConfigError: a one-line message says what is valid.
     """
     parts = urlsplit(mail_url)
     asked = parse_qs(parts.query, keep_blank_values=True)
@@ -156,13 +156,13 @@ Role = Literal["any", "mailing"]
 
 
 def load(role: Role = "any") -> Settings:
-    """Read and check the settings, fill the defaults of an embedded database, make its secret key when absent.
+    """Read and check the settings, fill in the defaults and create the secret key of an embedded database.
 
     Args:
         role: `mailing` for serve, web and scheduler, which need BYZANZ_MAIL_URL.
 
     Raises:
-        ConfigError: one line naming the setting and what would do.
+        ConfigError: a one-line message names the setting and says what is valid.
     """
     try:
         settings = Settings()
@@ -224,14 +224,14 @@ def _load_or_create_secret() -> str:
 
 
 def settings() -> Settings:
-    """The settings of the running app."""
+    """Return the settings of the running app."""
     found = current_app.config["BYZANZ"]
     assert isinstance(found, Settings)
     return found
 
 
 def for_flask(settings: Settings) -> dict[str, object]:
-    """What Flask and its extensions want to know, made from the settings."""
+    """Return the configuration of Flask and its extensions."""
     return {
         "BYZANZ": settings,
         "SECRET_KEY": settings.secret_key.get_secret_value(),

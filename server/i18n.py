@@ -1,7 +1,7 @@
-"""The languages that pages and mails speak, and their catalogues.
+"""The languages of pages and emails, and their catalogues.
 
-The `.po` files under `server/translations/` are the only source of every word that is not English; they are read at
-first use, once a process, and no compiled copy is kept. docs/languages.md says how they are looked after.
+The `.po` files under `server/translations/` are the only source of translations. They are read once per process, on
+first use, and no compiled copy is kept; docs/languages.md says how to maintain them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from babel.support import NullTranslations, Translations
 from werkzeug.datastructures import LanguageAccept
 
 DEFAULT = "en"
-"""What speaks where nobody has said anything else; the texts in the code are in it."""
+"""The fallback language, in which the texts in the code are written."""
 NAMES = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
-"""Each language by its code, with the name that it calls itself."""
+"""Each language code with the language's own name."""
 DAY_FORMATS = {"en": "d MMM", "nl": "d MMM", "de": "d. MMM"}
-"""How each of them writes a day of the year (Unicode's letters for dates)."""
+"""How each language writes a day of the year (Unicode date format)."""
 FOLDER = Path(__file__).parent / "translations"
 KEPT = "kept"
 """The remark in a catalogue beside a sentence that is stored in English and told in its reader's language."""
@@ -36,37 +36,37 @@ def kept(sentence: str) -> str:
 
 
 def best_match(wished: LanguageAccept) -> str | None:
-    """The language of ours that a browser likes best, in whatever country; None if it names none of them."""
+    """Return the supported language that a browser prefers, whatever the country, or None if it accepts none."""
     codes = (code.lower().partition("-")[0] for code, quality in wished if quality > 0)
     return next((code for code in codes if code in NAMES), None)
 
 
 def current_language() -> str:
-    """The code of the language in which this page or mail is written."""
+    """Return the language code of the page or email being written."""
     code = str(flask_babel.get_locale() or DEFAULT)
     return code if code in NAMES else DEFAULT
 
 
 def day_format() -> str:
-    """How the language of this page or mail writes a day of the year, in Unicode's letters for dates."""
+    """Return the date format for a day of the year in the current language."""
     return DAY_FORMATS[current_language()]
 
 
 def catalogue_path(language: str) -> Path:
-    """Where the catalogue of a language lies."""
+    """Return the path of a language's catalogue."""
     return FOLDER / language / "LC_MESSAGES" / "messages.po"
 
 
 @cache
 def catalogue(language: str) -> Catalog:
-    """The catalogue of a language that is not English, as its file tells it."""
+    """Read the catalogue of a language other than English."""
     with catalogue_path(language).open("rb") as file:
         return read_po(file, locale=language)
 
 
 @cache
 def translations(language: str) -> NullTranslations:
-    """The translations into a language; into English there are none."""
+    """Return the translations into a language; there are none into English."""
     if language not in NAMES or language == DEFAULT:
         return NullTranslations()
     compiled = BytesIO()
@@ -76,7 +76,7 @@ def translations(language: str) -> NullTranslations:
 
 
 class TranslationCache(dict[tuple[str, str], NullTranslations]):
-    """Translations by locale and domain, as Flask-Babel keeps them, each fetched when it is first asked for."""
+    """Translations by locale and domain, in the form Flask-Babel keeps them, loaded on first use."""
 
     def __missing__(self, key: tuple[str, str]) -> NullTranslations:
         self[key] = translations(key[0])
@@ -101,7 +101,7 @@ def _sentences(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def _pattern(sentence: str) -> re.Pattern[str]:
-    """What a sentence looks like with its places filled; a place that comes twice has the same words twice."""
+    """Build the pattern of a sentence with its placeholders filled; repeated placeholders have the same text."""
     found, parts = set(), _PLACE.split(sentence)
     for at in range(1, len(parts), 2):
         name = parts[at]

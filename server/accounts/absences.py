@@ -45,19 +45,19 @@ def add_absence(person_id: int, first: str, last: str, now: datetime) -> None:
     with transaction() as session:
         person = session.get_one(Person, person_id, with_for_update=True)
         if person.time_zone is None:
-            raise InvalidInput("Set your time zone first: days begin and end by it.", field="away_from")
+            raise InvalidInput("Set your time zone first; it decides when a day begins.", field="away_from")
         zone = ZoneInfo(person.time_zone)
         today = now.astimezone(zone).date()
         if from_day < today:
-            raise InvalidInput("An absence begins today at the earliest.", field="away_from")
+            raise InvalidInput("An absence can begin today at the earliest.", field="away_from")
         if to_day < from_day:
-            raise InvalidInput("The last day lies before the first.", field="away_to")
+            raise InvalidInput("The last day is before the first.", field="away_to")
         if to_day > today + MOST_AHEAD:
-            raise InvalidInput("An absence is entered at most two years ahead.", field="away_to")
+            raise InvalidInput("Absences can be entered at most two years ahead.", field="away_to")
         span = clock.whole_days(zone, from_day, to_day)
         others = [(row.from_at, row.to_at) for row in absences_of(session, person_id, now - YEAR)]
         if any(start < span[1] and span[0] < end for start, end in others):
-            raise InvalidInput("You are away on some of these days already.", field="away_from")
+            raise InvalidInput("You have already entered some of these days.", field="away_from")
         _check_budget([*others, span])
         session.add(Absence(person_id=person_id, from_at=span[0], to_at=span[1], created_at=now))
 
@@ -67,7 +67,7 @@ def _day(text: str, field: str) -> date:
         return date.fromisoformat(text.strip())
     except ValueError:
         raise InvalidInput(
-            "“%(text)s” is not a day like 2026-08-01.", field=field, text=excerpt(text)
+            "“%(text)s” is not a date like 2026-08-01.", field=field, text=excerpt(text)
         ) from None
 
 
@@ -77,7 +77,7 @@ def _check_budget(spans: Sequence[clock.Span]) -> None:
     fullest = max(days_away(spans, *year) for year in years)
     if fullest > BUDGET:
         raise InvalidInput(
-            "That would make %(days)s days away within a year; %(most)s are the most.",
+            "That would be %(days)s days away within a year; the limit is %(most)s.",
             field="away_to",
             days=fullest,
             most=BUDGET,
@@ -102,10 +102,10 @@ def remove_absence(person_id: int, absence_id: int, now: datetime) -> None:
         if row is None or row.person_id != person_id:
             return
         if row.from_at <= now:
-            raise InvalidInput("This absence has begun; it stays.", field="absence")
+            raise InvalidInput("This absence has begun and cannot be removed.", field="absence")
         if any((row.from_at, row.to_at) in hours.absences for hours in _open_hours(session, person_id)):
             raise InvalidInput(
-                "A turn that waits for you counts on this absence: play it first.", field="absence"
+                "An open turn of yours counts on this absence. Play it first.", field="absence"
             )
         session.delete(row)
 

@@ -48,7 +48,7 @@ def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
         BadWish: there is no such choice.
     """
     if cadence not in CADENCES:
-        raise InvalidInput("Choose how often you want mails about your turns.", field="cadence")
+        raise InvalidInput("Choose how often you want emails about your turns.", field="cadence")
     with transaction() as session:
         places = _lock_running_games(session, person_id) if cadence != "digest" else []
         person = session.get_one(Person, person_id)

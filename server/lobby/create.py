@@ -87,7 +87,7 @@ def validated(request: GameRequest) -> GameRequest:
     )
     validation.check_distinct_addresses(granted.guests)
     if request.free and not request.listed:
-        raise errors.InvalidInput("Free seats are for games that are shown in the lobby.", field="free")
+        raise errors.InvalidInput("Only games listed in the lobby can have free seats.", field="free")
     validation.check_player_count(rules, len(granted.guests) + len(granted.bots) + max(0, request.free))
     return granted
 
@@ -208,7 +208,7 @@ def check_name_free(session: Session, seat: Seat, name: str) -> None:
         validation.name_key(other.name) for other in others if other.seat != seat.seat
     ]:
         raise errors.InvalidInput(
-            "Somebody at this table is called %(name)s already.", field="name", name=name
+            "Another player at this table is already called %(name)s.", field="name", name=name
         )
 
 
@@ -269,7 +269,7 @@ def lock_organised_game(session: Session, token: str, now: datetime) -> Game:
     link = links.find(session, "organise", token, now)
     game = running.lock(session, link.game_id) if link and link.game_id else None
     if link is None or game is None or game.organiser_id != link.person_id:
-        raise NoSuchLink("This link opens nothing.")
+        raise NoSuchLink("This link is not valid.")
     return game
 
 

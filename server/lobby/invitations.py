@@ -48,13 +48,13 @@ def _lock_invited_seat(session: Session, token: str, now: datetime) -> tuple[Gam
     """The locked game and the seat about which this invitation may still be answered."""
     link = links.find(session, "invite", token, now)
     if link is None or link.game_id is None:
-        raise NoSuchLink("This link opens nothing.")
+        raise NoSuchLink("This link is not valid.")
     game = running.lock(session, link.game_id)
     seat = seat_for(session, game, link.person_id)
     if game.status == "cancelled":
         raise Closed("This game was cancelled.")
     if seat is None:
-        raise Closed("This seat is no longer kept for you.")
+        raise Closed("This seat is no longer reserved for you.")
     return game, seat
 
 
@@ -104,7 +104,7 @@ def decline(token: str, now: datetime) -> str:
     with transaction() as session:
         game, seat = _lock_invited_seat(session, token, now)
         if game.status != "inviting":
-            raise Closed("The game has begun; your seat is yours.")
+            raise Closed("The game has begun; you can no longer decline.")
         if seat.status != "declined":
             answer = "left" if seat.status == "seated" else "declined"
             seat.status, seat.cut, seat.answered_at = "declined", "", now
@@ -125,15 +125,15 @@ def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datet
     with transaction() as session:
         game = running.lock(session, game_id)
         if not game.listed or game.status != "inviting":
-            raise Closed("No seat of this game is open to everybody.")
+            raise Closed("This game has no open seats.")
         seats = positions.seats_of(session, game.id)
         if any(seat.person_id == person_id for seat in seats):
-            raise Closed("You have a seat at this table already, or an invitation to one.")
+            raise Closed("You already have a seat or an invitation at this table.")
         if acts.has_looked(session, game.id, person_id):
-            raise Closed("You have looked into the hands of this game and cannot take a seat.")
+            raise Closed("You have seen hidden hands in this game, so you cannot take a seat.")
         free = next((seat for seat in seats if seat.status == "free"), None)
         if free is None:
-            raise Closed("No seat is free any more.")
+            raise Closed("All seats are taken.")
         check_name_free(session, free, name)
         number = free.seat
         free.name, free.person_id = name, person_id

@@ -32,7 +32,7 @@ def check_invitations(session: Session, organiser_id: int | None, wanted: int, n
     left = max(0, INVITATIONS_A_DAY - (sent or 0))
     if wanted > left:
         raise TooMany(
-            "An organiser may send %(most)s invitations a day; %(left)s are left for today.",
+            "Organisers can send %(most)s invitations a day; you have %(left)s left today.",
             most=INVITATIONS_A_DAY,
             left=left,
         )
@@ -54,7 +54,7 @@ def ask_to_confirm(
     waiting = select(func.count(Mail.id)).where(*theirs, Mail.created_at > now - DAY, Game.status == "asked")
     if (session.scalar(waiting) or 0) >= MOST_UNCONFIRMED and limited:
         raise TooMany(
-            "Under this address %(most)s games wait to be confirmed; confirm or call off one of them first.",
+            "%(most)s games under this address are waiting to be confirmed. Confirm or cancel one of them first.",
             most=MOST_UNCONFIRMED,
         )
     outbox.enqueue(

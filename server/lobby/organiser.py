@@ -40,7 +40,7 @@ def _before_start(token: str, now: datetime) -> Iterator[tuple[Session, Game]]:
         if game.status == "asked":
             raise Closed("Send the invitations first.")
         if game.status != "inviting":
-            raise Closed("The game has begun, or was cancelled; its seats are settled.")
+            raise Closed("The game has begun or was cancelled; its seats can no longer change.")
         yield session, game
 
 
@@ -48,7 +48,7 @@ def _open_seat(session: Session, game: Game, number: int) -> Seat:
     """A seat on which nobody sits yet."""
     seat = _seat(session, game, number)
     if seat.status == "seated":
-        raise Closed("%(name)s sits on this seat by now.", name=seat.name)
+        raise Closed("%(name)s has taken this seat.", name=seat.name)
     return seat
 
 
@@ -85,7 +85,7 @@ def remind(token: str, number: int, now: datetime) -> None:
             Mail.created_at > now - REMINDER_INTERVAL,
         )
         if session.scalar(recent.limit(1)) is not None:
-            raise TooMany("%(name)s was mailed within the last 24 hours; wait a little.", name=seat.name)
+            raise TooMany("%(name)s was emailed within the last 24 hours. Try again later.", name=seat.name)
         notify.check_invitations(session, game.organiser_id, 1, now)
         notify.invite(session, seat, now, "nudge")
 
@@ -103,7 +103,7 @@ def reinvite(token: str, number: int, guest: Guest, now: datetime) -> None:
         person = people.get_or_create(session, address, validation.name_from_address(address), now)
         others = [other for other in positions.seats_of(session, game.id) if other.seat != number]
         if any(other.person_id == person.id for other in others):
-            raise errors.InvalidInput("%(address)s is at this table already.", field="guest", address=address)
+            raise errors.InvalidInput("%(address)s is already at this table.", field="guest", address=address)
         notify.check_invitations(session, game.organiser_id, 1, now)
         if seat.person_id != person.id:
             _free(session, game, seat, now)

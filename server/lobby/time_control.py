@@ -54,9 +54,11 @@ def clean_time_control(pace: TimeControl) -> TimeControl:
         BadWish: an allowance or a bank out of bounds, no weekdays, or too many of them.
     """
     if not 0 <= pace.bank <= LONGEST_BANK:
-        raise InvalidInput("The bank for a whole game is at most 30 days.", field="bank")
+        raise InvalidInput("The time bank can hold at most 30 days.", field="bank")
     if not set(pace.days_off) <= set("1234567"):
-        raise InvalidInput("“%(text)s” are no days of a week.", field="days_off", text=excerpt(pace.days_off))
+        raise InvalidInput(
+            "“%(text)s” are not days of the week.", field="days_off", text=excerpt(pace.days_off)
+        )
     days_off = "".join(sorted(set(pace.days_off)))
     if len(days_off) > clock.MOST_DAYS_OFF:
         raise InvalidInput("At least two days of the week must count.", field="days_off")
@@ -72,7 +74,7 @@ def parse_weekdays(names: Sequence[str]) -> str:
     for name in names:
         if name not in WEEKDAYS:
             raise InvalidInput(
-                "“%(name)s” is no day; say %(days)s.",
+                "“%(name)s” is not a day of the week. Use %(days)s.",
                 field="days_off",
                 name=excerpt(name),
                 days=", ".join(WEEKDAYS),
@@ -93,7 +95,7 @@ def parse_quiet_hours(start: str, end: str) -> tuple[int, int] | None:
         return None
     begins, ends = _minute(start, "quiet_from"), _minute(end, "quiet_to")
     if clock.quiet_minutes(begins, ends) > clock.LONGEST_QUIET:
-        raise InvalidInput("Quiet hours are at most ten hours a day.", field="quiet_to")
+        raise InvalidInput("Quiet hours can last at most ten hours a day.", field="quiet_to")
     return begins, ends
 
 
@@ -101,6 +103,8 @@ def _minute(text: str, field: str) -> int:
     found = _TIME_OF_DAY.fullmatch(text)
     if not found:
         raise InvalidInput(
-            "“%(text)s” is not a time like 23:00; give both times, or none.", field=field, text=excerpt(text)
+            "“%(text)s” is not a time like 23:00. Enter both times or neither.",
+            field=field,
+            text=excerpt(text),
         )
     return int(found[1]) * 60 + int(found[2])

@@ -1,4 +1,4 @@
-"""The clockwork that calls the jobs."""
+"""The scheduler: calls the jobs at their intervals."""
 
 from __future__ import annotations
 
@@ -30,33 +30,36 @@ from server.store.engine import committed, transaction, utc_now
 LOGGER = logging.getLogger(__name__)
 
 DIGEST_INTERVAL = 60.0
-"""Seconds between two looks for digests whose hour has come."""
+"""Seconds between checks for due digests."""
 
 
 NUDGE_INTERVAL = 600.0
-"""Seconds between two looks for invitations that nobody answers."""
+"""Seconds between checks for unanswered invitations."""
 
 
 def record_beat(pulse: heartbeat.Pulse, now: datetime, steady: float) -> None:
-    """One beat of a part of the server; when it finds the clock mended, mails of the wrong time are due at once."""
+    """Record a heartbeat of one part of the server; if it finds the clock set right, mails scheduled by the wrong
+    one are due at once.
+    """
     if pulse.beat(now, steady):
         with transaction() as session:
             outbox.reset_future_times(session, now)
 
 
 def confirm_clock(now: datetime) -> bool:
-    """A moderator says that the clock is right: auto-pass goes on. False if nothing was frozen."""
+    """Confirm that the clock is right, so that deadlines run again; False if they were not stopped."""
     with transaction() as session:
         outbox.reset_future_times(session, now)
         return heartbeat.thaw(session, now)
 
 
 class Scheduler:
-    """Calls the ticks every few seconds, and bots and mailer right after each commit of this process.
+    """Calls the ticks every few seconds, and the bots and the mailer right after each commit of this process.
 
     Args:
-        app: each tick runs in its context.
-        parts: which parts of the server this process is: `web` only beats, `scheduler` does the work as well.
+        app: the application in whose context each tick runs.
+        parts: the parts of the server that this process is: `web` only sends heartbeats, `scheduler` also does the
+            work.
 
     Raises:
         ConfigError: BYZANZ_MAIL_URL names no mail server.
@@ -78,7 +81,9 @@ class Scheduler:
         self._waker = Thread(target=self._wake, name="byzanz-waker", daemon=True)
 
     def start(self) -> None:
-        """Beat once, so that outages are known before anybody is played for; then tick until `stop`."""
+        """Send a heartbeat first, so that outages are known before any deadline is enforced; then tick until
+        `stop`.
+        """
         self._run_safely("beats", self._record_beats)
         self._schedule(self._tick, "beats", self._record_beats)
         if self._runs_jobs:
@@ -93,7 +98,7 @@ class Scheduler:
         self._scheduler.start()
 
     def stop(self) -> None:
-        """Let what is running finish, and call nothing more."""
+        """Finish the running jobs and start no more."""
         self._stopping.set()
         committed.set()
         self._scheduler.shutdown(wait=True)

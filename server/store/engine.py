@@ -1,4 +1,4 @@
-"""The engine, one way to write (`transaction`), one way to read, and time that is always UTC."""
+"""The database engine, one way to write (`transaction`), one way to read (`reading`), and times always in UTC."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ except ImportError:  # not a Unix: SQLite's own busy handler alone keeps writers
 
 BUSY_SECONDS = 30
 committed = threading.Event()
-"""Set after each commit of this process, so that mailer and bots in the same process need not wait for their tick."""
+"""Set after each commit in this process, so that the mailer and the bots in it need not wait for their tick."""
 
 
 class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
-    """What every table inherits; its constraints have names, so that migrations can change them."""
+    """The base class of all tables; constraints are named, so that migrations can change them."""
 
     metadata = MetaData(
         naming_convention={
@@ -44,7 +44,7 @@ db = SQLAlchemy(metadata=Base.metadata, disable_autonaming=True)
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """A moment: aware and UTC in Python, on SQLite stored without a zone because SQLite would drop it unconverted."""
+    """A timezone-aware UTC datetime; SQLite would drop the zone without converting, so it stores UTC without one."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -64,7 +64,7 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 def init_app(app: Flask) -> None:
-    """Bind the database to an app and, on SQLite, set what durability and append-only triggers need."""
+    """Bind the database to an app and, on SQLite, set what durability and the append-only triggers need."""
     db.init_app(app)
     with app.app_context():
         if db.engine.dialect.name == "sqlite":
@@ -93,7 +93,7 @@ def _begin_sqlite(connection: Any) -> None:
 
 @contextmanager
 def _one_writer(engine: Engine) -> Iterator[None]:
-    """Queue the writers of one SQLite file: a file lock wakes the next one at once, the busy handler polls."""
+    """Queue the writers of one SQLite file: a file lock wakes the next one at once, while the busy handler polls."""
     name = engine.url.database
     if fcntl is None or not name or name == ":memory:":
         yield
@@ -105,10 +105,11 @@ def _one_writer(engine: Engine) -> Iterator[None]:
 
 @contextmanager
 def transaction() -> Iterator[Session]:
-    """One writing transaction: commits at the end of the block, rolls back when anything is raised.
+    """Open a writing transaction: commit at the end of the block, roll back if it raises.
 
-    The session is its own, so nothing read before the block is trusted inside it. Never keep one open during SMTP,
-    HTTP or a bot's thinking.
+    The session is a new one, so nothing read before the block is trusted inside it. Never keep it open during SMTP,
+    HTTP
+    or a bot's thinking.
     """
     engine = db.engine
     queue = _one_writer(engine) if engine.dialect.name == "sqlite" else nullcontext()
@@ -121,7 +122,7 @@ def transaction() -> Iterator[Session]:
 
 @contextmanager
 def reading() -> Iterator[Session]:
-    """A session for reading only: one consistent picture of the database, written to by nobody."""
+    """Open a read-only session on one consistent snapshot of the database."""
     with Session(db.engine, expire_on_commit=False) as session:
         if db.engine.dialect.name == "postgresql":
             session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
@@ -129,5 +130,5 @@ def reading() -> Iterator[Session]:
 
 
 def utc_now() -> datetime:
-    """The present moment; called at the edges only and handed inward as `now`."""
+    """Return the current time; call it at the edges only and pass it inward as `now`."""
     return datetime.now(UTC)

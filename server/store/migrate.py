@@ -1,4 +1,4 @@
-"""Which revision of the tables a database has, and bringing it to the newest one."""
+"""Database revisions: which one a database has, and upgrading it to the latest."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from server.config import ConfigError
 from server.store.engine import db
 
 LOCK = 0x62797A616E7A
-"""The number of the advisory lock under which one process at a time migrates a PostgreSQL database."""
+"""The number of the advisory lock that lets only one process at a time migrate a PostgreSQL database."""
 
 
 def head_revision() -> str | None:
-    """The revision that this code is written for."""
+    """Return the revision that this code is written for."""
     return ScriptDirectory.from_config(_config()).get_current_head()
 
 
 def current_revision() -> str | None:
-    """The revision of the database, None before the first."""
+    """Return the revision of the database, None before the first migration."""
     with db.engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 
 def check() -> None:
-    """Whether this code can work with the database as it is.
+    """Check that the database is at the revision of this code.
 
     Raises:
-        ConfigError: its tables are of another revision, or there are none.
+        ConfigError: it is at another revision, or empty.
     """
     found, wanted = current_revision(), head_revision()
     if found != wanted:
@@ -46,10 +46,10 @@ def check() -> None:
 
 
 def upgrade() -> None:
-    """Run the migrations that the database lacks; of several processes the others wait, and find nothing left to do.
+    """Run the pending migrations; other processes wait meanwhile and then find nothing left to do.
 
     Raises:
-        ConfigError: the database does not answer, or its tables are of another version of this program.
+        ConfigError: the database does not answer, or belongs to another version of this program.
     """
     try:
         with _exclusive():
@@ -61,7 +61,7 @@ def upgrade() -> None:
 
 
 def error_line(error: SQLAlchemyError) -> str:
-    """What a database said, in one line."""
+    """Return a database error as one line."""
     text = str(getattr(error, "orig", None) or error)
     return " ".join(text.split())[:300]
 

@@ -1,4 +1,4 @@
-"""Persons, capability links and sign-in. A token is computed when it is needed and stored nowhere."""
+"""People: finding or creating them by email address."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from server.store.models import Game, Person
 
 
 def normalize_address(email: str) -> str:
-    """An address as it is compared and kept: without blanks around it, lower-case."""
+    """Return an address in the form in which it is stored and compared: stripped and lower-case."""
     return email.strip().lower()
 
 
 def get_or_create(session: Session, email: str, name: str, now: datetime) -> Person:
-    """The person with this address, made with this name if there is none."""
+    """Return the person with this address, creating them with this name if there is none."""
     find = select(Person).where(Person.email == normalize_address(email))
     found = session.scalar(find)
     if found is not None:
@@ -36,6 +36,6 @@ def get_or_create(session: Session, email: str, name: str, now: datetime) -> Per
 
 
 def organiser_and_moderators(session: Session, game: Game) -> set[int]:
-    """The ids of those who look after a game: its organiser and the moderators."""
+    """Return the ids of the people responsible for a game: its organiser and the moderators."""
     found = set(session.scalars(select(Person.id).where(Person.moderator, Person.email.is_not(None))))
     return found | ({game.organiser_id} if game.organiser_id is not None else set())

@@ -156,7 +156,7 @@ def test_an_answer_to_an_old_turn_says_so(game: Table, box: Desk) -> None:
         submit(game.id, seat, "pass")
     box.write("bid olive1")
     assert "bid olive1" not in moves_of(game.id, 0)
-    assert any("That turn is over. The newest mail" in text for text in to_alice())
+    assert any("That turn is over. The latest email" in text for text in to_alice())
 
 
 @one_database
@@ -165,7 +165,7 @@ def test_lines_are_played_on_as_long_as_nobody_else_comes_in_between(game: Table
     assert moves_of(game.id, 0) == ["sell olive1 olive2 merchant", "bid olive2"]
     (text,) = to_alice()
     assert text.startswith("Not all of your mail could be played.")
-    assert "Line 3, “pass”: Not played: the table has moved on after the line before." in text
+    assert "Line 3, “pass”: Not played: the game moved on after the previous line." in text
 
 
 @one_database

@@ -75,12 +75,11 @@ def carry_out(
     """
     if not said:
         return [], BadReply(
-            "There is no move in your mail, so nothing has changed. Write a line for each move, above what it quotes."
+            "Your email contains no move, so nothing has changed. Write one move per line, above the quoted text."
         )
     if len(said) > reply.MOST_OWN_LINES:
         return [], BadReply(
-            "Your mail has more than %(most)s lines of its own, so none was played. Write a line for each move and "
-            "nothing else.",
+            "Your email has more than %(most)s lines, so none was played. Write one move per line and nothing else.",
             most=reply.MOST_OWN_LINES,
         )
     rules = rules_of(access.game.slug, access.game.rules)
@@ -156,9 +155,9 @@ def _play_all(access: SeatAccess, lines: list[ReplyLine], row: Received, now: da
 
 def _outdated(access: SeatAccess, lines: list[ReplyLine]) -> Refused:
     if any(line.done for line in lines):
-        return Stale("Not played: the table has moved on after the line before. Answer the newest mail.")
+        return Stale("Not played: the game moved on after the previous line. Reply to the latest email.")
     return Stale(
-        "That turn is over. The newest mail about “%(game)s” has what is asked now, if anything.",
+        "That turn is over. The latest email about “%(game)s” says whether you are to move.",
         game=access.game.name,
     )
 

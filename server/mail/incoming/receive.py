@@ -126,8 +126,8 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -
         )
     if not _same_address(message.sender, person.email or ""):
         strange = commands.BadReply(
-            "An answer to this turn came from another address than the one we write to, so nothing was played. "
-            "Answer from this address, or use your link."
+            "A reply to this turn came from a different address, so nothing was played. Reply from this "
+            "address or use your link."
         )
         return _finish(row, access, "refused", kept("from another address"), now, [], strange)
     deliverability.mark_reachable(person.id, now)

@@ -175,8 +175,8 @@ def _parameter(name: str, pattern: str, description: str) -> dict[str, Any]:
 
 def _seat() -> dict[str, Any]:
     answers = {
-        "200": _json("SeatNow", "The seat now."),
-        "409": _json("Refusal", "The game has not begun, or is set aside."),
+        "200": _json("SeatState", "The seat now."),
+        "409": _json("ErrorBody", "The game has not begun, or is set aside."),
     }
     return {
         "operationId": "seat",
@@ -187,15 +187,15 @@ def _seat() -> dict[str, Any]:
 
 def _move() -> dict[str, Any]:
     answers = {
-        "200": _json("Played", "This request was made before; nothing was played again."),
-        "201": _json("Played", "Played."),
-        "400": _json("Refusal", "The body is not JSON."),
-        "409": _json("Refusal", NOT_NOW),
-        "413": _json("Refusal", f"The body is longer than {LONGEST_BODY} bytes."),
-        "415": _json("Refusal", "The body is not sent as application/json."),
-        "422": _json("Refusal", REFUSED),
+        "200": _json("MoveReceipt", "This request was made before; nothing was played again."),
+        "201": _json("MoveReceipt", "Played."),
+        "400": _json("ErrorBody", "The body is not JSON."),
+        "409": _json("ErrorBody", NOT_NOW),
+        "413": _json("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
+        "415": _json("ErrorBody", "The body is not sent as application/json."),
+        "422": _json("ErrorBody", REFUSED),
     }
-    body = {"required": True, "content": {"application/json": {"schema": _ref("Wish")}}}
+    body = {"required": True, "content": {"application/json": {"schema": _ref("MoveRequest")}}}
     return {
         "operationId": "move",
         "summary": "Play a move for the seat.",
@@ -206,8 +206,8 @@ def _move() -> dict[str, Any]:
 
 def _orders() -> dict[str, Any]:
     answers = {
-        "200": _json("Orders", "The orders that stand or rest."),
-        "409": _json("Refusal", "The game has not begun."),
+        "200": _json("OrderList", "The orders that stand or rest."),
+        "409": _json("ErrorBody", "The game has not begun."),
     }
     return {
         "operationId": "orders",
@@ -218,15 +218,19 @@ def _orders() -> dict[str, Any]:
 
 def _leave() -> dict[str, Any]:
     answers = {
-        "201": _json("Left", "It stands, or has been carried out."),
-        "400": _json("Refusal", "The body is not JSON."),
-        "409": _json("Refusal", "The game has not begun, is over, or is set aside."),
-        "413": _json("Refusal", f"The body is longer than {LONGEST_BODY} bytes."),
-        "415": _json("Refusal", "The body is not sent as application/json."),
-        "422": _json("Refusal", "Not an order, or one that could never be carried out; nothing has changed."),
-        "429": _json("Refusal", "Too many requests from this address, or orders of this seat (`too_many`)."),
+        "201": _json("OrderReceipt", "It stands, or has been carried out."),
+        "400": _json("ErrorBody", "The body is not JSON."),
+        "409": _json("ErrorBody", "The game has not begun, is over, or is set aside."),
+        "413": _json("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
+        "415": _json("ErrorBody", "The body is not sent as application/json."),
+        "422": _json(
+            "ErrorBody", "Not an order, or one that could never be carried out; nothing has changed."
+        ),
+        "429": _json(
+            "ErrorBody", "Too many requests from this address, or orders of this seat (`too_many`)."
+        ),
     }
-    body = {"required": True, "content": {"application/json": {"schema": _ref("OrderWish")}}}
+    body = {"required": True, "content": {"application/json": {"schema": _ref("OrderRequest")}}}
     return {
         "operationId": "leave_order",
         "summary": "Leave a sealed standing order.",
@@ -238,7 +242,7 @@ def _leave() -> dict[str, Any]:
 def _withdraw() -> dict[str, Any]:
     answers = {
         "204": {"description": "It stands no more."},
-        "409": _json("Refusal", "The game has not begun, is over, or is set aside."),
+        "409": _json("ErrorBody", "The game has not begun, is over, or is set aside."),
     }
     return {
         "operationId": "withdraw_order",
@@ -254,15 +258,15 @@ def _record(whose: str) -> dict[str, Any]:
             "description": "JSON Lines: header, entries, result once over.",
             "content": {"application/jsonl": text},
         },
-        "409": _json("Refusal", "The game has not begun, or is set aside."),
+        "409": _json("ErrorBody", "The game has not begun, or is set aside."),
     }
     return {"summary": f"The record, {whose}.", "responses": answers | _common()}
 
 
 def _common() -> dict[str, Any]:
     return {
-        "404": _json("Refusal", "No seat or game has this address."),
-        "429": _json("Refusal", "Too many requests from this address; wait a minute."),
+        "404": _json("ErrorBody", "No seat or game has this address."),
+        "429": _json("ErrorBody", "Too many requests from this address; wait a minute."),
     }
 
 

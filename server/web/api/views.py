@@ -162,7 +162,7 @@ def description() -> dict[str, Any]:
 def _seat_access(session: Session, token: str) -> links.SeatAccess:
     access = links.seat_access(session, token, engine.utc_now())
     if access is None:
-        raise NoSuchSeat("This link opens no seat. A fresh one can be asked for at its page.")
+        raise NoSuchSeat("This link does not open a seat. Open it in a browser to request a fresh one.")
     return access
 
 
@@ -256,7 +256,7 @@ def _refused(error: Refused) -> tuple[dict[str, Any], int]:
 
 @blueprint.errorhandler(Broken)
 def _broken(_error_met: Broken) -> tuple[dict[str, Any], int]:
-    said = gettext("This game is set aside until somebody has looked into a fault; nothing is lost.")
+    said = gettext("This game is on hold while we look into an error. Nothing has been lost.")
     return _error(409, NotRunning.code, said)
 
 
@@ -264,9 +264,9 @@ def _broken(_error_met: Broken) -> tuple[dict[str, Any], int]:
 def _http_error(error: HTTPException) -> Response:
     status = error.code or 500
     said = {
-        404: gettext("There is no such call; /api/v1/openapi.json describes them all."),
-        405: gettext("This address does not take that method."),
-        413: gettext("The body is too long; nothing has changed."),
+        404: gettext("There is no such endpoint; see /api/v1/openapi.json."),
+        405: gettext("Method not allowed."),
+        413: gettext("The request body is too large; nothing has changed."),
         415: gettext("Send the body as application/json."),
         429: gettext("Too many requests came from your address. Wait a minute and try again."),
     }

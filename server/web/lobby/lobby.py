@@ -218,7 +218,9 @@ def _read_time_control() -> time_control.TimeControl:
         return time_control.PRESETS[chosen]
     if chosen != "own":
         raise InvalidInput(
-            "“%(text)s” is none of the paces offered.", field="pace", text=validation.excerpt(chosen)
+            "“%(text)s” is not one of the time controls on offer.",
+            field="pace",
+            text=validation.excerpt(chosen),
         )
     allowance = _read_number("allowance", 86400)
     days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
@@ -236,7 +238,7 @@ def _read_number(name: str, absent: int, field: str | None = None) -> int:
         )
     number = int(text)
     if name not in ("allowance", "bank") and number > _most_seats():
-        raise InvalidInput("So many seats no game has.", field=field or name)
+        raise InvalidInput("No game has that many seats.", field=field or name)
     return number
 
 
