@@ -19,7 +19,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     Raises:
         ConfigError: a setting is missing or invalid.
     """
-    # Imported here, so that `import server.db` alone does not drag the whole house in.
+    # Imported here, so that importing one module of the package does not load the whole application.
     from flask import Flask
     from flask_migrate import Migrate
     from werkzeug.middleware.proxy_fix import ProxyFix

@@ -73,7 +73,9 @@ class Settings(BaseSettings):
     @classmethod
     def _mail_server(cls, url: str) -> str:
         if url and not (_MAIL.fullmatch(url) and url.isprintable()):
-            raise ValueError("must look like smtp://user:password@host:587?tls=starttls, odd letters as %23")
+            raise ValueError(
+                "must look like smtp://user:password@host:587?tls=starttls; escape special characters, e.g. # as %23"
+            )
         _check_port(url)
         return url
 
@@ -84,7 +86,7 @@ class Settings(BaseSettings):
         whole = text == address or text.endswith(f"<{address}>")
         alone = whole and len(getaddresses([text])) == 1
         if not (alone and text.isprintable() and _MAILBOX.fullmatch(address)):
-            raise ValueError("must be one address, like Byzanz <games@example.org>")
+            raise ValueError("must be a single address, like Byzanz <games@example.org>")
         return text
 
     @field_validator("mail_domain")
@@ -115,7 +117,7 @@ def _check_port(url: str) -> None:
     except ValueError:
         proper = False
     if not proper:
-        raise ValueError("names a host or port that cannot be; a port is a number from 1 to 65535")
+        raise ValueError("has an impossible host or port; ports are numbers from 1 to 65535")
 
 
 def _check_database(url: str) -> None:
@@ -130,9 +132,9 @@ def _check_database(url: str) -> None:
     if parts.drivername == "sqlite":
         name = parts.database or ""
         if not name or name != name.strip() or name.startswith((":memory:", "file:")) or parts.host:
-            raise ValueError("must name a file that stays, like sqlite:////folder/byzanz.db")
+            raise ValueError("must name a permanent file, like sqlite:////folder/byzanz.db")
     elif " " in url or not 1 <= (5432 if parts.port is None else parts.port) <= 65535:
-        raise ValueError("has a blank, or a port that is not from 1 to 65535")
+        raise ValueError("contains a space, or a port outside 1 to 65535")
 
 
 def _check_secrecy(mail_url: str) -> None:
@@ -144,11 +146,13 @@ def _check_secrecy(mail_url: str) -> None:
     parts = urlsplit(mail_url)
     asked = parse_qs(parts.query, keep_blank_values=True)
     if set(asked) - {"tls"} or asked.get("tls", ["none"])[-1] not in {"starttls", "none", "smtps"}:
-        raise ConfigError("BYZANZ_MAIL_URL: after the question mark stands tls=starttls or tls=none")
+        raise ConfigError(
+            "BYZANZ_MAIL_URL: the only option after the question mark is tls=starttls or tls=none"
+        )
     open_to_all = parts.scheme == "smtp" and not asked and parts.hostname not in _LOOPBACK
     if parts.password and open_to_all:
         raise ConfigError(
-            "BYZANZ_MAIL_URL would send the password in the clear: add ?tls=starttls (or, if it must be, ?tls=none)"
+            "BYZANZ_MAIL_URL would send the password unencrypted: add ?tls=starttls (or ?tls=none if you accept that)"
         )
 
 
@@ -172,7 +176,7 @@ def load(role: Role = "any") -> Settings:
         raise ConfigError(f"{name}: {first['msg'].removeprefix('Value error, ')}") from None
     if role == "mailing" and not settings.mail_url:
         raise ConfigError(
-            "BYZANZ_MAIL_URL is not set: name your mail server, as smtp://user:password@host:587?tls=starttls"
+            "BYZANZ_MAIL_URL is not set: enter your mail server, e.g. smtp://user:password@host:587?tls=starttls"
         )
     if role == "mailing":
         _check_secrecy(settings.mail_url)
@@ -184,10 +188,10 @@ def _with_defaults(settings: Settings) -> Settings:
     secret = settings.secret_key.get_secret_value()
     if not secret and not embedded:
         raise ConfigError(
-            "BYZANZ_SECRET_KEY is not set: with BYZANZ_DATABASE_URL it is required (32 random characters or more)"
+            "BYZANZ_SECRET_KEY is not set: BYZANZ_DATABASE_URL requires it (at least 32 random characters)"
         )
     if secret and len(secret) < 16:
-        raise ConfigError("BYZANZ_SECRET_KEY is too short: give 32 random characters or more")
+        raise ConfigError("BYZANZ_SECRET_KEY is too short: use at least 32 random characters")
     changes: dict[str, object] = {}
     if embedded:
         changes["database_url"] = f"sqlite:///{_instance_folder() / 'byzanz.db'}"
@@ -200,7 +204,7 @@ def _instance_folder() -> Path:
     try:
         INSTANCE.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"the folder {INSTANCE.absolute()} cannot be made: {error.strerror}") from None
+        raise ConfigError(f"the folder {INSTANCE.absolute()} cannot be created: {error.strerror}") from None
     return INSTANCE.absolute()
 
 
@@ -212,14 +216,12 @@ def _load_or_create_secret() -> str:
             file.write(secrets.token_hex(32))
             file.flush()
             os.fsync(file.fileno())
-        with suppress(
-            FileExistsError
-        ):  # of several processes starting at once, the first one's key is everybody's
+        with suppress(FileExistsError):  # if several processes start at once, the first one's key is used
             os.link(fresh, path)
         fresh.unlink()
     kept = path.read_text().strip()
     if len(kept) < 16:
-        raise ConfigError(f"{path} holds no key: remove it to have a new one made")
+        raise ConfigError(f"{path} holds no valid key: delete it to have a new one generated")
     return kept
 
 

@@ -1,4 +1,6 @@
-"""Whether mail reaches a person: what is done when his address refuses, bounces or complains, and when it mends."""
+"""Deliverability: what happens when mail to a person is rejected, bounces or is reported as spam, and when it works
+again.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from server.store.models import Game, Mail, Person, Seat, Turn
 from server.validation import one_line
 
 REPORT_WINDOW = timedelta(days=7)
-"""How long after a mail was sent a report about it counts: mail servers give up after five days."""
+"""How long after sending a report about a mail counts: mail servers give up after five days."""
 _SECRET = re.compile(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+")
 
 
@@ -27,7 +29,7 @@ def mask(text: str) -> str:
 
 
 def mailed_turn(session: Session, game: Game | None, mail: Mail) -> Turn | None:
-    """The turn that a mail was queued for, if it is still open; its game is locked."""
+    """Return the turn that a mail was queued for if it is still open; its game must be locked."""
     if game is None or mail.seat is None or mail.kind not in ("turn", "remind"):
         return None
     turn = session.get(Turn, (game.id, mail.seat))
@@ -35,10 +37,10 @@ def mailed_turn(session: Session, game: Game | None, mail: Mail) -> Turn | None:
 
 
 def lock_games(session: Session, mail: Mail) -> dict[str, Game]:
-    """Lock the games that a mail is about: its own, and of a digest those that it named.
+    """Lock the games that a mail is about: its own, or for a digest all that it lists.
 
-    By their ids, and before anything is written about mail or person, as everybody does who changes both: else two
-    could wait for each other.
+    Games are locked by id and before anything is written about mail or person, as everywhere else: otherwise two
+    transactions could wait for each other.
     """
     games = {game_id for game_id, _, _ in digest.turns_in(session, mail)} if mail.kind == "digest" else set()
     games |= {mail.game_id} if mail.game_id else set()
@@ -49,11 +51,11 @@ def lock_games(session: Session, mail: Mail) -> dict[str, Game]:
 def delivery_failed(
     session: Session, games: dict[str, Game], mail: Mail, diagnostic: str, now: datetime
 ) -> None:
-    """A mail will never arrive: the clock of its turn stops, and those who can do something about it are told.
+    """Handle a mail that will never arrive: stop the clock of its turn and tell those who can help.
 
     Args:
-        games: that it is about, locked.
-        said: by the mail server, masked.
+        games: the games it is about, locked.
+        diagnostic: the mail server's reply, masked.
     """
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     person.unreachable = diagnostic
@@ -69,9 +71,9 @@ def delivery_failed(
 
 
 def delivery_withheld(session: Session, games: dict[str, Game], mail: Mail, why: str, now: datetime) -> None:
-    """A mail is not even sent, because the address bounced or complained before: its turn stops all the same.
+    """Handle a mail that is not sent because the address bounced or complained before: its turn stops all the same.
 
-    Organiser and moderators are told once a game, until the address is mended.
+    Organiser and moderators are told once per game until the address works again.
     """
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     if mail.kind == "digest":
@@ -83,12 +85,12 @@ def delivery_withheld(session: Session, games: dict[str, Game], mail: Mail, why:
 
 
 def handle_bounce(mail_id: int, diagnostic: str, now: datetime) -> Mail | None:
-    """A mail that was accepted came back for good: as if it had been refused, and nothing more is sent there.
+    """Treat an accepted mail that bounced as rejected, and suppress further mail to the address.
 
-    Nothing is done about one that is old, that has come back before, or that another copy has followed.
+    Ignore reports about an old mail, about one that already bounced, or about one that a newer copy has replaced.
 
     Returns:
-        The mail, None if there is no such mail.
+        The mail, or None if there is no such mail.
     """
     with transaction() as session:
         mail = session.get(Mail, mail_id)
@@ -105,12 +107,12 @@ def handle_bounce(mail_id: int, diagnostic: str, now: datetime) -> Mail | None:
 
 
 def handle_complaint(mail_id: int, diagnostic: str, now: datetime) -> Mail | None:
-    """Whoever reads an address does not want our mail: nothing but mail asked for goes there, moderators are told.
+    """Suppress all mail that was not requested to a person who reported ours as spam, and alert the moderators.
 
-    Nothing is done about a mail that is old, or never arrived.
+    Ignore reports about an old mail or one that never arrived.
 
     Returns:
-        The mail, None if there is no such mail.
+        The mail, or None if there is no such mail.
     """
     with transaction() as session:
         mail = session.get(Mail, mail_id)
@@ -125,34 +127,34 @@ def handle_complaint(mail_id: int, diagnostic: str, now: datetime) -> Mail | Non
 
 
 def _is_fresh(mail: Mail, now: datetime) -> bool:
-    """Whether a report about a mail is heeded: it may have been accepted, and not long ago."""
+    """Whether a report about the mail counts: it may have been accepted, and not long ago."""
     sent_at = mail.finished_at or now
     return mail.status in ("waiting", "sent") and sent_at > now - REPORT_WINDOW
 
 
 def _has_newer_copy(session: Session, mail: Mail) -> bool:
-    """Whether another copy of a turn's mail is on its way or was sent: then the address was said to be good."""
+    """Whether a newer copy of a turn's mail was sent or waits: then the address has been confirmed since."""
     copies = (Mail.game_id == mail.game_id, Mail.seat == mail.seat, Mail.seq == mail.seq, Mail.kind == "turn")
     newer = select(Mail.id).where(*copies, Mail.id > mail.id, Mail.status != "dropped")
     return mail.kind in ("turn", "remind") and session.scalar(newer.limit(1)) is not None
 
 
 def mark_reachable(person_id: int, now: datetime) -> bool:
-    """An address takes mail again: turns that were stopped are mailed once more, and the alarms about them end.
+    """Resume mail to an address: mail the stopped turns again and clear the alerts about them.
 
-    All of it in one transaction: a turn whose address is thought to be good is mailed by nothing else.
+    This is one transaction, since nothing else mails a turn whose address is believed to be good.
 
     Returns:
-        False if nothing was wrong with it.
+        False if nothing was wrong with the address.
     """
-    with reading() as session:  # the usual case locks nothing
+    with reading() as session:  # usually there is nothing to do, and nothing is locked
         person = session.get_one(Person, person_id)
         well = person.suppressed is None and person.unreachable is None
         if well and not session.execute(_stopped_turns(person_id)).all():
             return False
     with transaction() as session:
         stopped = session.execute(_stopped_turns(person_id)).tuples().all()
-        for game_id, seat in stopped:  # games first, then the person, as everybody else who locks both
+        for game_id, seat in stopped:  # lock games before the person, as everywhere else
             game = log.lock_game(session, game_id)
             turn = session.get(Turn, (game_id, seat))
             if game is not None and turn is not None and turn.refused:
@@ -168,7 +170,7 @@ def mark_reachable(person_id: int, now: datetime) -> bool:
 
 
 def _stopped_turns(person_id: int) -> Select[tuple[str, int]]:
-    """The turns of a person that stand because no mail reached him, by game."""
+    """Select the person's turns that are stopped because no mail reached them, by game."""
     same_seat = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
     theirs = select(Turn.game_id, Turn.seat).join(Seat, same_seat).where(Seat.person_id == person_id)
     return theirs.where(Turn.refused.is_not(None)).order_by(Turn.game_id, Turn.seat)
@@ -193,7 +195,7 @@ def _stop(turn: Turn, why: str, now: datetime) -> None:
 def _stop_digest_turns(
     session: Session, games: dict[str, Game], mail: Mail, person: Person, why: str, now: datetime
 ) -> None:
-    """A digest does not arrive: the clocks of all turns stop that it named, and each game's people are told."""
+    """Stop the clocks of all turns that a failed digest listed, and tell the people in charge of each game."""
     for game_id, seat, opened_seq in digest.turns_in(session, mail):
         game, turn = games.get(game_id), session.get(Turn, (game_id, seat), populate_existing=True)
         if game is None or turn is None or turn.opened_seq != opened_seq:
@@ -203,7 +205,7 @@ def _stop_digest_turns(
 
 
 def _notify_once(session: Session, game: Game, mail: Mail, person: Person, why: str, now: datetime) -> None:
-    """A clock has stopped: moderators and organiser are told, unless they know it of this player and game."""
+    """Tell moderators and organiser that a clock has stopped, unless they already know of this player and game."""
     if alerts.standing(session, _alert_key(game.id, person.id)) is None:
         text = kept("A player gets no mail, for his address did not take it before: %(said)s") % {"said": why}
         alerts.raise_alarm(session, _alert_key(game.id, person.id), text, now, game.id)

@@ -75,7 +75,7 @@ class Scheduler:
         self._scheduler = BackgroundScheduler(
             timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
         )
-        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a tick that is left out is no news
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # do not log skipped ticks
         self._stopping = Event()
         self._locks = {"bots": Lock(), "outbox": Lock()}
         self._waker = Thread(target=self._wake, name="byzanz-waker", daemon=True)
@@ -115,7 +115,7 @@ class Scheduler:
             with self._app.app_context():
                 work()
         except Exception:
-            LOGGER.exception("the job %s failed; it is tried again with the next tick", name)
+            LOGGER.exception("job %s failed; it will run again at the next tick", name)
 
     def _wake(self) -> None:
         while not self._stopping.is_set():

@@ -18,7 +18,7 @@ from sqlalchemy.types import TypeDecorator
 
 try:
     import fcntl
-except ImportError:  # not a Unix: SQLite's own busy handler alone keeps writers apart
+except ImportError:  # not Unix: SQLite's busy handler alone serialises the writers
     fcntl = None  # type: ignore[assignment]
 
 BUSY_SECONDS = 30
@@ -53,7 +53,7 @@ class UtcTime(TypeDecorator[datetime]):
         if value is None:
             return None
         if value.tzinfo is None:
-            raise ValueError("a moment without a time zone reached the database")
+            raise ValueError("a datetime without a time zone reached the database")
         moment = value.astimezone(UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 
@@ -78,7 +78,7 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
         "journal_mode=WAL",
         "synchronous=FULL",
         "foreign_keys=ON",
-        "recursive_triggers=ON",  # else INSERT OR REPLACE slips past the triggers that keep the log append-only
+        "recursive_triggers=ON",  # else INSERT OR REPLACE bypasses the append-only triggers
         "secure_delete=ON",
         f"busy_timeout={BUSY_SECONDS * 1000}",
     ):

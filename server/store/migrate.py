@@ -41,7 +41,7 @@ def check() -> None:
     found, wanted = current_revision(), head_revision()
     if found != wanted:
         raise ConfigError(
-            f"the database is at revision {found}, not {wanted}: `byzanz serve` brings it up to date"
+            f"the database is at revision {found}, not {wanted}: run `byzanz serve` to upgrade it"
         )
 
 
@@ -55,7 +55,7 @@ def upgrade() -> None:
         with _exclusive():
             command.upgrade(_config(), "head")
     except (CommandError, RuntimeError) as error:
-        raise ConfigError(f"the database cannot be brought up to date: {error}") from error
+        raise ConfigError(f"the database cannot be upgraded: {error}") from error
     except SQLAlchemyError as error:
         raise ConfigError(f"BYZANZ_DATABASE_URL: {error_line(error)}") from error
 

@@ -70,11 +70,11 @@ def lease(now: datetime, n: int) -> list[Mail]:
     free = (Mail.status == "waiting", or_(Mail.leased_until.is_(None), Mail.leased_until <= now))
     due = select(Mail.id).where(*free, Mail.not_before <= now).order_by(Mail.not_before, Mail.id).limit(n)
     with reading() as session:
-        if session.scalar(due.limit(1)) is None:  # the usual case writes nothing
+        if session.scalar(due.limit(1)) is None:  # usually nothing is due, and nothing is written
             return []
     with transaction() as session:
         ids = session.scalars(due.with_for_update(skip_locked=True)).all()
-        # The condition again: what says who has the lease is this update, not the look before it.
+        # The condition is repeated: this update decides who gets the lease, not the query before it.
         take = update(Mail).where(Mail.id.in_(ids), *free).values(leased_until=now + LEASE).returning(Mail)
         taken = session.scalars(take, execution_options={"synchronize_session": False}).all()
     return sorted(taken, key=lambda mail: (mail.not_before, mail.id))
@@ -121,7 +121,7 @@ def mark_bounced(session: Session, mail: Mail, now: datetime, error: str) -> Non
 def mark_merged(session: Session, mail_ids: Collection[int], now: datetime) -> None:
     """Drop waiting mails whose news another mail has told, in the transaction that marks that one as sent."""
     told = update(Mail).where(Mail.id.in_(mail_ids), Mail.status == "waiting")
-    # Not which mail: its number would tell players how many mails others have had.
+    # Do not say which mail: its id would reveal how many mails others get.
     why = "another mail has told it"
     change = told.values(status="dropped", finished_at=now, error=why, leased_until=None)
     session.execute(change, execution_options={"synchronize_session": False})

@@ -1,4 +1,4 @@
-"""Writing one mail: its headers, and its text and HTML, which carry the same."""
+"""Composing a mail: its headers, and text and HTML parts with the same content."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ from server.store.models import Person
 from server.validation import one_line
 
 LONGEST_LINE = 998
-"""The longest line of a header that mail servers pass on."""
+"""The longest header line that mail servers pass on."""
 
 
 class _Policy(EmailPolicy):
-    """Headers stay on one line, or ids and links would be encoded; letters beyond ASCII are encoded word by word.
+    """Keep headers on one line, since folding would break ids and links, and encode letters beyond ASCII word by word.
 
-    The library's own folding loses blanks between encoded words, and unfolded its words are longer than readers take.
+    The library's own folding loses blanks between encoded words, and unfolded its words are longer than clients
+    accept.
     """
 
     def fold(self, name: str, value: Any) -> str:
@@ -68,9 +69,9 @@ class ComposedMail:
     """A mail ready to be sent.
 
     Args:
-        due: the moment until which a turn mail says there is time; None for other mails.
-        named: the turns of a digest, those among them whose clocks begin with it.
-        along: the ids of mails whose news it tells, too.
+        due: the deadline that a turn mail prints; None for other mails.
+        turns: the turns that a digest lists.
+        merged: the ids of other mails whose news it tells.
     """
 
     message: EmailMessage
@@ -80,11 +81,11 @@ class ComposedMail:
 
 
 def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: datetime) -> ComposedMail:
-    """Write a mail anew, as things stand at the moment of sending.
+    """Compose a mail from the state at the moment of sending.
 
     Args:
-        found: what it is about, looked up in this session.
-        doors: the links it carries.
+        rows: what it is about, loaded in this session.
+        mail_links: the links it carries.
 
     Raises:
         Broken: the game's log does not replay.
@@ -94,7 +95,7 @@ def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: dateti
 
 
 def language(session: Session, rows: MailRows) -> str:
-    """In which language a mail is written: its reader's, else the one it was asked for in, else the organiser's."""
+    """Return the language of a mail: its reader's, else the one it was requested in, else the organiser's."""
     organiser = session.get(Person, rows.game.organiser_id or 0) if rows.game else None
     asked = outbox.details(rows.mail).get("language")
     wished = (rows.person.language, asked, organiser.language if organiser else None)
@@ -118,15 +119,14 @@ def _compose(session: Session, rows: MailRows, mail_links: MailLinks, now: datet
         message["Reply-To"] = mail_links.reply
     bounce = bounces.envelope_sender(rows.mail.id)
     if bounce is not None:
-        message["Return-Path"] = f"<{bounce}>"  # for the transport, which takes it off
+        message["Return-Path"] = f"<{bounce}>"  # the transport removes it
     if mail_links.stop is not None:
         message["List-Unsubscribe"] = f"<{mail_links.stop}>"
         message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     message.set_content(text, cte=_encoding(text))
     message.add_alternative(html, subtype="html", cte=_encoding(html))
-    message.set_boundary(
-        f"=_{message['Message-ID'].strip('<>').partition('@')[0]}"
-    )  # not by chance: every copy is equal
+    # Derived, not random: every copy is identical.
+    message.set_boundary(f"=_{message['Message-ID'].strip('<>').partition('@')[0]}")
     return ComposedMail(message, times.due if times else None, words.get("named", ()), words["along"])
 
 
@@ -142,22 +142,24 @@ def _address(message: EmailMessage, rows: MailRows, now: datetime) -> None:
 
 
 def subject(words: dict[str, Any]) -> str:
-    """The subject, the same for every mail of a game, so that they stand in one thread."""
+    """Return the subject, the same for every mail of a game, so that clients group them in one thread."""
     if "game" in words:
-        return one_line(f"{words['title']}: {words['game']}")  # in no language: its reader may choose another
+        return one_line(
+            f"{words['title']}: {words['game']}"
+        )  # not translated: the reader may switch languages
     if "items" in words:
         return one_line(_("Byzanz: your games"))
     return one_line(_("Your way in to Byzanz"))
 
 
 def message_id(key: str) -> str:
-    """The id of a mail, the same for every copy of it; nobody can tell from it what the mail is about."""
+    """Return the Message-ID, the same for every copy of a mail; it does not reveal what the mail is about."""
     secret = hashlib.sha256(b"byzanz mail ids" + settings().secret_key.get_secret_value().encode()).digest()
     return f"<{hmac.digest(secret, key.encode(), 'sha256').hex()[:32]}@{settings().sender_domain}>"
 
 
 def render(words: dict[str, Any]) -> tuple[str, str]:
-    """The text and the HTML of a mail; most kinds have one template, whose text is drawn again as HTML."""
+    """Render text and HTML; most kinds have only a text template, from which the HTML is made."""
     environment = current_app.jinja_env
     drawn = environment.get_template(f"mail/{words['kind']}.txt").render(words)
     text = re.sub(r"\n{3,}", "\n\n", drawn).strip() + "\n"
@@ -169,7 +171,7 @@ def render(words: dict[str, Any]) -> tuple[str, str]:
 
 
 def paragraphs(text: str) -> list[list[str]]:
-    """The lines of each paragraph of a text."""
+    """Split a text into paragraphs of lines."""
     return [block.split("\n") for block in text.strip().split("\n\n")]
 
 

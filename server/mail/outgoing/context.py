@@ -1,4 +1,4 @@
-"""What the templates of a mail are told: rows, views and words of the log as this reader may know them, and links."""
+"""The template context of a mail: rows, views and log entries as its reader may know them, and links."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ PURPOSES: dict[str, links.Purpose] = {
     "answered": "organise",
     "answer": "seat",
 }
-"""Which of its reader's links a kind of mail carries."""
+"""Which of its reader's links each kind of mail carries."""
 EXAMPLES = 3
-"""Answers by mail that a turn mail shows."""
+"""How many example replies a turn mail shows."""
 LONGEST_EXAMPLE = 60
-"""Characters that mail readers leave in one line."""
+"""Characters that mail clients leave on one line."""
 LEGAL_MOVES = 40
-"""Moves that the answer to a mail lists at the most; the page has all of them."""
+"""How many moves a reply to a mail lists at most; the page has all of them."""
 LOG_LINES = 40
-"""Entries told in one mail at the most; the page has all of them."""
+"""How many log entries one mail shows at most; the page has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ class MailLinks:
     link: str | None
     stop: str | None
     reply: str | None = None
-    """The mail address to which moves are sent."""
+    """The email address to which moves are sent."""
     seats: Mapping[str, str] = field(default_factory=dict)
-    """By game, of a mail that names several."""
+    """By game, for a mail that lists several."""
 
 
 def issue_links(session: Session, rows: MailRows, now: datetime) -> MailLinks:
-    """The links of a mail; in a writing transaction, because one that is missing is made."""
+    """Return the links of a mail; call it in a writing transaction, since missing ones are created."""
     seats = {
         game.id: _seat_link(session, rows, game, now)
         for game, _, _ in digest.listed_turns(session, rows.mail.kind, rows.person.id)
@@ -98,7 +98,9 @@ def _link(session: Session, rows: MailRows, now: datetime) -> str | None:
 
 
 def _unsubscribe_link(session: Session, rows: MailRows, now: datetime) -> str | None:
-    """Where one click ends the mails about a game, for those who have a seat kept in it; of a digest all mails."""
+    """Return the link that stops the mails of a game, for those who hold or are offered a seat; for a digest, all
+    mails.
+    """
     if rows.mail.kind == "digest":
         return links.url(links.link_for(session, "stop", rows.person.id, None, now))
     if rows.game is None or rows.seat is None:
@@ -107,7 +109,7 @@ def _unsubscribe_link(session: Session, rows: MailRows, now: datetime) -> str | 
 
 
 def _reply_address(session: Session, rows: MailRows, now: datetime) -> str | None:
-    """Where an answer goes to: about the open turn, else, of an answer to a mail, to where that mail went."""
+    """Return the reply address: for the open turn, else, in an answer to a mail, the one that mail was sent to."""
     if not settings().mail_domain or rows.game is None or rows.seat is None:
         return None
     if rows.turn is not None:
@@ -120,7 +122,7 @@ def _reply_address(session: Session, rows: MailRows, now: datetime) -> str | Non
 
 
 def turn_times(session: Session, rows: MailRows, now: datetime) -> turns.Times | None:
-    """Until when the turn has time: of a turn mail that is accepted now, else as its clock runs."""
+    """Return the turn's deadlines: as if a turn mail were accepted now, else as its clock runs."""
     if rows.turn is None or rows.game is None:
         return None
     if rows.turn.started_at is None and rows.mail.kind != "answer":
@@ -131,7 +133,7 @@ def turn_times(session: Session, rows: MailRows, now: datetime) -> turns.Times |
 def template_context(
     session: Session, rows: MailRows, mail_links: MailLinks, times: turns.Times | None
 ) -> dict[str, Any]:
-    """The words that a mail's templates may use; of a game only what its reader may know."""
+    """Build the context for a mail's templates; of a game it holds only what the reader may know."""
     words: dict[str, Any] = {
         "kind": rows.mail.kind,
         "name": one_line(rows.person.name),
@@ -158,9 +160,9 @@ def template_context(
 
 
 def _merged(session: Session, rows: MailRows, words: dict[str, Any]) -> dict[str, Any]:
-    """The entries that a mail is about, with the news that it tells beside its own, and the ids of that news."""
+    """Return the entries that a mail and those merged into it are about, and the ids of the merged mails."""
     along, mail = batching.mergeable(session, rows.mail), rows.mail
-    if mail.kind == "turn":  # what its story leaves out it does not tell
+    if mail.kind == "turn":  # it cannot tell the news of entries that it leaves out
         first = words["entries"][0].seq if words["entries"] else mail.seq
         along = [other for other in along if other.seq and first and other.seq >= first]
     more: dict[str, Any] = {"along": tuple(other.id for other in along)}
@@ -174,7 +176,7 @@ def _merged(session: Session, rows: MailRows, words: dict[str, Any]) -> dict[str
 
 
 def _entries_about(session: Session, game: Game, mail: Mail) -> list[record.Entry]:
-    """The entries that a mail is about, as its reader may read them."""
+    """Return the entries that a mail is about, as its reader may see them."""
     first = mail.seq or 0
     return _entries(session, game, mail.seat, first - 1, outbox.details(mail).get("last", first))
 
@@ -226,11 +228,11 @@ def _turn_context(session: Session, game: Game, seat: int) -> dict[str, Any]:
 
 
 def examples(moves: Sequence[str], fallback: str) -> list[str]:
-    """Moves that show how an answer by mail is written: of each verb one, then of any, none too long for a line.
+    """Choose moves that show how to reply by email: one per verb, then any, all short enough for one line.
 
     Args:
-        moves: the legal ones.
-        fallback: the one of them that is played if no answer comes.
+        moves: the legal moves.
+        fallback: the move that is played if no answer comes.
     """
     others = [move for move in moves if move != fallback]
     verbs = {move.partition(" ")[0]: move for move in reversed(others)}
@@ -240,7 +242,7 @@ def examples(moves: Sequence[str], fallback: str) -> list[str]:
 
 
 def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
-    """What became of a mail that came in, line by line, and what happened at the table since."""
+    """Return the result of an incoming mail line by line, and what has happened in the game since."""
     given = outbox.details(rows.mail)
     since: list[record.Entry] = []
     seated = rows.seat is not None and rows.seat.status == "seated"
@@ -259,7 +261,7 @@ def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
 
 
 def _refusal_text(given: Mapping[str, Any]) -> str:
-    """A refusal as it was kept, in the reader's language; empty if there is none."""
+    """Return a stored refusal in the reader's language, or "" if there is none."""
     if not given.get("message"):
         return ""
     sentence: str = gettext(given["message"])
@@ -269,7 +271,7 @@ def _refusal_text(given: Mapping[str, Any]) -> str:
 def _entries(
     session: Session, game: Game, seat: int | None, after: int, upto: int | None = None
 ) -> list[record.Entry]:
-    """A stretch of the log as this seat may read it."""
+    """Return a stretch of the log as this seat may see it."""
     rules = rules_of(game.slug, game.rules)
     viewer = PUBLIC if seat is None else seat
     entries = log.entries(session, game.id, after=after, upto=upto)
@@ -285,6 +287,6 @@ def _entries(
 
 
 def _last_own_move(session: Session, game: Game, seat: int) -> int:
-    """The seq of the seat's last move that nobody made for it, 0 before the first."""
+    """Return the seq of the last move the player made themselves, 0 before the first."""
     own = (Entry.game_id == game.id, Entry.seat == seat, Entry.by == "player", Entry.move.not_like("!%"))
     return session.scalar(select(func.max(Entry.seq)).where(*own)) or 0

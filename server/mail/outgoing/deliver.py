@@ -1,7 +1,7 @@
-"""Delivering what waits in the outbox: lease, look whether it is still news, write, hand over, mark.
+"""Delivering the outbox: lease mails, check that they are still relevant, compose, send, mark.
 
-No transaction is open while a mail server is spoken to. Every outcome is marked in a short transaction of its own; a
-turn's clock starts in the one that marks its mail as sent, with the moment that was printed in it.
+No transaction is open while talking to a mail server. Each outcome is marked in a short transaction of its own; a
+turn's clock starts in the one that marks its mail as sent, with the deadline that the mail printed.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ LOGGER = logging.getLogger(__name__)
 BATCH = 20
 """Mails leased at once."""
 LONGEST_BATCH = outbox.LEASE / 2
-"""After this long no further mail of a batch is begun, so that none is sent under a lease that has run out."""
+"""After this time no further mail of a batch is started, so that none is sent under an expired lease."""
 
 
 class Sender(Protocol):
-    """Whatever hands a mail to a mail server, as `transport.Transport` does."""
+    """Anything that hands a mail to a mail server, such as `smtp.Transport`."""
 
     def send(self, message: EmailMessage) -> None:
-        """Hand it over; raises `Refused` or `TryLater`."""
+        """Send it; raises `PermanentFailure` or `TemporaryFailure`."""
 
 
 def deliver(
     now: datetime, sender: Sender, n: int = BATCH, steady: Callable[[], float] = time.monotonic
 ) -> int:
-    """Deliver up to `n` mails that are due; how many were leased.
+    """Deliver up to `n` due mails and return how many were leased.
 
     Args:
         now: when the batch begins; later mails of a slow batch count whole seconds on from it.
         sender: one connection for all of them.
-        steady: a clock that never jumps.
+        steady: a monotonic clock.
     """
     mails = outbox.lease(now, n)
     began = steady()
@@ -61,7 +61,7 @@ def deliver(
             break
         try:
             goes_on = _deliver_one(mail, now + spent, sender)
-        except Exception:  # what became of this one could not be marked; the others are as before
+        except Exception:  # the outcome of this one could not be marked; the others are untouched
             outbox.release(mails[place + 1 :])
             raise
         if not goes_on:
@@ -71,7 +71,7 @@ def deliver(
 
 
 def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
-    """Send one mail and mark what became of it; False when the connection is lost."""
+    """Send one mail and mark the outcome; False when the connection is lost."""
     try:
         composed = _write(mail, now)
         sender.send(composed.message)
@@ -93,13 +93,13 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
     else:
         try:
             _sent(mail, composed, now)
-        except OperationalError:  # a lock that lasted: the mail is out, and is not to go out again for that
+        except OperationalError:  # a lock timed out: the mail was sent and must not be sent again
             _sent(mail, composed, now)
     return True
 
 
 def _write(mail: Mail, now: datetime) -> ComposedMail:
-    with transaction() as session:  # a link that is missing is made
+    with transaction() as session:  # creates missing links
         rows = relevance.load_rows(session, mail, now)
         batching.check_sendable(session, rows, now)
         if rows.game is not None and rows.game.quarantine:
@@ -118,7 +118,7 @@ def _sent(mail: Mail, composed: ComposedMail, now: datetime) -> None:
             return
         outbox.mark_merged(session, composed.merged, now)
         person = session.get_one(Person, mail.person_id)
-        # A server that accepts and then sends back says nothing about the address by accepting once more.
+        # If a server accepts mail and bounces it later, accepting once more proves nothing about the address.
         mended = person.unreachable is not None and person.suppressed is None
         turn = deliverability.mailed_turn(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
@@ -132,7 +132,9 @@ def _sent(mail: Mail, composed: ComposedMail, now: datetime) -> None:
 
 
 def _waits(turn: Turn) -> bool:
-    """Whether a turn waits for a mail to start its clock; one whose mail came back waits for a better address."""
+    """Whether a turn waits for a mail to start its clock; one whose mail bounced waits for a better address
+    instead.
+    """
     return turn.started_at is None and turn.refused is None
 
 
@@ -142,7 +144,7 @@ def _drop(mail: Mail, why: str, now: datetime) -> None:
         outbox.mark_dropped(session, mail, now, why)
         turn = deliverability.mailed_turn(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
-            turns.start(session, game, turn, now)  # a seat that wants no mail: none will ever start its clock
+            turns.start(session, game, turn, now)  # a muted seat: no mail will ever start its clock
 
 
 def _withhold(mail: Mail, why: str, now: datetime) -> None:
@@ -171,7 +173,7 @@ def _late_key(mail: Mail) -> str:
 
 
 def _fail(mail: Mail, said: str, now: datetime) -> None:
-    """Stop sending this mail, stop the clock of its turn, and tell those who can do something about it."""
+    """Give the mail up, stop the clock of its turn and tell those who can help."""
     LOGGER.warning("mail %s (%s) is refused: %s", mail.id, mail.kind, said)
     with transaction() as session:
         games = deliverability.lock_games(session, mail)

@@ -1,7 +1,7 @@
-"""The daily digest: when it goes, which turns it names, and when the clocks of those begin.
+"""The daily digest: when it is sent, which turns it lists, and when their clocks start.
 
-Who has chosen it gets no mail for a single turn. A turn's clock begins when the mail server has accepted the digest
-that names it, at the latest a day after the turn opened.
+People who chose it get no mail about single turns. A turn's clock starts when the mail server accepts the digest that
+lists it, at the latest a day after the turn opened.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ OVERVIEWS = ("digest", "games")
 NEVER = datetime.max.replace(tzinfo=UTC)
 
 DEFAULT_MINUTE = 7 * 60
-"""The minute of the day at which the digest goes to who has no quiet hours; others get it at the end of theirs."""
+"""The minute of the day of the digest for people without quiet hours; others get it when theirs end."""
 LONGEST_DELAY = timedelta(hours=24)
-"""After this long the clock of a turn begins though no digest has named it."""
+"""After this time a turn's clock starts even if no digest has listed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DigestTurn:
-    """A turn that a digest names.
+    """A turn that a digest lists.
 
     Args:
-        due: the moment that the digest prints.
-        starts: no clock runs for it: it begins with the digest.
+        due: the deadline that the digest prints.
+        starts_clock: no clock runs yet; it starts with the digest.
     """
 
     game_id: str
@@ -54,12 +54,12 @@ class DigestTurn:
 
 
 def digest_minute(person: Person) -> int:
-    """The minute of the day at which a person gets the digest."""
+    """Return the minute of the day at which a person gets the digest."""
     return DEFAULT_MINUTE if person.quiet_to is None else person.quiet_to
 
 
 def last_occurrence(zone: str, minute: int, now: datetime) -> tuple[date, datetime]:
-    """The last time that clocks in a zone came to this minute of the day, and the day on which they did."""
+    """Return the last time that clocks in a zone showed this minute of the day, and that day."""
     here = ZoneInfo(zone)
     day = now.astimezone(here).date()
     while (at := clock.last_shown(here, day, minute)) > now:
@@ -68,7 +68,7 @@ def last_occurrence(zone: str, minute: int, now: datetime) -> tuple[date, dateti
 
 
 def queue_due(now: datetime) -> int:
-    """Queue a digest to each person whose hour has come since a turn of his has opened; how many."""
+    """Queue a digest to each person whose digest hour has passed since one of their turns opened; return how many."""
     with reading() as session:
         first: dict[int, tuple[Person, datetime, str]] = {}
         for person, game, turn in session.execute(_digest_turns()).unique().tuples():
@@ -86,7 +86,7 @@ def queue_due(now: datetime) -> int:
 
 
 def start_overdue_clocks(now: datetime) -> int:
-    """Start the clocks of turns that no digest has named within a day; how many."""
+    """Start the clocks of turns that no digest has listed within a day; return how many."""
     late = (Turn.started_at.is_(None), Turn.refused.is_(None), Turn.opened_at <= now - LONGEST_DELAY)
     with reading() as session:
         hints = [
@@ -112,7 +112,7 @@ def _start(game_id: str, seat: int, now: datetime) -> bool:
 
 
 def _digest_turns() -> Select[tuple[Person, Game, Turn]]:
-    """Who wants a digest, and the turns that it is to name, the oldest of each person first."""
+    """Select the subscribers of the digest and the turns it is to list, each person's oldest first."""
     return (
         select(Person, Game, Turn)
         .join(Seat, Seat.person_id == Person.id)
@@ -126,17 +126,17 @@ def _digest_turns() -> Select[tuple[Person, Game, Turn]]:
 
 
 def turns_for(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
-    """The turns that a digest to this person names now: those in games whose mails he has not switched off."""
+    """Return the turns that a digest to this person lists now, leaving out muted games."""
     return [place for place in turns.of_person(session, person_id) if not place[1].silent]
 
 
 def start_clocks(session: Session, mail: Mail, named: tuple[DigestTurn, ...], now: datetime) -> None:
-    """A mail server has accepted a digest: the clocks of the turns that it named begin, those of refused mail, too.
+    """Start the clocks of the turns that an accepted digest listed, including those stopped by failed mail.
 
-    What it named is kept with it, for it may still come back.
+    The list is stored with the mail, since it may still bounce.
 
     Args:
-        named: their games are locked.
+        named: the turns; their games are locked.
     """
     kept = [(place.game_id, place.seat, place.opened_seq) for place in named]
     session.get_one(Mail, mail.id).details = json.dumps({"named": kept})
@@ -149,10 +149,10 @@ def start_clocks(session: Session, mail: Mail, named: tuple[DigestTurn, ...], no
 
 
 def turns_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
-    """The turns that a digest named when it was accepted, or would name now if none has taken it.
+    """Return the turns that a digest listed when it was accepted, or would list now if it was not.
 
     Returns:
-        Of each the game's id, the seat, and the head at which the turn opened.
+        For each the game's id, the seat, and the head at which the turn opened.
     """
     kept = outbox.details(mail).get("named")
     if kept is not None:
@@ -168,11 +168,11 @@ def listed_turns(session: Session, kind: str, person_id: int) -> list[tuple[Game
 
 
 def overview_context(session: Session, mail: Mail, links: Mapping[str, str], now: datetime) -> dict[str, Any]:
-    """The words of the templates: `items`, a game each, the least time left first; and `named`, for a digest.
+    """Build the context of a mail about all games: `items`, one per game, the most urgent first; and `named`.
 
     Args:
-        links: to the reader's seats, by game; what was not there when they were made is left for the next mail.
-        now: when a digest is accepted: then the clocks begin of turns that none has named before.
+        links: to the reader's seats, by game; turns that opened after these were made wait for the next mail.
+        now: when a digest is accepted: the clocks of turns that none has listed before start then.
     """
     items, named = [], []
     for game, seat, turn in listed_turns(session, mail.kind, mail.person_id):
@@ -182,7 +182,7 @@ def overview_context(session: Session, mail: Mail, links: Mapping[str, str], now
         times = turns.printed(session, game, turn, now) if starts else turns.times(session, game, turn)
         try:
             items.append(_item(session, game, seat, turn, times) | {"link": links[game.id]})
-        except (Broken, BadSetup) as broken:  # one broken game must not hold up the others
+        except (Broken, BadSetup) as broken:  # one broken game must not block the others
             LOGGER.warning("game %s is left out of a mail: %s", game.id, broken)
             continue
         if times is not None:

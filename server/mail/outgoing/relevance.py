@@ -1,4 +1,4 @@
-"""Whether a queued mail is still news at the moment of sending, and whether its reader wants it."""
+"""Whether a queued mail is still true when it is about to be sent, and whether its reader wants it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from server.store import outbox
 from server.store.models import Game, Link, Mail, Person, Seat, Turn
 
 REQUESTED = frozenset({"signin", "fresh", "confirm", "answer", "games"})
-"""Mails that a person has just asked for: no wish for silence stops them."""
+"""Mails that a person has just requested: unsubscribing does not stop them."""
 FOR_SEATED = frozenset({"turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
-"""Mails to whoever holds a seat and has not left it."""
+"""Mails to people who hold a seat and have not left it."""
 ABOUT_OTHERS = frozenset({"refused", "vacant"})
-"""Mails to whoever looks after a game, about somebody else's seat."""
+"""Mails to the people in charge of a game, about somebody else's seat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +32,22 @@ class MailRows:
     seat: Seat | None
     """The reader's own seat in that game."""
     turn: Turn | None
-    """The turn that the mail was queued for, if it is still open; of an answer, the reader's own open turn."""
+    """The turn that the mail was queued for, if still open; for an answer, the reader's own open turn."""
 
 
 class Outdated(Exception):
-    """This mail is not to be sent; the text says why."""
+    """The mail is not to be sent; the text says why."""
 
 
 class AddressSuppressed(Outdated):
-    """This mail would be news, but its reader's address bounced or complained; the text is what it said."""
+    """The mail is relevant, but the reader's address bounced or complained; the text is the diagnostic."""
 
 
 def load_rows(session: Session, mail: Mail, now: datetime) -> MailRows:
-    """The rows behind a mail that is still to be sent.
+    """Load the rows of a mail that is still to be sent.
 
     Raises:
-        OldNews: it is no longer true, or its reader wants none; Suppressed: or his address takes none.
+        Outdated: it is no longer true or wanted. AddressSuppressed: the address is suppressed.
     """
     person = session.get(Person, mail.person_id)
     if person is None or not person.email:
@@ -133,4 +133,4 @@ CHECKS: dict[str, Callable[[Session, MailRows, datetime], str | None]] = {
     "signin": _link_is_live,
     "digest": _digest_is_due,
 }
-"""Why a mail of a kind is no longer news, or None; other kinds tell of what has happened and stay true."""
+"""For each kind of mail, why it is outdated, or None; mails of other kinds report the past and stay true."""

@@ -1,7 +1,8 @@
-"""Handing mails to a mail server: one connection for many, and what each kind of failure means.
+"""Sending mail by SMTP: one connection for many mails, and what each kind of failure means.
 
-A 5xx about the recipient or the mail is final (`Refused`). Whatever else goes wrong passes (`TryLater`); a 5xx
-about ourselves (greeting, login, sender) is a mistake in our settings, which no recipient may suffer for.
+A 5xx reply about the recipient or the mail is permanent (`PermanentFailure`); anything else is temporary
+(`TemporaryFailure`). A 5xx about ourselves (greeting, login, sender) is an error in our settings, for which no
+recipient may be marked as unreachable.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from server.config import ConfigError
 
 REPLY_TIMEOUT = 30.0
-"""Seconds to wait for one answer of the mail server."""
+"""Seconds to wait for one reply of the mail server."""
 SEND_TIMEOUT = 120.0
-"""Seconds for one mail in all, however slowly the server drips its answers."""
+"""Seconds for one mail in total, however slowly the server drips its replies."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class PermanentFailure(Exception):
-    """The mail server will never take this mail for this recipient; the text is what it said."""
+    """The mail server will never accept this mail for this recipient; the text is its reply."""
 
 
 class TemporaryFailure(Exception):
-    """Not this time.
+    """The mail could not be sent this time.
 
     Args:
-        said: what the server said, or what went wrong on the way.
-        lost: the connection is gone, other mails of the batch had better wait, too.
-        ours: the server objects to us and not to the recipient; somebody must look at the settings.
+        said: the server's reply, or what went wrong on the way.
+        connection_lost: the connection is gone; other mails of the batch should wait, too.
+        our_fault: the server rejects us rather than the recipient; somebody must check the settings.
     """
 
     def __init__(self, said: str, *, connection_lost: bool = False, our_fault: bool = False) -> None:
@@ -49,7 +50,7 @@ class TemporaryFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """A mail server as BYZANZ_MAIL_URL names it; `tls` is "smtps", "starttls" or "none"."""
+    """The mail server named by BYZANZ_MAIL_URL; `tls` is "smtps", "starttls" or "none"."""
 
     host: str
     port: int
@@ -59,10 +60,10 @@ class MailServer:
 
 
 def parse_mail_url(url: str) -> MailServer:
-    """Read `smtp://user:password@host:587?tls=starttls` or `smtps://user:password@host`.
+    """Parse `smtp://user:password@host:587?tls=starttls` or `smtps://user:password@host`.
 
     Raises:
-        ConfigError: one line that says what would do.
+        ConfigError: a one-line message says what is valid.
     """
     parts = urlsplit(url)
     try:
@@ -74,10 +75,10 @@ def parse_mail_url(url: str) -> MailServer:
     asked = parse_qs(parts.query).get("tls", [""])[-1]
     tls = "smtps" if parts.scheme == "smtps" else asked or "none"
     if tls not in ("smtps", "starttls", "none"):
-        raise ConfigError("BYZANZ_MAIL_URL: tls is starttls or none")
+        raise ConfigError("BYZANZ_MAIL_URL: tls must be starttls or none")
     if parts.password and tls == "none" and not asked and parts.hostname not in LOOPBACK:
         raise ConfigError(
-            "BYZANZ_MAIL_URL would send the password in the clear: add ?tls=starttls (or, if it must be, ?tls=none)"
+            "BYZANZ_MAIL_URL would send the password unencrypted: add ?tls=starttls (or ?tls=none if you accept that)"
         )
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     return MailServer(
@@ -86,12 +87,12 @@ def parse_mail_url(url: str) -> MailServer:
 
 
 class Transport:
-    """A connection to the mail server, made when the first mail is sent and again whenever it was lost.
+    """A connection to the mail server, opened with the first mail and reopened when it was lost.
 
     Args:
-        server: where to.
-        hello: the name under which this server greets: the domain of its mails.
-        timeout, longest: seconds for one answer, and for one mail in all.
+        server: the mail server.
+        helo: the name for the greeting: the domain of our mails.
+        timeout, send_timeout: seconds for one reply, and for one mail in total.
     """
 
     def __init__(
@@ -117,12 +118,12 @@ class Transport:
         self.close()
 
     def send(self, message: EmailMessage) -> None:
-        """Hand over one mail, to its one To; returns when the server has accepted it.
+        """Send one mail to its only To address; return when the server has accepted it.
 
-        Its envelope sender is its Return-Path, which is taken off (RFC 5321 4.4), or else its From.
+        The envelope sender is its Return-Path, which is removed (RFC 5321 4.4), or else its From.
 
         Raises:
-            Refused: never again. TryLater: not this time.
+            PermanentFailure: it will never be accepted. TemporaryFailure: it was not this time.
         """
         try:
             smtp = self._connection()
@@ -133,10 +134,10 @@ class Transport:
             raise TemporaryFailure(f"connection lost: {error}", connection_lost=True) from None
 
     def check_connection(self) -> None:
-        """Connect and log in, to see whether that works, and send nothing.
+        """Connect and log in without sending anything.
 
         Raises:
-            TryLater: it does not.
+            TemporaryFailure: that failed.
         """
         self._connection()
 
@@ -200,14 +201,14 @@ class Transport:
         policy = message.policy
         if not (sender + recipient).isascii():
             if not smtp.has_extn("smtputf8"):
-                raise PermanentFailure("the mail server takes no addresses with letters beyond ASCII")
+                raise PermanentFailure("the mail server does not accept non-ASCII addresses")
             options, policy = ("SMTPUTF8", "BODY=8BITMIME"), SMTPUTF8.clone(max_line_length=998)
         self._check_reply(*smtp.mail(sender, options), at_recipient=False)
         self._check_reply(*smtp.rcpt(recipient), at_recipient=True)
         self._check_reply(*_data(smtp, message.as_bytes(policy=policy)), at_recipient=True)
 
     def _check_reply(self, code: int, said: bytes | str, *, at_recipient: bool) -> None:
-        """Go on after a 2xx; raise what any other answer means."""
+        """Return after a 2xx reply; raise the failure that any other reply means."""
         if 200 <= code < 300:
             return
         connection_lost = code == 421 or not self._reset()
@@ -220,7 +221,7 @@ class Transport:
         )
 
     def _reset(self) -> bool:
-        """Clear the connection for the next mail; what was said about this one stands, whether or not that works."""
+        """Reset the connection for the next mail; the outcome of this one stands whether or not that works."""
         try:
             return self._smtp is not None and self._smtp.rset()[0] == 250
         except (smtplib.SMTPException, OSError):
@@ -228,7 +229,7 @@ class Transport:
 
     @contextlib.contextmanager
     def _time_limit(self, smtp: smtplib.SMTP) -> Iterator[None]:
-        """Hang up on a server that takes longer in all than it may; the next read or write then fails."""
+        """Hang up when the server takes too long in total, so that the next read or write fails."""
 
         def hang_up() -> None:
             with contextlib.suppress(OSError):
@@ -245,10 +246,10 @@ class Transport:
 
 
 def ascii_domain(address: str) -> str:
-    """An address with its domain in the ASCII form that mail servers exchange.
+    """Return an address with its domain in ASCII form.
 
     Raises:
-        UnicodeError: no domain can be written like this.
+        UnicodeError: the domain has none.
     """
     local, _, domain = address.rpartition("@")
     return address if domain.isascii() else f"{local}@{domain.encode('idna').decode()}"
@@ -258,11 +259,11 @@ def _envelope_address(address: str) -> str:
     try:
         return ascii_domain(address)
     except UnicodeError:
-        raise PermanentFailure("no mail server can have this address") from None
+        raise PermanentFailure("this address is not valid") from None
 
 
 def _data(smtp: smtplib.SMTP, content: bytes) -> tuple[int, bytes | str]:
-    """The last answer to a mail's content, or the first if the server does not want to hear it."""
+    """Return the last reply to a mail's content, or the first if the server refuses to receive it."""
     try:
         return smtp.data(content)
     except smtplib.SMTPDataError as error:
