@@ -1,6 +1,6 @@
-"""Times in which a person is away: whole days, entered beforehand, at most 35 of them in any 365.
+"""Absences: whole days, entered in advance, at most 35 of them in any 365.
 
-Only turns that open after an absence was entered leave it out; a turn that is open keeps what it was opened with.
+They only apply to turns that open after they were entered; a turn keeps the absences it was opened with.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ BUDGET = 35
 """Days of absence in any YEAR."""
 YEAR = timedelta(days=365)
 MOST_AHEAD = timedelta(days=2 * 365)
-"""How long ahead an absence may be entered."""
+"""How far ahead an absence may be entered."""
 
 
 def absences_of(session: Session, person_id: int, since: datetime) -> Sequence[Absence]:
-    """The absences of a person that are not over, the next one first."""
+    """Return the absences of a person that are not over, the next one first."""
     query = select(Absence).where(Absence.person_id == person_id, Absence.to_at > since)
     return session.scalars(query.order_by(Absence.from_at, Absence.id)).all()
 
 
 def add_absence(person_id: int, first: str, last: str, now: datetime) -> None:
-    """Enter days on which a person is away, as the calendar of his time zone has them.
+    """Enter days on which a person is away, by the calendar of their time zone.
 
     Args:
         first: the first day, as 2026-08-01; today at the earliest.
         last: the last day, the first one or later.
 
     Raises:
-        BadWish: no days, past ones, ones that are entered already, or more than the budget allows.
+        InvalidInput: the days are invalid, past, entered already, or more than the budget allows.
     """
     from_day, to_day = _day(first, "away_from"), _day(last, "away_to")
     with transaction() as session:
@@ -72,7 +72,9 @@ def _day(text: str, field: str) -> date:
 
 
 def _check_budget(spans: Sequence[clock.Span]) -> None:
-    """Whether no 365 days hold more days of absence than the budget: the fullest begin or end with an absence."""
+    """Check that no 365 days hold more absence than the budget: the fullest such year begins or ends with an
+    absence.
+    """
     years = [(start, start + YEAR) for start, _ in spans] + [(end - YEAR, end) for _, end in spans]
     fullest = max(days_away(spans, *year) for year in years)
     if fullest > BUDGET:
@@ -85,16 +87,16 @@ def _check_budget(spans: Sequence[clock.Span]) -> None:
 
 
 def days_away(spans: Sequence[clock.Span], since: datetime, until: datetime) -> int:
-    """The days of absence between two moments; one of 23 or 25 hours counts as one."""
+    """Count the days of absence between two moments; a day of 23 or 25 hours counts as one."""
     inside = (min(end, until) - max(start, since) for start, end in spans)
     return round(sum((span for span in inside if span > timedelta(0)), timedelta(0)) / timedelta(days=1))
 
 
 def remove_absence(person_id: int, absence_id: int, now: datetime) -> None:
-    """Take back an absence that has not begun; nothing happens if there is none.
+    """Remove an absence that has not begun; do nothing if there is none.
 
     Raises:
-        BadWish: it has begun, or an open turn counts on it: else its days could be taken twice.
+        InvalidInput: it has begun, or an open turn counts on it: otherwise its days could be used twice.
     """
     with transaction() as session:
         session.get_one(Person, person_id, with_for_update=True)

@@ -1,4 +1,4 @@
-"""Mails switched off and on: of one game, or all but those a person asks for; and how often turns are mailed."""
+"""Muting emails, of one game or all that were not requested, and choosing how often turns are emailed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from server.store.engine import transaction
 from server.store.models import Game, Person, Seat, Turn
 
 CADENCES = ("each", "once", "digest")
-"""How often a person may be mailed about his turns."""
+"""How often a person can be emailed about their turns."""
 
 
 def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:
-    """Switch off or on a person's mails about one game; nothing happens if he has no seat there.
+    """Mute or unmute a person's mails about one game; do nothing if they have no seat there.
 
-    The clock of a turn whose mail has not gone out begins at once: no mail will ever start it.
+    If the mail of an open turn has not been sent, its clock starts at once: no mail will ever start it.
     """
     with transaction() as session:
         game = running.lock(session, game_id)
@@ -31,7 +31,7 @@ def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:
 
 
 def mute_all(person_id: int, silent: bool, now: datetime) -> None:
-    """Switch off or on all mails to a person but sign-in and links asked for."""
+    """Mute or unmute all mails to a person except sign-in and other requested links."""
     with transaction() as session:
         places = _lock_running_games(session, person_id) if silent else []
         session.get_one(Person, person_id).silent = silent
@@ -40,12 +40,12 @@ def mute_all(person_id: int, silent: bool, now: datetime) -> None:
 
 
 def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
-    """How often a person is mailed about his turns: `each`, `once` (without a reminder) or `digest` (once a day).
+    """Set how often a person is emailed about their turns: `each`, `once` (no reminder) or `digest` (once a day).
 
-    Who gives up the digest is mailed the turns that none has named yet.
+    On leaving the digest, the person is emailed the turns that none has listed yet.
 
     Raises:
-        BadWish: there is no such choice.
+        InvalidInput: there is no such choice.
     """
     if cadence not in CADENCES:
         raise InvalidInput("Choose how often you want emails about your turns.", field="cadence")
@@ -62,9 +62,9 @@ def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
 
 
 def _lock_running_games(session: Session, person_id: int) -> list[tuple[Game, Seat]]:
-    """A person's seats in running games, those locked.
+    """Return a person's seats in running games, and those games locked.
 
-    Games first, then the person, as everybody else who changes both: else each could wait for the other.
+    Games are locked before the person, as everywhere else: otherwise two transactions could wait for each other.
     """
     theirs = select(Seat).join(Game, Game.id == Seat.game_id).where(Seat.person_id == person_id)
     seats = session.scalars(theirs.where(Game.status == "running").order_by(Seat.game_id)).all()

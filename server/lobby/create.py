@@ -1,4 +1,4 @@
-"""A game is asked for, laid out with its seats and its sealed seed, and confirmed by its organiser."""
+"""Creating a game: it is requested, stored with its seats and sealed seed, and confirmed by its organiser."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from server.validation import Guest
 
 @dataclass(frozen=True, slots=True)
 class GameRequest:
-    """A game as somebody asks for it.
+    """A game as it is requested.
 
     Args:
-        organiser: who asks; gets seat 0 if `plays`.
+        organiser: the person who asks; they get seat 0 if `plays`.
         slug: which game.
-        name: what this game is called.
-        pace: allowance, bank and days off.
-        players: who is invited, in the order of their seats.
+        name: the name of this game.
+        time_control: allowance, bank and days off.
+        players: the people to invite, in the order of their seats.
         bots: the kinds of the bots, after the players.
-        free: seats left free, the last ones.
+        free: the number of free seats, the last ones.
         time_zone: of the table, for people who have set none.
         listed: shown in the lobby, where anybody may take a free seat.
-        language: in which the organiser asks for it; None if nobody knows.
+        language: in which the organiser asks; None if unknown.
     """
 
     organiser: Guest
@@ -53,20 +53,20 @@ class GameRequest:
 
     @property
     def guests(self) -> tuple[Guest, ...]:
-        """The people who are to sit, in the order of their seats."""
+        """The people who are to play, in the order of their seats."""
         return self.everyone if self.plays else tuple(self.players)
 
     @property
     def everyone(self) -> tuple[Guest, ...]:
-        """The organiser, whether he plays or not, and the people whom he invites."""
+        """The organiser, playing or not, and the people they invite."""
         return (self.organiser, *self.players)
 
 
 def validated(request: GameRequest) -> GameRequest:
-    """The wish as it can be granted, names and addresses in their kept form.
+    """Return the request with names and addresses normalised.
 
     Raises:
-        BadWish: the first thing that cannot be had, with the name of its field.
+        InvalidInput: the first invalid field.
     """
     rules = validation.game_rules(request.slug)
     host = Guest(
@@ -93,19 +93,19 @@ def validated(request: GameRequest) -> GameRequest:
 
 
 def create_game(request: GameRequest, now: datetime, requester_id: int | None = None) -> str:
-    """Make a game that waits for its organiser's confirmation, and mail him the page with the button.
+    """Create a game that waits for its organiser's confirmation, and email them the page with the button.
 
-    Nobody answers for what stands in the wish until then: it gives a person no name but that of his address.
+    Until then nobody vouches for the request: people created from it are named after their addresses.
 
     Args:
-        asker: who asks, if that is certain; he may ask for as many games of his own as he likes.
+        requester_id: the person who asks, if signed in; no limit applies to games for themselves.
 
     Returns:
         The game's id.
 
     Raises:
-        BadWish: something cannot be had.
-        TooMany: under this address wait many games already. To tell a stranger would tell him of others.
+        InvalidInput: a field is invalid.
+        TooMany: many games wait under this address already. Do not show this to a stranger.
     """
     request = validated(request)
     with transaction() as session:
@@ -124,9 +124,11 @@ def create_game(request: GameRequest, now: datetime, requester_id: int | None = 
 
 
 def _persons(session: Session, named: Iterable[tuple[str, str]], now: datetime) -> dict[str, Person]:
-    """Everybody in a game, by address; who is not known yet gets the name beside it.
+    """Return everybody in a game by address, creating unknown people with the name beside it.
 
-    All in one order and before anything else is locked: two who invite each other at once would wait for each other.
+    They are created in one order and before anything else is locked: otherwise two people who invite each other at
+    once
+    would wait for each other.
     """
     return {address: people.get_or_create(session, address, name, now) for address, name in sorted(named)}
 
@@ -134,7 +136,7 @@ def _persons(session: Session, named: Iterable[tuple[str, str]], now: datetime) 
 def _create_rows(
     session: Session, request: GameRequest, persons: Mapping[str, Person], now: datetime
 ) -> Game:
-    """The rows of a game with its seats, each person invited but not yet mailed."""
+    """Create the rows of a game and its seats; people are invited but not emailed yet."""
     game_id = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
     seed = secrets.token_bytes(32)
     game = Game(
@@ -187,21 +189,21 @@ def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None
 
 
 def seat_person(seat: Seat, cut: str, now: datetime, *, uncut: bool = False) -> None:
-    """Seat the person for whom a seat is kept; who had stopped the mails of the invitation gets those of the game.
+    """Seat the person for whom a seat is reserved; if they had muted the invitation, they get the mails of the game.
 
     Args:
-        cut: his cut of the deck, checked.
-        uncut: he was not asked; the cut is the server's offer.
+        cut: their cut of the deck, validated.
+        uncut: they were not asked; the cut is the server's offer.
     """
     seat.cut, seat.uncut, seat.status, seat.answered_at = cut, uncut, "seated", now
     seat.silent = False
 
 
 def check_name_free(session: Session, seat: Seat, name: str) -> None:
-    """Whether nobody else at the table is called so.
+    """Check that nobody else at the table has this name.
 
     Raises:
-        BadWish: somebody is.
+        InvalidInput: somebody has.
     """
     others = positions.seats_of(session, seat.game_id)
     if validation.name_key(name) in [
@@ -215,21 +217,19 @@ def check_name_free(session: Session, seat: Seat, name: str) -> None:
 def confirm_game(
     token: str, now: datetime, cut: str = "", name: str | None = None, language: str | None = None
 ) -> str:
-    """The organiser presses the button of his mail: the invitations go out, and he is seated if he plays.
-
-    A second press changes nothing.
+    """Confirm a game: the invitations go out, and the organiser is seated if they play. Repeating it changes nothing.
 
     Args:
-        token: of his page.
-        cut: his cut of the deck, if he plays.
-        name: what he is called, from now on everywhere; if None, as in the wish.
-        language: of the page with the button: from now on his, unless he has chosen one.
+        token: of the organiser's page.
+        cut: the organiser's cut of the deck, if they play.
+        name: the organiser's name from now on; if None, the one in the request.
+        language: of the page with the button; it becomes the organiser's unless they have chosen one.
 
     Returns:
         The game's id.
 
     Raises:
-        NoSuchLink, Closed (cancelled), TooMany (invitations today), BadWish (name or cut).
+        NoSuchLink, Closed (cancelled), TooMany (invitations today), InvalidInput (name or cut).
     """
     cut = validation.clean_cut(cut)
     name = None if name is None else validation.clean_name(name)
@@ -261,10 +261,10 @@ def _send_invitations(session: Session, game: Game, host: Person, name: str, cut
 
 
 def lock_organised_game(session: Session, token: str, now: datetime) -> Game:
-    """The game whose organiser's page this token opens, locked for the transaction.
+    """Return the game whose organiser's page this token opens, locked for the transaction.
 
     Raises:
-        NoSuchLink: unknown, revoked, or somebody else organises the game by now.
+        NoSuchLink: it is unknown or revoked, or the game has another organiser now.
     """
     link = links.find(session, "organise", token, now)
     game = running.lock(session, link.game_id) if link and link.game_id else None
@@ -284,18 +284,18 @@ def quick_game(
     time_zone: str = "UTC",
     start: bool = False,
 ) -> str:
-    """Make a game from the command line: nothing to confirm, invitations go out at once.
+    """Create a game from the command line: no confirmation, invitations go out at once.
 
     Args:
-        players: the first one is the organiser too.
-        name: what the game is called; a random name if None.
+        players: the first one is also the organiser.
+        name: the name of the game; a random one if None.
         start: seat everybody without asking, each with a random cut that nobody chose (`uncut`), and begin.
 
     Returns:
         The game's id.
 
     Raises:
-        BadWish: what cannot be had.
+        InvalidInput: an argument is invalid.
     """
     if not players:
         raise errors.InvalidInput("Name at least one player, as “Ann <ann@example.org>”.", field="players")

@@ -1,4 +1,4 @@
-"""Who is invited says yes or no; who finds a free seat in the lobby takes it."""
+"""Answering an invitation, and taking a free seat in the lobby."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from server.store.models import Game, Link, Person, Seat
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """What an invitation's link opens; `seat` is None when it is no longer kept for this person."""
+    """What an invitation's link opens; `seat` is None if it is no longer reserved for this person."""
 
     link: Link
     game: Game
@@ -30,7 +30,7 @@ class Invitation:
 
 
 def invitation(session: Session, token: str, now: datetime) -> Invitation | None:
-    """What this token shows, or None: unknown or revoked."""
+    """Return the invitation with this token, or None if it is unknown or revoked."""
     link = links.find(session, "invite", token, now)
     game = session.get(Game, link.game_id) if link and link.game_id else None
     if link is None or game is None:
@@ -40,12 +40,12 @@ def invitation(session: Session, token: str, now: datetime) -> Invitation | None
 
 
 def seat_for(session: Session, game: Game, person_id: int) -> Seat | None:
-    """The seat that is kept for a person or held by him, or None."""
+    """Return the seat that is reserved for a person or held by them, or None."""
     return session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
 
 
 def _lock_invited_seat(session: Session, token: str, now: datetime) -> tuple[Game, Seat]:
-    """The locked game and the seat about which this invitation may still be answered."""
+    """Return the locked game and the seat for which this invitation can still be answered."""
     link = links.find(session, "invite", token, now)
     if link is None or link.game_id is None:
         raise NoSuchLink("This link is not valid.")
@@ -59,19 +59,19 @@ def _lock_invited_seat(session: Session, token: str, now: datetime) -> tuple[Gam
 
 
 def accept(token: str, name: str, cut: str, now: datetime, language: str | None = None) -> str:
-    """Take the seat one is invited to; the game begins when all are taken. Accepting twice changes nothing.
+    """Accept an invitation; the game begins when all seats are taken. Accepting twice changes nothing.
 
     Args:
         token: of the invitation.
-        name: what one is called at this table.
-        cut: one's cut of the deck, public for good.
-        language: of the page with the button: from now on one's own, unless one has chosen one.
+        name: the player's name at this table.
+        cut: their cut of the deck, public for good.
+        language: of the page with the button; it becomes the player's unless they have chosen one.
 
     Returns:
         The game's id.
 
     Raises:
-        NoSuchLink, Closed (the seat is gone), BadWish (name or cut).
+        NoSuchLink, Closed (the seat is gone), InvalidInput (name or cut).
     """
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction() as session:
@@ -93,7 +93,7 @@ def _seat_and_notify(session: Session, game: Game, seat: Seat, cut: str, now: da
 
 
 def decline(token: str, now: datetime) -> str:
-    """Say no, or leave again before the start, which takes the cut along. Declining twice changes nothing.
+    """Decline, or leave again before the start, which withdraws the cut. Declining twice changes nothing.
 
     Returns:
         The game's id.
@@ -113,13 +113,13 @@ def decline(token: str, now: datetime) -> str:
 
 
 def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datetime) -> int:
-    """A signed-in person takes a free seat of a listed game; it begins when all are taken.
+    """Let a signed-in person take a free seat of a listed game; it begins when all are taken.
 
     Returns:
         The number of the seat.
 
     Raises:
-        NoSuchGame, Closed (not open, no seat free), BadWish (name or cut).
+        NoSuchGame, Closed (not open, no seat free), InvalidInput (name or cut).
     """
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction() as session:

@@ -1,4 +1,4 @@
-"""The organiser's acts between the invitations and the start, and reminders of unanswered invitations."""
+"""The organiser's actions between the invitations and the start, and reminders of unanswered invitations."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from server.store.models import Game, Mail, Seat
 from server.validation import Guest
 
 NUDGE_AFTER = timedelta(hours=48)
-"""After this time an invitation is reminded of, once, and the organiser is told."""
+"""After this time people are reminded of an unanswered invitation, once, and the organiser is told."""
 REMINDER_INTERVAL = timedelta(hours=24)
 
 
 def organised_game(session: Session, token: str, now: datetime) -> Game | None:
-    """The game whose organiser's page this token opens, or None: unknown or revoked."""
+    """Return the game whose organiser's page this token opens, or None if it is unknown or revoked."""
     link = links.find(session, "organise", token, now)
     game = session.get(Game, link.game_id) if link and link.game_id else None
     return game if link and game and game.organiser_id == link.person_id else None
@@ -34,7 +34,7 @@ def organised_game(session: Session, token: str, now: datetime) -> Game | None:
 
 @contextmanager
 def _before_start(token: str, now: datetime) -> Iterator[tuple[Session, Game]]:
-    """A transaction on a locked game that is still inviting."""
+    """Open a transaction on a locked game that is still inviting."""
     with transaction() as session:
         game = lock_organised_game(session, token, now)
         if game.status == "asked":
@@ -45,7 +45,7 @@ def _before_start(token: str, now: datetime) -> Iterator[tuple[Session, Game]]:
 
 
 def _open_seat(session: Session, game: Game, number: int) -> Seat:
-    """A seat on which nobody sits yet."""
+    """Return a seat that nobody has taken yet."""
     seat = _seat(session, game, number)
     if seat.status == "seated":
         raise Closed("%(name)s has taken this seat.", name=seat.name)
@@ -60,7 +60,7 @@ def _seat(session: Session, game: Game, number: int) -> Seat:
 
 
 def drop(token: str, number: int, now: datetime) -> None:
-    """Give up the seat of somebody invited or seated, or of a bot: it is free again, and its cut is gone."""
+    """Free the seat of an invited or seated person or of a bot; its cut is deleted."""
     with _before_start(token, now) as (session, game):
         _free(session, game, _seat(session, game, number), now)
 
@@ -73,7 +73,7 @@ def _free(session: Session, game: Game, seat: Seat, now: datetime) -> None:
 
 
 def remind(token: str, number: int, now: datetime) -> None:
-    """Mail somebody his invitation once more, a day after the last time at the earliest."""
+    """Remind a person of their invitation, a day after the last mail at the earliest."""
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
         if seat.status != "invited" or seat.person_id is None:
@@ -91,10 +91,10 @@ def remind(token: str, number: int, now: datetime) -> None:
 
 
 def reinvite(token: str, number: int, guest: Guest, now: datetime) -> None:
-    """Invite somebody else to a seat on which nobody sits yet, or the same person at another address.
+    """Invite another person to a seat that nobody has taken yet, or the same person at another address.
 
     Raises:
-        BadWish: name or address cannot be, or this person is at the table already.
+        InvalidInput: name or address is invalid, or this person is at the table already.
     """
     name = validation.clean_name(guest.name, "guest")
     address = validation.clean_address(guest.address, "guest")
@@ -113,7 +113,7 @@ def reinvite(token: str, number: int, guest: Guest, now: datetime) -> None:
 
 
 def fill(token: str, number: int, bot: str, now: datetime) -> bool:
-    """Give a seat on which nobody sits yet to a bot; whether the game has begun with it.
+    """Give a seat that nobody has taken to a bot; return whether the game has begun with it.
 
     Args:
         bot: its kind, `random`, `greedy` or `search`.
@@ -128,10 +128,10 @@ def fill(token: str, number: int, bot: str, now: datetime) -> bool:
 
 
 def start(token: str, now: datetime) -> None:
-    """Begin with those who are seated: the other seats go, and the rest move up in order.
+    """Begin with those who are seated: the other seats are removed, and the rest move up in order.
 
     Raises:
-        BadWish: they are too few.
+        InvalidInput: there are too few.
     """
     with _before_start(token, now) as (session, game):
         seats = positions.seats_of(session, game.id)
@@ -142,7 +142,7 @@ def start(token: str, now: datetime) -> None:
                 notify.notify_cancelled(session, game, seat, "started", now)
                 session.delete(seat)
         session.flush()
-        for number, seat in enumerate(seated):  # each moves to a number that is free by now
+        for number, seat in enumerate(seated):  # each moves to a number that is free already
             here = (Seat.game_id == game.id, Seat.seat == seat.seat)
             move = update(Seat).where(*here).values(seat=number)
             session.execute(move, execution_options={"synchronize_session": False})
@@ -150,7 +150,7 @@ def start(token: str, now: datetime) -> None:
 
 
 def cancel(token: str, now: datetime) -> None:
-    """Call the game off; who was mailed about it is told. Cancelling twice changes nothing."""
+    """Cancel the game and tell the people who were emailed about it. Cancelling twice changes nothing."""
     with transaction() as session:
         game = lock_organised_game(session, token, now)
         if game.status not in {"asked", "inviting", "cancelled"}:
@@ -165,13 +165,13 @@ def cancel(token: str, now: datetime) -> None:
 
 
 def set_listed(token: str, listed: bool, now: datetime) -> None:
-    """Show the game in the lobby, where anybody may look on and take a free seat, or no longer."""
+    """Show the game in the lobby, where anybody may watch it and take a free seat, or hide it."""
     with transaction() as session:
         lock_organised_game(session, token, now).listed = listed
 
 
 def send_nudges(now: datetime, limit: int = 100) -> int:
-    """Remind of invitations not answered for 48 hours, each once, and tell the organisers; how many."""
+    """Remind people of invitations unanswered for 48 hours, each once, and tell the organisers; return how many."""
     with reading() as session:
         hints = list(session.execute(_unanswered(now).limit(limit)).tuples())
     return sum(_nudge(game_id, person_id, now) for game_id, person_id in hints)

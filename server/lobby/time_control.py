@@ -1,4 +1,4 @@
-"""The time of a table, allowance, bank and days off, and a person's quiet hours, each checked."""
+"""The time control of a table (allowance, bank, days off) and a person's quiet hours, validated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])(:00)?")
 
 
 class TimeControl(NamedTuple):
-    """The time of a table.
+    """The time control of a table.
 
     Args:
         allowance: seconds for each decision.
@@ -33,25 +33,25 @@ class TimeControl(NamedTuple):
 
 
 ONE_DAY = TimeControl(24 * HOUR)
-"""A day for each decision, and nothing more."""
+"""A day for each decision, and no bank."""
 PRESETS = {
     "relaxed": TimeControl(48 * HOUR, 96 * HOUR, "67"),
     "daily": TimeControl(24 * HOUR, 48 * HOUR),
     "evening": TimeControl(2 * HOUR, 4 * HOUR),
 }
-"""What an organiser may choose by name."""
+"""Time controls that an organiser may choose by name."""
 
 
 def default_bank(allowance: int) -> int:
-    """The bank that goes with an allowance when nobody says another: twice as long."""
+    """Return the default bank for an allowance: twice as long."""
     return min(2 * allowance, LONGEST_BANK)
 
 
 def clean_time_control(pace: TimeControl) -> TimeControl:
-    """The time of a table as it can be had.
+    """Validate a time control.
 
     Raises:
-        BadWish: an allowance or a bank out of bounds, no weekdays, or too many of them.
+        InvalidInput: allowance or bank out of bounds, not weekdays, or too many of them.
     """
     if not 0 <= pace.bank <= LONGEST_BANK:
         raise InvalidInput("The time bank can hold at most 30 days.", field="bank")
@@ -66,10 +66,10 @@ def clean_time_control(pace: TimeControl) -> TimeControl:
 
 
 def parse_weekdays(names: Sequence[str]) -> str:
-    """The ISO numbers of weekdays called `mon` to `sun`.
+    """Return the ISO numbers of weekdays named `mon` to `sun`.
 
     Raises:
-        BadWish: one of them is no weekday.
+        InvalidInput: one of them is not a weekday.
     """
     for name in names:
         if name not in WEEKDAYS:
@@ -83,13 +83,13 @@ def parse_weekdays(names: Sequence[str]) -> str:
 
 
 def parse_quiet_hours(start: str, end: str) -> tuple[int, int] | None:
-    """Quiet hours as a form gives them: two wall times such as 23:00, or both empty for none.
+    """Parse quiet hours from a form: two times of day such as 23:00, or both empty for none.
 
     Returns:
-        Minutes of the day, over midnight if the second is not the later.
+        Minutes of the day; over midnight if the second is not the later.
 
     Raises:
-        BadWish: one is missing or no time, or they are longer than ten hours.
+        InvalidInput: one is missing or invalid, or they are longer than ten hours.
     """
     if not start and not end:
         return None

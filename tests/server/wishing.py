@@ -27,7 +27,7 @@ def wish(**more: Any) -> create.GameRequest:
         "organiser": ALICE,
         "slug": "byzanz",
         "name": "The Golden Horn",
-        "pace": TimeControl(86400),
+        "time_control": TimeControl(86400),
         "players": (BOB, CHARLIE),
     }
     return create.GameRequest(**(values | more))

@@ -1,8 +1,8 @@
-"""Mails that did not arrive, and complaints: which of our mails a report is about, and what it says.
+"""Bounces and complaints: which of our mails a report is about, and what it says.
 
-Each of our mails has an envelope sender of its own (VERP), so that a report need not say whom it concerns: where it
-comes to tells. What it says is read from the fields of RFC 3464 and RFC 5965, or guessed from the words of mail
-servers that know neither.
+Each of our mails has its own envelope sender (VERP), so the address to which a report is sent identifies the mail.
+What
+it says is read from the fields of RFC 3464 and RFC 5965, or guessed from the wording of mail servers that use neither.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from server.mail.incoming.mime import Part
 from server.validation import one_line
 
 LARGEST_REPORT = 1024 * 1024
-"""Bytes of a report that are read: it quotes a mail of ours, which is far smaller."""
+"""Bytes of a report that are read: it quotes one of our mails, which are far smaller."""
 MOST_SIGNATURES = 10
-"""Addresses in a text that are put to the proof: each costs work, and strangers may write as many as they like."""
+"""Addresses in a text whose signature is checked: each check costs work, and strangers may list any number."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ENVELOPE = re.compile(r"bounce\+([0-9a-z]{1,14})-([a-z2-7]{10})@")
 _STATUS = re.compile(r"\b([245])\.[0-9]{1,3}\.[0-9]{1,3}\b")
@@ -47,8 +47,8 @@ class BounceReport:
     """What a mail to one of our envelope senders says.
 
     Args:
-        kind: `failed` for good, `delayed` but still tried, `complaint`, or `nothing` of these.
-        said: in the words of whoever reports, one line.
+        kind: `failed` for good, `delayed` but still being tried, `complaint`, or `nothing` of these.
+        diagnostic: the reporting server's own words, on one line.
     """
 
     kind: Literal["failed", "delayed", "complaint", "nothing"]
@@ -56,10 +56,11 @@ class BounceReport:
 
 
 def envelope_sender(mail_id: int) -> str | None:
-    """Where reports about one of our mails come to; None while BYZANZ_MAIL_DOMAIN is not set.
+    """Return the address to which reports about a mail are sent; None while BYZANZ_MAIL_DOMAIN is not set.
 
-    `bounce+<number>-<proof>@domain`: the proof is an HMAC of the mail's id, the number the id in base 36, masked by
-    the proof, so that nobody can tell from two mails how many there were in between.
+    It is `bounce+<number>-<signature>@domain`: the signature is an HMAC of the mail's id; the number is the id in base
+    36,
+    masked with the signature, so that two addresses do not reveal how many mails were sent in between.
     """
     domain = settings().mail_domain
     if not domain:
@@ -69,7 +70,7 @@ def envelope_sender(mail_id: int) -> str | None:
 
 
 def mail_id_in(text: str) -> int | None:
-    """The id of our mail whose envelope sender stands in a text, or None; a forged one is none."""
+    """Return the id of our mail whose envelope sender occurs in a text, or None; forged addresses are ignored."""
     for found in islice(_ENVELOPE.finditer(text.lower()), MOST_SIGNATURES):
         number, proof = found.groups()
         mail_id = int(number, 36) ^ _mask(proof)
@@ -79,7 +80,7 @@ def mail_id_in(text: str) -> int | None:
 
 
 def reported_mail_id(raw: bytes) -> int | None:
-    """The id of our mail that a report quotes: complaints come to one address for all."""
+    """Return the id of our mail that a report quotes: complaints all arrive at one address."""
     whole = mime.parse(raw[:LARGEST_REPORT])
     for part in mime.walk(whole):
         found = mail_id_in(" ".join(value for _name, value in part.headers) + " " + part.text())
@@ -89,7 +90,7 @@ def reported_mail_id(raw: bytes) -> int | None:
 
 
 def parse_report(raw: bytes, envelope_sender: str) -> BounceReport:
-    """What a report says; any bytes will do, and it never raises.
+    """Parse a report; accepts any bytes and never raises.
 
     Args:
         envelope_sender: of `MAIL FROM`, empty for `<>`.
@@ -116,7 +117,7 @@ def _complaint(part: Part) -> BounceReport:
 
 
 def _from_status(blocks: list[dict[str, str]]) -> BounceReport:
-    """The verdict about the first recipient that has one: our mails have one recipient each."""
+    """Return the verdict on the first recipient that has one: our mails have one recipient each."""
     for fields in blocks:
         action = fields.get("action", "").partition(" ")[0].lower()
         status = _STATUS.search(fields.get("status", ""))
@@ -130,7 +131,7 @@ def _from_status(blocks: list[dict[str, str]]) -> BounceReport:
 
 
 def _from_text(whole: Part, envelope_sender: str) -> BounceReport:
-    """Guess from a report for people; what a person or his answering machine has written is none."""
+    """Guess from a report written for people; a mail that a person or an autoresponder wrote is no report."""
     sender, _name = reply.author(whole)
     text = reply.body_text(whole)[:4000]
     subject = reply.subject(whole)

@@ -1,7 +1,7 @@
-"""Carrying out what a reply says: its lines read as moves and orders, then played one after the other.
+"""Carrying out a reply: its lines are parsed as moves and orders, then played one after another.
 
-Nothing is played unless every line can be read. Each line has a request id of its own, so that one which was played
-before a crash is not played again after it.
+Nothing is played unless every line can be parsed. Each line has its own request id, so that a line played before a
+crash is not played again after it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from server.store.models import Entry, Received, StandingOrder, Turn
 
 LOGGER = logging.getLogger(__name__)
 WRAP_LENGTH = 60
-"""Characters after which mail readers may break a line; a shorter line ends because its writer ended it."""
+"""Length from which mail clients may wrap a line; a shorter line ends because its writer ended it."""
 
 
 class BadReply(Refused):
-    """A reply that is no answer; its sentence says what would do."""
+    """A reply that cannot be used; the message says what to do."""
 
     status = 422
     code = "bad_mail"
@@ -36,14 +36,14 @@ class BadReply(Refused):
 
 @dataclass(slots=True)
 class ReplyLine:
-    """A line of a reply and what becomes of it.
+    """A line of a reply and its outcome.
 
     Args:
-        what: move, order or off (no orders any more); of an order, `text` is without the word.
-        done: played, ordered or withdrawn; empty while it is not.
-        seq: of the entry it became; of withdrawn orders how many.
+        kind: move, order or off (withdraw all orders); `text` of an order is without the word "order".
+        done: played, ordered or withdrawn; empty if it was not carried out.
+        seq: of the resulting entry; for withdrawn orders their number.
         order: the standing order, canonical.
-        fault: why it is not done.
+        fault: why it was not carried out.
     """
 
     source: str
@@ -55,7 +55,7 @@ class ReplyLine:
     fault: RulesError | Refused | None = None
 
     def as_details(self) -> dict[str, Any]:
-        """As the answer's details keep it."""
+        """Return the line as the answer's details store it."""
         row = {"text": self.source, "done": self.done, "seq": self.seq, "order": self.order}
         return row | refusal_details(self.fault)
 
@@ -63,15 +63,15 @@ class ReplyLine:
 def carry_out(
     access: SeatAccess, said: tuple[str, ...], row: Received, now: datetime
 ) -> tuple[list[ReplyLine], RulesError | Refused | None]:
-    """Play what a reply says: nothing unless each line can be read, then line by line until one is refused.
+    """Carry out a reply: nothing unless each line can be parsed, then line by line until one is refused.
 
     Args:
-        place: the seat that its address opens.
+        access: the seat that its address opens.
         said: its lines.
-        row: of the mail, which is in hand.
+        row: the incoming mail, claimed.
 
     Returns:
-        What became of each line, and what is wrong with the mail as a whole, if anything.
+        The outcome of each line, and what is wrong with the mail as a whole, if anything.
     """
     if not said:
         return [], BadReply(
@@ -92,7 +92,7 @@ def carry_out(
 
 
 def read_lines(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[ReplyLine]:
-    """Each line as a move or an order, with its fault if it is neither; a line that a mail reader broke is mended."""
+    """Parse each line as a move or an order; a line that a mail client wrapped is joined."""
     lines: list[ReplyLine] = []
     for text in said:
         line = _read_line(rules, text)
@@ -120,13 +120,13 @@ def _read_line(rules: Rules[Any, Any], said: str) -> ReplyLine:
 
 
 def _play_all(access: SeatAccess, lines: list[ReplyLine], row: Received, now: datetime) -> None:
-    """One line after the other, each in a transaction of its own; after a refusal the rest is left alone."""
+    """Play one line after another, each in its own transaction; stop at the first refusal."""
     seen = access.link.seq or 0
     left = _orders_already_left(access, row)
     for number, line in enumerate(lines, 1):
         try:
             if line.kind == "order" and left:
-                left -= 1  # before the server died; the first ones were kept
+                left -= 1  # left before a crash; the first ones were stored
                 line.done, line.order = "ordered", line.text
             elif line.kind == "order":
                 ordered = play.leave_order(
@@ -163,7 +163,7 @@ def _outdated(access: SeatAccess, lines: list[ReplyLine]) -> Refused:
 
 
 def _play(access: SeatAccess, line: ReplyLine, request_id: str, seen: int, now: datetime) -> int:
-    """Play a move; what the writer counts as having seen when he wrote the next line."""
+    """Play a move and return the seq that its writer counts as having seen for the next line."""
     receipt = play.submit(
         access.game.id,
         access.seat.seat,
@@ -178,10 +178,10 @@ def _play(access: SeatAccess, line: ReplyLine, request_id: str, seen: int, now: 
 
 
 def _opened_by(access: SeatAccess, seq: int) -> int:
-    """The head at which this seat's own move has led to its next question with nothing else in between; else 0.
+    """Return the head at which this seat's own move opened its next question with nothing else in between; else 0.
 
-    Who writes "bid …" and "tax …" in one mail means the tax on that bid. A question that came after another player,
-    chance or a moderator has moved he cannot have meant.
+    "bid …" and "tax …" in one mail mean the tax on that bid. A question that came after another player, chance or a
+    moderator has moved cannot have been meant.
     """
     with reading() as session:
         turn = session.get(Turn, (access.game.id, access.seat.seat))
@@ -194,14 +194,16 @@ def _opened_by(access: SeatAccess, seq: int) -> int:
 
 
 def _orders_already_left(access: SeatAccess, row: Received) -> int:
-    """How many orders of this mail were left before: they bear the moment at which it was first taken in hand."""
+    """Count the orders of this mail that were left before a crash: they carry the time at which it was first
+    claimed.
+    """
     own = (StandingOrder.game_id == access.game.id, StandingOrder.seat == access.seat.seat)
     with reading() as session:
         return session.scalar(select(func.count()).where(*own, StandingOrder.left_at == row.at)) or 0
 
 
 def _reclaim(access: SeatAccess, now: datetime) -> None:
-    """Whoever answers plays again, whatever he said."""
+    """End the seat's autopilot: any reply shows that the player is back."""
     try:
         play.reclaim(access.game.id, access.seat.seat, now=now, link_id=access.link.id)
     except Refused as refused:
@@ -209,7 +211,7 @@ def _reclaim(access: SeatAccess, now: datetime) -> None:
 
 
 def refusal_details(fault: RulesError | Refused | None) -> dict[str, Any]:
-    """A refusal as JSON keeps it, so that the answer can say it in its reader's language."""
+    """Return a refusal in the form stored with the answer, to be translated for its reader."""
     if fault is None:
         return {"message": "", "places": {}}
     places = {

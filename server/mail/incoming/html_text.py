@@ -1,4 +1,4 @@
-"""The HTML of a mail reduced to the text that its writer saw; in one pass, and it never raises."""
+"""Converting the HTML of a mail to the text that its writer saw, in one pass; never raises."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 import re
 
 RULE = "_" * 32
-"""What a line across the page becomes: Outlook draws one above what it quotes."""
+"""The line that stands for a horizontal rule: Outlook draws one above quoted text."""
 _BLOCKS = frozenset(
     (
         *(
@@ -32,7 +32,7 @@ _INVISIBLE = frozenset(
     ("head", "script", "style", "title", "template", "textarea", "select", "svg", "noscript")
 )
 _LOWERCASE = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-"""Makes letters small without moving any: some others grow."""
+"""Lower-cases ASCII letters only, so that no offset changes."""
 _NAME = re.compile(r"/?([a-zA-Z][a-zA-Z0-9:]{0,20})")
 _QUOTE_START = re.compile(
     r"""(?:id|class|name)\s*=\s*["']?(?:\w*[_-])?(?:appendonsend|divRplyFwdMsg|stopSpelling|OutlookMessageHeader)"""
@@ -42,7 +42,7 @@ _QUOTE_START = re.compile(
 
 
 def as_text(markup: str) -> str:
-    """The words of a page, one paragraph or line each; what it quotes stands behind `> `, as in a text.
+    """Convert HTML to text, one paragraph or line each; quoted text is marked with `> `.
 
     Args:
         markup: HTML of any quality.
@@ -58,7 +58,7 @@ def as_text(markup: str) -> str:
 
 
 def _read_tag(lower: str, opened: int, reader: _TextBuilder, markup: str) -> int:
-    """Read what begins at a `<`; where to go on."""
+    """Read what begins at a `<` and return the offset after it."""
     if lower.startswith("<!--", opened):
         return _skip_past(lower, "-->", opened + 4)
     named = _NAME.match(markup, opened + 1)
@@ -79,13 +79,13 @@ def _read_tag(lower: str, opened: int, reader: _TextBuilder, markup: str) -> int
 
 
 def _skip_past(text: str, end: str, start: int) -> int:
-    """The place behind an ending; the end of the text if it never comes, so that nothing is looked for twice."""
+    """Return the offset behind an ending, or the end of the text if there is none."""
     found = text.find(end, start)
     return len(text) if found < 0 else found + len(end)
 
 
 def _unescape(text: str) -> str:
-    """Words with their references resolved; as they stand if one is a number longer than Python reads."""
+    """Resolve character references; return the text unchanged if one is a number that Python cannot read."""
     try:
         return html.unescape(text)
     except ValueError:
@@ -93,7 +93,7 @@ def _unescape(text: str) -> str:
 
 
 class _TextBuilder:
-    """Gathers lines while tags go by."""
+    """Collects lines while tags are read."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -101,17 +101,17 @@ class _TextBuilder:
         self._quotes = 0
 
     def add_text(self, text: str) -> None:
-        """Words between two tags."""
+        """Add the text between two tags."""
         if text:
             self._pieces.append(text)
 
     def current_line(self) -> str:
-        """The line as it stands, blanks made single."""
+        """Return the current line with whitespace collapsed."""
         text = " ".join(_unescape("".join(self._pieces)).split())
         return f"{'> ' * min(self._quotes, 3)}{text}".rstrip() if self._quotes else text
 
     def add_tag(self, name: str, ends: bool, whole: str) -> None:
-        """A tag goes by."""
+        """Handle a tag."""
         if name in _SPACED:
             self._pieces.append(" ")
         if name not in _BLOCKS:

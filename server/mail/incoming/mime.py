@@ -1,7 +1,7 @@
-"""A mail that came in, taken apart: headers, parts, text. Bounded in every direction, and it never raises.
+"""Parsing incoming mail: headers, parts, text. Bounded in every direction, and never raises.
 
-Whoever likes can write to us, so nothing here is believed: depth, number of parts, headers and characters have a
-limit, only charsets for people are decoded, and what makes no sense is left out.
+Anybody can write to us, so nothing is trusted: depth, number of parts, headers and characters are limited, only
+charsets in common use are decoded, and nonsense is ignored.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 MOST_NESTED = 8
-"""Parts within parts; real mails have four."""
+"""How deep parts may be nested; real mails have four levels."""
 MOST_PARTS = 100
 MOST_LINES = 2000
-"""Lines of a head, whether a header begins or goes on with them."""
+"""Lines of a header block, including continuation lines."""
 LARGEST_HEAD = 256 * 1024
 LONGEST_HEADER = 4000
 LONGEST_BODY = 200_000
-"""Characters of one text that are looked at."""
+"""Characters of one text that are read."""
 _CHARSET = re.compile(
     r"utf-?8|(?:us-)?ascii|iso-?8859-[0-9]{1,2}|(?:windows-?|cp)12(?:5[0-8])|latin-?[19]|macintosh|koi8-[ru]"
     r"|gb2312|gbk|gb18030|big5|euc-(?:kr|jp)|shift_jis|iso-2022-jp|utf-?16(?:le|be)?",
@@ -35,9 +35,9 @@ class Part:
     """A mail, or a part of one.
 
     Args:
-        headers: name in small letters and value, unfolded, in their order.
-        body: as it came, lines ended by `\\n`.
-        depth: how many parts it lies in.
+        headers: lower-case names and unfolded values, in their order.
+        body: as received, with lines ended by `\\n`.
+        depth: in how many parts it is nested.
     """
 
     headers: tuple[tuple[str, str], ...]
@@ -46,21 +46,21 @@ class Part:
     fallback: str = field(default="text/plain")
 
     def header(self, name: str) -> str:
-        """The first header of this name in small letters, empty if there is none."""
+        """Return the first header with this lower-case name, or ""."""
         return next((value for found, value in self.headers if found == name), "")
 
     def all_headers(self, name: str) -> list[str]:
-        """All headers of this name."""
+        """Return all headers with this name."""
         return [value for found, value in self.headers if found == name]
 
     @property
     def kind(self) -> str:
-        """Its content type, such as `text/plain`."""
+        """The content type, such as `text/plain`."""
         named = self.header("content-type").partition(";")[0].strip().lower()
         return named if re.fullmatch(r"[a-z0-9.+_-]{1,60}/[a-z0-9.+_-]{1,80}", named) else self.fallback
 
     def parameter(self, name: str) -> str:
-        """A parameter of its content type, empty if there is none."""
+        """Return a parameter of the content type, or ""."""
         for found, quoted, bare in _PARAMETER.findall(self.header("content-type")):
             if found.lower() == name:
                 return re.sub(r"\\(.)", r"\1", quoted) or bare
@@ -68,18 +68,18 @@ class Part:
 
     @property
     def is_attachment(self) -> bool:
-        """Whether it is a file and no text of the mail."""
+        """Whether it is an attached file rather than text of the mail."""
         return self.header("content-disposition").strip().lower().startswith("attachment")
 
     def subparts(self) -> list[bytes]:
-        """The parts of a multipart as they came, none of anything else."""
+        """Return the raw parts of a multipart; empty for anything else."""
         boundary = self.parameter("boundary")
         if not self.kind.startswith("multipart/") or not boundary or self.depth >= MOST_NESTED:
             return []
         return _split(self.body, boundary.encode())
 
     def text(self) -> str:
-        """Its content as text, whatever charset and encoding it claims."""
+        """Return the content as text, whatever charset and encoding it claims."""
         return decode(self._content()[: 4 * LONGEST_BODY], self.parameter("charset"))[:LONGEST_BODY]
 
     def _content(self) -> bytes:
@@ -90,7 +90,7 @@ class Part:
 
 
 def parse(raw: bytes, depth: int = 0) -> Part:
-    """Take a mail, or a part of one, apart; any bytes will do."""
+    """Parse a mail, or a part of one; accepts any bytes."""
     raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if raw.startswith(b"\n"):
         return Part((), raw[1:], depth)
@@ -99,7 +99,7 @@ def parse(raw: bytes, depth: int = 0) -> Part:
 
 
 def walk(whole: Part) -> Iterator[Part]:
-    """A part and all parts within it, in their order, as many as are looked at."""
+    """Yield a part and all parts within it, in order, up to `MOST_PARTS`."""
     yield whole
     waiting = [(piece, whole.depth + 1) for piece in reversed(whole.subparts())]
     for _ in range(MOST_PARTS - 1):
@@ -111,7 +111,9 @@ def walk(whole: Part) -> Iterator[Part]:
 
 
 def decode(content: bytes, charset: str) -> str:
-    """Bytes as text: in the charset they claim if people use it, else UTF-8 if they are, else as Windows writes."""
+    """Decode bytes: with the charset they claim if it is in common use, else as UTF-8 if valid, else as
+    Windows-1252.
+    """
     if _CHARSET.fullmatch(charset) and charset.lower() not in ("us-ascii", "ascii"):
         try:
             return content.decode(charset, "replace")
@@ -124,7 +126,7 @@ def decode(content: bytes, charset: str) -> str:
 
 
 def decode_header(value: str) -> str:
-    """A header for people, its encoded words decoded; never for an address."""
+    """Decode the encoded words of a header meant for people; never use it for an address."""
     return _ENCODED.sub(_decode_word, re.sub(r"(\?=)\s+(?==\?)", r"\1", value))
 
 
@@ -157,7 +159,7 @@ def _headers(head: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _split(body: bytes, boundary: bytes) -> list[bytes]:
-    """What stands between the boundaries; the rest if the last one is missing."""
+    """Return the parts between the boundaries; the rest if the last boundary is missing."""
     body = b"\n" + body
     pieces, start = [], 0
     for mark in re.finditer(rb"\n--%b(--)?[ \t\r\f\v]*(?=\n|\Z)" % re.escape(boundary), body):

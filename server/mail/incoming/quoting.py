@@ -1,7 +1,7 @@
-"""Which lines of a mail its writer wrote himself: nothing of what he quotes, no greeting, no signature.
+"""Finding the lines of a mail that its writer wrote: no quoted text, no greeting, no signature.
 
-Mail readers mark what they quote in many ways and languages; here are those of English, Dutch and German ones
-(docs/mail-in.md). Each line is made plain first: no odd blanks, signs or punctuation that a phone has added.
+Mail clients mark quoted text in many ways and languages; those of English, Dutch and German clients are known here
+(docs/mail-in.md). Each line is normalised first: without odd blanks, characters or punctuation that a phone added.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import unicodedata
 from collections.abc import Sequence
 
 MARKER = re.compile(r"##-.{1,200}-##")
-"""The line in our own mails above which people write; words in any language between the signs."""
+"""The line in our own mails above which people write; the text between the signs may be in any language."""
 LONGEST_LINE = 1000
-"""Characters of a line that are looked at; no move has as many."""
+"""Characters of a line that are read; no move is as long."""
 MOST_LINES_READ = 4000
-"""Lines that are looked at: a mail that quotes a whole thread has some hundred."""
+"""Lines that are read: a mail that quotes a whole thread has some hundreds."""
 
 _WROTE = re.compile(
     r"(?:on|at)\b.{4,300}\bwrote ?:?"
@@ -64,16 +64,17 @@ _BYE = re.compile(
 )
 _BULLET = re.compile(r"(?:[-*•·‣▪>]|[0-9]{1,2}[.)])\s+")
 _ODD = frozenset(("Cf", "So", "Sk", "Cs", "Co", "Cn"))
-"""Kinds of characters that no move has: invisible ones, emoji, what no font can show."""
+"""Categories of characters that no move contains: invisible ones, emoji, unassigned ones."""
 _QUOTES = "\"'`´‘’‚‛“”„‟«»‹›*_"
 
 
 def own_lines(text: str, name: str = "") -> tuple[str, ...]:
-    """What the writer says, a line each, plain: above what he quotes, or below it if nothing stands above.
+    """Return the lines that the writer wrote, normalised: above the quoted text, or below it if there is nothing
+    above.
 
     Args:
-        text: of the mail, as it came.
-        name: under which he writes: as the last line, it is a signature.
+        text: the mail's text as received.
+        name: the writer's name: as the last line it is a signature.
     """
     lines = [line[: LONGEST_LINE + 1] for line in text.split("\n", MOST_LINES_READ)[:MOST_LINES_READ]]
     began = _quote_start(lines)
@@ -82,7 +83,9 @@ def own_lines(text: str, name: str = "") -> tuple[str, ...]:
 
 
 def normalize_line(line: str) -> str:
-    """A line as a move is read: without invisible characters, emoji, bullets, quotes and final punctuation."""
+    """Normalise a line to be parsed as a move: no invisible characters, emoji, bullets, quotes or final
+    punctuation.
+    """
     kept = []
     for char in unicodedata.normalize("NFKC", line):
         kind = unicodedata.category(char)
@@ -100,7 +103,7 @@ def normalize_line(line: str) -> str:
 
 
 def _quote_start(lines: Sequence[str]) -> int:
-    """Where what is quoted begins; the number of lines if nothing is."""
+    """Return the index at which quoted text begins, or the number of lines."""
     for index, line in enumerate(lines):
         text = _visible(line)
         if text.startswith(">") or MARKER.search(text):
@@ -117,7 +120,7 @@ def _visible(line: str) -> str:
 
 
 def _attribution(lines: Sequence[str], index: int) -> bool:
-    """Whether "On …, Byzanz wrote:" begins here; mail readers break it into up to four lines."""
+    """Whether "On …, Byzanz wrote:" begins here; mail clients wrap it into up to four lines."""
     joined = ""
     for line in lines[index : index + 4]:
         bare = _visible(line)
@@ -132,16 +135,16 @@ def _attribution(lines: Sequence[str], index: int) -> bool:
 
 
 def _header_block(lines: Sequence[str], index: int) -> bool:
-    """Whether "From: … Sent: …" begins here, as Outlook and GMX put it above what they quote."""
+    """Whether "From: … Sent: …" begins here, as Outlook and GMX write it above quoted text."""
     labels = [line for line in map(_visible, lines[index : index + 5]) if line][:2]
     return len(labels) == 2 and all(_LABEL.match(line) for line in labels)
 
 
 def _attribution_start(lines: Sequence[str], index: int, *, ours: bool) -> int:
-    """Where the words begin that lead to a quote, in a language that nobody here speaks.
+    """Return the index at which the words that introduce a quote begin, in a language not known here.
 
     Args:
-        ours: the quote is our own marker without any sign before it: the paragraph above it is ours, too.
+        ours: the quote is our own marker without a quote sign: the paragraph above it is ours, too.
     """
     last = index
     while last and not _visible(lines[last - 1]):
@@ -158,9 +161,9 @@ def _attribution_start(lines: Sequence[str], index: int, *, ours: bool) -> int:
 
 
 def _lines_below(lines: Sequence[str]) -> list[str]:
-    """The lines without a sign of quoting, below or between those that have one.
+    """Return the lines without a quote sign, below or between those that have one.
 
-    A line squeezed between quoted ones is the rest of a quoted line that was too long, and no word of the writer.
+    A line squeezed between quoted lines is the wrapped rest of one of them, and not the writer's.
     """
     marked = [line.lstrip().startswith(">") for line in lines]
     if True not in marked:
@@ -177,7 +180,7 @@ def _lines_below(lines: Sequence[str]) -> list[str]:
 
 
 def _without_courtesies(lines: Sequence[str], name: str) -> tuple[str, ...]:
-    """What is left without greetings, thanks and signature."""
+    """Return the lines without greetings, thanks and signature."""
     found: list[str] = []
     for line in lines:
         bare = _visible(line)
@@ -195,7 +198,7 @@ def _without_courtesies(lines: Sequence[str], name: str) -> tuple[str, ...]:
 
 
 def _signatures(name: str) -> set[str]:
-    """How somebody of this name may sign."""
+    """Return the ways in which somebody of this name may sign."""
     whole = normalize_line(name).casefold()
     parts = [part for part in re.split(r"[\s@]+", whole) if part]
     if not parts:

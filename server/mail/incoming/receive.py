@@ -1,7 +1,7 @@
-"""What is done about a mail that came in: moves and orders are played, bounces and complaints are heeded.
+"""Processing incoming mail: moves and orders are played, bounces and complaints are handled.
 
-A mail is delivered at least once. It is remembered before anything is done about it, doing it twice does it once,
-and it is marked as done in the transaction that queues its answer.
+A mail is delivered at least once. It is recorded before anything is done about it, processing it twice has the effect
+of once, and it is marked as done in the transaction that queues the answer.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from server.store.links import SeatAccess
 from server.store.models import Mail, Person, Received
 
 IN_PROGRESS = kept("in hand")
-"""The outcome of a mail that is being acted upon, or was when the server died."""
+"""The outcome of a mail that is being processed, or was when the server died."""
 ANSWERS_A_DAY = 40
-"""Mails that one person is answered within a day: whatever answers itself in turn comes to rest."""
+"""How many answers one person gets within a day, so that two autoresponders cannot go on forever."""
 RETENTION = timedelta(days=90)
-"""How long it is known what came in: no mail server delivers the same mail again so late."""
+"""How long incoming mails are remembered: no mail server delivers a mail again as late as that."""
 COMPLAINTS = "complaints"
-"""Where feedback loops send their reports, before the `@`."""
+"""The local part of the address to which feedback loops send their reports."""
 
 
 class NoSuchAddress(Exception):
-    """No mail is taken for this recipient."""
+    """No mail is accepted for this recipient."""
 
 
 def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
-    """Do what a mail asks for, once however often it is delivered.
+    """Process a mail; delivering it again has no further effect.
 
     Args:
-        raw: the mail as it came in.
+        raw: the mail as received.
         sender: of its envelope; empty for `<>`.
         recipient: of its envelope.
 
@@ -53,13 +53,12 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
         What was done, for logs and moderators: one line without addresses or tokens.
 
     Raises:
-        NoSuchAddress: nobody and nothing has this address. SQLAlchemyError: the database did not take it: deliver it
-            again later.
+        NoSuchAddress: nothing has this address. SQLAlchemyError: the database failed; deliver it again later.
     """
     local = _local_part(recipient)
     if local.startswith("play+"):
         return _reply(raw, sender, local.removeprefix("play+"), recipient, now)
-    if local == COMPLAINTS:  # an address for all: what strangers write there is not even remembered
+    if local == COMPLAINTS:  # one address for everybody: mail from strangers is not even recorded
         mail_id = bounces.reported_mail_id(raw)
         return "about no mail of ours" if mail_id is None else _report(raw, sender, recipient, mail_id, now)
     mail_id = bounces.mail_id_in(recipient)
@@ -69,7 +68,7 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
 
 
 def is_ours(recipient: str) -> bool:
-    """Whether this may be an address of ours, going by its form alone."""
+    """Whether this could be an address of ours, judging by its form alone."""
     try:
         return bool(_local_part(recipient))
     except NoSuchAddress:
@@ -139,13 +138,13 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -
 
 
 def _is_ours(address: str) -> bool:
-    """Whether a mail comes from where we send from: it came back, or two machines answer each other."""
+    """Whether a mail comes from our own address: it came back, or two machines answer each other."""
     ours = parseaddr(settings().mail_from)[1].lower()
     return address == ours or re.match(r"(?:play|bounce)\+.*@", address) is not None
 
 
 def _same_address(sender: str, registered: str) -> bool:
-    """Whether a mail comes from the address we write to; what a person has put behind a `+` is left out of answers."""
+    """Whether a mail comes from the registered address; replies usually lack what a person added behind a `+`."""
     if not sender or not registered:
         return False
     wished = _comparable(registered)
@@ -160,11 +159,11 @@ def _comparable(address: str) -> str:
         return address
 
 
-# What is remembered
+# Stored rows
 
 
 def _claim(digest: str, now: datetime) -> Received | None:
-    """The row of a mail that is to be acted upon, made if it is new; None if it was done before."""
+    """Return the row of a mail to be processed, created if it is new; None if it was processed before."""
     values = {"digest": digest, "at": now, "kind": "reply", "outcome": IN_PROGRESS}
     with transaction() as session:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
@@ -182,7 +181,9 @@ def _finish(
     lines: list[commands.ReplyLine] | None = None,
     fault: RulesError | Refused | None = None,
 ) -> str:
-    """Mark a reply as done and queue its answer; none to an automatic mail (`lines` is None), nor too many a day."""
+    """Mark a reply as done and queue its answer; none for automatic mail (`lines` is None) or beyond the daily
+    limit.
+    """
     with transaction() as session:
         if not _mark_done(session, row, kind, outcome, access) or lines is None:
             return outcome
@@ -210,7 +211,7 @@ def _finish(
 def _mark_done(
     session: Session, row: Received, kind: str, outcome: str, about: SeatAccess | Mail | None
 ) -> bool:
-    """Mark a mail as done; False if somebody else has."""
+    """Mark a mail as done; False if it already was."""
     mark = update(Received).where(Received.id == row.id, Received.outcome == IN_PROGRESS)
     mark = mark.values(kind=kind, outcome=outcome)
     if isinstance(about, Mail):
@@ -221,7 +222,7 @@ def _mark_done(
 
 
 def purge(now: datetime) -> None:
-    """Forget what came in long ago, all but the newest, which tells that mail finds its way here."""
+    """Delete old rows except the newest, which shows that incoming mail works."""
     old = Received.at < now - RETENTION
     with reading() as session:
         newest = session.scalar(select(func.max(Received.id)))

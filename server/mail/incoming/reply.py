@@ -1,6 +1,6 @@
-"""A mail that came in, read as an answer to one of ours: who wrote it, what he says, or why it is left alone.
+"""Reading an incoming mail as a reply: its author, their own lines, or why it is ignored.
 
-Pure: bytes in, words out. What is done about it is decided in `receiving`.
+Pure: bytes in, text out. `receive` decides what is done about it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from server.mail.incoming import html_text, mime, quoting
 from server.mail.incoming.mime import Part
 
 LARGEST_MAIL = 5 * 1024 * 1024
-"""Bytes of a mail that are read: a photograph in a signature is in, a film is not."""
+"""Bytes of a mail that are read: enough for a photograph in a signature, not for a film."""
 MOST_OWN_LINES = 40
-"""Lines of one's own; a mail that has more is no answer to a question."""
+"""The writer's own lines; a mail with more is no answer to a question."""
 _ADDRESS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\u0080-\U0010ffff-]{1,64}@[A-Za-z0-9.\u0080-\U0010ffff_-]{1,255}"
 _BARE = re.compile(_ADDRESS)
 _IN_ANGLES = re.compile(rf"([^<>]*)<\s*({_ADDRESS})\s*>\s*")
@@ -37,12 +37,12 @@ _BY_MACHINES = (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A mail, read.
+    """A parsed mail.
 
     Args:
-        sender: the one address in its From, in small letters; empty if there is none, or more than one.
-        lines: what its writer says, a line each; greetings, quotes and signature left out.
-        ignored: why it is no answer of a person; None if it may be one.
+        sender: the only address in its From, lower-case; empty if there is none, or more than one.
+        lines: the writer's own lines, without greetings, quotes and signature.
+        ignored: why it is not a person's reply; None if it may be one.
     """
 
     sender: str
@@ -51,10 +51,10 @@ class Reply:
 
 
 def parse_reply(raw: bytes, envelope_sender: str) -> Reply:
-    """Read a mail; any bytes will do, and it never raises.
+    """Parse a mail; accepts any bytes and never raises.
 
     Args:
-        raw: as it came in.
+        raw: the mail as received.
         envelope_sender: of `MAIL FROM`, empty for `<>`.
     """
     if len(raw) > LARGEST_MAIL:
@@ -68,10 +68,10 @@ def parse_reply(raw: bytes, envelope_sender: str) -> Reply:
 
 
 def fingerprint(raw: bytes, recipient: str) -> str:
-    """What makes it the same mail (schema: Received): its Message-ID and to whom it came; without one, all of it.
+    """Return what identifies a delivered mail (models: Received): its Message-ID, or else its body, and its recipient.
 
     Args:
-        recipient: as the envelope names it.
+        recipient: of the envelope.
     """
     whole = mime.parse(raw[: 256 * 1024])
     mail_id = whole.header("message-id").strip()
@@ -80,7 +80,7 @@ def fingerprint(raw: bytes, recipient: str) -> str:
 
 
 def author(whole: Part) -> tuple[str, str]:
-    """Address and name in the From of a mail; both empty unless there is exactly one of exactly one person."""
+    """Return address and name from the From header; both empty unless there is exactly one header with one person."""
     headers = whole.all_headers("from")
     if len(headers) != 1:
         return "", ""
@@ -96,7 +96,7 @@ def author(whole: Part) -> tuple[str, str]:
 
 
 def automatic_reason(whole: Part, envelope_sender: str, sender: str) -> str | None:
-    """Why no person wrote this mail (RFC 3834), or None."""
+    """Return why no person wrote this mail (RFC 3834), or None."""
     if not envelope_sender.strip("<> "):
         return "it has no sender to answer to"
     submitted = whole.header("auto-submitted").partition(";")[0].strip().lower()
@@ -115,12 +115,12 @@ def automatic_reason(whole: Part, envelope_sender: str, sender: str) -> str | No
 
 
 def subject(whole: Part) -> str:
-    """The subject in words."""
+    """Return the decoded subject."""
     return mime.decode_header(whole.header("subject"))
 
 
 def body_text(whole: Part) -> str:
-    """The text of a mail, or its HTML reduced to text if it has no other; empty if it has neither."""
+    """Return the text of a mail, or its HTML converted to text; empty if it has neither."""
     pages = ""
     for part in mime.walk(whole):
         if part.is_attachment or part.kind not in ("text/plain", "text/html"):
@@ -136,10 +136,10 @@ def body_text(whole: Part) -> str:
 
 
 def unflow(text: str, *, joined: bool = False) -> str:
-    """The paragraphs of a text in which a blank at the end says that the line goes on (RFC 3676).
+    """Join the lines of a flowed text, in which a blank at the end of a line means that it continues (RFC 3676).
 
     Args:
-        joined: the blank at the end is no part of the text (`DelSp=yes`).
+        joined: that blank is not part of the text (`DelSp=yes`).
     """
     lines: list[str] = []
     depth_before = -1
