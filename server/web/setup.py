@@ -1,4 +1,4 @@
-"""The pages people meet: blueprints, error pages, and what every answer carries."""
+"""Setting up the pages: blueprints, error pages, and headers of every response."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ CONTENT_SECURITY_POLICY = (
 
 
 def init_app(app: Flask) -> None:
-    """Give an app its pages, its error pages and its guards."""
-    # No redirects to a better spelling: they would lead to whatever host a request claims.
+    """Register pages, error pages and security headers."""
+    # No redirects to canonical URLs: they would lead to whatever host a request claims.
     app.url_map.strict_slashes = app.url_map.merge_slashes = False
     csrf.init_app(app)
     limiter.init_app(app)
@@ -58,7 +58,7 @@ def init_app(app: Flask) -> None:
     stylesheet.init_app(app)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
-    csrf.exempt(locale.choose)  # who is signed in is asked for the token there; a guest has none
+    csrf.exempt(locale.choose)  # it checks the token itself for signed-in people; guests have none
     app.after_request(_security_headers)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Refused, _refused)
@@ -69,7 +69,7 @@ def init_app(app: Flask) -> None:
 
 def _security_headers(response: Response) -> Response:
     response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
-    # Not no-referrer: over HTTPS the check against forged forms wants to see where a form came from.
+    # Not no-referrer: over HTTPS the CSRF check needs the referrer.
     response.headers.setdefault("Referrer-Policy", "same-origin")
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
     response.headers.setdefault("X-Robots-Tag", "noindex")
@@ -81,9 +81,9 @@ def _security_headers(response: Response) -> Response:
 
 
 def _http_error(error: HTTPException) -> HTTPException | Response | tuple[str, int]:
-    if error.response is not None:  # a redirect, or an answer made elsewhere
+    if error.response is not None:  # a redirect, or a response made elsewhere
         return error
-    if isinstance(error, BadHost):  # no page can be drawn: none of its links could be made
+    if isinstance(error, BadHost):  # no page can be rendered: its links could not be built
         return Response(gettext("The Host header is malformed.") + "\n", 400, mimetype="text/plain")
     status = error.code or 500
     titles = {
@@ -119,7 +119,7 @@ def _broken(_error: Broken) -> tuple[str, int]:
 
 
 def _log_exception(exc_info: BaseException | tuple[Any, ...]) -> None:
-    """Say where something failed, be it an error page: the route, for an address may hold a link's token."""
+    """Log where something failed by its route, since the URL may hold a link's token."""
     LOGGER.error("fault at %s", flask.request.endpoint, exc_info=exc_info)
 
 

@@ -1,4 +1,4 @@
-"""The one stylesheet of all pages: the base and what each game looks like, joined."""
+"""The one stylesheet of all pages: the base styles and each game's own, concatenated."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ blueprint = Blueprint("stylesheet", __name__)
 
 BASE = Path(__file__).resolve().parents[1] / "static" / "style.css"
 MAX_AGE = 365 * 86400
-"""Seconds for which a browser may keep a sheet: whatever changes has another address."""
+"""Seconds for which a browser may cache the stylesheet: each change has another URL."""
 
 
 def init_app(app: Flask) -> None:
-    """Tell the templates where the sheet is."""
+    """Make the stylesheet's URL available to templates."""
     app.jinja_env.globals["stylesheet"] = url
 
 
 def url() -> str:
-    """The sheet's address; a hash of what is in it is part of it."""
+    """Return the stylesheet's URL, which contains a hash of its content."""
     return url_for("stylesheet.sheet", digest=_stylesheet()[1])
 
 
 @blueprint.get("/static/style-<digest>.css")
 def sheet(digest: str) -> Response:
-    """The sheet; whoever asks with an old address, as after an upgrade, gets the new one and does not keep it."""
+    """Serve the stylesheet; an outdated URL, as after an upgrade, gets the current one uncached."""
     text, current = _stylesheet()
     response = Response(text, mimetype="text/css")
     if digest == current:
@@ -44,7 +44,7 @@ def sheet(digest: str) -> Response:
 
 
 def _stylesheet() -> tuple[str, str]:
-    """The sheet and its hash."""
+    """Return the stylesheet and its hash."""
     return _concatenate(
         BASE, *(config.TEMPLATES / "games" / rules.slug / "style.css" for rules in games.latest())
     )
@@ -52,7 +52,7 @@ def _stylesheet() -> tuple[str, str]:
 
 @cache
 def _concatenate(*paths: Path) -> tuple[str, str]:
-    """These files one after the other, once a process, without comments and what only makes them easy to read."""
+    """Concatenate and minify these files, once per process."""
     text = re.sub(r"/\*.*?\*/", "", "\n".join(path.read_text() for path in paths), flags=re.DOTALL)
     text = re.sub(r"\s*([{};,])\s*", r"\1", text.strip()).replace(": ", ":").replace(";}", "}")
     return text, hashlib.sha256(text.encode()).hexdigest()[:12]

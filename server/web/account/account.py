@@ -1,4 +1,4 @@
-"""Signing in by mail, one's own name, time zone and mails, and the unsubscribe link that mails carry."""
+"""Signing in by email, a person's name, time zone and email settings, and the unsubscribe link in emails."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ ABSENCE_ID = re.compile(r"[0-9]{1,9}")
 
 @blueprint.get("/sign-in")
 def sign_in() -> ResponseReturnValue:
-    """A form for one's mail address."""
+    """Show the sign-in form."""
     return render_template("account/sign_in.html", address="", refusal=None)
 
 
 @blueprint.post("/sign-in")
 @limiter.limit("10/minute")
 def ask_link() -> ResponseReturnValue:
-    """Mail a sign-in link; the answer is the same whether the address is known or not."""
+    """Mail a sign-in link; the response is the same whether the address is known or not."""
     address = flask.request.form.get("address", "")
     try:
         accounts.mail_sign_in(address, utc_now(), i18n.current_language())
@@ -47,7 +47,7 @@ def ask_link() -> ResponseReturnValue:
 
 @blueprint.get("/s/<token>")
 def confirm_sign_in(token: str) -> ResponseReturnValue:
-    """A button that signs in; the link is not used up by looking, for machines look at mailed links, too."""
+    """Show a button that signs in; viewing does not use up the link, since machines open mailed links, too."""
     with reading() as session:
         link = links.find(session, "signin", token, utc_now())
         if link is None or link.used_at is not None:
@@ -60,10 +60,10 @@ def confirm_sign_in(token: str) -> ResponseReturnValue:
 @blueprint.post("/s/<token>")
 @limiter.limit("10/minute")
 def redeem(token: str) -> ResponseReturnValue:
-    """Sign this browser in, once a link.
+    """Sign in to this browser, once per link.
 
-    The form needs its own page's CSRF token although the address vouches for it: else a stranger's page could sign
-    somebody in as the stranger.
+    The form needs its own page's CSRF token although the URL authorises it: otherwise a stranger's page could sign a
+    visitor in as the stranger.
     """
     person = accounts.redeem(token, utc_now())
     if person is None:
@@ -75,14 +75,14 @@ def redeem(token: str) -> ResponseReturnValue:
 
 @blueprint.post("/sign-out")
 def sign_out() -> ResponseReturnValue:
-    """Forget who sits at this browser."""
+    """Sign out."""
     login.sign_out()
     return flask.redirect(url_for("lobby.index"), 303)
 
 
 @blueprint.get("/account")
 def account() -> ResponseReturnValue:
-    """Name, time zone and mails of who is signed in."""
+    """Show the settings of the signed-in person."""
     return _account_page(None)
 
 
@@ -108,14 +108,14 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
 
 
 def _feed(session: Session, me: Person) -> str | None:
-    """The address of his feeds without its ending, if he has made one."""
+    """Return the URL of their feeds without its extension, if they have created one."""
     live = (Link.person_id == me.id, Link.purpose == "feed", Link.revoked_at.is_(None))
     link = session.scalar(select(Link).where(*live).order_by(Link.id.desc()).limit(1))
     return links.url(link) if link else None
 
 
 def _fields(me: Person) -> dict[str, str]:
-    """What the forms show: what was just typed into them, else what is kept."""
+    """Return the values of the forms: what was just typed, else what is stored."""
     kept = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
     kept["language"] = me.language or ""
     if me.quiet_from is not None and me.quiet_to is not None:
@@ -124,7 +124,7 @@ def _fields(me: Person) -> dict[str, str]:
 
 
 def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
-    """The games that still send him mails, newest first."""
+    """Return the games that still send them mail, newest first."""
     query = (
         select(Game, Seat)
         .join(Seat, Seat.game_id == Game.id)
@@ -137,7 +137,7 @@ def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
 @blueprint.post("/account")
 @limiter.limit("30/minute")
 def save() -> ResponseReturnValue:
-    """Keep name and hours, enter or take back an absence, or switch mails, whichever button was pressed."""
+    """Save name and hours, add or remove an absence, or change email settings, depending on the button."""
     form, now = flask.request.form, utc_now()
     with reading() as session:
         me = login.signed_in(session)
@@ -186,18 +186,18 @@ def _save(person_id: int) -> None:
 
 @blueprint.get("/u/<token>")
 def unsubscribe_form(token: str) -> ResponseReturnValue:
-    """Buttons that switch off the mails of one game, or all, and on again, and make them fewer."""
+    """Show buttons that mute or unmute one game or all mail, or make mails fewer."""
     return _unsubscribe_page(token)
 
 
 @blueprint.post("/u/<token>")
 @limiter.limit("30/minute")
 def unsubscribe(token: str) -> ResponseReturnValue:
-    """Switch mails off or on; without a choice, as a mail reader posts it (RFC 8058), those of this game off.
+    """Mute or unmute; without a choice, as mail clients post it (RFC 8058), mute this game.
 
-    The link in a digest is about no one game: there all mails are switched off.
+    The link in a digest is about no single game: there it mutes all mail.
 
-    Answers with a page and no redirect, which mail readers would not follow.
+    It answers with a page instead of a redirect, which mail clients would not follow.
     """
     now = utc_now()
     with reading() as session:
@@ -234,6 +234,6 @@ def _unsubscribe_page(token: str) -> ResponseReturnValue:
         )
 
 
-# These two work without cookies: one only mails, for the other the address itself vouches.
+# These two work without cookies: one only sends mail, the other is authorised by the token in the URL.
 for view in (ask_link, unsubscribe):
     csrf.exempt(view)

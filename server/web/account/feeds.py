@@ -1,7 +1,7 @@
-"""A person's own feeds, opened by a link of their own: a calendar of deadlines, and news of his games.
+"""A person's own feeds, opened by their own link: a calendar of deadlines, and news of their games.
 
-A feed may end up in calendars and readers that others can see: it leads to the public pages of games, never to a seat,
-and tells nothing that those do not tell, but which games are his. The link opens nothing else and can be renewed.
+A feed may end up in calendars and readers that others can see: it links to the public pages of games, never to a seat,
+and reveals nothing beyond those but which games are theirs. The link opens nothing else and can be renewed.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from server.validation import one_line
 blueprint = Blueprint("feeds", __name__)
 
 MOST_GAMES = 50
-"""Games that a feed names at the most."""
+"""Games that a feed lists at most."""
 KEEP_FINISHED = timedelta(days=30)
-"""How long a game that is over stays in a feed."""
+"""How long a finished game stays in a feed."""
 MAX_AGE = 300
 """Seconds for which a reader need not ask again."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedItem:
-    """How one game stands for its player.
+    """The state of one game for its player.
 
     Args:
-        mark: changes with each turn of his, so that readers show it as something new.
-        updated: since when it stands so.
-        due: until when he has time, if he is awaited and his clock runs.
+        mark: changes with each of their turns, so that readers show it as new.
+        updated: since when this is the state.
+        due: their deadline, if they are to move and their clock runs.
     """
 
     game: Game
@@ -59,13 +59,13 @@ class FeedItem:
 
 @blueprint.app_template_filter("instant")
 def instant(at: datetime) -> str:
-    """A moment as RFC 3339 writes it, in UTC, whole seconds."""
+    """Format a moment as RFC 3339, in UTC, in whole seconds."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @blueprint.get("/feed/<token>.ics")
 def calendar(token: str) -> Response:
-    """The moments until which he has time, in UTC."""
+    """Serve their deadlines as a calendar, in UTC."""
     with reading() as session:
         _link, games = _open_feed(session, token)
         own = [news for news in games if news.due is not None]
@@ -93,7 +93,7 @@ def _event(news: FeedItem) -> icalendar.Event:
 
 @blueprint.get("/feed/<token>.atom")
 def atom(token: str) -> Response:
-    """How his games stand."""
+    """Serve the state of their games as an Atom feed."""
     with reading() as session:
         link, games = _open_feed(session, token)
         person = session.get_one(Person, link.person_id)
@@ -108,7 +108,7 @@ def atom(token: str) -> Response:
 
 
 def _open_feed(session: Session, token: str) -> tuple[Link, Sequence[FeedItem]]:
-    """The link of a feed and what it tells; 404 for any other token, with no word about why."""
+    """Return the link of a feed and its items; 404 for any other token, without a reason."""
     link = links.find(session, "feed", token, utc_now())
     if link is None:
         flask.abort(404)
@@ -116,7 +116,7 @@ def _open_feed(session: Session, token: str) -> tuple[Link, Sequence[FeedItem]]:
 
 
 def _games(session: Session, person_id: int, now: datetime) -> Sequence[FeedItem]:
-    """A person's games, the newest news first."""
+    """Return a person's games, the most recently changed first."""
     open_turns = {game.id: turn for game, _seat, turn in turns.of_person(session, person_id)}
     alive = or_(Game.status == "running", (Game.status == "over") & (Game.ended_at > now - KEEP_FINISHED))
     query = (
@@ -141,7 +141,7 @@ def _feed_item(session: Session, game: Game, turn: Turn | None) -> FeedItem:
 
 
 def _feed_response(body: bytes, kind: str) -> Response:
-    """A feed, for its owner's reader alone to keep, and not sent again while it is the same."""
+    """Respond with a feed that only its owner's reader may cache, and with 304 while it is unchanged."""
     response = Response(body, content_type=f"{kind}; charset=utf-8")
     response.headers["Cache-Control"] = f"private, max-age={MAX_AGE}"
     response.set_etag(hashlib.sha256(body).hexdigest()[:32])

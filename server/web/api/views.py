@@ -1,4 +1,4 @@
-"""The JSON API: a seat's view and moves, and records, for other people's programs (formats.md §7)."""
+"""The JSON API for other people's programs: a seat's view and moves, and records (formats.md §7)."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
 
 
 class NoSuchSeat(Refused):
-    """The token opens no seat: unknown, revoked, or its owner sits there no more."""
+    """The token opens no seat: it is unknown, revoked, or its owner no longer holds the seat."""
 
     status = 404
     code = "no_such_seat"
 
 
 class InvalidJson(Refused):
-    """The body is not JSON at all."""
+    """The body is not JSON."""
 
     status = 400
     code = "bad_json"
 
 
 def init_app(app: Flask) -> None:
-    """Give an app its API; whatever fails under /api/ is told in JSON."""
-    http.csrf.exempt(blueprint)  # the token in the address vouches, no cookie does
+    """Register the API; every error under /api/ is reported as JSON."""
+    http.csrf.exempt(blueprint)  # authorised by the token in the URL, not by a cookie
     app.register_blueprint(blueprint)
     app.before_request(_no_such_call)
 
@@ -59,7 +59,7 @@ def init_app(app: Flask) -> None:
 @blueprint.get("/seats/<token>")
 @http.limiter.limit(READS)
 def seat(token: str) -> dict[str, Any]:
-    """What the seat may know now, and what it may do."""
+    """Return what the seat may know and do now."""
     with engine.reading() as session:
         access = _seat_access(session, token)
         return _seat_state(session, access.game, access.seat.seat)
@@ -92,7 +92,7 @@ def move(token: str) -> tuple[dict[str, Any], int]:
 @blueprint.get("/seats/<token>/orders")
 @http.limiter.limit(READS)
 def seat_orders(token: str) -> dict[str, Any]:
-    """The standing orders of the seat, for its owner alone."""
+    """Return the standing orders of the seat, for its owner alone."""
     with engine.reading() as session:
         access = _seat_access(session, token)
         _require_begun(access.game)
@@ -135,7 +135,7 @@ def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
 @blueprint.get("/seats/<token>/record")
 @http.limiter.limit(READS)
 def seat_record(token: str) -> Response:
-    """The record as this seat may see it."""
+    """Return the record as this seat may see it."""
     with engine.reading() as session:
         access = _seat_access(session, token)
         return _record(session, access.game, access.seat.seat)
@@ -144,7 +144,7 @@ def seat_record(token: str) -> Response:
 @blueprint.get("/games/<game_id>/record")
 @http.limiter.limit(READS)
 def public_record(game_id: str) -> Response:
-    """The record as everybody may see it."""
+    """Return the record as everybody may see it."""
     with engine.reading() as session:
         game = session.get(Game, game_id) if re.fullmatch(openapi.GAME_ID[1:-1], game_id) else None
         if game is None:
@@ -155,7 +155,7 @@ def public_record(game_id: str) -> Response:
 @blueprint.get("/openapi.json")
 @http.limiter.limit(READS)
 def description() -> dict[str, Any]:
-    """The OpenAPI document of this API."""
+    """Return the OpenAPI document of this API."""
     return openapi.document()
 
 
@@ -209,7 +209,7 @@ def _position(session: Session, game: Game) -> Position:
 
 
 def legal_moves(position: Position, seat: int) -> list[str]:
-    """Every move that this seat could make now, answers before out_of_turn_moves, in canonical text."""
+    """Return every move that this seat could make now, answers before out-of-turn moves, in canonical text."""
     if position.paused or position.outcome:
         return []
     rules, state = position.rules, position.state
@@ -282,13 +282,13 @@ def _http_error(error: HTTPException) -> Response:
 
 @blueprint.errorhandler(Exception)
 def _internal_error(error: Exception) -> tuple[dict[str, Any], int]:
-    # The address holds a link's token, so the route is logged and not the address.
+    # Log the route, since the URL holds a link's token.
     LOGGER.error("fault at %s", flask.request.endpoint, exc_info=error)
     return _error(500, "fault", gettext("Something went wrong on our side; nothing has changed."))
 
 
 def _no_such_call() -> Response | None:
-    """Answer in JSON where no route of this API fits: Flask would ask the pages for their error page."""
+    """Answer unknown API routes in JSON: Flask would render the pages' error page."""
     error = flask.request.routing_exception
     under_api = flask.request.path.startswith("/api/")
     if not under_api or not isinstance(error, HTTPException) or (error.code or 500) < 400:

@@ -1,4 +1,4 @@
-"""The log as one reader may read it, and the table as it stood at any entry, with that reader's eyes."""
+"""The log as one reader may see it, and the table at any entry from that reader's point of view."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from server.web.game import timeline
 from server.web.game.timeline import Timeline
 
 PAGE_SIZE = 100
-"""Entries on one page of a history: half a game, and light on a phone."""
+"""Entries on one page of a history: half a game, and light enough for a phone."""
 CAUSES = ("player", "order", "clock", "autopilot", "bot", "rules", "chance", "moderator")
 
 
@@ -38,9 +38,9 @@ class HistoryLine:
 
     Args:
         entry: as the reader may see it (formats.md §4).
-        at: when.
+        at: its time.
         when: the same, short and in the reader's time zone.
-        voided: the seq of the act that took it back, or None.
+        voided: the seq of the act that voided it, or None.
     """
 
     entry: record.Entry
@@ -55,20 +55,20 @@ class HistoryLine:
 
 
 def effective_viewer(game: Game, viewer: Viewer) -> Viewer:
-    """The viewer that a reader counts as: once a game is over, nothing is hidden from anybody."""
+    """Return the viewer that a reader counts as: once a game is over, nothing is hidden."""
     return ALL if game.status == "over" else viewer
 
 
 def lines(
     session: Session, game: Game, viewer: Viewer, zone: str, *, after: int = 0, upto: int | None = None
 ) -> list[HistoryLine]:
-    """The entries with `after` < seq ≤ `upto`, as this viewer may read them.
+    """Return the entries with `after` < seq ≤ `upto`, as this viewer may see them.
 
     Args:
         zone: the IANA name of the reader's time zone.
     """
     rules = rules_of(game.slug, game.rules)
-    whole = log.entries(session, game.id) if rules.sealed else ()  # else it need not be read
+    whole = log.entries(session, game.id) if rules.sealed else ()  # only sealed games need it
     seen = _redacted(session, game, viewer, log.entries(session, game.id, after=after, upto=upto), whole)
     voids = _voids(session, game)
     return [_line(entry, voids, zone) for entry in seen]
@@ -88,7 +88,7 @@ def _redacted(
 
 
 def _voids(session: Session, game: Game) -> list[tuple[int, int]]:
-    """Each void of the game: its own seq and the first entry that it took back."""
+    """Return for each void its own seq and the first entry that it voided."""
     query = select(Entry.seq, Entry.move).where(Entry.game_id == game.id, Entry.move.like("!void %"))
     return [(seq, int(move.split(" ")[1])) for seq, move in session.execute(query.order_by(Entry.seq))]
 
@@ -101,23 +101,23 @@ def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str) -> H
 
 
 def last_own_move(session: Session, game: Game, seat: int) -> int:
-    """The seq of the seat's last move of its own hand, 0 before the first."""
+    """Return the seq of the last move this seat made itself, 0 before the first."""
     own = (Entry.game_id == game.id, Entry.seat == seat, Entry.by.in_(("player", "bot")))
     query = select(func.max(Entry.seq)).where(*own, Entry.move.not_like("!%"))
     return session.scalar(query) or 0
 
 
 def names_of(session: Session, game: Game) -> list[str]:
-    """The names at the table, by seat."""
+    """Return the names at the table, by seat."""
     return [seat.name for seat in positions.seats_of(session, game.id)]
 
 
 class Section(NamedTuple):
-    """Lines that follow each other in one part of the game.
+    """Consecutive lines in one part of the game.
 
     Args:
         part: of the game, empty before the first begins.
-        heads: those of its words that the section before did not have, each with its place in the part.
+        heads: the headings that differ from the previous section's, each with its level.
         lines: at least one.
     """
 
@@ -135,17 +135,17 @@ def page_context(
     here: str,
     last: int | None = None,
 ) -> dict[str, Any]:
-    """All that templates/game/log.html draws: the log, filtered, and the table at one of its entries.
+    """Return what templates/game/log.html shows: the log, filtered, and the table at one of its entries.
 
     Args:
-        viewer: whose eyes; everything once the game is over.
+        viewer: the reader's point of view; everything once the game is over.
         zone: the reader's time zone.
-        asked: the query of the address: `at`, `seat`, `cause`, `part`, `before`.
-        here: the path of this page, to which its links lead back.
-        last: the entry at which it stops, the newest if None.
+        query: the query of the URL: `at`, `seat`, `cause`, `part`, `before`.
+        here: the path of this page, for its links.
+        last: the entry at which the log stops, the newest if None.
 
     Raises:
-        BadRequest: `at` or `before` is no entry of this game.
+        BadRequest: `at` or `before` is not an entry of this game.
     """
     at = _seq(query, "at", game.head)
     before = _seq(query, "before", game.head + 1)
@@ -191,7 +191,7 @@ def page_context(
 def _filtered(
     entries: Sequence[record.Entry], moments: Timeline, chosen: Mapping[str, str]
 ) -> list[record.Entry]:
-    """The entries that the filters leave."""
+    """Return the entries that pass the filters."""
     seat, cause, part = chosen["seat"], chosen["cause"], chosen["part"]
     return [
         entry
@@ -203,7 +203,7 @@ def _filtered(
 
 
 def _page(kept: Sequence[record.Entry], at: int | None, before: int | None) -> tuple[int, int]:
-    """Which of the entries stand on the page: those around `at`, those up to `before`, or the newest."""
+    """Return the range of entries on the page: those around `at`, those up to `before`, or the newest."""
     if before is None and at is not None:
         end = sum(entry.seq <= at for entry in kept) + PAGE_SIZE // 2
     else:
@@ -213,7 +213,7 @@ def _page(kept: Sequence[record.Entry], at: int | None, before: int | None) -> t
 
 
 def _sections(lines: Sequence[HistoryLine], moments: Timeline) -> list[Section]:
-    """The lines under the headings of the parts of the game."""
+    """Group the lines by the parts of the game."""
     found: list[Section] = []
     previous: Part = ()
     for part, same in groupby(lines, key=lambda line: moments.made_in(line.entry.seq)):
@@ -224,7 +224,7 @@ def _sections(lines: Sequence[HistoryLine], moments: Timeline) -> list[Section]:
 
 
 def jumps(openings: Mapping[Part, int]) -> dict[str, list[tuple[str, int]]]:
-    """For each large part of the game its smaller ones, or itself, and the entry after which each begins."""
+    """Return for each large part of the game its smaller ones, or itself, and the entry after which each begins."""
     found: dict[str, list[tuple[str, int]]] = {}
     for part, seq in openings.items():
         if part:
@@ -233,7 +233,7 @@ def jumps(openings: Mapping[Part, int]) -> dict[str, list[tuple[str, int]]]:
 
 
 def _orders_at(session: Session, game: Game, at: int) -> Collection[StandingOrder]:
-    """The sealed orders that stood after an entry; nobody learns of them before the end."""
+    """Return the sealed orders that were active after an entry; they are hidden until the game is over."""
     if game.status != "over":
         return []
     left = standing_orders.of_game(session, game.id)

@@ -1,6 +1,6 @@
-"""What is kept beside a log and is no part of it: mails about a game, what became of them, and mails that came in.
+"""Mails about a game, outgoing with their outcome and incoming: stored beside the log, not part of it.
 
-A player is shown his own, moderators everything; nobody else learns of any.
+Players see their own, moderators all of them, nobody else any.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from server.web.game.history import HistoryLine
 
 @dataclass(frozen=True, slots=True)
 class MailLogItem:
-    """A mail that was queued, or one that came in.
+    """A queued or an incoming mail.
 
     Args:
-        at: when it was queued, or came in; when: the same, short and in the reader's time zone.
+        at: when it was queued or came in; when: the same, short and in the reader's time zone.
         kind: of the mail.
-        seat: whom it concerns; name: of its reader or writer, empty where the page is his own.
-        status: as in the outbox; `received` of one that came in.
-        finished: when a mail server accepted it for good or refused it, short; empty before.
-        said: why it was not sent or did not get through, or what was done about one that came in.
-        tries: how often it was tried in vain.
+        seat: whom it concerns; name: of its reader or writer, empty on their own page.
+        status: as in the outbox; `received` for an incoming mail.
+        finished: when a mail server accepted or rejected it, short; empty before.
+        said: why it was not sent or delivered, or what was done about an incoming mail.
+        tries: the number of failed attempts.
     """
 
     at: datetime
@@ -47,7 +47,7 @@ class MailLogItem:
 
 
 def of_seat(session: Session, seat: Seat, zone: str) -> list[MailLogItem]:
-    """What concerns whoever sits there now, by time."""
+    """Return the mails that concern the current player of a seat, by time."""
     if seat.person_id is None:
         return []
     mails = select(Mail).where(Mail.game_id == seat.game_id, Mail.person_id == seat.person_id)
@@ -58,11 +58,12 @@ def of_seat(session: Session, seat: Seat, zone: str) -> list[MailLogItem]:
 
 
 def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) -> list[MailLogItem]:
-    """All there is about a game, for moderators, by time.
+    """Return all mails about a game, for moderators, by time.
 
     Args:
-        sitter: the person who reads, if he sits at this table. He is not told what others wrote or were answered: a
-            mail that was carried out and made no entry left a standing order, and those are sealed.
+        sitter: the reader, if they play at this table. They do not see the replies of others: a reply that was carried
+            out
+            without a log entry left a standing order, and those are sealed.
     """
     mails = select(Mail, Person.name).join(Person, Person.id == Mail.person_id)
     came = select(Received, Person.name).outerjoin(Person, Person.id == Received.person_id)
@@ -81,10 +82,10 @@ def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) 
 
 
 def by_entry(chapter: Mapping[str, Any], items: Sequence[MailLogItem]) -> dict[int, list[MailLogItem]]:
-    """Which evidence stands after which of the entries of a chapter, by seq; none with a filter by cause or part.
+    """Return the mails by the seq of the entry after which they stand; none with a filter by cause or part.
 
     Args:
-        chapter: of a history, as `story.chapter` gives it.
+        chapter: of a history, from `history.page_context`.
         items: by time.
     """
     lines: list[HistoryLine] = chapter["lines"]

@@ -1,4 +1,4 @@
-"""A game's public page, and its history: every entry in words, and the table as it stood at any of them."""
+"""A game's public page, and its history: every entry in words, and the table at any of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import flask
 from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 
@@ -21,12 +22,11 @@ from server.web.game import charts, history, mail_log, timeline
 from server.web.http import GAME_ID, error_page, refusal_text, unknown_link
 
 blueprint = Blueprint("game", __name__)
-Answer = str | tuple[str, int]
 
 
 @blueprint.get("/g/<game_id>")
-def show(game_id: str) -> Answer:
-    """What everybody may know of a game."""
+def show(game_id: str) -> ResponseReturnValue:
+    """Show a game's public page."""
     with reading() as session:
         found = _game(session, game_id)
         if found is None:
@@ -45,8 +45,8 @@ def show(game_id: str) -> Answer:
 
 
 @blueprint.get("/g/<game_id>/history")
-def public_history(game_id: str) -> Answer:
-    """The history as everybody may read it."""
+def public_history(game_id: str) -> ResponseReturnValue:
+    """Show the history as everybody may see it."""
     with reading() as session:
         found = _game(session, game_id)
         if found is None or found.status not in ("running", "over"):
@@ -56,8 +56,8 @@ def public_history(game_id: str) -> Answer:
 
 
 @blueprint.get("/t/<token>/history")
-def seat_history(token: str) -> Answer:
-    """The history as this seat may read it."""
+def seat_history(token: str) -> ResponseReturnValue:
+    """Show the history as this seat may see it."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now())
         if access is None:
@@ -73,7 +73,7 @@ def seat_history(token: str) -> Answer:
 
 
 def _game(session: Session, game_id: str) -> Game | None:
-    """The game, unless nobody has confirmed it yet."""
+    """Return the game, unless it is not confirmed yet."""
     found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
     return found if found and found.status != "asked" else None
 
@@ -94,7 +94,7 @@ def _history(
     here: str,
     back: str,
     items: Sequence[mail_log.MailLogItem] = (),
-) -> Answer:
+) -> ResponseReturnValue:
     if game.quarantine:
         raise Broken(game.quarantine)
     try:
@@ -106,7 +106,7 @@ def _history(
 
 
 def _running_context(session: Session, game: Game) -> dict[str, object]:
-    """The table of a game that has begun, and what became of one that is over."""
+    """Return the context for the table of a running game, or the result of a finished one."""
     if game.quarantine:
         raise Broken(game.quarantine)
     if game.status == "over":
@@ -122,7 +122,7 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
 
 
 def _finished_context(session: Session, game: Game) -> dict[str, object]:
-    """The last table of a game, its result, its charts, and the orders that were sealed."""
+    """Return the context of a finished game: its final table, result, charts and revealed orders."""
     moments = timeline.load(session, game)
     return {
         "view": moments.view(game.head, ALL),

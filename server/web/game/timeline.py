@@ -1,4 +1,4 @@
-"""All moments of a game, read in one pass over its log: the table at each, its part of the game, the charts."""
+"""A game's states read in one pass over its log: the table, the part of the game and the charts at each entry."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from server.store.models import Game
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A log and what it leads to; lists with one item an entry.
+    """A log and the states it leads to; lists have one item per entry.
 
     Args:
         rules: of the game.
         entries: from the first on.
-        states: after each; they are for nobody's eyes but those of `view`.
+        states: after each; to be shown through `view` only.
         views: of the public after each.
         parts: of the game, as they are after each.
     """
@@ -36,16 +36,16 @@ class Timeline:
     parts: Sequence[Part]
 
     def view(self, seq: int, viewer: Viewer) -> Any:
-        """The table after an entry, as this viewer may know it."""
+        """Return the table after an entry, as this viewer may see it."""
         return self.rules.view(self.states[seq - 1], viewer)
 
     def made_in(self, seq: int) -> Part:
-        """The part of the game in which an entry was made: a shuffle opens one, a move may be the last of one."""
+        """Return the part of the game in which an entry was made: a shuffle opens a part, a move may be its last."""
         opening = seq == 1 or record.is_shuffle(self.entries[seq - 1])
         return self.parts[seq - 1] if opening else self.parts[seq - 2]
 
     def openings(self) -> dict[Part, int]:
-        """The seq after which each part of the game begins, in order; of one that began anew the last."""
+        """Return the seq after which each part of the game begins, in order; the last one if a part began again."""
         found: dict[Part, int] = {}
         before: Part = ()
         for entry, part in zip(self.entries, self.parts, strict=True):
@@ -55,7 +55,7 @@ class Timeline:
         return found
 
     def charts(self) -> list[tuple[Chart, tuple[int, ...]]]:
-        """The charts of the game, each with the seq of each of its steps; none that would be empty."""
+        """Return the non-empty charts of the game, each with the seq of each of its steps."""
         seqs = [entry.seq for entry in record.counting(self.entries)]
         if not seqs:
             return []
@@ -64,7 +64,7 @@ class Timeline:
 
 
 def load(session: Session, game: Game, upto: int | None = None) -> Timeline:
-    """All moments of a game that has begun, or those up to an entry.
+    """Load the timeline of a game that has begun, optionally up to an entry.
 
     Raises:
         Broken: the log does not replay.
@@ -74,6 +74,6 @@ def load(session: Session, game: Game, upto: int | None = None) -> Timeline:
     states = positions.states(session, game, entries)
     views: list[Any] = []
     for at, state in enumerate(states):
-        same = at and state is states[at - 1]  # acts at the table change nothing on it
+        same = at and state is states[at - 1]  # table acts do not change the state
         views.append(views[-1] if same else rules.view(state, PUBLIC))
     return Timeline(rules, entries, states, views, [rules.heading(view) for view in views])

@@ -1,4 +1,4 @@
-"""The page of somebody invited, the organiser's page, and the way to a free seat; the first two need no cookie."""
+"""The invited player's page, the organiser's page, and joining a free seat; the first two need no cookie."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ blueprint = Blueprint("invitations", __name__)
 
 @blueprint.get("/i/<token>")
 def invitation(token: str) -> ResponseReturnValue:
-    """The table one is invited to; nothing happens by looking."""
+    """Show an invitation; viewing it changes nothing."""
     return _invitation_page(token, None)
 
 
@@ -55,7 +55,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
 
 
 def _offered_name(found: lobby.Invitation) -> str:
-    """What somebody invited has called himself, or what his friend calls him if he never has."""
+    """Return the name that an invited person has used before, else the one the organiser gave them."""
     never = found.person.name == validation.name_from_address(found.person.email or "")
     return found.seat.name if found.seat and never else found.person.name
 
@@ -63,7 +63,7 @@ def _offered_name(found: lobby.Invitation) -> str:
 @blueprint.post("/i/<token>")
 @limiter.limit("30/minute")
 def answer(token: str) -> ResponseReturnValue:
-    """Accept or decline. Who accepts last goes straight to the table."""
+    """Accept or decline; if the game begins with it, go straight to the table."""
     form, now = flask.request.form, utc_now()
     try:
         match form.get("answer"):
@@ -82,7 +82,7 @@ def answer(token: str) -> ResponseReturnValue:
 
 
 def _seat_url_if_begun(token: str, game_id: str, now: datetime) -> str | None:
-    """The address of the seat of who has just accepted, if the game has begun with it."""
+    """Return the URL of the seat just accepted if the game has begun with it."""
     with reading() as session:
         link = links.find(session, "invite", token, now)
         return _seat_url(session, link.person_id, game_id) if link else None
@@ -99,7 +99,7 @@ def _seat_url(session: Session, person_id: int | None, game_id: str) -> str | No
 
 @blueprint.get("/o/<token>")
 def organise(token: str) -> ResponseReturnValue:
-    """Who has accepted, and what the organiser may do about it; nothing happens by looking."""
+    """Show the organiser who has accepted and what they can do; viewing it changes nothing."""
     return _organiser_page(token, None)
 
 
@@ -129,7 +129,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
 
 
 def _mails(session: Session, game: Game) -> dict[int, Mail]:
-    """The newest invitation or reminder of each person."""
+    """Return the newest invitation or reminder of each person."""
     about = (Mail.game_id == game.id, Mail.kind.in_(("invite", "nudge")))
     return {mail.person_id: mail for mail in session.scalars(select(Mail).where(*about).order_by(Mail.id))}
 
@@ -146,7 +146,7 @@ ACTS: dict[str, Act] = {
     "list": lambda token, _seat, now: lobby.set_listed(token, True, now),
     "unlist": lambda token, _seat, now: lobby.set_listed(token, False, now),
 }
-"""What the organiser's buttons do, by the name they post as `do`."""
+"""The organiser's actions, by the value that their buttons post as `do`."""
 
 
 def _confirm(token: str, now: datetime) -> str:
@@ -161,7 +161,7 @@ def _guest() -> validation.Guest:
 @blueprint.post("/o/<token>")
 @limiter.limit("30/minute")
 def act(token: str) -> ResponseReturnValue:
-    """One of the organiser's buttons; if the game begins with it and he plays, on to his seat."""
+    """Carry out one of the organiser's actions; if the game begins with it and they play, go to their seat."""
     form, now = flask.request.form, utc_now()
     number = form.get("seat", "0")
     if form.get("do") not in ACTS or number not in set("0123456789"):
@@ -181,14 +181,14 @@ def act(token: str) -> ResponseReturnValue:
 
 @blueprint.get("/join/<game_id>")
 def free_seat(game_id: str) -> ResponseReturnValue:
-    """A listed game with a free seat: who sits there, and the form for somebody signed in."""
+    """Show a listed game with a free seat: its players, and the form for a signed-in person."""
     return _join_page(game_id, None)
 
 
 @blueprint.post("/join/<game_id>")
 @limiter.limit("30/minute")
 def join(game_id: str) -> ResponseReturnValue:
-    """Take a free seat; only for somebody signed in."""
+    """Take a free seat; for signed-in people only."""
     form, now = flask.request.form, utc_now()
     with reading() as session:
         me = login.signed_in(session)
@@ -227,6 +227,6 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
     return page, refusal.status if refusal else 200
 
 
-# The address itself vouches for these; they work without cookies.
+# Authorised by the token in the URL; they work without cookies.
 for view in (answer, act):
     csrf.exempt(view)

@@ -1,4 +1,4 @@
-"""The front page, a new game, and a fresh link for a dead one."""
+"""The front page, new games, and fresh links for dead ones."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from server.web.http import csrf, error_page, limiter
 blueprint = Blueprint("lobby", __name__)
 
 MOST_LISTED = 50
-"""Games of one kind that the front page lists at the most."""
+"""Games of one kind that the front page lists at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnGame:
-    """A game on the front page of somebody signed in.
+    """A game of the signed-in person on the front page.
 
     Args:
-        seat: his own, None if he only organises.
-        awaited: whether it is his turn.
-        door: the address of his seat, his invitation or his organiser's page.
+        seat: theirs, None if they only organise.
+        awaited: whether they are to move.
+        url: of their seat, their invitation or their organiser's page.
     """
 
     game: Game
@@ -51,13 +51,13 @@ class OwnGame:
 
 @blueprint.app_template_filter("typed")
 def form_text(text: str) -> str:
-    """What somebody typed, as a form gives it back: without characters that no page may hold."""
+    """Return typed text for a form, without characters that no page may contain."""
     return "".join(char for char in text if char.isprintable() or char in "\r\n")
 
 
 @blueprint.get("/")
 def index() -> ResponseReturnValue:
-    """What this is, how to begin, and for somebody signed in, his games."""
+    """Show the front page, with the games of the signed-in person."""
     with reading() as session:
         me = login.signed_in(session)
         own = _own_games(session, me) if me else []
@@ -81,7 +81,7 @@ def _listed(session: Session, *which: ColumnElement[bool]) -> Sequence[Game]:
 
 
 def _own_games(session: Session, me: Person) -> list[OwnGame]:
-    """His games that are not over, those that wait for him first."""
+    """Return their unfinished games, those in which they are to move first."""
     alive = ("asked", "inviting", "running")
     seats = {
         seat.game_id: seat
@@ -112,7 +112,7 @@ def _own_games(session: Session, me: Person) -> list[OwnGame]:
 
 
 def _entry_url(session: Session, me: Person, game: Game, seat: Seat | None) -> str | None:
-    """The address by which he enters a game; None for an invitation that has not been sent yet."""
+    """Return the URL by which a person enters a game; None for an invitation that has not been sent yet."""
     if seat is not None and game.status == "running":
         return _live_link(session, me, game, "seat") or url_for("game.show", game_id=game.id)
     if game.organiser_id == me.id:
@@ -121,7 +121,7 @@ def _entry_url(session: Session, me: Person, game: Game, seat: Seat | None) -> s
 
 
 def _live_link(session: Session, me: Person, game: Game, purpose: str) -> str | None:
-    """The address of a link that exists and is live; a page that is only looked at makes none."""
+    """Return the URL of an existing live link; a GET request creates none."""
     link = session.scalar(
         select(Link)
         .where(Link.person_id == me.id, Link.game_id == game.id, Link.purpose == purpose)
@@ -135,20 +135,20 @@ def _live_link(session: Session, me: Person, game: Game, purpose: str) -> str | 
 ALLOWANCES = (600, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
 """Seconds for a decision, as the form offers them."""
 BANKS = (0, 3600, 4 * 3600, 12 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 14 * 86400)
-"""Seconds beyond them for a whole game."""
+"""Seconds beyond them, for a whole game."""
 
 
 @blueprint.route("/new", methods=["GET", "POST"])
 @limiter.limit("10/minute", methods=["POST"])
 def new() -> ResponseReturnValue:
-    """A form for a new game; it makes one that waits for the button in the organiser's mail."""
+    """Show the form for a new game, or create one that waits for the organiser's confirmation."""
     if flask.request.method != "POST":
         return _new_form(_initial_fields(), None)
     fields = flask.request.form
     with reading() as session:
         me = login.signed_in(session)
     try:
-        with suppress(errors.TooMany):  # whose games wait for him, and how many, is his own affair
+        with suppress(errors.TooMany):  # do not tell a stranger how many games wait under an address
             lobby.create_game(_read_request(), utc_now(), me.id if me else None)
     except Refused as refusal:
         return _new_form(fields.to_dict(), refusal), refusal.status
@@ -188,12 +188,12 @@ def _new_form(fields: dict[str, str], refusal: Refused | None) -> str:
 
 
 def _most_seats() -> int:
-    """How many may sit at the largest table of any game."""
+    """Return the largest number of players of any game."""
     return max(max(rules.seats) for rules in games.latest())
 
 
 def _read_request() -> create.GameRequest:
-    """The game that the form asks for."""
+    """Return the game that the form requests."""
     fields = flask.request.form
     return create.GameRequest(
         organiser=Guest(fields.get("name", ""), fields.get("address", "")),
@@ -211,7 +211,7 @@ def _read_request() -> create.GameRequest:
 
 
 def _read_time_control() -> time_control.TimeControl:
-    """The time of the table: one of those that have a name, or the form's own values."""
+    """Return the time control: a preset, or the form's own values."""
     fields = flask.request.form
     chosen = fields.get("pace", "own")
     if chosen in time_control.PRESETS:
@@ -230,7 +230,7 @@ def _read_time_control() -> time_control.TimeControl:
 
 
 def _read_number(name: str, absent: int, field: str | None = None) -> int:
-    """A whole number from the form; seats are counted, so a number of them is small."""
+    """Return a whole number from the form; numbers of seats are small."""
     text = flask.request.form.get(name, "") or str(absent)
     if not (text.isascii() and text.isdigit() and len(text) < 8):
         raise InvalidInput(
@@ -244,26 +244,26 @@ def _read_number(name: str, absent: int, field: str | None = None) -> int:
 
 @blueprint.get("/asked")
 def confirm_sent() -> ResponseReturnValue:
-    """Look into your mail: the same page whatever was asked for."""
+    """Ask the organiser to check their email: the same page whatever was requested."""
     return render_template("lobby/confirm_sent.html")
 
 
 @blueprint.post("/link")
 @limiter.limit("10/minute")
 def fresh_link() -> ResponseReturnValue:
-    """Somebody opened a dead link: its owner gets a mail if there is something he may open; the answer is the same."""
+    """Mail the owner of a dead link a fresh one, if any; the response is the same in all cases."""
     accounts.mail_fresh_link(flask.request.form.get("token", ""), utc_now())
     return render_template("lobby/link_requested.html")
 
 
-# These two work without cookies: one only mails, and so does the other, a little more often for who is signed in.
+# These two work without cookies, since all they do is send mail.
 for view in (new, fresh_link):
     csrf.exempt(view)
 
 
 @blueprint.get("/rules/<slug>")
 def rules(slug: str) -> str | tuple[str, int]:
-    """The rules of one game, and the table before the first shuffle, from which its cards can be drawn."""
+    """Show the rules of one game, and the table before the first shuffle, used to draw its cards."""
     try:
         found = rules_of(slug)
     except BadSetup:

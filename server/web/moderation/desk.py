@@ -1,6 +1,6 @@
-"""The moderators' desk: what wants attention at a glance, the search across all games, and what moderators did.
+"""The moderators' desk: what needs attention, the search across all games, and the moderators' actions.
 
-The blueprint stands within that of `moderation`, which lets nobody else in.
+The blueprint is nested in `moderation`, which admits nobody else.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ blueprint = Blueprint("desk", __name__)
 
 STATUSES = ("asked", "inviting", "running", "over", "cancelled")
 PAGE_SIZE = 50
-"""Games, or deeds, on one page."""
+"""Games, or actions, on one page."""
 
 
 def zone() -> str:
-    """The time zone in which this moderator reads."""
+    """Return this moderator's time zone."""
     found: str = g.me.time_zone or "UTC"
     return found
 
 
 @blueprint.get("/")
 def show() -> ResponseReturnValue:
-    """What wants attention, kind by kind, each line with a way to what helps."""
+    """Show what needs attention by kind, each with a link to what helps."""
     now = utc_now()
     with reading() as session:
         away, stuck = issues.on_autopilot(session), issues.stuck(session, now)
@@ -62,13 +62,13 @@ def show() -> ResponseReturnValue:
 
 @blueprint.post("/alarms/<int:alarm_id>")
 def clear(alarm_id: int) -> ResponseReturnValue:
-    """Somebody has seen to an alarm."""
+    """Clear an alert that somebody has dealt with."""
     with transaction() as session:
         found = session.get(Alarm, alarm_id) if alarm_id < 2**31 else None
         if found is None:
             flask.abort(404)
         now = utc_now()
-        if found.key == heartbeat.STEP_ALARM:  # to say that the time is right is more than to have seen it
+        if found.key == heartbeat.STEP_ALARM:  # clearing this alert confirms that the clock is right
             outbox.reset_future_times(session, now)
             heartbeat.thaw(session, now)
         else:
@@ -78,7 +78,7 @@ def clear(alarm_id: int) -> ResponseReturnValue:
 
 @blueprint.get("/games")
 def games() -> ResponseReturnValue:
-    """All games, newest first, by status or trouble, by kind, and by what is searched for."""
+    """Show all games, newest first, filtered by status or issue, kind and search text."""
     query = flask.request.args
     titles = _titles()
     sought = {
@@ -121,7 +121,7 @@ def _search(q: str, status: str, kind: str) -> Select[tuple[Game]]:
 
 
 def _open_turns(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
-    """The open turns of each of these games."""
+    """Return the open turns of each of these games."""
     waits: dict[str, list[Turn]] = {game_id: [] for game_id in ids}
     for turn in session.scalars(select(Turn).where(Turn.game_id.in_(ids)).order_by(Turn.seat)):
         waits[turn.game_id].append(turn)
@@ -130,7 +130,7 @@ def _open_turns(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
 
 @blueprint.get("/deeds")
 def actions() -> ResponseReturnValue:
-    """What moderators did and looked at, newest first, by moderator and by game."""
+    """Show the moderators' actions and looks, newest first, by moderator and by game."""
     query = flask.request.args
     page = _page(query.get("page", ""))
     with reading() as session:
@@ -169,14 +169,14 @@ def _deeds(by: str, game: str, what: str) -> Select[tuple[Deed, Entry, Game, Per
 
 
 def _moderators(session: Session) -> Sequence[Person]:
-    """Who moderates now, and who has done anything as a moderator."""
+    """Return the current moderators and everybody who has acted as one."""
     did = select(Deed.person_id).distinct()
     query = select(Person).where(or_(Person.moderator, Person.id.in_(did)))
     return session.scalars(query.order_by(Person.name, Person.id)).all()
 
 
 def _names(session: Session, ids: Iterable[str]) -> dict[str, list[str]]:
-    """The names at each of these tables, by seat."""
+    """Return the names at each of these tables, by seat."""
     names: dict[str, list[str]] = {game_id: [] for game_id in ids}
     for seat in session.scalars(select(Seat).where(Seat.game_id.in_(names)).order_by(Seat.seat)):
         names[seat.game_id].append(seat.name)

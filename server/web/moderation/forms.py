@@ -1,4 +1,4 @@
-"""A moderator's act as his forms ask for it, and what it would do."""
+"""Reading a moderator's forms, and previewing what the act would do."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from server.web.game import history
 
 @dataclass(frozen=True, slots=True)
 class RequestedAct:
-    """An act as the forms ask for it.
+    """An act as a form requests it.
 
     Args:
-        words: as the log will write it.
-        newcomer: who takes over the seat of a `!replace`.
+        words: as the log will store it.
+        newcomer: who takes over the seat, for `!replace`.
         keep_link: mail the same link again.
     """
 
@@ -30,10 +30,10 @@ class RequestedAct:
 
 
 def read_act(form: Mapping[str, str]) -> RequestedAct:
-    """The act that a form asks for.
+    """Return the act that a form requests.
 
     Raises:
-        Refused: there is no such act, or a field of it is malformed.
+        Refused: there is no such act, or one of its fields is malformed.
     """
     kind, number = form.get("act", ""), form.get("seat", "")
     match kind:
@@ -72,10 +72,10 @@ def _switch(word: str) -> str:
 
 
 def voided_lines(session: Session, game: Game, words: Sequence[str], zone: str) -> list[history.HistoryLine]:
-    """The entries that would no longer count after a void, in the words of the public; none for other acts.
+    """Return the entries that a void would take back, as the public sees them; none for other acts.
 
     Raises:
-        NotPossible: the entry is no seat's move that still counts.
+        NotPossible: the entry is not a seat's move that still counts.
     """
     if words[0] != "!void":
         return []
@@ -91,7 +91,7 @@ def voided_lines(session: Session, game: Game, words: Sequence[str], zone: str) 
 
 
 def affected_seat(session: Session, game: Game, words: Sequence[str]) -> Seat | None:
-    """The seat that the act concerns, None if it concerns the table.
+    """Return the seat that the act concerns, None if it concerns the table.
 
     Raises:
         BadAct: there is no such seat.

@@ -1,7 +1,7 @@
-"""What moderators see and do in one game: its mails and clocks, acts with a preview and a reason, looks into hands.
+"""What moderators see and do in one game: its mails and clocks, acts with preview and reason, looks at hidden hands.
 
-Everybody else is told that there is nothing at these addresses. Hidden hands of a running game open by a POST that
-leaves a `!look` entry; the page it leads to shows the game up to that entry and no further.
+For everybody else these pages do not exist. Hidden hands of a running game are revealed by a POST that leaves a
+`!look` entry; the page it leads to shows the game up to that entry and no further.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from server.web.moderation import desk, forms, issues
 blueprint = Blueprint("moderation", __name__, url_prefix="/m")
 blueprint.register_blueprint(desk.blueprint)
 MOST_MAILS = 60
-"""Mails that went out, and that came in, on the page of a game: the newest."""
+"""Outgoing and incoming mails on the page of a game: the newest."""
 
 
 @blueprint.before_request
@@ -52,9 +52,9 @@ def _game(session: Session, game_id: str) -> Game:
 
 @blueprint.get("/<game_id>")
 def game(game_id: str) -> ResponseReturnValue:
-    """One game: its seats, mails, clocks, acts, and its history with the eyes of the public.
+    """Show one game: its seats, mails, clocks, acts, and its history as the public sees it.
 
-    The query may choose an act (`do`) and whom it is about (`of`): its form stands open then.
+    The query may choose an act (`do`) and its seat (`of`), whose form is then open.
     """
     asked = flask.request.args
     return _game_page(game_id, {"act": asked.get("do", ""), "seat": asked.get("of", "")})
@@ -103,7 +103,7 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
 def _history_context(
     session: Session, game: Game, viewer: Viewer, here: str, last: int | None = None
 ) -> dict[str, Any] | None:
-    """What templates/game/log.html draws, not beyond the entry `last`; None if the log cannot be read."""
+    """Return the context of templates/game/log.html up to the entry `last`; None if the log cannot be read."""
     asked = flask.request.args.to_dict()
     if last is not None:
         asked["at"] = _capped(asked.get("at", ""), last)
@@ -121,7 +121,7 @@ def _capped(text: str, most: int) -> str:
 
 
 def _looks(session: Session, game: Game) -> list[Entry]:
-    """The looks of this moderator into this game."""
+    """Return this moderator's looks at this game."""
     mine = (Deed.game_id == game.id, Deed.person_id == g.me.id, Entry.move.like("!look %"))
     joined = select(Entry).join(Deed, (Deed.game_id == Entry.game_id) & (Deed.seq == Entry.seq))
     return list(session.scalars(joined.where(*mine).order_by(Entry.seq.desc())))
@@ -129,7 +129,7 @@ def _looks(session: Session, game: Game) -> list[Entry]:
 
 @blueprint.post("/<game_id>/look")
 def look(game_id: str) -> ResponseReturnValue:
-    """Open hidden hands: leaves an entry with the reason, which the players see, and leads to what was opened."""
+    """Reveal hidden hands: leaves an entry with the reason, which the players see, and leads to what was revealed."""
     form = flask.request.form
     with reading() as session:
         _game(session, game_id)
@@ -143,7 +143,7 @@ def look(game_id: str) -> ResponseReturnValue:
 
 @blueprint.get("/<game_id>/look/<int:seq>")
 def show_look(game_id: str, seq: int) -> ResponseReturnValue:
-    """The game up to a look of one's own, with the eyes it opened."""
+    """Show the game up to one of the moderator's looks, with the hands it revealed."""
     with reading() as session:
         game = _game(session, game_id)
         entry = next((entry for entry in _looks(session, game) if entry.seq == seq), None)
@@ -164,7 +164,7 @@ def show_look(game_id: str, seq: int) -> ResponseReturnValue:
 
 @blueprint.post("/<game_id>/preview")
 def preview(game_id: str) -> ResponseReturnValue:
-    """What an act would do; nothing is done yet."""
+    """Preview an act; nothing is done yet."""
     return _preview_page(game_id, None)
 
 
@@ -192,7 +192,7 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
 
 @blueprint.post("/<game_id>/act")
 def act(game_id: str) -> ResponseReturnValue:
-    """Do what was previewed, unless the game has moved on since: then the preview comes anew."""
+    """Carry out a previewed act, unless the game has moved on since: then show a new preview."""
     form = flask.request.form
     with reading() as session:
         _game(session, game_id)

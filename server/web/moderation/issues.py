@@ -1,6 +1,6 @@
-"""What wants a moderator's attention: late turns, people whom no mail reaches, games that stand still or are set aside.
+"""Issues for moderators: late turns, unreachable players, and games that are stuck, stopped or on hold.
 
-Each kind of trouble is a selection of games, for the search, and a list of its places, for the desk.
+Each kind of issue is a selection of games, for the search, and a list of occurrences, for the desk.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from server.store import log
 from server.store.models import Alarm, Entry, Game, Mail, Person, Seat, Turn
 
 DUE_SOON = timedelta(hours=6)
-"""A turn that is due within this time is told."""
+"""Turns that are due within this time are listed."""
 OVERDUE_MAIL = timedelta(hours=1)
-"""A turn whose mail is not out for so long is told; who gets one mail a day may wait for a day."""
+"""A turn whose mail has not been sent for this long is listed; digest subscribers may wait a day."""
 STALLED_AFTER = timedelta(days=7)
-"""A game without any entry for so long stands still."""
+"""A game without a log entry for this long is stuck."""
 RECENT = timedelta(days=7)
-"""So long a mail that did not get through is told."""
+"""How long a failed mail is listed."""
 MOST_SHOWN = 8
-"""Places of one kind that the desk shows; the search has all."""
+"""Occurrences of one kind that the desk shows; the search has all."""
 
 
 @dataclass(frozen=True, slots=True)
 class IssueList:
-    """The first few of what was found.
+    """The first few occurrences.
 
     Args:
-        rows: up to SHOWN.
+        rows: up to MOST_SHOWN.
         count: how many there are in all.
     """
 
@@ -42,12 +42,12 @@ class IssueList:
 
 
 def _is_active() -> ColumnElement[bool]:
-    """The game goes on: neither paused nor set aside."""
+    """The game runs: it is neither paused nor on hold."""
     return and_(Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
 
 
 def _waiting_turns(*what: Any) -> Select[Any]:
-    """The open turns of people in games that go on."""
+    """Select the open turns of people in active games."""
     joined = select(*what).select_from(Turn).join(Game, Game.id == Turn.game_id)
     return joined.where(_is_active(), Turn.bot.is_(False))
 
@@ -57,7 +57,7 @@ def _late(now: datetime, *what: Any) -> Select[Any]:
 
 
 def _unsent(now: datetime, *what: Any) -> Select[Any]:
-    """Turns whose mail should be out long since."""
+    """Select turns whose mail should have been sent long ago."""
     found = _waiting_turns(*what).join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
     found = found.join(Person, Person.id == Seat.person_id).where(Person.cadence != "digest")
     return found.where(
@@ -66,7 +66,7 @@ def _unsent(now: datetime, *what: Any) -> Select[Any]:
 
 
 def _unreached(*what: Any) -> Select[Any]:
-    """Seats whose person gets no mail, and turns whose clock stands for that."""
+    """Select seats whose players get no mail, and turns whose clocks are stopped for that."""
     persons = select(Person.id).where(or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None)))
     lost = select(Seat.game_id, Seat.seat).where(Seat.person_id.in_(persons))
     stopped = select(Turn.game_id, Turn.seat).where(Turn.refused_at.is_not(None))
@@ -78,7 +78,7 @@ def _unreached(*what: Any) -> Select[Any]:
 
 
 def _stuck(now: datetime, *what: Any) -> Select[Any]:
-    """Games that are paused or rest, or whose last entry is long ago."""
+    """Select games that are paused, or whose last entry is long ago."""
     last = (Entry.game_id == Game.id) & (Entry.seq == Game.head)
     found = select(*what).select_from(Game).join(Entry, last)
     found = found.where(Game.status == "running", Game.quarantine.is_(None))
@@ -86,17 +86,17 @@ def _stuck(now: datetime, *what: Any) -> Select[Any]:
 
 
 def _on_autopilot(*what: Any) -> Select[Any]:
-    """Seats for which the server plays: their players do not answer, or have left."""
+    """Select seats for which the server plays: their players do not answer or have left."""
     found = select(*what).select_from(Seat).join(Game, Game.id == Seat.game_id)
     return found.where(Seat.autopilot, Game.status == "running")
 
 
 KINDS = ("late", "mail", "stuck", "aside", "away")
-"""The kinds of trouble, as the search names them."""
+"""The kinds of issues, as the search names them."""
 
 
 def games(kind: str, now: datetime) -> ColumnElement[bool]:
-    """Which games are in this kind of trouble; in any for `trouble`."""
+    """Select the games with this kind of issue; with any for `trouble`."""
     match kind:
         case "late":
             return Game.id.in_(_late(now, Turn.game_id))
@@ -112,7 +112,7 @@ def games(kind: str, now: datetime) -> ColumnElement[bool]:
 
 
 def late(session: Session, now: datetime) -> IssueList:
-    """Turns that are due soon or overdue, the most urgent first: (game, seat, turn)."""
+    """List turns that are due soon or overdue, the most urgent first: (game, seat, turn)."""
     own = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
     return _first_rows(
         session, _late(now, Game, Seat, Turn).join(Seat, own).order_by(Turn.due_at, Turn.game_id)
@@ -120,33 +120,33 @@ def late(session: Session, now: datetime) -> IssueList:
 
 
 def unsent(session: Session, now: datetime) -> IssueList:
-    """Turns whose mail is not out: (game, seat, turn)."""
+    """List turns whose mail has not been sent: (game, seat, turn)."""
     return _first_rows(session, _unsent(now, Game, Seat, Turn).order_by(Turn.opened_at, Turn.game_id))
 
 
 def unreached(session: Session) -> IssueList:
-    """Seats that no mail reaches: (game, seat, person, open turn or None)."""
+    """List seats that no mail reaches: (game, seat, person, open turn or None)."""
     order = (Turn.refused_at.is_(None), Turn.refused_at, Seat.game_id, Seat.seat)
     return _first_rows(session, _unreached(Game, Seat, Person, Turn).order_by(*order))
 
 
 def stuck(session: Session, now: datetime) -> IssueList:
-    """Games that stand still, longest first: (game, last entry)."""
+    """List stuck games, the longest first: (game, last entry)."""
     return _first_rows(session, _stuck(now, Game, Entry).order_by(Entry.at, Game.id))
 
 
 def quarantined(session: Session) -> IssueList:
-    """Games that are set aside: (game,)."""
+    """List games that are on hold: (game,)."""
     return _first_rows(session, select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id))
 
 
 def on_autopilot(session: Session) -> IssueList:
-    """Seats on autopilot: (game, seat)."""
+    """List seats on autopilot: (game, seat)."""
     return _first_rows(session, _on_autopilot(Game, Seat).order_by(Game.id, Seat.seat))
 
 
 def refused(session: Session, now: datetime) -> IssueList:
-    """Mails that did not get through of late, the newest first: (mail, person, game or None)."""
+    """List recently failed mails, newest first: (mail, person, game or None)."""
     found = select(Mail, Person, Game).join(Person, Person.id == Mail.person_id)
     found = found.outerjoin(Game, Game.id == Mail.game_id)
     found = found.where(Mail.status == "failed", Mail.not_before > now - RECENT)
@@ -154,20 +154,20 @@ def refused(session: Session, now: datetime) -> IssueList:
 
 
 def alarms(session: Session) -> IssueList:
-    """What nobody has seen to yet, the newest first: (alarm, its game or None)."""
+    """List open alerts, newest first: (alert, its game or None)."""
     found = select(Alarm, Game).outerjoin(Game, Game.id == Alarm.game_id).where(Alarm.cleared_at.is_(None))
     return _first_rows(session, found.order_by(Alarm.at.desc(), Alarm.id.desc()))
 
 
 def resting(session: Session, ids: Sequence[str]) -> set[str]:
-    """Which of these paused games rest, for nobody in them answered, and were not paused by a moderator."""
+    """Return which of these paused games the server paused because nobody answered."""
     pauses = select(Entry).where(Entry.game_id.in_(ids), Entry.move == "!pause").order_by(Entry.seq)
     last = {entry.game_id: entry.by for entry in session.scalars(pauses)}
     return {game_id for game_id, by in last.items() if by == "clock"}
 
 
 def seats_left(session: Session, places: Sequence[tuple[str, int]]) -> set[tuple[str, int]]:
-    """Which of these seats their players have left and not come back to; the logs know.
+    """Return which of these seats their players have left without coming back, according to the logs.
 
     Args:
         places: the game's id and the seat.

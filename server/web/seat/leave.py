@@ -1,11 +1,11 @@
-"""Leaving a game from the seat's own page: asked first, then done by a button."""
+"""Leaving a game from the seat's page: confirmed first, then done by a button."""
 
 from __future__ import annotations
 
 import flask
 from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
-from werkzeug.wrappers import Response
 
 from server import play
 from server.play import autopilot, running
@@ -14,14 +14,12 @@ from server.store.engine import reading, utc_now
 from server.web.http import csrf, error_page, unknown_link
 
 blueprint = Blueprint("leave", __name__)
-csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
-
-Answer = str | tuple[str, int] | Response
+csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
 
 
 @blueprint.get("/t/<token>/leave")
-def ask(token: str) -> Answer:
-    """What leaving would mean, and the button that does it."""
+def ask(token: str) -> ResponseReturnValue:
+    """Explain what leaving means, with a button to do it."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now())
         if access is None:
@@ -33,8 +31,8 @@ def ask(token: str) -> Answer:
 
 
 @blueprint.post("/t/<token>/leave")
-def leave(token: str) -> Answer:
-    """Leave, then lead back to the table, which can still be seen."""
+def leave(token: str) -> ResponseReturnValue:
+    """Leave the game and return to the table, which can still be watched."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now())
     if access is None:

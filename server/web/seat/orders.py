@@ -1,6 +1,6 @@
-"""A seat's standing orders: previewed in plain words, left, confirmed, withdrawn; and a seat taken back from autopilot.
+"""A seat's standing orders: preview, leave, confirm, withdraw; and taking the seat back from autopilot.
 
-Opened by the seat's link alone, like its turn page. Nobody else's pages know of them before the game is over.
+Opened by the seat's link alone, like its turn page. No other page shows them before the game is over.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from typing import Any
 
 import flask
 from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
-from werkzeug.wrappers import Response
 
 from byzanz.rules import RulesError
 from server import play
@@ -24,15 +24,13 @@ from server.web.game import history
 from server.web.http import csrf, error_page, limiter, refusal_text, unknown_link
 
 blueprint = Blueprint("orders", __name__)
-csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
-
-Answer = str | tuple[str, int] | Response
+csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
 
 
 @blueprint.post("/t/<token>/orders")
 @limiter.limit("120/minute")
-def order(token: str) -> Answer:
-    """Show what an order would do, keep it, end it, let it stand again, or end an autopilot: the button says which."""
+def order(token: str) -> ResponseReturnValue:
+    """Preview, leave, withdraw or confirm orders, or end the autopilot, depending on the button."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now())
     if access is None:
@@ -60,7 +58,7 @@ def order(token: str) -> Answer:
 
 
 def _order_text(parts: list[str] | tuple[()], text: str) -> str:
-    """The order of a form: its parts one after another, or the line that somebody wrote."""
+    """Return the order of a form: its parts joined, or the line that somebody typed."""
     return " ".join(parts) if parts else text
 
 
@@ -80,7 +78,7 @@ def _preview(token: str, access: SeatAccess, text: str) -> str:
         )
 
 
-def _refused(token: str, access: SeatAccess, status: int, sentence: str) -> Answer:
+def _refused(token: str, access: SeatAccess, status: int, sentence: str) -> ResponseReturnValue:
     form = flask.request.form
     with reading() as session:
         context = _base_context(session, token, access)
@@ -98,7 +96,7 @@ def _base_context(session: Session, token: str, access: SeatAccess) -> dict[str,
     return {"token": token, "game": game, "seat": access.seat, "names": names, "view": view}
 
 
-def _malformed(token: str) -> Answer:
+def _malformed(token: str) -> ResponseReturnValue:
     sentence = _("Nothing has changed: reload the page and try again.")
     return error_page(
         400, _("This form did not reach us whole"), sentence, back=url_for("turn.show", token=token)

@@ -1,4 +1,6 @@
-"""What a seat's page shows beside the table: an answer that a mailed link has chosen, and the other games that wait."""
+"""What a seat's page shows beside the table: a move preselected by a mailed link, and the player's other open
+turns.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from server.web.http import refusal_text
 
 @dataclass(frozen=True, slots=True)
 class Preselected:
-    """An answer that a link names; nothing is played before a button is pressed.
+    """A move named by a link; nothing is played before a button is pressed.
 
     Args:
         text: the move, canonical; empty if the link names none.
@@ -37,10 +39,10 @@ class Preselected:
 
 
 def from_link(position: Position, seat: int, text: str) -> Preselected:
-    """What becomes of the answer that a link names.
+    """Check the move that a link names.
 
     Args:
-        text: the move as it stands in the address, which anybody may have made up.
+        text: the move as it stands in the URL, which anybody may have made up.
     """
     if position.outcome or position.paused:
         return Preselected("", why=_("Nobody moves in this game now."))
@@ -57,7 +59,7 @@ def from_link(position: Position, seat: int, text: str) -> Preselected:
 
 
 def _boxes(hand: Sequence[str], cards: Sequence[str]) -> tuple[str, ...]:
-    """The boxes of these cards in a hand: of two that are alike each has a number of its own."""
+    """Return the checkboxes of these cards in a hand; duplicates have different numbers."""
     found: dict[str, str] = {}
     for card in cards:
         places = [f"{name}#{number}" for number, name in enumerate(hand) if name == card]
@@ -68,7 +70,7 @@ def _boxes(hand: Sequence[str], cards: Sequence[str]) -> tuple[str, ...]:
 
 
 def next_games(session: Session, access: SeatAccess) -> list[tuple[str, str]] | None:
-    """Name and address of the person's other games that wait, the most urgent first; None in a stranger's browser."""
+    """Return name and URL of the person's other open turns, the most urgent first; None in a browser not theirs."""
     person = login.signed_in(session)
     if person is None or person.id != access.seat.person_id:
         return None

@@ -10,10 +10,10 @@ from typing import Any
 
 import flask
 from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
-from werkzeug.wrappers import Response
 
 from byzanz.rules import Move, RulesError
 from server import accounts, play
@@ -30,27 +30,26 @@ from server.web.http import csrf, error_page, limiter, refusal_text, unknown_lin
 from server.web.seat import preselect
 
 blueprint = Blueprint("turn", __name__)
-csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
+csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
 
 MOST_RECENT = 60
-"""The most entries shown of what happened since the own last move; the history has the rest."""
+"""The most log entries shown since the player's last move; the history has the rest."""
 VERB = re.compile(r"[a-z][a-z-]{0,19}")
 CARD = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
 NUMBER = re.compile(r"[0-9]{1,9}")
-Answer = str | tuple[str, int] | Response
 
 
 class MalformedForm(Exception):
-    """A form that this server's pages do not send; its text says what is wrong with it."""
+    """A form that no page of this server sends; the text says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoveForm:
-    """What a form asks for.
+    """A submitted move form.
 
     Args:
         text: the move.
-        seen: the newest entry when the page was drawn.
+        seen: the newest entry when the page was rendered.
         ticked: values of the ticked boxes, to be ticked again if the move is refused.
     """
 
@@ -74,8 +73,8 @@ class Problem:
 
 
 @blueprint.get("/t/<token>")
-def show(token: str) -> Answer:
-    """The table, the own hand, and what the seat may do now; with `?move=…` that answer is ready to be confirmed."""
+def show(token: str) -> ResponseReturnValue:
+    """Show the table, the player's hand and their moves; `?move=…` preselects a move to be confirmed."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now())
         if access is None:
@@ -84,8 +83,8 @@ def show(token: str) -> Answer:
 
 
 @blueprint.post("/t/<token>")
-def move(token: str) -> Answer:
-    """Play the move of the form, then lead to its receipt."""
+def move(token: str) -> ResponseReturnValue:
+    """Play the submitted move and redirect to its receipt."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now())
     if access is None:
@@ -97,9 +96,7 @@ def move(token: str) -> Answer:
         return error_page(
             400, _("This form did not reach us whole"), sentence, back=url_for(".show", token=token)
         )
-    if (
-        not form.ticked and "move" not in flask.request.form
-    ):  # in some games a verb alone is a move, but no wish
+    if not form.ticked and "move" not in flask.request.form:  # a verb alone, even where that is a legal move
         return _redraw(token, 422, Problem(_("Tick the cards first."), at_hand=True), form)
     try:
         receipt = play.submit(
@@ -119,8 +116,8 @@ def move(token: str) -> Answer:
 
 
 @blueprint.get("/t/<token>/receipt/<int(max=999999999):seq>")
-def receipt(token: str, seq: int) -> Answer:
-    """What became of the own move `seq`, and what comes next."""
+def receipt(token: str, seq: int) -> ResponseReturnValue:
+    """Show the result of the player's move `seq`, and what comes next."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now())
         if access is None:
@@ -139,8 +136,8 @@ def receipt(token: str, seq: int) -> Answer:
 
 
 @blueprint.post("/t/<token>/mail")
-def mail_again(token: str) -> Answer:
-    """Whoever sits there says that his address takes mail: his stopped turns are mailed again."""
+def mail_again(token: str) -> ResponseReturnValue:
+    """Resume mail to the player, who confirms the address: their stopped turns are mailed again."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now())
     if access is None:
@@ -151,8 +148,8 @@ def mail_again(token: str) -> Answer:
 
 @blueprint.post("/t/<token>/games")
 @limiter.limit("10/minute")
-def mail_games(token: str) -> Answer:
-    """Mail the person who sits there the links to all games that await him; the answer is the same for everybody."""
+def mail_games(token: str) -> ResponseReturnValue:
+    """Mail the player the links to all their open turns; the response never depends on the address."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now())
     if access is None:
@@ -165,7 +162,7 @@ def _read_form(form: MultiDict[str, str], head: int) -> MoveForm:
     """Read a form strictly: our own pages send nothing else.
 
     Raises:
-        Malformed: a field is missing or cannot be what the page sent.
+        MalformedForm: a field is missing or cannot be what the page sent.
     """
     seen, request_id = form.get("seen", ""), form.get("request_id", "")
     if not NUMBER.fullmatch(seen) or int(seen) > head:
@@ -190,8 +187,8 @@ def _move_text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
     return " ".join((verb, *(value.partition("#")[0] for value in ticked)))
 
 
-def _redraw(token: str, status: int, problem: Problem, form: MoveForm) -> Answer:
-    """The fresh page after a refusal, the selection kept."""
+def _redraw(token: str, status: int, problem: Problem, form: MoveForm) -> ResponseReturnValue:
+    """Show the current page after a refusal, keeping the selection."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now())
         if access is None:
@@ -237,7 +234,7 @@ def _page(
 
 
 def _base_context(session: Session, token: str, access: SeatAccess) -> dict[str, Any]:
-    """What each page of a seat needs, whatever the game is at."""
+    """Return what each page of a seat needs, whatever the state of the game."""
     return {
         "token": token,
         "game": access.game,
@@ -259,7 +256,7 @@ def _zone(access: SeatAccess) -> str:
 
 
 def _choices(position: Position, seat: int) -> dict[str, Any]:
-    """The moves of a seat by verb, and what is played for it if it does not answer."""
+    """Return the seat's moves by verb, and the fallback that is played if it does not answer."""
     if position.paused or position.outcome:
         return {"answers": {}, "asides": {}, "fallback": None}
     rules, state = position.rules, position.state
@@ -272,7 +269,7 @@ def _choices(position: Position, seat: int) -> dict[str, Any]:
 
 
 def _orders(session: Session, position: Position, seat: int, after: int) -> list[StandingOrder] | None:
-    """The orders that stand or rest, and those that stopped since the last own move; None if the game takes none."""
+    """Return the active orders, and those stopped since the last move; None if the game takes none."""
     if position.outcome or not standing_orders.taken(position.rules):
         return None
     shown = ("standing", "resting", "stopped")
@@ -289,7 +286,7 @@ def _by_verb(moves: Iterable[Move]) -> dict[str, list[str]]:
 
 
 def _times(session: Session, game: Game, position: Position, seat: int) -> dict[str, Any]:
-    """Until when the seat has time, and the others that are awaited."""
+    """Return the deadlines of this seat and of the others that are to move."""
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     due = {turn.seat: turns.times(session, game, turn) for turn in open_turns}
     others = {other: times for other, times in due.items() if other != seat}
