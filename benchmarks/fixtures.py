@@ -1,4 +1,4 @@
-"""A server on an empty database in a temporary folder, and tables at which scripted games can be played."""
+"""A server on an empty database in a temporary folder, and games to be played from a script."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = ("Anna", "Basil", "Cassia", "Demetrios")
 
 @dataclass(frozen=True, slots=True)
 class ScriptedMove:
-    """One move of a scripted game: who makes it, and the head of the log when he looks."""
+    """One move of a scripted game: the seat's token, the move, and the head of the log before it."""
 
     token: str
     move: str
@@ -34,7 +34,7 @@ class ScriptedMove:
 
 @contextmanager
 def temporary_server() -> Iterator[tuple[Flask, Path]]:
-    """The application, its context pushed, and the folder of its database."""
+    """Yield the application, its context pushed, and the folder of its database."""
     with tempfile.TemporaryDirectory(prefix="byzanz-bench-") as folder:
         settings = Settings(
             _env_file=None,  # type: ignore[call-arg]
@@ -54,13 +54,13 @@ def temporary_server() -> Iterator[tuple[Flask, Path]]:
 
 
 def start_game(number: int) -> str:
-    """The id of a game of four that has just begun."""
+    """Start a game of four and return its id."""
     players = [Guest(name, f"{name.lower()}{number}@example.org") for name in NAMES]
     return lobby.quick_game(slug="byzanz", players=players, now=engine.utc_now(), start=True)
 
 
 def tokens_of(game_id: str) -> list[str]:
-    """The tokens of a game's seats, in order."""
+    """Return the tokens of a game's seats, in order."""
     now = engine.utc_now()
     with engine.transaction() as session:
         seats = positions.seats_of(session, game_id)
@@ -69,7 +69,7 @@ def tokens_of(game_id: str) -> list[str]:
 
 
 def script(game_id: str, upto: int) -> list[ScriptedMove]:
-    """The first moves of a game that has just begun, chosen at random, found without touching its log."""
+    """Return the first moves of a new game, chosen at random, without touching its log."""
     with engine.reading() as session:
         game = session.get_one(Game, game_id)
         rules, seed = rules_of(game.slug, game.rules), bytes.fromhex(game.seed)

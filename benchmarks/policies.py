@@ -1,7 +1,7 @@
-"""What people at a table do, as a benchmark imagines them: how they decide, and which standing orders they leave.
+"""A model of what people at a table do: how they decide, and which standing orders they leave.
 
-Whoever is at the page orders what answers the open question and those that are likely to follow, as far as he can
-judge them now; what he cannot judge, such as a lot that nobody has seen, he leaves open.
+A person at the page leaves orders for the open question and for likely following ones, as far as they can be judged
+now; what cannot be judged, such as a lot that nobody has seen, is left open.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from byzanz.bots import decide
 from byzanz.rules import Draw, Move, Rules
 
 Policy = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw], Iterator[str]]
-"""The orders that somebody leaves, from the game, his view, the answers to his question and his luck."""
+"""The orders that a person leaves, from the game, their view, the answers to their question and their luck."""
 RULES_OF_THUMB = {
     ("empire", "meld"): "meld most",
     ("empire", "defend"): "defend most",
@@ -22,13 +22,13 @@ RULES_OF_THUMB = {
     ("empire", "buy-off"): "buy-off most",
     ("empire", "keep"): "keep least",
 }
-"""Orders that say how people decide at the page, too, by game and step: there the greedy bot wins less."""
+"""Orders that also describe how people decide at the page, by game and step: there the greedy bot wins less."""
 LOOKAHEAD = 3
-"""So many placements of Byzantium can be foreseen: those who list more win less."""
+"""How many placements of Byzantium can be foreseen: players who list more win less."""
 
 
 def choose_move(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Move:
-    """What somebody at the page answers: what the greedy bot does, or a rule of thumb where that wins more."""
+    """Return the move of a person at the page: the greedy bot's, or a rule of thumb where that wins more."""
     thumb = RULES_OF_THUMB.get((rules.slug, view.step))
     answer = rules.answer_order(rules.parse_order(thumb), view, moves) if thumb else None
     if answer is not None and answer.move is not None:
@@ -37,7 +37,7 @@ def choose_move(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: 
 
 
 def byzanz(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
-    """Tax, market, hand limit and the end by rules of thumb; for the lot on auction a ladder or a pass."""
+    """Yield rules of thumb for tax, market, hand limit and the end; for the lot on auction a ladder or a pass."""
     yield from ("tax lowest always", "take best always", "limit sell lowest always", "finish")
     if view.step == "bid":
         first = choose_move(rules, view, moves, draw)
@@ -45,7 +45,9 @@ def byzanz(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw)
 
 
 def _ladder(rules: Rules[Any, Any], view: Any, first: Move, draw: Draw) -> str:
-    """The cards of a bid and those that would follow, as long as to win with them is better than to pass."""
+    """Return the cards of a bid and those that would follow, for as long as winning with them is better than
+    passing.
+    """
     world, seat = rules.sample_state(view, draw), view.viewer
 
     def prospects(cards: list[str]) -> float:
@@ -66,7 +68,7 @@ def _ladder(rules: Rules[Any, Any], view: Any, first: Move, draw: Draw) -> str:
 
 
 def empire(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
-    """All but the redraw by rules of thumb, the meld with the cards that the redraw brings."""
+    """Yield rules of thumb for all steps but the redraw; the meld is for the cards that the redraw brings."""
     return (
         thumb if step == "meld" else f"{thumb} always"
         for (slug, step), thumb in RULES_OF_THUMB.items()
@@ -75,7 +77,7 @@ def empire(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw)
 
 
 def byzantium(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
-    """The next placements as they come when all place as he would, in one world that he thinks possible."""
+    """Yield the next placements if everybody places as this policy would, in one sampled state."""
     listed, world = list[str](), rules.sample_state(view, draw)
     while rules.awaited(world) and len(listed) < LOOKAHEAD:
         seat = min(rules.awaited(world))

@@ -1,4 +1,4 @@
-"""Durable submissions a second through real HTTP, beside raw commits of SQLite on the same disk in the same run."""
+"""Durable submissions per second through real HTTP, beside raw SQLite commits on the same disk in the same run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from benchmarks.fixtures import ScriptedMove, script, start_game, temporary_serv
 
 CLIENTS = 8
 ROUNDS = 4
-"""Both are measured by turns, so that a disk that is busy for a while slows both."""
+"""Both are measured alternately, so that a disk that is busy for a while slows both."""
 
 
 def measure(moves: int = 100) -> dict[str, float]:
-    """Submit moves one after another, then from eight clients at once, each at a table of its own.
+    """Submit moves one after another, then from eight clients at once, each at its own table.
 
     Args:
         moves: for each of the four rounds and for each of the eight clients.
@@ -54,7 +54,7 @@ def measure(moves: int = 100) -> dict[str, float]:
 
 @contextmanager
 def _served(app: Flask) -> Iterator[int]:
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that clients wait is what is measured
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # waiting clients are what is measured
     server: Any = create_server(app, host="127.0.0.1", port=0, threads=CLIENTS)
     thread = Thread(target=server.run, daemon=True)
     thread.start()
@@ -67,7 +67,7 @@ def _served(app: Flask) -> Iterator[int]:
 
 
 def _submissions(port: int, lines: Sequence[ScriptedMove]) -> list[float]:
-    """The seconds that each move of a script took, from the request to the answer."""
+    """Return the seconds that each move of a script took, from the request to the response."""
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     took = []
     for number, line in enumerate(lines):
@@ -93,7 +93,7 @@ def _at_once(port: int, scripts: Sequence[Sequence[ScriptedMove]]) -> tuple[int,
 
 
 def _raw_commits(folder: Path, n: int) -> list[float]:
-    """The seconds that each of n commits of one small row took, with what the server itself asks of SQLite."""
+    """Return the seconds that each of n commits of a small row took, with the server's own SQLite settings."""
     connection = sqlite3.connect(folder / "raw.db", isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")

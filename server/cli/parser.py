@@ -1,4 +1,4 @@
-"""Reading the words of a command, and telling in one line what is wrong."""
+"""Parsing arguments, the application context of a command, and reporting errors in one line."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from byzanz.rules import RulesError
 
 
 class CommandError(Exception):
-    """What was asked for cannot be done; the text is one line that says why and what would do.
+    """The command failed; the one-line message says why and what to do.
 
     Args:
-        line: the text.
-        status: with which the command ends.
+        line: the message.
+        status: the exit status.
     """
 
     def __init__(self, line: str, status: int = 1) -> None:
@@ -26,32 +26,32 @@ class CommandError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """Reads words; what is wrong with them is one line and not a page of usage."""
+    """An argument parser that reports errors in one line instead of a page of usage."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(allow_abbrev=False, **more)
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the words."""
+        """Reject the arguments."""
         raise CommandError(f"{message} (see {self.prog} --help)", status=2)
 
 
 def count(text: str) -> int:
-    """A whole number from 1 to a million, as argparse wants it read."""
+    """Parse a whole number from 1 to a million, for argparse."""
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 1_000_000):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} should be a whole number from 1 to 1000000")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} must be a whole number from 1 to 1000000")
     return int(text)
 
 
 def port(text: str) -> int:
-    """A port, 0 for one that is free."""
+    """Parse a port, 0 for any free one."""
     if not (text.isascii() and text.isdigit() and int(text[:9]) <= 65535):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} should be a port from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} must be a port from 0 to 65535")
     return int(text)
 
 
 def error_line(error: Exception) -> str | None:
-    """What an error says, as one line to print; None for a fault that nobody foresaw."""
+    """Return an error as one line to print; None for an unexpected one."""
     text = _message(error)
     if text is None:
         return None
@@ -82,16 +82,16 @@ def _server_message(error: Exception) -> str | None:
 
 @contextmanager
 def app_context(*, upgrade: bool) -> Iterator[None]:
-    """The application's context, on a database that is up to date; its connections are closed at the end.
+    """Open the application's context on an up-to-date database; its connections are closed at the end.
 
     Args:
-        upgrade: bring the database up to date; else only look whether it is.
+        upgrade: upgrade the database; else only check its revision.
 
     Raises:
-        ConfigError: a setting is missing or bad, or the database cannot be used as it is.
+        ConfigError: a setting is missing or invalid, or the database cannot be used as it is.
     """
     from server import create_app
-    from server.store import engine, migrate  # here, so that commands about files start at once
+    from server.store import engine, migrate  # imported here, so that commands about files start quickly
 
     with create_app().app_context():
         try:

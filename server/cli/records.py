@@ -1,4 +1,4 @@
-"""Commands about records: play games without a server, check a file of records, export the record of a game."""
+"""Commands about records: simulate games, verify a file of records, export the record of a game."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from server.cli.parser import CommandError, app_context, count, error_line
 def add(commands: Any) -> None:
     """Add these commands to `byzanz`."""
     games = ", ".join(rules.slug for rules in latest())
-    simulate = commands.add_parser("simulate", help="bots play whole games without a server")
+    simulate = commands.add_parser("simulate", help="let bots play whole games without a server")
     simulate.add_argument("game", metavar="GAME", help=f"one of: {games}")
     simulate.add_argument("--players", type=count, required=True, metavar="N")
     simulate.add_argument("--games", type=count, required=True, metavar="K")
     simulate.add_argument(
-        "--seed", metavar="HEX", help="the same seed gives the same bytes; a random one if absent"
+        "--seed", metavar="HEX", help="the same seed gives the same bytes (default: random)"
     )
     simulate.add_argument(
         "--bots",
         default="random",
         metavar="A,B,…",
-        help=f"who plays, by seat, in turn; random if absent; the weakest named first: {', '.join(BOTS)}",
+        help=f"bots by seat, repeated as needed, from weakest to strongest: {', '.join(BOTS)} (default: random)",
     )
     simulate.add_argument("--out", required=True, metavar="FILE", help="- for standard output")
     simulate.set_defaults(run=_simulate)
 
-    verify = commands.add_parser("verify", help="check every record in a file, by playing it over again")
+    verify = commands.add_parser("verify", help="check every record in a file by replaying it")
     verify.add_argument("file", metavar="FILE", help="- for standard input")
     verify.set_defaults(run=_verify)
 
     export = commands.add_parser(
         "export",
-        help="the record of a game",
-        description="The record of a game as one reader may see it. Of a running game, a seat's and a moderator's "
-        "record show hidden cards. Whoever can run this can read the database anyway, so no entry tells the players; "
-        "a moderator who wants to look should do so on the history page, which tells them.",
+        help="print the record of a game",
+        description="Print the record of a game as one reader may see it. While a game runs, the records of a seat "
+        "and of a moderator show hidden cards. This leaves no log entry, since anybody who can run it can read the "
+        "database anyway; moderators should look at hands on the moderation page, which tells the players.",
     )
     export.add_argument("id", metavar="ID", help="the game's id")
     export.add_argument(
@@ -54,7 +54,7 @@ def add(commands: Any) -> None:
         dest="reader",
         default=PUBLIC,
         metavar="SEAT|public|moderator",
-        help="who reads; public if absent",
+        help="the reader (default: public)",
     )
     export.set_defaults(run=_export)
 
@@ -63,7 +63,7 @@ def _simulate(args: Namespace) -> None:
     rules = rules_of(args.game)
     seed = _seed(args.seed)
     bots = args.bots.split(",")
-    first = simulated(rules, args.players, seed, 0, bots)  # whatever is wrong shows before the file is opened
+    first = simulated(rules, args.players, seed, 0, bots)  # fail before the file is opened
     entries = len(first.entries)
     with _writable(args.out) as out:
         out.write(record.write(first))
@@ -80,9 +80,9 @@ def _seed(text: str | None) -> bytes:
     try:
         seed = bytes.fromhex(text)
     except ValueError:
-        raise CommandError("--seed should be hex digits, two for each byte", status=2) from None
+        raise CommandError("--seed must be hex digits, two for each byte", status=2) from None
     if not 1 <= len(seed) <= 1024:
-        raise CommandError("--seed should have 1 to 1024 bytes", status=2)
+        raise CommandError("--seed must have 1 to 1024 bytes", status=2)
     return seed
 
 
@@ -104,7 +104,7 @@ def _verify(args: Namespace) -> None:
         except BadRecord as error:
             raise CommandError(f"{args.file}: {error}") from error
     if not records:
-        raise CommandError(f"{args.file}: there is no record in it")
+        raise CommandError(f"{args.file}: it contains no record")
 
 
 def _verified(each: Record, number: int) -> str:
@@ -122,7 +122,9 @@ def _summary(each: Record, report: Report) -> str:
     else:
         line += ", still running"
     if report.unchecked:
-        line += f"; {report.unchecked} entries could not be checked, they are hidden until the game ends"
+        line += (
+            f"; {report.unchecked} entries could not be checked because they are hidden until the game ends"
+        )
     return error_line(CommandError(line)) or line
 
 
@@ -135,7 +137,7 @@ def _export(args: Namespace) -> None:
     with app_context(upgrade=False), engine.reading() as session:
         game = session.get(Game, args.id)
         if game is None or game.started_at is None:
-            raise CommandError(f"there is no game {args.id!r} that has begun")
+            raise CommandError(f"no game {args.id!r} has begun")
         if isinstance(viewer, int) and viewer >= len(game.seats):
             raise CommandError(f"game {game.id} has the seats 0 to {len(game.seats) - 1}")
         text = record.write(history.record_of(session, game, viewer))
@@ -146,5 +148,5 @@ def _viewer(text: str) -> Viewer:
     if text in (PUBLIC, "moderator"):
         return PUBLIC if text == PUBLIC else ALL
     if not (text.isascii() and text.isdigit() and len(text) < 4):
-        raise CommandError("--as should be the number of a seat, from 0, or public, or moderator", status=2)
+        raise CommandError("--as must be a seat number from 0, public or moderator", status=2)
     return int(text)

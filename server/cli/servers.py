@@ -1,4 +1,4 @@
-"""Commands that run a server or its parts, and those that look after one."""
+"""Commands that run a server or its parts, and those that check one."""
 
 from __future__ import annotations
 
@@ -14,48 +14,56 @@ from server.cli.parser import app_context, count, port
 def add(commands: Any) -> None:
     """Add the commands that run something."""
     demo = commands.add_parser(
-        "demo", help="a whole server to try out, on this machine alone, with an inbox and a game against bots"
+        "demo", help="try out a complete server on this machine, with an inbox and a game against bots"
     )
-    demo.add_argument("--port", type=port, metavar="N", help="8000 if absent, or the next one that is free")
+    demo.add_argument("--port", type=port, metavar="N", help="port (default: the first free one from 8000)")
     demo.add_argument(
-        "--players", type=count, metavar="N", help="you among them; 4 if absent, or as many as may play"
+        "--players",
+        type=count,
+        metavar="N",
+        help="number of players including you (default: 4, or the most allowed)",
     )
     demo.add_argument("--game", default=latest()[0].slug, metavar="G")
     demo.add_argument(
         "--bot",
         default="greedy",
         metavar="NAME",
-        help=f"what the others are; greedy if absent, the weakest named first: {', '.join(BOTS)}",
+        help=f"kind of the other players, from weakest to strongest: {', '.join(BOTS)} (default: greedy)",
     )
     demo.set_defaults(run=_demo)
 
     serve = commands.add_parser(
-        "serve", help="web, scheduler and mailer in one process, on a database brought up to date"
+        "serve", help="run web, scheduler and mailer in one process; upgrades the database first"
     )
-    web = commands.add_parser("web", help="the pages alone, in several processes")
+    web = commands.add_parser("web", help="run the pages alone, in several processes")
     for each in (serve, web):
-        each.add_argument("--host", default="127.0.0.1", metavar="H", help="127.0.0.1 if absent")
-        each.add_argument("--port", type=port, default=8000, metavar="N", help="8000 if absent")
-    web.add_argument("--workers", type=count, default=2, metavar="N", help="processes; 2 if absent")
+        each.add_argument(
+            "--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)"
+        )
+        each.add_argument("--port", type=port, default=8000, metavar="N", help="port (default: 8000)")
+    web.add_argument("--workers", type=count, default=2, metavar="N", help="processes (default: 2)")
     serve.set_defaults(run=_serve)
     web.set_defaults(run=_web)
-    commands.add_parser("scheduler", help="turns, reminders, bots and mail alone").set_defaults(
+    commands.add_parser("scheduler", help="run deadlines, reminders, bots and mail alone").set_defaults(
         run=_scheduler
     )
     mail.add(commands)
 
 
 def add_checks(commands: Any) -> None:
-    """Add the commands that look at something."""
-    doctor = commands.add_parser("doctor", help="what is wrong with this server, and what to do")
+    """Add the commands that check something."""
+    doctor = commands.add_parser("doctor", help="report what is wrong with this server and what to do")
     doctor.add_argument(
-        "--all", action="store_true", dest="check_all", help="check the hashes of all games, not of some"
+        "--all",
+        action="store_true",
+        dest="check_all",
+        help="check the logs of all games, not only of the newest",
     )
     doctor.add_argument(
         "--clock-is-right",
         action="store_true",
         dest="clock_is_right",
-        help="after a jump of the clock: let time run out again",
+        help="after a clock jump: confirm the clock and resume deadlines",
     )
     doctor.set_defaults(run=_doctor)
 
@@ -103,4 +111,8 @@ def _confirm_clock() -> None:
     from server.store import engine
 
     with app_context(upgrade=False):
-        print("Time runs on." if clockwork.confirm_clock(engine.utc_now()) else "The clock was not in doubt.")
+        print(
+            "The clock is confirmed; deadlines run again."
+            if clockwork.confirm_clock(engine.utc_now())
+            else "Nothing to do: the clock was not in doubt."
+        )

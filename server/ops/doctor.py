@@ -25,26 +25,26 @@ from server.store import engine, links, migrate, outbox
 from server.store.models import Alarm, Entry, Game, Link, Mail, Outage, Received, Turn
 
 SAMPLE = 1_000
-"""Games whose logs are checked unless all are asked for: those begun last."""
+"""Games whose logs are checked unless all are requested: the newest."""
 MOST_SHOWN = 20
-"""Findings of one kind that are told one by one."""
+"""Findings of one kind that are printed one by one."""
 SILENT_AFTER = timedelta(days=7)
-"""When mails went out for so long and none ever came in, something is wrong with the way in."""
+"""If mail was sent for this long and none ever came in, incoming mail is not set up."""
 MAIL_TIMEOUT = 10.0
-"""Seconds for one answer of the mail server."""
+"""Seconds for one reply of the mail server."""
 TRIGGERS = {
     "sqlite": {"entry_no_update", "entry_no_delete"},
     "postgresql": {"entry_no_change", "entry_no_truncate"},
 }
-"""The triggers that keep the log append-only, in force on every sound database."""
+"""The triggers that keep the log append-only; every healthy database has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Args:
-        sound: nothing is wrong with it.
+        ok: nothing is wrong.
         what: what was found.
         remedy: what to do, if something is wrong.
     """
@@ -58,11 +58,11 @@ class Finding:
 
 
 def run(make_app: Callable[[Settings], Flask], *, check_all: bool) -> int:
-    """Look at everything and print what was found.
+    """Run all checks and print the findings.
 
     Args:
         make_app: makes the application from checked settings.
-        every: check the logs of all games, not only of the newest ones.
+        check_all: check the logs of all games, not only of the newest.
 
     Returns:
         0 if nothing is wrong, else 1.
@@ -76,14 +76,14 @@ def run(make_app: Callable[[Settings], Flask], *, check_all: bool) -> int:
 
 
 def findings(make_app: Callable[[Settings], Flask], check_all: bool) -> Iterator[Finding]:
-    """Everything that was looked at, in the order in which it should be mended."""
+    """Yield all findings, in the order in which they should be fixed."""
     try:
         settings = config.load("mailing")
         yield Finding(True, "configuration")
     except ConfigError as error:
         yield Finding(False, "configuration", str(error))
         try:
-            settings = config.load()  # the rest can be looked at without mail
+            settings = config.load()  # the other checks work without mail
         except ConfigError:
             return
     with make_app(settings).app_context():
@@ -100,9 +100,9 @@ def _tables() -> Finding:
     try:
         present, newest = migrate.current_revision(), migrate.head_revision()
     except SQLAlchemyError as error:
-        return Finding(False, f"database: {migrate.error_line(error)}", "look at BYZANZ_DATABASE_URL")
+        return Finding(False, f"database: {migrate.error_line(error)}", "check BYZANZ_DATABASE_URL")
     if present != newest:
-        remedy = "`byzanz serve` brings it up to date, or `flask --app wsgi db upgrade`"
+        remedy = "run `byzanz serve` or `flask --app wsgi db upgrade` to upgrade it"
         return Finding(False, f"database: at revision {present}, not {newest}", remedy)
     return Finding(True, f"database: {engine.db.engine.dialect.name}, at revision {present}")
 
@@ -131,17 +131,21 @@ def _triggers(session: Session) -> Finding:
     )
     missing = TRIGGERS[dialect] - set(session.scalars(text(query)))
     if missing:
-        remedy = "somebody took it away: make it again as the first migration does, then look at all logs with --all"
-        return Finding(False, f"the log can be changed, for want of {', '.join(sorted(missing))}", remedy)
-    return Finding(True, "the database refuses to change the log")
+        remedy = (
+            "somebody removed them: recreate them as the first migration does, then check all logs with --all"
+        )
+        return Finding(
+            False, f"the log can be changed: triggers missing: {', '.join(sorted(missing))}", remedy
+        )
+    return Finding(True, "the log is append-only")
 
 
 def _secret_key(session: Session) -> Finding:
     newest = session.scalar(select(Link).order_by(Link.id.desc()).limit(1))
     if newest is None or hashlib.sha256(links.token(newest).encode()).hexdigest() == newest.digest:
         return Finding(True, "secret key")
-    remedy = "set BYZANZ_SECRET_KEY to what it was; with another one no mailed link opens anything"
-    return Finding(False, "BYZANZ_SECRET_KEY is not the one with which links were mailed", remedy)
+    remedy = "restore the old BYZANZ_SECRET_KEY; with another key no mailed link works"
+    return Finding(False, "BYZANZ_SECRET_KEY differs from the key of the mailed links", remedy)
 
 
 def _logs(session: Session, check_all: bool) -> Iterator[Finding]:
@@ -151,16 +155,16 @@ def _logs(session: Session, check_all: bool) -> Iterator[Finding]:
     for game in games:
         fault = _fault(session, game)
         if fault and (damaged := damaged + 1) <= MOST_SHOWN:
-            remedy = "its log was changed or its game has a fault: compare with a backup"
+            remedy = "its log was changed, or the rules have a bug: compare with a backup"
             yield Finding(False, f"game {game.id}, {fault}", remedy)
     if damaged > MOST_SHOWN:
-        yield Finding(False, f"{damaged} damaged logs in all", "restore the database from a backup")
+        yield Finding(False, f"{damaged} damaged logs in total", "restore the database from a backup")
     if not damaged:
         yield Finding(True, f"the logs of {len(games)} games: hashes, shuffles, moves and results")
 
 
 def _fault(session: Session, game: Game) -> str | None:
-    """What is wrong with the log of a game, the entry named, or None."""
+    """Return what is wrong with the log of a game, naming the entry, or None."""
     last = session.scalar(select(func.max(Entry.seq)).where(Entry.game_id == game.id)) or 0
     if last != game.head:
         return f"entry {min(last, game.head) + 1}: the log ends at {last}, its game at {game.head}"
@@ -170,20 +174,20 @@ def _fault(session: Session, game: Game) -> str | None:
         return _state_fault(session, game, whole) if game.status == "running" else None
     except (record.Wrong, positions.Broken) as wrong:
         return str(wrong)
-    except Exception as fault:  # whatever stands in a damaged row must not end the examination
+    except Exception as fault:  # nothing in a damaged row may end the checks
         return f"it cannot be read: {type(fault).__name__}"
 
 
 def _state_fault(session: Session, game: Game, whole: record.Record) -> str | None:
-    """Whether what is kept beside the log of a running game is what the log says, the sealed seed included."""
+    """Return what in a running game's row disagrees with its log, the sealed seed included, or None."""
     if chance.commitment(game.id, bytes.fromhex(game.seed)) != game.commitment:
-        return "the seed is not the one that was committed to"
+        return "the seed does not match the commitment"
     if record.paused(whole.entries) != game.paused:
-        return "its pause is not that of its log"
+        return "it is paused in the database but not in its log, or vice versa"
     position = positions.load(session, game)
     replayed = _replayed(position.rules, whole, bytes.fromhex(game.seed))
     if position.rules.encode(position.state) != position.rules.encode(replayed):
-        return "its snapshot is not what its log leads to"
+        return "its snapshot differs from its log"
     return None
 
 
@@ -194,7 +198,7 @@ def _replayed(rules: Rules[Any, Any], whole: record.Record, seed: bytes) -> Any:
     for entry in record.counting(whole.entries):
         due = rules.chance(state)
         if due and str(deal(due)) != entry.move:
-            raise record.Wrong(entry.seq, f"seed and cuts give another order of the shuffle {due.label}")
+            raise record.Wrong(entry.seq, f"seed and cuts give a different order for shuffle {due.label}")
         state = rules.apply(state, entry.seat, umpire.read_made(rules, entry.move))
     return state
 
@@ -205,36 +209,38 @@ def _quarantine(session: Session) -> Iterator[Finding]:
     )
     for game in aside:
         yield Finding(
-            False, f"game {game.id} is set aside ({game.quarantine})", "see its history; the others go on"
+            False,
+            f"game {game.id} is on hold ({game.quarantine})",
+            "see its history; other games are not affected",
         )
 
 
 def _beats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
     for part in heartbeat.PARTS:
         if heartbeat.silent(session, part, now, settings.tick):
-            remedy = f"start `byzanz serve`, or `byzanz {part}`; no time runs out meanwhile"
-            yield Finding(False, f"no sign of life from the {part}", remedy)
+            remedy = f"start `byzanz serve` or `byzanz {part}`; all clocks are stopped meanwhile"
+            yield Finding(False, f"no heartbeat from the {part}", remedy)
         else:
-            yield Finding(True, f"the {part} is alive")
+            yield Finding(True, f"the {part} is running")
 
 
 def _outages(session: Session, now: datetime) -> Finding:
     rows = session.scalars(select(Outage).where(Outage.to_at > now - timedelta(days=7))).all()
     seconds = sum((row.to_at - row.from_at).total_seconds() for row in rows)
     return Finding(
-        True, f"outages in the last 7 days: {len(rows)}, {seconds / 60:.0f} minutes, counted by no clock"
+        True, f"outages in the last 7 days: {len(rows)}, {seconds / 60:.0f} minutes, not counted by any clock"
     )
 
 
 def _alarms(session: Session) -> Iterator[Finding]:
     open_ones = session.scalars(select(Alarm).where(Alarm.cleared_at.is_(None)).order_by(Alarm.at)).all()
     for alarm in open_ones[:MOST_SHOWN]:
-        remedy = "a moderator can clear it once it is seen to"
+        remedy = "a moderator can clear it once it is dealt with"
         if alarm.key == heartbeat.STEP_ALARM:
-            remedy = "set the clock right; if it is right now, say so with `byzanz doctor --clock-is-right`"
-        yield Finding(False, f"alarm since {_minute(alarm.at)}: {alarm.text}", remedy)
+            remedy = "set the clock; if it is right now, run `byzanz doctor --clock-is-right`"
+        yield Finding(False, f"alert since {_minute(alarm.at)}: {alarm.text}", remedy)
     if not open_ones:
-        yield Finding(True, "no alarm")
+        yield Finding(True, "no alerts")
 
 
 def _waiting_mail(session: Session, now: datetime) -> Finding:
@@ -244,49 +250,47 @@ def _waiting_mail(session: Session, now: datetime) -> Finding:
     tried, oldest = session.execute(waiting).one()
     if oldest and now - oldest > outbox.STUCK_AFTER:
         said = session.scalar(select(Mail.error).where(Mail.created_at == oldest).limit(1))
-        remedy = "see what the mail server says; mails are tried again by themselves"
-        return Finding(False, f"{tried} mails were not taken, since {_minute(oldest)} ({said})", remedy)
+        remedy = "see what the mail server replies; mails are retried automatically"
+        return Finding(False, f"{tried} mails not accepted since {_minute(oldest)} ({said})", remedy)
     count = session.scalar(select(func.count()).where(Mail.status == "waiting"))
-    return Finding(True, f"outbox: {count} mails waiting, {tried} of them tried before")
+    return Finding(True, f"outbox: {count} mails waiting, {tried} of them retried")
 
 
 def _refused(session: Session) -> Finding:
     count = session.scalar(select(func.count()).where(Turn.refused.is_not(None)))
     if count:
-        remedy = "correct the address or replace the player, on the game's page for moderators"
-        return Finding(False, f"{count} turns stand still because their mail was refused", remedy)
-    return Finding(True, "no turn stands still for a refused mail")
+        remedy = "correct the address or replace the player on the game's moderation page"
+        return Finding(False, f"{count} turns are stopped because their mail was rejected", remedy)
+    return Finding(True, "no turn is stopped because of rejected mail")
 
 
 def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
-    """Whether answers and bounces find their way here, as far as what came in so far can tell."""
+    """Check that replies and bounces arrive, as far as past mail can tell."""
     if not settings.mail_domain:
-        yield Finding(True, "answers by mail are off: BYZANZ_MAIL_DOMAIN is not set")
+        yield Finding(True, "replies by email are off: BYZANZ_MAIL_DOMAIN is not set")
         return
     half = select(func.count(), func.min(Received.at)).where(
         Received.outcome == receive.IN_PROGRESS, Received.at < now - outbox.LEASE
     )
     count, since = session.execute(half).one()
     if count:
-        remedy = (
-            "something died over them: see the log of `byzanz mail-in`; the mail server delivers them again"
-        )
-        yield Finding(False, f"{count} mails came in and were not finished, since {_minute(since)}", remedy)
+        remedy = "processing failed: see the log of `byzanz mail-in`; the mail server delivers them again"
+        yield Finding(False, f"{count} incoming mails were not processed, since {_minute(since)}", remedy)
     last = session.scalar(select(func.max(Received.at)))
     if last is not None:
-        yield Finding(True, f"mail in at {settings.mail_domain}: the last one came {_minute(last)}")
+        yield Finding(True, f"incoming mail at {settings.mail_domain}: the last one on {_minute(last)}")
         return
     sent = select(func.count(), func.min(Mail.finished_at)).where(Mail.status == "sent")
     count, first = session.execute(sent).one()
-    what = f"no mail has ever come in at {settings.mail_domain}, and {count} went out"
+    what = f"no mail has ever come in at {settings.mail_domain}; {count} sent"
     if first is not None and first < now - SILENT_AFTER:
         remedy = (
-            "run `byzanz mail-in` and have the mail server hand it all mail to that domain (docs/deploy.md), "
-            "or unset BYZANZ_MAIL_DOMAIN: players are told to answer there"
+            "run `byzanz mail-in` and have the mail server deliver all mail to that domain to it (docs/deploy.md), "
+            "or unset BYZANZ_MAIL_DOMAIN: players are told to reply there"
         )
         yield Finding(False, what, remedy)
     else:
-        yield Finding(True, f"{what}: answer one to see that `byzanz mail-in` gets it")
+        yield Finding(True, f"{what}: reply to one to check that `byzanz mail-in` gets it")
 
 
 def _minute(at: datetime) -> str:
@@ -301,5 +305,5 @@ def _mail_server(settings: Settings) -> Finding:
         ) as transport:
             transport.check_connection()
     except (ConfigError, TemporaryFailure) as error:
-        return Finding(False, f"mail server: {error}", "look at BYZANZ_MAIL_URL; mails wait until it answers")
+        return Finding(False, f"mail server: {error}", "check BYZANZ_MAIL_URL; mails wait until it answers")
     return Finding(True, f"mail server: {server.host}, port {server.port}, tls {server.tls}")

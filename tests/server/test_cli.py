@@ -121,7 +121,7 @@ BAD_WISHES = [
     (["new", "byzanz", "--player", "ann@example.org", "--zone", "Moon/Base"], "Moon/Base"),
     (["export", "nosuchgame"], "up to date"),
     (["moderator", "add", "nobody"], "nobody"),
-    (["moderator", "remove", "ann@example.org"], "no moderator"),
+    (["moderator", "remove", "ann@example.org"], "not a moderator"),
     (["serve"], "BYZANZ_MAIL_URL"),
     (["web"], "BYZANZ_MAIL_URL"),
     (["scheduler"], "BYZANZ_MAIL_URL"),

@@ -82,7 +82,7 @@ CHANGES_OF_THE_LOG = [
     ("UPDATE snapshot SET state = replace(state, '\"round\":1', '\"round\":2')", "its snapshot"),
     ("UPDATE game SET slug = 'chess'", "game g1"),
     ("UPDATE seat SET cut = 'another'", "entry 1: seed and cuts give another order"),
-    (f"UPDATE game SET seed = '{'1' * 64}'", "the seed is not the one that was committed to"),
+    (f"UPDATE game SET seed = '{'1' * 64}'", "the seed does not match the commitment"),
 ]
 
 
@@ -142,7 +142,7 @@ def test_many_damaged_logs_are_summed_up(
     monkeypatch.setattr(doctor, "MOST_SHOWN", 1)
     assert [finding.what for finding in wrong()] == [
         "game g1, entry 2: the log ends at 1, its game at 7",
-        "2 damaged logs in all",
+        "2 damaged logs in total",
     ]
 
 
@@ -173,8 +173,8 @@ def test_another_secret_key_is_noticed(alive: Flask, table: Seating, monkeypatch
 
 def test_a_part_that_is_silent_is_named(app: Flask) -> None:
     assert [finding.what for finding in wrong()] == [
-        "no sign of life from the web",
-        "no sign of life from the scheduler",
+        "no heartbeat from the web",
+        "no heartbeat from the scheduler",
     ]
 
 
@@ -188,7 +188,7 @@ def test_a_game_set_aside_is_named(alive: Flask, table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
         session.get_one(Game, "g1").quarantine = "a fault"
-    assert "game g1 is set aside (a fault)" in only_wrong()
+    assert "game g1 is on hold (a fault)" in only_wrong()
 
 
 def test_mail_that_nobody_takes_is_told(alive: Flask) -> None:
@@ -209,7 +209,7 @@ def test_a_refused_turn_is_told(alive: Flask, table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
         session.execute(text("UPDATE turn SET refused = '550 nobody'"))
-    assert "1 turns stand still" in only_wrong()
+    assert "1 turns are stopped" in only_wrong()
 
 
 def test_a_mail_server_that_does_not_answer_is_told(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,16 +303,16 @@ def test_a_way_in_by_which_nothing_ever_came_is_wrong_after_a_while(
 ) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
     (found,) = way_in()
-    assert (found.ok, "play.example.org, and 0 went out" in found.what) == (True, True)
+    assert (found.ok, "play.example.org; 0 sent" in found.what) == (True, True)
     sent_once(timedelta(days=ago))
     (found,) = way_in()
     assert found.ok == sound
-    assert "1 went out" in found.what
+    assert "1 sent" in found.what
     assert ("byzanz mail-in" in found.remedy) != sound
     received(at=engine.utc_now())
     (found,) = way_in()
     assert found.ok
-    assert "the last one came" in found.what
+    assert "the last one on" in found.what
 
 
 def test_mails_that_nobody_finished_are_told(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,5 +322,5 @@ def test_mails_that_nobody_finished_are_told(alive: Flask, monkeypatch: pytest.M
     received(digest="e", outcome="in hand", at=engine.utc_now() - timedelta(hours=1))
     half, last = way_in()
     assert not half.ok
-    assert "1 mails came in and were not finished" in half.what
+    assert "1 incoming mails were not processed" in half.what
     assert last.ok

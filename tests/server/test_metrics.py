@@ -104,7 +104,7 @@ def reasons(client: FlaskClient) -> list[str]:
 
 
 def test_ready_means_that_the_scheduler_beats(client: FlaskClient) -> None:
-    assert reasons(client) == ["the scheduler gives no sign of life"]
+    assert reasons(client) == ["the scheduler sends no heartbeat"]
     clockwork.record_beat(Pulse("scheduler", 5.0), engine.utc_now(), jobs.steady())
     assert reasons(client) == []
 
@@ -113,7 +113,7 @@ def test_ready_means_that_the_tables_are_the_newest(client: FlaskClient) -> None
     clockwork.record_beat(Pulse("scheduler", 5.0), engine.utc_now(), jobs.steady())
     with engine.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
-    assert reasons(client) == ["the database is not at the newest revision"]
+    assert reasons(client) == ["the database is not at the latest revision"]
 
 
 @pytest.mark.parametrize(
