@@ -33,21 +33,21 @@ def main(words: Sequence[str] | None = None) -> int:
         "name", nargs="?", metavar="NAME", choices=BENCHES, help=f"{', '.join(BENCHES)}; default: all"
     )
     parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object")
-    asked = parser.parse_args(words)
+    args = parser.parse_args(words)
     measured = {}
-    for each in [asked.name] if asked.name else BENCHES:
+    for each in [args.name] if args.name else BENCHES:
         measured[each] = BENCHES[each]()
-        if not asked.as_json:
+        if not args.as_json:
             _print(each, measured[each])
-    if asked.as_json:
+    if args.as_json:
         print(json.dumps(measured, indent=2))
     return 0
 
 
 def _print(name: str, figures: Figures) -> None:
     for what, figure in figures.items():
-        shown = "not installed" if figure is None else f"{figure:,.4g}"
-        print(f"{name:8}{what.replace('_', ' '):44}{shown:>14}", flush=True)
+        text = "not installed" if figure is None else f"{figure:,.4g}"
+        print(f"{name:8}{what.replace('_', ' '):44}{text:>14}", flush=True)
 
 
 if __name__ == "__main__":

@@ -77,10 +77,10 @@ def _submissions(port: int, lines: Sequence[ScriptedMove]) -> list[float]:
             "POST", f"/api/v1/seats/{line.token}/moves", body, {"Content-Type": "application/json"}
         )
         answer = connection.getresponse()
-        said = answer.read()
+        content = answer.read()
         took.append(perf_counter() - start)
         if answer.status != 201:
-            raise RuntimeError(f"a scripted move was refused: {answer.status} {said!r}")
+            raise RuntimeError(f"a scripted move was refused: {answer.status} {content!r}")
     connection.close()
     return took
 

@@ -83,8 +83,8 @@ class Settings(BaseSettings):
     @classmethod
     def _sender(cls, text: str) -> str:
         _name, address = parseaddr(text)
-        whole = text == address or text.endswith(f"<{address}>")
-        alone = whole and len(getaddresses([text])) == 1
+        complete = text == address or text.endswith(f"<{address}>")
+        alone = complete and len(getaddresses([text])) == 1
         if not (alone and text.isprintable() and _MAILBOX.fullmatch(address)):
             raise ValueError("must be a single address, like Byzanz <games@example.org>")
         return text
@@ -144,12 +144,12 @@ def _check_secrecy(mail_url: str) -> None:
         ConfigError: a one-line message says what is valid.
     """
     parts = urlsplit(mail_url)
-    asked = parse_qs(parts.query, keep_blank_values=True)
-    if set(asked) - {"tls"} or asked.get("tls", ["none"])[-1] not in {"starttls", "none", "smtps"}:
+    options = parse_qs(parts.query, keep_blank_values=True)
+    if set(options) - {"tls"} or options.get("tls", ["none"])[-1] not in {"starttls", "none", "smtps"}:
         raise ConfigError(
             "BYZANZ_MAIL_URL: the only option after the question mark is tls=starttls or tls=none"
         )
-    open_to_all = parts.scheme == "smtp" and not asked and parts.hostname not in _LOOPBACK
+    open_to_all = parts.scheme == "smtp" and not options and parts.hostname not in _LOOPBACK
     if parts.password and open_to_all:
         raise ConfigError(
             "BYZANZ_MAIL_URL would send the password unencrypted: add ?tls=starttls (or ?tls=none if you accept that)"
@@ -219,10 +219,10 @@ def _load_or_create_secret() -> str:
         with suppress(FileExistsError):  # if several processes start at once, the first one's key is used
             os.link(fresh, path)
         fresh.unlink()
-    kept = path.read_text().strip()
-    if len(kept) < 16:
+    secret = path.read_text().strip()
+    if len(secret) < 16:
         raise ConfigError(f"{path} holds no valid key: delete it to have a new one generated")
-    return kept
+    return secret
 
 
 def settings() -> Settings:

@@ -26,18 +26,18 @@ DAY_FORMATS = {"en": "d MMM", "nl": "d MMM", "de": "d. MMM"}
 """How each language writes a day of the year (Unicode date format)."""
 FOLDER = Path(__file__).parent / "translations"
 KEPT = "kept"
-"""The remark in a catalogue beside a sentence that is stored in English and told in its reader's language."""
+"""The comment in a catalogue on a sentence that is stored in English and translated when it is read."""
 _PLACE = re.compile(r"%\((\w+)\)[sd]")
 
 
 def kept(sentence: str) -> str:
-    """Mark a sentence that is stored in English, to be told in its reader's language (`retold`)."""
+    """Mark a sentence that is stored in English and translated when it is read (`translate_stored`)."""
     return sentence
 
 
-def best_match(wished: LanguageAccept) -> str | None:
+def best_match(accepted: LanguageAccept) -> str | None:
     """Return the supported language that a browser prefers, whatever the country, or None if it accepts none."""
-    codes = (code.lower().partition("-")[0] for code, quality in wished if quality > 0)
+    codes = (code.lower().partition("-")[0] for code, quality in accepted if quality > 0)
     return next((code for code in codes if code in NAMES), None)
 
 
@@ -84,17 +84,17 @@ class TranslationCache(dict[tuple[str, str], NullTranslations]):
 
 
 def translate_stored(text: str) -> str:
-    """What was stored in English, in the language of this page or mail; as it stands if it is no sentence of ours.
+    """Translate a stored English sentence into the current language; other text is returned unchanged.
 
     Args:
-        text: a sentence marked as kept, its places filled; or whatever people wrote.
+        text: a sentence marked as kept, its placeholders filled, or whatever people wrote.
     """
     return _translate_stored(text, current_language())
 
 
 @cache
 def _sentences(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """The kept sentences as patterns, those that say the most first."""
+    """Return the stored sentences as patterns, the longest first."""
     marked = [str(message.id) for message in catalogue(language) if KEPT in message.auto_comments]
     marked.sort(key=lambda sentence: (-len(_PLACE.sub("", sentence)), sentence))
     return tuple((_pattern(sentence), sentence) for sentence in marked)
@@ -117,6 +117,6 @@ def _translate_stored(text: str, language: str) -> str:
     for pattern, sentence in _sentences(language):
         match = pattern.fullmatch(text)
         if match:
-            told: str = translations(language).gettext(sentence)
-            return told % match.groupdict() if match.groupdict() else told
+            translation: str = translations(language).gettext(sentence)
+            return translation % match.groupdict() if match.groupdict() else translation
     return text

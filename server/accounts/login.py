@@ -87,12 +87,12 @@ def _queue_mail(
 
 
 def _delete_decoy(session: Session, decoy: Person) -> None:
-    for gone in (
+    for statement in (
         delete(Mail).where(Mail.person_id == decoy.id),
         delete(Link).where(Link.person_id == decoy.id),
         delete(Person).where(Person.id == decoy.id),
     ):
-        session.execute(gone, execution_options={"synchronize_session": False})
+        session.execute(statement, execution_options={"synchronize_session": False})
 
 
 def redeem(token: str, now: datetime) -> Person | None:

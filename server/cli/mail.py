@@ -85,17 +85,17 @@ def _one_mail(args: Namespace) -> None:
 def _accept(app: Flask, raw: bytes, sender: str | None, recipient: str | None) -> int:
     from server.mail.incoming import lmtp, mime, receive, reply
 
-    whole = mime.parse(raw[: 256 * 1024])
+    message = mime.parse(raw[: 256 * 1024])
     if sender is None:
         # Without an envelope the author counts as the sender; `<>` means an automatic mail.
-        sender = os.environ.get("SENDER", whole.header("return-path") or reply.author(whole)[0])
+        sender = os.environ.get("SENDER", message.header("return-path") or reply.author(message)[0])
     if recipient is not None:
         return lmtp.accept(app, raw, sender, recipient)
     found = [os.environ.get("RECIPIENT", "")]
     for name in ("x-original-to", "delivered-to", "envelope-to", "to", "cc"):
         found += [
             word.strip("<>,;\"'()")
-            for value in whole.all_headers(name)
+            for value in message.all_headers(name)
             for word in value.replace(",", " ").split()
         ]
     ours = next((address for address in found if receive.is_ours(address)), "")

@@ -48,10 +48,10 @@ def framed(number: int) -> Response:
 
 
 def _found(number: int) -> StoredMail:
-    kept = _inbox().mail(number)
-    if kept is None:
+    stored = _inbox().mail(number)
+    if stored is None:
         flask.abort(404)
-    return kept
+    return stored
 
 
 def _inbox() -> Inbox:

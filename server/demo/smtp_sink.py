@@ -67,7 +67,7 @@ class Inbox:
 
     def mail(self, number: int) -> StoredMail | None:
         """Return the mail with this number, if it is still stored."""
-        return next((kept for kept in self.mails() if kept.number == number), None)
+        return next((stored for stored in self.mails() if stored.number == number), None)
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802  # aiosmtpd's name
         """Store a mail; called by aiosmtpd."""

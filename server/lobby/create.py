@@ -166,8 +166,8 @@ def _seats(request: GameRequest, game: Game, persons: Mapping[str, Person], now:
     taken: list[str] = []
     for number, guest in enumerate(request.guests):
         taken.append(validation.unique_name(guest.name, taken))
-        who = persons[guest.address].id
-        yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=who)
+        person_id = persons[guest.address].id
+        yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=person_id)
     for number, kind in enumerate(request.bots, len(request.guests)):
         seat = Seat(game_id=game.id, seat=number, name="", status="free")
         seat_bot(seat, kind, taken, now)

@@ -20,17 +20,17 @@ MOST_UNCONFIRMED = 5
 """Unconfirmed games that strangers can request under one address within a day."""
 
 
-def check_invitations(session: Session, organiser_id: int | None, wanted: int, now: datetime) -> None:
+def check_invitations(session: Session, organiser_id: int | None, count: int, now: datetime) -> None:
     """Check that an organiser may cause this many more invitations today.
 
     Raises:
         TooMany: the message says how many are left.
     """
-    theirs = (Mail.game_id == Game.id, Game.organiser_id == organiser_id)
+    filters = (Mail.game_id == Game.id, Game.organiser_id == organiser_id)
     today = (Mail.kind.in_(("invite", "nudge")), Mail.created_at > now - DAY)
-    sent = session.scalar(select(func.count(Mail.id)).where(*theirs, *today))
+    sent = session.scalar(select(func.count(Mail.id)).where(*filters, *today))
     left = max(0, INVITATIONS_A_DAY - (sent or 0))
-    if wanted > left:
+    if count > left:
         raise TooMany(
             "Organisers can send %(most)s invitations a day; you have %(left)s left today.",
             most=INVITATIONS_A_DAY,
@@ -39,7 +39,7 @@ def check_invitations(session: Session, organiser_id: int | None, wanted: int, n
 
 
 def ask_to_confirm(
-    session: Session, game: Game, organiser: Person, asked: dict[str, str], now: datetime, *, limited: bool
+    session: Session, game: Game, organiser: Person, details: dict[str, str], now: datetime, *, limited: bool
 ) -> None:
     """Email the organiser the page with the button that sends the invitations.
 
@@ -50,8 +50,8 @@ def ask_to_confirm(
     Raises:
         TooMany: too many games wait under this address unconfirmed.
     """
-    theirs = (Mail.game_id == Game.id, Mail.kind == "confirm", Mail.person_id == organiser.id)
-    waiting = select(func.count(Mail.id)).where(*theirs, Mail.created_at > now - DAY, Game.status == "asked")
+    filters = (Mail.game_id == Game.id, Mail.kind == "confirm", Mail.person_id == organiser.id)
+    waiting = select(func.count(Mail.id)).where(*filters, Mail.created_at > now - DAY, Game.status == "asked")
     if (session.scalar(waiting) or 0) >= MOST_UNCONFIRMED and limited:
         raise TooMany(
             "%(most)s games under this address are waiting to be confirmed. Confirm or cancel one of them first.",
@@ -64,7 +64,7 @@ def ask_to_confirm(
         person_id=organiser.id,
         now=now,
         game_id=game.id,
-        details=asked,
+        details=details,
     )
 
 

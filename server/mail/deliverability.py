@@ -70,18 +70,20 @@ def delivery_failed(
         _notify(session, game, mail, person, diagnostic, stopped, now)
 
 
-def delivery_withheld(session: Session, games: dict[str, Game], mail: Mail, why: str, now: datetime) -> None:
+def delivery_withheld(
+    session: Session, games: dict[str, Game], mail: Mail, reason: str, now: datetime
+) -> None:
     """Handle a mail that is not sent because the address bounced or complained before: its turn stops all the same.
 
     Organiser and moderators are told once per game until the address works again.
     """
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     if mail.kind == "digest":
-        _stop_digest_turns(session, games, mail, person, why, now)
-    stopped = _stop_clock(session, game, mail, why, now)
+        _stop_digest_turns(session, games, mail, person, reason, now)
+    stopped = _stop_clock(session, game, mail, reason, now)
     if game is None or not stopped:
         return
-    _notify_once(session, game, mail, person, why, now)
+    _notify_once(session, game, mail, person, reason, now)
 
 
 def handle_bounce(mail_id: int, diagnostic: str, now: datetime) -> Mail | None:
@@ -172,44 +174,48 @@ def mark_reachable(person_id: int, now: datetime) -> bool:
 def _stopped_turns(person_id: int) -> Select[tuple[str, int]]:
     """Select the person's turns that are stopped because no mail reached them, by game."""
     same_seat = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
-    theirs = select(Turn.game_id, Turn.seat).join(Seat, same_seat).where(Seat.person_id == person_id)
-    return theirs.where(Turn.refused.is_not(None)).order_by(Turn.game_id, Turn.seat)
+    query = select(Turn.game_id, Turn.seat).join(Seat, same_seat).where(Seat.person_id == person_id)
+    return query.where(Turn.refused.is_not(None)).order_by(Turn.game_id, Turn.seat)
 
 
 def _alert_key(game_id: str, person_id: int) -> str:
     return f"refused:{game_id}:{person_id}"
 
 
-def _stop_clock(session: Session, game: Game | None, mail: Mail, why: str, now: datetime) -> bool:
+def _stop_clock(session: Session, game: Game | None, mail: Mail, reason: str, now: datetime) -> bool:
     turn = mailed_turn(session, game, mail)
     if turn is not None:
-        _stop(turn, why, now)
+        _stop(turn, reason, now)
     return turn is not None
 
 
-def _stop(turn: Turn, why: str, now: datetime) -> None:
+def _stop(turn: Turn, reason: str, now: datetime) -> None:
     turn.refused_at = turn.refused_at or now
-    turn.refused, turn.due_at, turn.remind_at = why, None, None
+    turn.refused, turn.due_at, turn.remind_at = reason, None, None
 
 
 def _stop_digest_turns(
-    session: Session, games: dict[str, Game], mail: Mail, person: Person, why: str, now: datetime
+    session: Session, games: dict[str, Game], mail: Mail, person: Person, reason: str, now: datetime
 ) -> None:
     """Stop the clocks of all turns that a failed digest listed, and tell the people in charge of each game."""
     for game_id, seat, opened_seq in digest.turns_in(session, mail):
         game, turn = games.get(game_id), session.get(Turn, (game_id, seat), populate_existing=True)
         if game is None or turn is None or turn.opened_seq != opened_seq:
             continue
-        _stop(turn, why, now)
-        _notify_once(session, game, mail, person, why, now)
+        _stop(turn, reason, now)
+        _notify_once(session, game, mail, person, reason, now)
 
 
-def _notify_once(session: Session, game: Game, mail: Mail, person: Person, why: str, now: datetime) -> None:
+def _notify_once(
+    session: Session, game: Game, mail: Mail, person: Person, reason: str, now: datetime
+) -> None:
     """Tell moderators and organiser that a clock has stopped, unless they already know of this player and game."""
     if alerts.standing(session, _alert_key(game.id, person.id)) is None:
-        text = kept("A player gets no mail, for his address did not take it before: %(said)s") % {"said": why}
+        text = kept("A player gets no mail, for his address did not take it before: %(said)s") % {
+            "said": reason
+        }
         alerts.raise_alarm(session, _alert_key(game.id, person.id), text, now, game.id)
-        _notify(session, game, mail, person, why, True, now)
+        _notify(session, game, mail, person, reason, True, now)
 
 
 def _notify(

@@ -113,7 +113,7 @@ def _database_findings(settings: Settings, now: datetime, check_all: bool) -> It
         yield _secret_key(session)
         yield from _logs(session, check_all)
         yield from _quarantine(session)
-        yield from _beats(session, settings, now)
+        yield from _heartbeats(session, settings, now)
         yield _outages(session, now)
         yield from _alarms(session)
         yield _waiting_mail(session, now)
@@ -169,33 +169,33 @@ def _fault(session: Session, game: Game) -> str | None:
     if last != game.head:
         return f"entry {min(last, game.head) + 1}: the log ends at {last}, its game at {game.head}"
     try:
-        whole = history.record_of(session, game, ALL)
-        record.verify(whole)
-        return _state_fault(session, game, whole) if game.status == "running" else None
+        full_record = history.record_of(session, game, ALL)
+        record.verify(full_record)
+        return _state_fault(session, game, full_record) if game.status == "running" else None
     except (record.Wrong, positions.Broken) as wrong:
         return str(wrong)
     except Exception as fault:  # nothing in a damaged row may end the checks
         return f"it cannot be read: {type(fault).__name__}"
 
 
-def _state_fault(session: Session, game: Game, whole: record.Record) -> str | None:
+def _state_fault(session: Session, game: Game, full_record: record.Record) -> str | None:
     """Return what in a running game's row disagrees with its log, the sealed seed included, or None."""
     if chance.commitment(game.id, bytes.fromhex(game.seed)) != game.commitment:
         return "the seed does not match the commitment"
-    if record.paused(whole.entries) != game.paused:
+    if record.paused(full_record.entries) != game.paused:
         return "it is paused in the database but not in its log, or vice versa"
     position = positions.load(session, game)
-    replayed = _replayed(position.rules, whole, bytes.fromhex(game.seed))
+    replayed = _replayed(position.rules, full_record, bytes.fromhex(game.seed))
     if position.rules.encode(position.state) != position.rules.encode(replayed):
         return "its snapshot differs from its log"
     return None
 
 
-def _replayed(rules: Rules[Any, Any], whole: record.Record, seed: bytes) -> Any:
-    header = whole.header
+def _replayed(rules: Rules[Any, Any], full_record: record.Record, seed: bytes) -> Any:
+    header = full_record.header
     deal = chance.deal(chance.key(header.id, seed, header.cuts))
     state = rules.setup(len(header.seats), header.options)
-    for entry in record.counting(whole.entries):
+    for entry in record.counting(full_record.entries):
         due = rules.chance(state)
         if due and str(deal(due)) != entry.move:
             raise record.Wrong(entry.seq, f"seed and cuts give a different order for shuffle {due.label}")
@@ -204,10 +204,10 @@ def _replayed(rules: Rules[Any, Any], whole: record.Record, seed: bytes) -> Any:
 
 
 def _quarantine(session: Session) -> Iterator[Finding]:
-    aside = session.scalars(
+    on_hold = session.scalars(
         select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id).limit(MOST_SHOWN)
     )
-    for game in aside:
+    for game in on_hold:
         yield Finding(
             False,
             f"game {game.id} is on hold ({game.quarantine})",
@@ -215,7 +215,7 @@ def _quarantine(session: Session) -> Iterator[Finding]:
         )
 
 
-def _beats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
+def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
     for part in heartbeat.PARTS:
         if heartbeat.silent(session, part, now, settings.tick):
             remedy = f"start `byzanz serve` or `byzanz {part}`; all clocks are stopped meanwhile"
@@ -249,9 +249,9 @@ def _waiting_mail(session: Session, now: datetime) -> Finding:
     )
     tried, oldest = session.execute(waiting).one()
     if oldest and now - oldest > outbox.STUCK_AFTER:
-        said = session.scalar(select(Mail.error).where(Mail.created_at == oldest).limit(1))
+        reply = session.scalar(select(Mail.error).where(Mail.created_at == oldest).limit(1))
         remedy = "see what the mail server replies; mails are retried automatically"
-        return Finding(False, f"{tried} mails not accepted since {_minute(oldest)} ({said})", remedy)
+        return Finding(False, f"{tried} mails not accepted since {_minute(oldest)} ({reply})", remedy)
     count = session.scalar(select(func.count()).where(Mail.status == "waiting"))
     return Finding(True, f"outbox: {count} mails waiting, {tried} of them retried")
 

@@ -52,8 +52,8 @@ def _from_this_machine() -> bool:
     """Whether a program on this machine asks this server directly, by a loopback address."""
     if any(name in flask.request.headers for name in PROXY_HEADERS):
         return False
-    asked = urlsplit(f"//{flask.request.host}").hostname or ""
-    return _is_loopback(flask.request.remote_addr or "") and (asked == "localhost" or _is_loopback(asked))
+    host = urlsplit(f"//{flask.request.host}").hostname or ""
+    return _is_loopback(flask.request.remote_addr or "") and (host == "localhost" or _is_loopback(host))
 
 
 def _is_loopback(address: str) -> bool:
@@ -87,14 +87,14 @@ def _of_games(session: Session) -> Iterator[Metric]:
     for status in STATUSES:
         games.add_metric([status], found.get(status, 0))
     yield games
-    aside = _count(session, select(func.count()).where(Game.quarantine.is_not(None)))
-    yield GaugeMetricFamily("byzanz_games_set_aside", "Games on hold after an error.", value=aside)
+    on_hold = _count(session, select(func.count()).where(Game.quarantine.is_not(None)))
+    yield GaugeMetricFamily("byzanz_games_set_aside", "Games on hold after an error.", value=on_hold)
     turns = _count(session, select(func.count()).select_from(Turn))
     yield GaugeMetricFamily("byzanz_open_turns", "Open turns.", value=turns)
-    away = select(func.count()).where(Seat.autopilot, Game.status == "running")
-    away = away.select_from(Seat).join(Game, Game.id == Seat.game_id)
+    on_autopilot = select(func.count()).where(Seat.autopilot, Game.status == "running")
+    on_autopilot = on_autopilot.select_from(Seat).join(Game, Game.id == Seat.game_id)
     yield GaugeMetricFamily(
-        "byzanz_seats_on_autopilot", "Seats for which the server plays.", value=_count(session, away)
+        "byzanz_seats_on_autopilot", "Seats for which the server plays.", value=_count(session, on_autopilot)
     )
     entries = _count(session, select(func.sum(Game.head)))
     yield CounterMetricFamily("byzanz_entries", "Entries appended to the logs of all games.", value=entries)
@@ -117,14 +117,14 @@ def _of_mail(session: Session, now: datetime) -> Iterator[Metric]:
 def _of_health(session: Session, now: datetime) -> Iterator[Metric]:
     alarms = _count(session, select(func.count()).where(Alarm.cleared_at.is_(None)))
     yield GaugeMetricFamily("byzanz_alarms_open", "Alerts that no moderator has cleared.", value=alarms)
-    beats = GaugeMetricFamily(
+    heartbeats = GaugeMetricFamily(
         "byzanz_beat_age_seconds",
         "Seconds since the last heartbeat of a part of the server.",
         labels=["part"],
     )
     for beat in session.scalars(select(Beat).order_by(Beat.part)):
-        beats.add_metric([beat.part], max(0.0, (now - beat.at).total_seconds()))
-    yield beats
+        heartbeats.add_metric([beat.part], max(0.0, (now - beat.at).total_seconds()))
+    yield heartbeats
 
 
 @health.get("/healthz")

@@ -38,10 +38,10 @@ def check() -> None:
     Raises:
         ConfigError: it is at another revision, or empty.
     """
-    found, wanted = current_revision(), head_revision()
-    if found != wanted:
+    revision, head = current_revision(), head_revision()
+    if revision != head:
         raise ConfigError(
-            f"the database is at revision {found}, not {wanted}: run `byzanz serve` to upgrade it"
+            f"the database is at revision {revision}, not {head}: run `byzanz serve` to upgrade it"
         )
 
 
@@ -67,9 +67,9 @@ def error_line(error: SQLAlchemyError) -> str:
 
 
 def _config() -> Config:
-    found = current_app.extensions["migrate"].migrate.get_config()
-    assert isinstance(found, Config)
-    return found
+    config = current_app.extensions["migrate"].migrate.get_config()
+    assert isinstance(config, Config)
+    return config
 
 
 def _exclusive() -> AbstractContextManager[None]:

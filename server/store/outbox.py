@@ -96,10 +96,10 @@ def mark_sent(session: Session, mail: Mail, now: datetime) -> bool:
     )
 
 
-def mark_dropped(session: Session, mail: Mail, now: datetime, why: str) -> bool:
+def mark_dropped(session: Session, mail: Mail, now: datetime, reason: str) -> bool:
     """Record that the mail is outdated or unwanted and will not be sent."""
     return _mark(
-        session, mail, if_leased=True, status="dropped", finished_at=now, error=why, leased_until=None
+        session, mail, if_leased=True, status="dropped", finished_at=now, error=reason, leased_until=None
     )
 
 
@@ -120,10 +120,10 @@ def mark_bounced(session: Session, mail: Mail, now: datetime, error: str) -> Non
 
 def mark_merged(session: Session, mail_ids: Collection[int], now: datetime) -> None:
     """Drop waiting mails whose news another mail has told, in the transaction that marks that one as sent."""
-    told = update(Mail).where(Mail.id.in_(mail_ids), Mail.status == "waiting")
+    query = update(Mail).where(Mail.id.in_(mail_ids), Mail.status == "waiting")
     # Do not say which mail: its id would reveal how many mails others get.
-    why = "another mail has told it"
-    change = told.values(status="dropped", finished_at=now, error=why, leased_until=None)
+    reason = "another mail has told it"
+    change = query.values(status="dropped", finished_at=now, error=reason, leased_until=None)
     session.execute(change, execution_options={"synchronize_session": False})
 
 
@@ -182,5 +182,5 @@ def _mark(session: Session, mail: Mail, *, if_leased: bool, **values: Any) -> bo
 
 def count_queued(session: Session, kinds: tuple[str, ...], person_id: int, since: datetime) -> int:
     """Count the mails of these kinds queued to a person since a moment."""
-    theirs = (Mail.kind.in_(kinds), Mail.person_id == person_id, Mail.created_at > since)
-    return session.scalar(select(func.count()).where(*theirs)) or 0
+    filters = (Mail.kind.in_(kinds), Mail.person_id == person_id, Mail.created_at > since)
+    return session.scalar(select(func.count()).where(*filters)) or 0

@@ -76,11 +76,11 @@ def _reader(session: Session, token: str | None) -> tuple[Person | None, bool]:
 
 def save_language() -> None:
     """Store the current language for the signed-in person if they have none yet."""
-    spoken = i18n.current_language()
+    language = i18n.current_language()
     with transaction() as session:
         person = login.signed_in(session)
         if person is not None and person.language is None:
-            person.language = spoken
+            person.language = language
 
 
 @blueprint.post("/language")

@@ -119,7 +119,7 @@ BAD_WISHES = [
     (["new", "byzanz", "--player", "ann@example.org", "--bank", "31d"], "30 days"),
     (["new", "byzanz", "--player", "ann@example.org", "--days-off", "sat,someday"], "someday"),
     (["new", "byzanz", "--player", "ann@example.org", "--zone", "Moon/Base"], "Moon/Base"),
-    (["export", "nosuchgame"], "up to date"),
+    (["export", "nosuchgame"], "upgrade"),
     (["moderator", "add", "nobody"], "nobody"),
     (["moderator", "remove", "ann@example.org"], "not a moderator"),
     (["serve"], "BYZANZ_MAIL_URL"),

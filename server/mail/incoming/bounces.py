@@ -81,8 +81,8 @@ def mail_id_in(text: str) -> int | None:
 
 def reported_mail_id(raw: bytes) -> int | None:
     """Return the id of our mail that a report quotes: complaints all arrive at one address."""
-    whole = mime.parse(raw[:LARGEST_REPORT])
-    for part in mime.walk(whole):
+    message = mime.parse(raw[:LARGEST_REPORT])
+    for part in mime.walk(message):
         found = mail_id_in(" ".join(value for _name, value in part.headers) + " " + part.text())
         if found is not None:
             return found
@@ -95,8 +95,8 @@ def parse_report(raw: bytes, envelope_sender: str) -> BounceReport:
     Args:
         envelope_sender: of `MAIL FROM`, empty for `<>`.
     """
-    whole = mime.parse(raw[:LARGEST_REPORT])
-    found = list(mime.walk(whole))
+    message = mime.parse(raw[:LARGEST_REPORT])
+    found = list(mime.walk(message))
     feedback = next((part for part in found if part.kind == "message/feedback-report"), None)
     if feedback is not None:
         return _complaint(feedback)
@@ -105,7 +105,7 @@ def parse_report(raw: bytes, envelope_sender: str) -> BounceReport:
         status = next((part for part in found if part.kind == "message/global-delivery-status"), None)
     if status is not None:
         return _from_status(list(_blocks(status.text())))
-    return _from_text(whole, envelope_sender)
+    return _from_text(message, envelope_sender)
 
 
 def _complaint(part: Part) -> BounceReport:
@@ -130,12 +130,12 @@ def _from_status(blocks: list[dict[str, str]]) -> BounceReport:
     return BounceReport("nothing", "a report that says nothing of a failure")
 
 
-def _from_text(whole: Part, envelope_sender: str) -> BounceReport:
+def _from_text(message: Part, envelope_sender: str) -> BounceReport:
     """Guess from a report written for people; a mail that a person or an autoresponder wrote is no report."""
-    sender, _name = reply.author(whole)
-    text = reply.body_text(whole)[:4000]
-    subject = reply.subject(whole)
-    named = bool(whole.header("x-failed-recipients"))
+    sender, _name = reply.author(message)
+    text = reply.body_text(message)[:4000]
+    subject = reply.subject(message)
+    named = bool(message.header("x-failed-recipients"))
     machine = re.match(r"(?:mailer-?daemon|postmaster|mail-?daemon)\b", sender) is not None
     qmail = "qmail-send program" in text
     if not (named or machine or qmail):

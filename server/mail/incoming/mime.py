@@ -98,10 +98,10 @@ def parse(raw: bytes, depth: int = 0) -> Part:
     return Part(tuple(_headers(head[:LARGEST_HEAD])), body, depth)
 
 
-def walk(whole: Part) -> Iterator[Part]:
+def walk(root: Part) -> Iterator[Part]:
     """Yield a part and all parts within it, in order, up to `MOST_PARTS`."""
-    yield whole
-    waiting = [(piece, whole.depth + 1) for piece in reversed(whole.subparts())]
+    yield root
+    waiting = [(piece, root.depth + 1) for piece in reversed(root.subparts())]
     for _ in range(MOST_PARTS - 1):
         if not waiting:
             return
@@ -139,8 +139,8 @@ def _decode_word(found: re.Match[str]) -> str:
 
 def _from_base64(body: bytes) -> bytes:
     letters = _NO_BASE64.sub(b"", body)
-    whole = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
-    return binascii.a2b_base64(whole + b"=" * (-len(whole) % 4))
+    root = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
+    return binascii.a2b_base64(root + b"=" * (-len(root) % 4))
 
 
 def _headers(head: bytes) -> Iterator[tuple[str, str]]:

@@ -147,9 +147,9 @@ def _same_address(sender: str, registered: str) -> bool:
     """Whether a mail comes from the registered address; replies usually lack what a person added behind a `+`."""
     if not sender or not registered:
         return False
-    wished = _comparable(registered)
-    local, _at, domain = wished.rpartition("@")
-    return _comparable(sender) in (wished, f"{local.partition('+')[0]}@{domain}")
+    expected = _comparable(registered)
+    local, _at, domain = expected.rpartition("@")
+    return _comparable(sender) in (expected, f"{local.partition('+')[0]}@{domain}")
 
 
 def _comparable(address: str) -> str:

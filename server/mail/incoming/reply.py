@@ -59,12 +59,12 @@ def parse_reply(raw: bytes, envelope_sender: str) -> Reply:
     """
     if len(raw) > LARGEST_MAIL:
         return Reply("", ignored="too big")
-    whole = mime.parse(raw)
-    sender, name = author(whole)
-    why = automatic_reason(whole, envelope_sender, sender)
-    if why is not None:
-        return Reply(sender, ignored=why)
-    return Reply(sender, quoting.own_lines(body_text(whole), name)[: MOST_OWN_LINES + 1])
+    message = mime.parse(raw)
+    sender, name = author(message)
+    reason = automatic_reason(message, envelope_sender, sender)
+    if reason is not None:
+        return Reply(sender, ignored=reason)
+    return Reply(sender, quoting.own_lines(body_text(message), name)[: MOST_OWN_LINES + 1])
 
 
 def fingerprint(raw: bytes, recipient: str) -> str:
@@ -73,15 +73,15 @@ def fingerprint(raw: bytes, recipient: str) -> str:
     Args:
         recipient: of the envelope.
     """
-    whole = mime.parse(raw[: 256 * 1024])
-    mail_id = whole.header("message-id").strip()
-    same = mail_id.encode("utf-8", "replace") or hashlib.sha256(whole.body).digest()
+    message = mime.parse(raw[: 256 * 1024])
+    mail_id = message.header("message-id").strip()
+    same = mail_id.encode("utf-8", "replace") or hashlib.sha256(message.body).digest()
     return hashlib.sha256(recipient.lower().encode("utf-8", "replace") + b"\n" + same).hexdigest()
 
 
-def author(whole: Part) -> tuple[str, str]:
+def author(message: Part) -> tuple[str, str]:
     """Return address and name from the From header; both empty unless there is exactly one header with one person."""
-    headers = whole.all_headers("from")
+    headers = message.all_headers("from")
     if len(headers) != 1:
         return "", ""
     bare = re.sub(r'"(?:[^"\\]|\\.)*"', " ", headers[0])
@@ -95,34 +95,34 @@ def author(whole: Part) -> tuple[str, str]:
     return (bare.strip().lower(), "") if _BARE.fullmatch(bare.strip()) else ("", "")
 
 
-def automatic_reason(whole: Part, envelope_sender: str, sender: str) -> str | None:
+def automatic_reason(message: Part, envelope_sender: str, sender: str) -> str | None:
     """Return why no person wrote this mail (RFC 3834), or None."""
     if not envelope_sender.strip("<> "):
         return "it has no sender to answer to"
-    submitted = whole.header("auto-submitted").partition(";")[0].strip().lower()
+    submitted = message.header("auto-submitted").partition(";")[0].strip().lower()
     if submitted not in ("", "no"):
         return f"it was sent automatically: {submitted[:40]}"
-    if whole.header("precedence").strip().lower() in ("bulk", "junk", "list", "auto_reply", "auto-reply"):
+    if message.header("precedence").strip().lower() in ("bulk", "junk", "list", "auto_reply", "auto-reply"):
         return "it is bulk mail"
-    found = next((name for name in _BY_MACHINES if whole.header(name)), None)
+    found = next((name for name in _BY_MACHINES if message.header(name)), None)
     if found is not None:
         return f"it was sent automatically: {found}"
     if _MACHINES.fullmatch(sender) or _MACHINES.fullmatch(envelope_sender.strip("<> ").lower()):
         return "a machine has sent it"
-    if whole.kind == "multipart/report":
+    if message.kind == "multipart/report":
         return "it is a report"
-    return "its subject is that of an automatic answer" if _AUTO_REPLY.match(subject(whole)) else None
+    return "its subject is that of an automatic answer" if _AUTO_REPLY.match(subject(message)) else None
 
 
-def subject(whole: Part) -> str:
+def subject(message: Part) -> str:
     """Return the decoded subject."""
-    return mime.decode_header(whole.header("subject"))
+    return mime.decode_header(message.header("subject"))
 
 
-def body_text(whole: Part) -> str:
+def body_text(message: Part) -> str:
     """Return the text of a mail, or its HTML converted to text; empty if it has neither."""
     pages = ""
-    for part in mime.walk(whole):
+    for part in mime.walk(message):
         if part.is_attachment or part.kind not in ("text/plain", "text/html"):
             continue
         if part.kind == "text/plain":

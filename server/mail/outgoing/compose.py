@@ -58,10 +58,10 @@ HEADER_POLICY = _Policy(linesep="\r\n", max_line_length=LONGEST_LINE)
 def _encode_header(name: str, value: Any) -> str:
     if isinstance(value, AddressHeader):
         address = value.addresses[0]
-        shown = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
-        return f"{name}: {shown}\r\n <{ascii_domain(address.addr_spec)}>\r\n"
-    words = Header(str(value), "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
-    return f"{name}: {words}\r\n"
+        name = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
+        return f"{name}: {name}\r\n <{ascii_domain(address.addr_spec)}>\r\n"
+    variables = Header(str(value), "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
+    return f"{name}: {variables}\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +97,20 @@ def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: dateti
 def language(session: Session, rows: MailRows) -> str:
     """Return the language of a mail: its reader's, else the one it was requested in, else the organiser's."""
     organiser = session.get(Person, rows.game.organiser_id or 0) if rows.game else None
-    asked = outbox.details(rows.mail).get("language")
-    wished = (rows.person.language, asked, organiser.language if organiser else None)
-    return next((code for code in wished if code in i18n.NAMES), i18n.DEFAULT)
+    requested_language = outbox.details(rows.mail).get("language")
+    candidates = (rows.person.language, requested_language, organiser.language if organiser else None)
+    return next((code for code in candidates if code in i18n.NAMES), i18n.DEFAULT)
 
 
 def _compose(session: Session, rows: MailRows, mail_links: MailLinks, now: datetime) -> ComposedMail:
     times = context.turn_times(session, rows, now)
-    words = context.template_context(session, rows, mail_links, times)
+    variables = context.template_context(session, rows, mail_links, times)
     if rows.mail.kind in digest.OVERVIEWS:
-        words |= digest.overview_context(session, rows.mail, mail_links.seats, now)
-    text, html = render(words)
+        variables |= digest.overview_context(session, rows.mail, mail_links.seats, now)
+    text, html = render(variables)
     message = EmailMessage(policy=HEADER_POLICY)
     _address(message, rows, now)
-    message["Subject"] = subject(words)
+    message["Subject"] = subject(variables)
     if rows.game is not None:
         root = f"<{rows.game.id}.table@{settings().sender_domain}>"
         message["In-Reply-To"] = root
@@ -127,7 +127,7 @@ def _compose(session: Session, rows: MailRows, mail_links: MailLinks, now: datet
     message.add_alternative(html, subtype="html", cte=_encoding(html))
     # Derived, not random: every copy is identical.
     message.set_boundary(f"=_{message['Message-ID'].strip('<>').partition('@')[0]}")
-    return ComposedMail(message, times.due if times else None, words.get("named", ()), words["along"])
+    return ComposedMail(message, times.due if times else None, variables.get("named", ()), variables["along"])
 
 
 def _address(message: EmailMessage, rows: MailRows, now: datetime) -> None:
@@ -141,13 +141,13 @@ def _address(message: EmailMessage, rows: MailRows, now: datetime) -> None:
     message["X-Auto-Response-Suppress"] = "All"
 
 
-def subject(words: dict[str, Any]) -> str:
+def subject(variables: dict[str, Any]) -> str:
     """Return the subject, the same for every mail of a game, so that clients group them in one thread."""
-    if "game" in words:
+    if "game" in variables:
         return one_line(
-            f"{words['title']}: {words['game']}"
+            f"{variables['title']}: {variables['game']}"
         )  # not translated: the reader may switch languages
-    if "items" in words:
+    if "items" in variables:
         return one_line(_("Byzanz: your games"))
     return one_line(_("Your way in to Byzanz"))
 
@@ -158,15 +158,15 @@ def message_id(key: str) -> str:
     return f"<{hmac.digest(secret, key.encode(), 'sha256').hex()[:32]}@{settings().sender_domain}>"
 
 
-def render(words: dict[str, Any]) -> tuple[str, str]:
+def render(variables: dict[str, Any]) -> tuple[str, str]:
     """Render text and HTML; most kinds have only a text template, from which the HTML is made."""
     environment = current_app.jinja_env
-    drawn = environment.get_template(f"mail/{words['kind']}.txt").render(words)
-    text = re.sub(r"\n{3,}", "\n\n", drawn).strip() + "\n"
+    rendered = environment.get_template(f"mail/{variables['kind']}.txt").render(variables)
+    text = re.sub(r"\n{3,}", "\n\n", rendered).strip() + "\n"
     try:
-        page = environment.get_template(f"mail/{words['kind']}.html").render(words)
+        page = environment.get_template(f"mail/{variables['kind']}.html").render(variables)
     except TemplateNotFound:
-        page = environment.get_template("mail/letter.html").render(words, paragraphs=paragraphs(text))
+        page = environment.get_template("mail/letter.html").render(variables, paragraphs=paragraphs(text))
     return text, _inliner().inline(page)
 
 

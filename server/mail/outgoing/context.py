@@ -134,7 +134,7 @@ def template_context(
     session: Session, rows: MailRows, mail_links: MailLinks, times: turns.Times | None
 ) -> dict[str, Any]:
     """Build the context for a mail's templates; of a game it holds only what the reader may know."""
-    words: dict[str, Any] = {
+    context: dict[str, Any] = {
         "kind": rows.mail.kind,
         "name": one_line(rows.person.name),
         "details": _details(rows.mail),
@@ -147,23 +147,23 @@ def template_context(
         "times": times,
     }
     if rows.game is not None:
-        words |= _game_context(session, rows, rows.game)
+        context |= _game_context(session, rows, rows.game)
     if rows.turn is not None and rows.game is not None:
-        words |= _turn_context(session, rows.game, rows.turn.seat)
-        words["examples"] = examples(words["moves"], words["fallback"])
-        words["chosen"] = {
-            move: f"{mail_links.link}?{urlencode({'move': move})}" for move in words["examples"]
+        context |= _turn_context(session, rows.game, rows.turn.seat)
+        context["examples"] = examples(context["moves"], context["fallback"])
+        context["chosen"] = {
+            move: f"{mail_links.link}?{urlencode({'move': move})}" for move in context["examples"]
         }
     if rows.mail.kind == "answer":
-        words |= _answer_context(session, rows)
-    return words | _merged(session, rows, words)
+        context |= _answer_context(session, rows)
+    return context | _merged(session, rows, context)
 
 
-def _merged(session: Session, rows: MailRows, words: dict[str, Any]) -> dict[str, Any]:
+def _merged(session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
     """Return the entries that a mail and those merged into it are about, and the ids of the merged mails."""
     along, mail = batching.mergeable(session, rows.mail), rows.mail
     if mail.kind == "turn":  # it cannot tell the news of entries that it leaves out
-        first = words["entries"][0].seq if words["entries"] else mail.seq
+        first = context["entries"][0].seq if context["entries"] else mail.seq
         along = [other for other in along if other.seq and first and other.seq >= first]
     more: dict[str, Any] = {"along": tuple(other.id for other in along)}
     if mail.kind == "answered":
@@ -237,8 +237,8 @@ def examples(moves: Sequence[str], fallback: str) -> list[str]:
     others = [move for move in moves if move != fallback]
     verbs = {move.partition(" ")[0]: move for move in reversed(others)}
     spread = [others[0], others[len(others) // 2], others[-1]] if others else []
-    wished = dict.fromkeys((fallback, *reversed(verbs.values()), *spread))
-    return [move for move in wished if len(move) <= LONGEST_EXAMPLE][:EXAMPLES]
+    candidates = dict.fromkeys((fallback, *reversed(verbs.values()), *spread))
+    return [move for move in candidates if len(move) <= LONGEST_EXAMPLE][:EXAMPLES]
 
 
 def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:

@@ -54,18 +54,18 @@ def deliver(
     """
     mails = outbox.lease(now, n)
     began = steady()
-    for place, mail in enumerate(mails):
+    for index, mail in enumerate(mails):
         spent = timedelta(seconds=int(steady() - began))
         if spent > LONGEST_BATCH:
-            outbox.release(mails[place:])
+            outbox.release(mails[index:])
             break
         try:
             goes_on = _deliver_one(mail, now + spent, sender)
         except Exception:  # the outcome of this one could not be marked; the others are untouched
-            outbox.release(mails[place + 1 :])
+            outbox.release(mails[index + 1 :])
             raise
         if not goes_on:
-            outbox.release(mails[place + 1 :])
+            outbox.release(mails[index + 1 :])
             break
     return len(mails)
 
@@ -75,8 +75,8 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
     try:
         composed = _write(mail, now)
         sender.send(composed.message)
-    except AddressSuppressed as why:
-        _withhold(mail, str(why), now)
+    except AddressSuppressed as reason:
+        _withhold(mail, str(reason), now)
     except Outdated as old:
         _drop(mail, str(old), now)
     except Postponed as later:
@@ -84,9 +84,9 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
             outbox.postpone(session, mail, later.until)
     except PermanentFailure as refused:
         _fail(mail, deliverability.mask(str(refused)), now)
-    except TemporaryFailure as why:
-        _retry_later(mail, why, now)
-        return not why.connection_lost
+    except TemporaryFailure as reason:
+        _retry_later(mail, reason, now)
+        return not reason.connection_lost
     except Exception as fault:  # one broken game or mail must not stop the others
         LOGGER.exception("mail %s (%s) cannot be written", mail.id, mail.kind)
         _retry_later(mail, fault, now)
@@ -138,33 +138,33 @@ def _waits(turn: Turn) -> bool:
     return turn.started_at is None and turn.refused is None
 
 
-def _drop(mail: Mail, why: str, now: datetime) -> None:
+def _drop(mail: Mail, reason: str, now: datetime) -> None:
     with transaction() as session:
         game = log.lock_game(session, mail.game_id) if mail.game_id else None
-        outbox.mark_dropped(session, mail, now, why)
+        outbox.mark_dropped(session, mail, now, reason)
         turn = deliverability.mailed_turn(session, game, mail)
         if mail.kind == "turn" and game is not None and turn is not None and _waits(turn):
             turns.start(session, game, turn, now)  # a muted seat: no mail will ever start its clock
 
 
-def _withhold(mail: Mail, why: str, now: datetime) -> None:
+def _withhold(mail: Mail, reason: str, now: datetime) -> None:
     with transaction() as session:
         games = deliverability.lock_games(session, mail)
-        outbox.mark_dropped(session, mail, now, why)
-        deliverability.delivery_withheld(session, games, mail, why, now)
+        outbox.mark_dropped(session, mail, now, reason)
+        deliverability.delivery_withheld(session, games, mail, reason, now)
 
 
-def _retry_later(mail: Mail, why: Exception, now: datetime) -> None:
-    said = deliverability.mask(str(why) or type(why).__name__)
-    LOGGER.warning("mail %s (%s) is put off: %s", mail.id, mail.kind, said)
+def _retry_later(mail: Mail, reason: Exception, now: datetime) -> None:
+    reply = deliverability.mask(str(reason) or type(reason).__name__)
+    LOGGER.warning("mail %s (%s) is put off: %s", mail.id, mail.kind, reply)
     with transaction() as session:
-        outbox.retry_later(session, mail, now, said, secrets.randbelow(1 << 20) / (1 << 20))
-        if isinstance(why, TemporaryFailure) and why.our_fault:
-            text = kept("The mail server objects to our settings: %(said)s") % {"said": said}
+        outbox.retry_later(session, mail, now, reply, secrets.randbelow(1 << 20) / (1 << 20))
+        if isinstance(reason, TemporaryFailure) and reason.our_fault:
+            text = kept("The mail server objects to our settings: %(said)s") % {"said": reply}
             alerts.raise_alarm(session, "mail-settings", text, now)
-        if now - mail.created_at > outbox.STUCK_AFTER or not isinstance(why, TemporaryFailure):
+        if now - mail.created_at > outbox.STUCK_AFTER or not isinstance(reason, TemporaryFailure):
             text = kept("A mail (%(kind)s) waits since %(at)s UTC: %(said)s")
-            text %= {"kind": mail.kind, "at": f"{mail.created_at:%Y-%m-%d %H:%M}", "said": said}
+            text %= {"kind": mail.kind, "at": f"{mail.created_at:%Y-%m-%d %H:%M}", "said": reply}
             alerts.raise_alarm(session, _late_key(mail), text, now, mail.game_id)
 
 
@@ -172,11 +172,11 @@ def _late_key(mail: Mail) -> str:
     return f"mail-late:{mail.id}"
 
 
-def _fail(mail: Mail, said: str, now: datetime) -> None:
+def _fail(mail: Mail, reply: str, now: datetime) -> None:
     """Give the mail up, stop the clock of its turn and tell those who can help."""
-    LOGGER.warning("mail %s (%s) is refused: %s", mail.id, mail.kind, said)
+    LOGGER.warning("mail %s (%s) is refused: %s", mail.id, mail.kind, reply)
     with transaction() as session:
         games = deliverability.lock_games(session, mail)
-        if not outbox.mark_failed(session, mail, now, said):
+        if not outbox.mark_failed(session, mail, now, reply):
             return
-        deliverability.delivery_failed(session, games, mail, said, now)
+        deliverability.delivery_failed(session, games, mail, reply, now)

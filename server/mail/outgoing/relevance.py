@@ -64,9 +64,9 @@ def load_rows(session: Session, mail: Mail, now: datetime) -> MailRows:
         raise Outdated("the person has left the game")
     rows = MailRows(mail, person, game, seat, _turn(session, mail, game, seat))
     check = CHECKS.get(mail.kind)
-    why = check(session, rows, now) if check else None
-    if why:
-        raise Outdated(why)
+    reason = check(session, rows, now) if check else None
+    if reason:
+        raise Outdated(reason)
     if person.suppressed and mail.kind not in REQUESTED:
         raise AddressSuppressed(person.suppressed)
     return rows
@@ -117,8 +117,8 @@ def _link_is_live(session: Session, rows: MailRows, now: datetime) -> str | None
 def _digest_is_due(session: Session, rows: MailRows, _now: datetime) -> str | None:
     if rows.person.cadence != "digest":
         return "the person wants no digest any more"
-    theirs = (Mail.person_id == rows.person.id, Mail.kind == "digest", Mail.status == "waiting")
-    if session.scalar(select(Mail.id).where(*theirs, Mail.id > rows.mail.id)) is not None:
+    same_person = (Mail.person_id == rows.person.id, Mail.kind == "digest", Mail.status == "waiting")
+    if session.scalar(select(Mail.id).where(*same_person, Mail.id > rows.mail.id)) is not None:
         return "a newer digest waits"
     return None if digest.turns_for(session, rows.person.id) else "no game awaits the person"
 

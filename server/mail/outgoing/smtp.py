@@ -37,13 +37,13 @@ class TemporaryFailure(Exception):
     """The mail could not be sent this time.
 
     Args:
-        said: the server's reply, or what went wrong on the way.
+        reply: the server's reply, or what went wrong on the way.
         connection_lost: the connection is gone; other mails of the batch should wait, too.
         our_fault: the server rejects us rather than the recipient; somebody must check the settings.
     """
 
-    def __init__(self, said: str, *, connection_lost: bool = False, our_fault: bool = False) -> None:
-        super().__init__(said)
+    def __init__(self, reply: str, *, connection_lost: bool = False, our_fault: bool = False) -> None:
+        super().__init__(reply)
         self.connection_lost = connection_lost
         self.our_fault = our_fault
 
@@ -72,11 +72,11 @@ def parse_mail_url(url: str) -> MailServer:
         raise ConfigError("BYZANZ_MAIL_URL: the port must be a number from 1 to 65535") from None
     if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
         raise ConfigError("BYZANZ_MAIL_URL must look like smtp://user:password@host:587?tls=starttls")
-    asked = parse_qs(parts.query).get("tls", [""])[-1]
-    tls = "smtps" if parts.scheme == "smtps" else asked or "none"
+    tls_option = parse_qs(parts.query).get("tls", [""])[-1]
+    tls = "smtps" if parts.scheme == "smtps" else tls_option or "none"
     if tls not in ("smtps", "starttls", "none"):
         raise ConfigError("BYZANZ_MAIL_URL: tls must be starttls or none")
-    if parts.password and tls == "none" and not asked and parts.hostname not in LOOPBACK:
+    if parts.password and tls == "none" and not tls_option and parts.hostname not in LOOPBACK:
         raise ConfigError(
             "BYZANZ_MAIL_URL would send the password unencrypted: add ?tls=starttls (or ?tls=none if you accept that)"
         )
@@ -176,9 +176,9 @@ class Transport:
         smtp._host = server.host  # type: ignore[attr-defined]  # the name the certificate is checked against
         with self._time_limit(smtp):
             try:
-                code, said = smtp.connect(server.host, server.port)
+                code, reply = smtp.connect(server.host, server.port)
                 if code != 220:
-                    raise smtplib.SMTPConnectError(code, said)
+                    raise smtplib.SMTPConnectError(code, reply)
                 if server.tls == "starttls":
                     smtp.starttls(context=ssl.create_default_context())
                 smtp.ehlo_or_helo_if_needed()
@@ -207,7 +207,7 @@ class Transport:
         self._check_reply(*smtp.rcpt(recipient), at_recipient=True)
         self._check_reply(*_data(smtp, message.as_bytes(policy=policy)), at_recipient=True)
 
-    def _check_reply(self, code: int, said: bytes | str, *, at_recipient: bool) -> None:
+    def _check_reply(self, code: int, reply: bytes | str, *, at_recipient: bool) -> None:
         """Return after a 2xx reply; raise the failure that any other reply means."""
         if 200 <= code < 300:
             return
@@ -215,9 +215,9 @@ class Transport:
         if connection_lost:
             self.close()
         if 500 <= code < 600 and at_recipient:
-            raise PermanentFailure(_reply_line(code, said))
+            raise PermanentFailure(_reply_line(code, reply))
         raise TemporaryFailure(
-            _reply_line(code, said), connection_lost=connection_lost, our_fault=code >= 500
+            _reply_line(code, reply), connection_lost=connection_lost, our_fault=code >= 500
         )
 
     def _reset(self) -> bool:
@@ -270,6 +270,6 @@ def _data(smtp: smtplib.SMTP, content: bytes) -> tuple[int, bytes | str]:
         return error.smtp_code, error.smtp_error
 
 
-def _reply_line(code: int, said: bytes | str) -> str:
-    words = said.decode(errors="replace") if isinstance(said, bytes) else said
-    return f"{code} {' '.join(words.split())}"[:500]
+def _reply_line(code: int, reply: bytes | str) -> str:
+    text = reply.decode(errors="replace") if isinstance(reply, bytes) else reply
+    return f"{code} {' '.join(text.split())}"[:500]

@@ -116,11 +116,11 @@ def _feed(session: Session, me: Person) -> str | None:
 
 def _fields(me: Person) -> dict[str, str]:
     """Return the values of the forms: what was just typed, else what is stored."""
-    kept = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
-    kept["language"] = me.language or ""
+    fields = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
+    fields["language"] = me.language or ""
     if me.quiet_from is not None and me.quiet_to is not None:
-        kept |= {"quiet_from": time_of_day(me.quiet_from), "quiet_to": time_of_day(me.quiet_to)}
-    return kept | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
+        fields |= {"quiet_from": time_of_day(me.quiet_from), "quiet_to": time_of_day(me.quiet_to)}
+    return fields | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
 
 
 def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
@@ -172,16 +172,18 @@ def _save(person_id: int) -> None:
     name, zone = validation.clean_name(form.get("name", "")), form.get("time_zone", "")
     chosen = validation.clean_zone(zone) if zone else None
     hours = time_control.parse_quiet_hours(form.get("quiet_from", ""), form.get("quiet_to", ""))
-    spoken = form.get("language", "")
-    if spoken and spoken not in i18n.NAMES:
+    language = form.get("language", "")
+    if language and language not in i18n.NAMES:
         raise InvalidInput(
-            "“%(code)s” is none of the languages offered.", field="language", code=validation.excerpt(spoken)
+            "“%(code)s” is none of the languages offered.",
+            field="language",
+            code=validation.excerpt(language),
         )
     with transaction() as session:
         person = session.get_one(Person, person_id)
         person.name, person.time_zone = name, chosen
         person.quiet_from, person.quiet_to = hours or (None, None)
-        person.language = spoken or None
+        person.language = language or None
 
 
 @blueprint.get("/u/<token>")

@@ -68,25 +68,25 @@ def calendar(token: str) -> Response:
     """Serve their deadlines as a calendar, in UTC."""
     with reading() as session:
         _link, games = _open_feed(session, token)
-        own = [news for news in games if news.due is not None]
-    made = icalendar.Calendar()
-    made.add("prodid", "-//Byzanz//Deadlines//EN")
-    made.add("version", "2.0")
-    made.add("x-wr-calname", _("Byzanz: your deadlines"))
-    for news in own:
-        made.add_component(_event(news))
-    return _feed_response(made.to_ical(), "text/calendar")
+        own = [item for item in games if item.due is not None]
+    calendar_ = icalendar.Calendar()
+    calendar_.add("prodid", "-//Byzanz//Deadlines//EN")
+    calendar_.add("version", "2.0")
+    calendar_.add("x-wr-calname", _("Byzanz: your deadlines"))
+    for item in own:
+        calendar_.add_component(_event(item))
+    return _feed_response(calendar_.to_ical(), "text/calendar")
 
 
-def _event(news: FeedItem) -> icalendar.Event:
-    name = one_line(news.game.name)
+def _event(item: FeedItem) -> icalendar.Event:
+    name = one_line(item.game.name)
     event = icalendar.Event()
-    event.add("uid", f"{news.game.id}-{news.mark}@{settings().sender_domain}")
-    event.add("dtstamp", news.updated)
-    event.add("dtstart", news.due)
+    event.add("uid", f"{item.game.id}-{item.mark}@{settings().sender_domain}")
+    event.add("dtstamp", item.updated)
+    event.add("dtstart", item.due)
     event.add("summary", _("Your turn in “%(game)s” ends", game=name))
     event.add("description", _("Make your move before then: the link is in the mail about this turn."))
-    event.add("url", news.address)
+    event.add("url", item.address)
     event.add("transp", "TRANSPARENT")
     return event
 
@@ -101,7 +101,7 @@ def atom(token: str) -> Response:
             "account/feed.atom",
             games=games,
             feed_id=f"{settings().base_url}/#{link.digest[:32]}",
-            updated=max([person.created_at, *(news.updated for news in games)]),
+            updated=max([person.created_at, *(item.updated for item in games)]),
             base_url=settings().base_url,
         )
     return _feed_response(page.encode(), "application/atom+xml")
@@ -127,7 +127,7 @@ def _games(session: Session, person_id: int, now: datetime) -> Sequence[FeedItem
         .limit(MOST_GAMES)
     )
     found = [_feed_item(session, game, open_turns.get(game.id)) for game in session.scalars(query).unique()]
-    return sorted(found, key=lambda news: news.updated, reverse=True)
+    return sorted(found, key=lambda item: item.updated, reverse=True)
 
 
 def _feed_item(session: Session, game: Game, turn: Turn | None) -> FeedItem:

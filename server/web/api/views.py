@@ -71,15 +71,15 @@ def move(token: str) -> tuple[dict[str, Any], int]:
     """Play a move for the seat."""
     with engine.reading() as session:
         access = _seat_access(session, token)
-    wish = _body(MoveRequest)
+    body = _body(MoveRequest)
     game_id, number = access.game.id, access.seat.seat
     try:
         receipt = play.submit(
             game_id,
             number,
-            wish.move,
-            seen=wish.seen,
-            request_id=wish.request_id,
+            body.move,
+            seen=body.seen,
+            request_id=body.request_id,
             now=engine.utc_now(),
             link_id=access.link.id,
         )
@@ -97,10 +97,10 @@ def seat_orders(token: str) -> dict[str, Any]:
         access = _seat_access(session, token)
         _require_begun(access.game)
         rows = standing_orders.of_seat(session, access.game.id, access.seat.seat)
-        told = [
+        orders = [
             {"id": row.number, "order": row.text, "status": row.status, "reason": row.reason} for row in rows
         ]
-        return {"orders": told}
+        return {"orders": orders}
 
 
 @blueprint.post("/seats/<token>/orders")
@@ -109,10 +109,10 @@ def leave_order(token: str) -> tuple[dict[str, Any], int]:
     """Leave a standing order for the seat."""
     with engine.reading() as session:
         access = _seat_access(session, token)
-    wish = _body(OrderRequest)
+    body = _body(OrderRequest)
     try:
         left = play.leave_order(
-            access.game.id, access.seat.seat, wish.order, now=engine.utc_now(), link_id=access.link.id
+            access.game.id, access.seat.seat, body.order, now=engine.utc_now(), link_id=access.link.id
         )
     except RulesError as error:
         return _error(422, _code(error), http.refusal_text(error))
@@ -256,14 +256,14 @@ def _refused(error: Refused) -> tuple[dict[str, Any], int]:
 
 @blueprint.errorhandler(Broken)
 def _broken(_error_met: Broken) -> tuple[dict[str, Any], int]:
-    said = gettext("This game is on hold while we look into an error. Nothing has been lost.")
-    return _error(409, NotRunning.code, said)
+    message = gettext("This game is on hold while we look into an error. Nothing has been lost.")
+    return _error(409, NotRunning.code, message)
 
 
 @blueprint.errorhandler(HTTPException)
 def _http_error(error: HTTPException) -> Response:
     status = error.code or 500
-    said = {
+    messages = {
         404: gettext("There is no such endpoint; see /api/v1/openapi.json."),
         405: gettext("Method not allowed."),
         413: gettext("The request body is too large; nothing has changed."),
@@ -271,7 +271,7 @@ def _http_error(error: HTTPException) -> Response:
         429: gettext("Too many requests came from your address. Wait a minute and try again."),
     }
     code = error.name.lower().replace(" ", "_")
-    body, _ = _error(status, code, said.get(status, gettext("The request could not be read.")))
+    body, _ = _error(status, code, messages.get(status, gettext("The request could not be read.")))
     response = flask.jsonify(body)
     response.status_code = status
     for name, value in error.get_headers():

@@ -68,8 +68,8 @@ def lines(
         zone: the IANA name of the reader's time zone.
     """
     rules = rules_of(game.slug, game.rules)
-    whole = log.entries(session, game.id) if rules.sealed else ()  # only sealed games need it
-    seen = _redacted(session, game, viewer, log.entries(session, game.id, after=after, upto=upto), whole)
+    full_log = log.entries(session, game.id) if rules.sealed else ()  # only sealed games need it
+    seen = _redacted(session, game, viewer, log.entries(session, game.id, after=after, upto=upto), full_log)
     voids = _voids(session, game)
     return [_line(entry, voids, zone) for entry in seen]
 
@@ -79,11 +79,11 @@ def _redacted(
     game: Game,
     viewer: Viewer,
     entries: Iterable[record.Entry],
-    whole: Iterable[record.Entry],
+    full_log: Iterable[record.Entry],
 ) -> Sequence[record.Entry]:
     rules = rules_of(game.slug, game.rules)
     seats = len(positions.seats_of(session, game.id))
-    open_seqs = record.opened(rules, seats, json.loads(game.options), whole)
+    open_seqs = record.opened(rules, seats, json.loads(game.options), full_log)
     return record.redacted(rules, entries, viewer, game.status == "over", open_seqs)
 
 
@@ -158,14 +158,14 @@ def page_context(
         "cause": _choice(query.get("cause", ""), CAUSES),
         "part": _choice(query.get("part", ""), stages),
     }
-    kept = _filtered(
+    filtered = _filtered(
         _redacted(session, game, effective_viewer(game, viewer), moments.entries, moments.entries),
         moments,
         chosen,
     )
-    first, end = _page(kept, at, before)
+    first, end = _page(filtered, at, before)
     voids = _voids(session, game)
-    lines = [_line(entry, voids, zone) for entry in kept[first:end]]
+    lines = [_line(entry, voids, zone) for entry in filtered[first:end]]
     return {
         "game": game,
         "names": names,
@@ -175,9 +175,9 @@ def page_context(
         "last": len(moments.entries),
         "view": moments.view(at, effective_viewer(game, viewer)) if at is not None else None,
         "orders_then": _orders_at(session, game, at) if at is not None else [],
-        "until": log.parse_stamp(kept[end].at) if end < len(kept) else None,
-        "earlier": kept[first].seq if first else None,
-        "later": kept[min(end + PAGE_SIZE, len(kept)) - 1].seq + 1 if end < len(kept) else None,
+        "until": log.parse_stamp(filtered[end].at) if end < len(filtered) else None,
+        "earlier": filtered[first].seq if first else None,
+        "later": filtered[min(end + PAGE_SIZE, len(filtered)) - 1].seq + 1 if end < len(filtered) else None,
         "chosen": chosen,
         "more": "".join(f"&{urlencode({name: value})}" for name, value in chosen.items() if value),
         "stages": stages,
@@ -202,13 +202,13 @@ def _filtered(
     ]
 
 
-def _page(kept: Sequence[record.Entry], at: int | None, before: int | None) -> tuple[int, int]:
+def _page(filtered: Sequence[record.Entry], at: int | None, before: int | None) -> tuple[int, int]:
     """Return the range of entries on the page: those around `at`, those up to `before`, or the newest."""
     if before is None and at is not None:
-        end = sum(entry.seq <= at for entry in kept) + PAGE_SIZE // 2
+        end = sum(entry.seq <= at for entry in filtered) + PAGE_SIZE // 2
     else:
-        end = sum(before is None or entry.seq < before for entry in kept)
-    end = min(max(end, PAGE_SIZE), len(kept)) if before is None else end
+        end = sum(before is None or entry.seq < before for entry in filtered)
+    end = min(max(end, PAGE_SIZE), len(filtered)) if before is None else end
     return max(0, end - PAGE_SIZE), end
 
 

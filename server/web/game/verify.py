@@ -59,8 +59,8 @@ class CheckedRecord:
 @blueprint.app_template_filter("plain")
 def printable(text: object, most: int = 80) -> str:
     """Return text from somebody else's record, printable and no longer than `most`."""
-    whole = "".join(char for char in str(text) if char.isprintable())
-    return whole if len(whole) <= most else whole[: most - 1] + "…"
+    full_record = "".join(char for char in str(text) if char.isprintable())
+    return full_record if len(full_record) <= most else full_record[: most - 1] + "…"
 
 
 @blueprint.get("/verify")
@@ -97,9 +97,11 @@ def game(game_id: str) -> str:
                 "This game is still being played. When it is over, the server's secret is shown and its deal can be "
                 "checked here; until then its page shows the commitment."
             )
-        whole = history.record_of(session, found, PUBLIC)
+        full_record = history.record_of(session, found, PUBLIC)
         return render_template(
-            "game/verified.html", checked=[CheckedRecord(whole, record.examine(whole))], game=found
+            "game/verified.html",
+            checked=[CheckedRecord(full_record, record.examine(full_record))],
+            game=found,
         )
 
 

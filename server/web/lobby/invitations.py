@@ -68,8 +68,8 @@ def answer(token: str) -> ResponseReturnValue:
     try:
         match form.get("answer"):
             case "accept":
-                spoken = i18n.current_language()
-                game_id = lobby.accept(token, form.get("name", ""), form.get("cut", ""), now, spoken)
+                language = i18n.current_language()
+                game_id = lobby.accept(token, form.get("name", ""), form.get("cut", ""), now, language)
             case "decline":
                 game_id = lobby.decline(token, now)
             case _:
@@ -92,8 +92,8 @@ def _seat_url(session: Session, person_id: int | None, game_id: str) -> str | No
     game = session.get_one(Game, game_id)
     if game.status != "running":
         return None
-    theirs = (Link.purpose == "seat", Link.person_id == person_id, Link.game_id == game_id)
-    link = session.scalar(select(Link).where(*theirs, Link.revoked_at.is_(None)).limit(1))
+    filters = (Link.purpose == "seat", Link.person_id == person_id, Link.game_id == game_id)
+    link = session.scalar(select(Link).where(*filters, Link.revoked_at.is_(None)).limit(1))
     return links.url(link) if link else None
 
 

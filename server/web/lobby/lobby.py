@@ -92,9 +92,9 @@ def _own_games(session: Session, me: Person) -> list[OwnGame]:
         )
     }
     ids = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != "declined")
-    theirs = (Game.organiser_id == me.id) | Game.id.in_(ids)
+    own_game = (Game.organiser_id == me.id) | Game.id.in_(ids)
     found = session.scalars(
-        select(Game).where(theirs, Game.status.in_(alive)).order_by(Game.created_at.desc())
+        select(Game).where(own_game, Game.status.in_(alive)).order_by(Game.created_at.desc())
     )
     awaited = set(
         session.execute(
@@ -106,8 +106,8 @@ def _own_games(session: Session, me: Person) -> list[OwnGame]:
     own = []
     for game in found.unique():
         seat = seats.get(game.id)
-        if (door := _entry_url(session, me, game, seat)) is not None:
-            own.append(OwnGame(game, seat, seat is not None and (game.id, seat.seat) in awaited, door))
+        if (url := _entry_url(session, me, game, seat)) is not None:
+            own.append(OwnGame(game, seat, seat is not None and (game.id, seat.seat) in awaited, url))
     return sorted(own, key=lambda entry: not entry.awaited)
 
 

@@ -122,9 +122,9 @@ def _capped(text: str, most: int) -> str:
 
 def _looks(session: Session, game: Game) -> list[Entry]:
     """Return this moderator's looks at this game."""
-    mine = (Deed.game_id == game.id, Deed.person_id == g.me.id, Entry.move.like("!look %"))
+    own = (Deed.game_id == game.id, Deed.person_id == g.me.id, Entry.move.like("!look %"))
     joined = select(Entry).join(Deed, (Deed.game_id == Entry.game_id) & (Deed.seq == Entry.seq))
-    return list(session.scalars(joined.where(*mine).order_by(Entry.seq.desc())))
+    return list(session.scalars(joined.where(*own).order_by(Entry.seq.desc())))
 
 
 @blueprint.post("/<game_id>/look")

@@ -76,8 +76,8 @@ def next_games(session: Session, access: SeatAccess) -> list[tuple[str, str]] | 
         return None
     found = []
     for game, _seat, _turn in turns.of_person(session, person.id):
-        theirs = (Link.purpose == "seat", Link.person_id == person.id, Link.game_id == game.id)
-        query = select(Link).where(*theirs, Link.revoked_at.is_(None)).order_by(Link.id.desc()).limit(1)
+        filters = (Link.purpose == "seat", Link.person_id == person.id, Link.game_id == game.id)
+        query = select(Link).where(*filters, Link.revoked_at.is_(None)).order_by(Link.id.desc()).limit(1)
         link = session.scalar(query)
         if link is not None and game.id != access.game.id:
             found.append((game.name, links.url(link)))

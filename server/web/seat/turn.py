@@ -176,11 +176,11 @@ def _read_form(form: MultiDict[str, str], head: int) -> MoveForm:
 
 
 def _move_text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
-    whole = form.get("move")
-    if whole is not None:
-        if len(whole) > play.LONGEST_TEXT or not whole.isprintable():
+    text = form.get("move")
+    if text is not None:
+        if len(text) > play.LONGEST_TEXT or not text.isprintable():
             raise MalformedForm(_("Its move is not one line of text."))
-        return whole
+        return text
     verb = form.get("verb", "")
     if not VERB.fullmatch(verb):
         raise MalformedForm(_("It does not say what to do."))
@@ -272,9 +272,11 @@ def _orders(session: Session, position: Position, seat: int, after: int) -> list
     """Return the active orders, and those stopped since the last move; None if the game takes none."""
     if position.outcome or not standing_orders.taken(position.rules):
         return None
-    shown = ("standing", "resting", "stopped")
+    visible = ("standing", "resting", "stopped")
     return [
-        row for row in standing_orders.of_seat(session, position.game_id, seat, after) if row.status in shown
+        row
+        for row in standing_orders.of_seat(session, position.game_id, seat, after)
+        if row.status in visible
     ]
 
 
