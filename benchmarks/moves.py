@@ -1,8 +1,7 @@
 """Moves per second: whole random games, every move listed, checked and settled, beside other engines in one run.
 
 Seconds are CPU time of this process. The engines take turns in short rounds, so that a temporarily slower machine
-slows
-all of them.
+slows all of them.
 """
 
 from __future__ import annotations
@@ -29,9 +28,8 @@ def measure(seconds: float = 5.0) -> dict[str, float | None]:
         seconds: for each engine; a game that has begun is played to its end.
 
     Returns:
-        Moves made by seats (including forced ones, not chance) per second; None for a baseline that is not installed;
-            the
-        time to copy a position, relative to one `apply`.
+        Moves made by seats (including forced ones, not chance) per second; None for a baseline that is not
+        installed; the time to copy a position, relative to one `apply`.
     """
     random = Random(2026).random  # noqa: S311 - chooses moves, keeps nothing secret
 
@@ -83,9 +81,8 @@ def _speeds(games: Mapping[str, baselines.Game], seconds: float) -> dict[str, fl
 def _copies(pick: baselines.Pick, seconds: float) -> dict[str, float | None]:
     """Measure the cost of copying a position, relative to one `apply` at the same positions.
 
-    States are frozen, so nobody needs a copy to keep one: sharing it costs nothing. A clone here is another state with
-    the
-    same fields; written and read is one that shares nothing with the first.
+    States are frozen, so nobody needs a copy to keep one: sharing it costs nothing. A clone here is another state
+    with the same fields; written and read is one that shares nothing with the first.
     """
     rules, positions = rules_of("byzanz"), _positions(pick)
     costs: dict[str, Callable[[Any, int, Any], Any]] = {

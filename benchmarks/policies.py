@@ -45,9 +45,7 @@ def byzanz(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw)
 
 
 def _ladder(rules: Rules[Any, Any], view: Any, first: Move, draw: Draw) -> str:
-    """Return the cards of a bid and those that would follow, for as long as winning with them is better than
-    passing.
-    """
+    """Return the cards of a bid and those that would follow while winning with them beats passing."""
     world, seat = rules.sample_state(view, draw), view.viewer
 
     def prospects(cards: list[str]) -> float:

@@ -182,9 +182,8 @@ FIGURES: dict[str, Callable[[Sequence[Tally], int], float]] = {
 def _share_of_wins(rules: Rules[Any, Any], seats: int, games: int) -> float:
     """Return the percentage of wins of players who leave orders, at tables where every other seat does.
 
-    Each deal is played twice, the second time with the other seats leaving orders: 50 means that orders neither gain
-    nor
-    cost anything; of 60 deals chance moves it by about 5 points.
+    Each deal is played twice, the second time with the other seats leaving orders: 50 means that orders neither
+    gain nor cost anything; of 60 deals chance moves it by about 5 points.
     """
     wins = 0.0
     for number in range(games):

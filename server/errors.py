@@ -9,8 +9,7 @@ class Refused(Exception):
     """A request that the server refuses; nothing has changed.
 
     Args:
-        message: an English sentence with named placeholders; it is extracted for translation as this class's first
-            argument.
+        message: an English sentence with named placeholders; as this class's first argument it is extracted.
         places: the value of each placeholder.
     """
 

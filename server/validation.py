@@ -53,8 +53,7 @@ def clean_name(text: str, field: str = "name") -> str:
         field: the form field, for the error.
 
     Raises:
-        InvalidInput: the name is empty, too long, has control or invisible characters, or looks like a web or email
-            address.
+        InvalidInput: the name is empty, too long, has invisible characters, or looks like a web or email address.
     """
     if any(unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in text):
         raise InvalidInput("Names cannot contain control or invisible characters.", field=field)

@@ -72,9 +72,7 @@ def _day(text: str, field: str) -> date:
 
 
 def _check_budget(spans: Sequence[clock.Span]) -> None:
-    """Check that no 365 days hold more absence than the budget: the fullest such year begins or ends with an
-    absence.
-    """
+    """Check that no 365 days exceed the budget; the fullest such year begins or ends with an absence."""
     years = [(start, start + YEAR) for start, _ in spans] + [(end - YEAR, end) for _, end in spans]
     fullest = max(days_away(spans, *year) for year in years)
     if fullest > BUDGET:

@@ -109,16 +109,13 @@ def create_game(request: GameRequest, now: datetime, requester_id: int | None = 
     """
     request = validated(request)
     with transaction() as session:
-        persons = _persons(
-            session,
-            [(guest.address, validation.name_from_address(guest.address)) for guest in request.everyone],
-            now,
-        )
+        addresses = [guest.address for guest in request.everyone]
+        named = [(address, validation.name_from_address(address)) for address in addresses]
+        persons = _persons(session, named, now)
         host = persons[request.organiser.address]
         game = _create_rows(session, request, persons, now)
-        details = {"name": request.organiser.name} | (
-            {"language": request.language} if request.language else {}
-        )
+        details = {"name": request.organiser.name}
+        details |= {"language": request.language} if request.language else {}
         notify.ask_to_confirm(session, game, host, details, now, limited=host.id != requester_id)
         return game.id
 
@@ -127,8 +124,7 @@ def _persons(session: Session, named: Iterable[tuple[str, str]], now: datetime) 
     """Return everybody in a game by address, creating unknown people with the name beside it.
 
     They are created in one order and before anything else is locked: otherwise two people who invite each other at
-    once
-    would wait for each other.
+    the same time would wait for each other.
     """
     return {address: people.get_or_create(session, address, name, now) for address, name in sorted(named)}
 
@@ -206,9 +202,8 @@ def check_name_free(session: Session, seat: Seat, name: str) -> None:
         InvalidInput: somebody has.
     """
     others = positions.seats_of(session, seat.game_id)
-    if validation.name_key(name) in [
-        validation.name_key(other.name) for other in others if other.seat != seat.seat
-    ]:
+    keys = [validation.name_key(other.name) for other in others if other.seat != seat.seat]
+    if validation.name_key(name) in keys:
         raise errors.InvalidInput(
             "Another player at this table is already called %(name)s.", field="name", name=name
         )
@@ -299,7 +294,7 @@ def quick_game(
     """
     if not players:
         raise errors.InvalidInput("Name at least one player, as “Ann <ann@example.org>”.", field="players")
-    details = GameRequest(
+    draft = GameRequest(
         organiser=players[0],
         slug=slug,
         name=names.random_game_name() if name is None else name,
@@ -308,7 +303,7 @@ def quick_game(
         bots=bots,
         time_zone=time_zone,
     )
-    request = validated(details)
+    request = validated(draft)
     with transaction() as session:
         persons = _persons(session, [(guest.address, guest.name) for guest in request.everyone], now)
         game = _create_rows(session, request, persons, now)

@@ -1,6 +1,4 @@
-"""Deliverability: what happens when mail to a person is rejected, bounces or is reported as spam, and when it works
-again.
-"""
+"""Deliverability: what happens when mail to a person is rejected, bounces or is reported as spam."""
 
 from __future__ import annotations
 

@@ -38,9 +38,7 @@ NUDGE_INTERVAL = 600.0
 
 
 def record_beat(pulse: heartbeat.Pulse, now: datetime, steady: float) -> None:
-    """Record a heartbeat of one part of the server; if it finds the clock set right, mails scheduled by the wrong
-    one are due at once.
-    """
+    """Record a heartbeat of one part of the server; once a wrong clock is right, make the mails it delayed due."""
     if pulse.beat(now, steady):
         with transaction() as session:
             outbox.reset_future_times(session, now)
@@ -58,8 +56,7 @@ class Scheduler:
 
     Args:
         app: the application in whose context each tick runs.
-        parts: the parts of the server that this process is: `web` only sends heartbeats, `scheduler` also does the
-            work.
+        parts: the parts of the server that this process is: `web` only sends heartbeats, `scheduler` also runs jobs.
 
     Raises:
         ConfigError: BYZANZ_MAIL_URL names no mail server.
@@ -81,9 +78,7 @@ class Scheduler:
         self._waker = Thread(target=self._wake, name="byzanz-waker", daemon=True)
 
     def start(self) -> None:
-        """Send a heartbeat first, so that outages are known before any deadline is enforced; then tick until
-        `stop`.
-        """
+        """Send a heartbeat first, so that outages are known before any deadline is enforced; then tick."""
         self._run_safely("beats", self._record_beats)
         self._schedule(self._tick, "beats", self._record_beats)
         if self._runs_jobs:

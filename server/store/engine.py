@@ -108,8 +108,7 @@ def transaction() -> Iterator[Session]:
     """Open a writing transaction: commit at the end of the block, roll back if it raises.
 
     The session is a new one, so nothing read before the block is trusted inside it. Never keep it open during SMTP,
-    HTTP
-    or a bot's thinking.
+    HTTP or a bot's thinking.
     """
     engine = db.engine
     queue = _one_writer(engine) if engine.dialect.name == "sqlite" else nullcontext()

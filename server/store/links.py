@@ -175,9 +175,7 @@ def still_opens(session: Session, link_id: int, game_id: str, seat: int) -> bool
 
 
 def revoke(session: Session, person_id: int, game_id: str, now: datetime) -> None:
-    """Revoke all links of a person to one game, since any of them may lead to the seat; unsubscribe links stay
-    valid.
-    """
+    """Revoke all links of a person to one game except unsubscribe links, since any of them may lead to the seat."""
     session.execute(
         update(Link)
         .where(Link.person_id == person_id, Link.game_id == game_id, Link.purpose != "stop")

@@ -1,5 +1,4 @@
-"""The outbox: emails are queued with the change they report, leased by a mailer and marked; each is sent at least
-once.
+"""The outbox: emails are queued with the change they report, leased, sent and marked, each at least once.
 
 A mail's key says what it is about, so the same news is never queued twice. If a mailer dies between the mail server's
 acceptance and the mark, one more copy goes out with the same Message-ID (promises.md 6).
@@ -88,9 +87,7 @@ def release(mails: list[Mail]) -> None:
 
 
 def mark_sent(session: Session, mail: Mail, now: datetime) -> bool:
-    """Record that a mail server accepted the mail; True even if the lease has expired, False if it was marked
-    before.
-    """
+    """Record that a mail server accepted the mail, even if the lease has expired; False if it was marked before."""
     return _mark(
         session, mail, if_leased=False, status="sent", finished_at=now, error=None, leased_until=None
     )

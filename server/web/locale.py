@@ -23,9 +23,7 @@ COOKIE = "language"
 """The cookie that stores a browser's language; it identifies nobody."""
 COOKIE_MAX_AGE = 365 * 86400
 OWN_LINKS = ("seat", "organise")
-"""The kinds of links whose pages change their owner's language: a feed's may be shared, and others serve one
-purpose only.
-"""
+"""The kinds of links whose pages change their owner's language; a feed's link may be shared."""
 
 
 def init_app(app: Flask) -> None:
@@ -64,9 +62,7 @@ def _preferences() -> tuple[str | None, ...]:
 
 
 def _reader(session: Session, token: str | None) -> tuple[Person | None, bool]:
-    """Return the owner of the link that opened a page, else the signed-in person; and whether the page changes
-    their language.
-    """
+    """Return the link's owner, else the signed-in person; and whether this page changes their language."""
     found = links.owner(session, token, utc_now()) if token else None
     if found is None:
         return login.signed_in(session), True

@@ -1,8 +1,8 @@
 """Bounces and complaints: which of our mails a report is about, and what it says.
 
 Each of our mails has its own envelope sender (VERP), so the address to which a report is sent identifies the mail.
-What
-it says is read from the fields of RFC 3464 and RFC 5965, or guessed from the wording of mail servers that use neither.
+What it says is read from the fields of RFC 3464 and RFC 5965, or guessed from the wording of mail servers that use
+neither.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ def envelope_sender(mail_id: int) -> str | None:
     """Return the address to which reports about a mail are sent; None while BYZANZ_MAIL_DOMAIN is not set.
 
     It is `bounce+<number>-<signature>@domain`: the signature is an HMAC of the mail's id; the number is the id in base
-    36,
-    masked with the signature, so that two addresses do not reveal how many mails were sent in between.
+    36, masked with the signature, so that two addresses do not reveal how many mails were sent in between.
     """
     domain = settings().mail_domain
     if not domain:

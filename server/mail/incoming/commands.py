@@ -194,9 +194,7 @@ def _opened_by(access: SeatAccess, seq: int) -> int:
 
 
 def _orders_already_left(access: SeatAccess, row: Received) -> int:
-    """Count the orders of this mail that were left before a crash: they carry the time at which it was first
-    claimed.
-    """
+    """Count the orders of this mail left before a crash: they carry the time of its first claim."""
     own = (StandingOrder.game_id == access.game.id, StandingOrder.seat == access.seat.seat)
     with reading() as session:
         return session.scalar(select(func.count()).where(*own, StandingOrder.left_at == row.at)) or 0

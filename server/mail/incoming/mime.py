@@ -111,9 +111,7 @@ def walk(root: Part) -> Iterator[Part]:
 
 
 def decode(content: bytes, charset: str) -> str:
-    """Decode bytes: with the charset they claim if it is in common use, else as UTF-8 if valid, else as
-    Windows-1252.
-    """
+    """Decode bytes: with the claimed charset if it is in common use, else as UTF-8 or Windows-1252."""
     if _CHARSET.fullmatch(charset) and charset.lower() not in ("us-ascii", "ascii"):
         try:
             return content.decode(charset, "replace")

@@ -69,8 +69,7 @@ _QUOTES = "\"'`´‘’‚‛“”„‟«»‹›*_"
 
 
 def own_lines(text: str, name: str = "") -> tuple[str, ...]:
-    """Return the lines that the writer wrote, normalised: above the quoted text, or below it if there is nothing
-    above.
+    """Return the writer's own lines, normalised: those above the quoted text, else those below it.
 
     Args:
         text: the mail's text as received.
@@ -83,9 +82,7 @@ def own_lines(text: str, name: str = "") -> tuple[str, ...]:
 
 
 def normalize_line(line: str) -> str:
-    """Normalise a line to be parsed as a move: no invisible characters, emoji, bullets, quotes or final
-    punctuation.
-    """
+    """Normalise a line for parsing: no invisible characters, emoji, bullets, quotes or final punctuation."""
     kept = []
     for char in unicodedata.normalize("NFKC", line):
         kind = unicodedata.category(char)

@@ -181,8 +181,8 @@ def _finish(
     lines: list[commands.ReplyLine] | None = None,
     fault: RulesError | Refused | None = None,
 ) -> str:
-    """Mark a reply as done and queue its answer; none for automatic mail (`lines` is None) or beyond the daily
-    limit.
+    """Mark a reply as done and queue its answer, unless the mail is automatic (`lines` is None) or the limit is
+    reached.
     """
     with transaction() as session:
         if not _mark_done(session, row, kind, outcome, access) or lines is None:

@@ -77,9 +77,7 @@ def _waiting_mails(session: Session, mail: Mail, kinds: Collection[str]) -> Sequ
 
 
 def _covers(session: Session, teller: Mail, news: Mail) -> bool:
-    """Whether one mail can tell another's news: the younger of the same kind, or a turn's mail while the turn is
-    open.
-    """
+    """Whether a mail can tell another's news: the younger of one kind, or a turn's while it is open."""
     if teller.kind == "turn":
         turn = session.get(Turn, (teller.game_id, teller.seat))
         return turn is not None and turn.opened_seq == teller.seq

@@ -98,9 +98,7 @@ def _link(session: Session, rows: MailRows, now: datetime) -> str | None:
 
 
 def _unsubscribe_link(session: Session, rows: MailRows, now: datetime) -> str | None:
-    """Return the link that stops the mails of a game, for those who hold or are offered a seat; for a digest, all
-    mails.
-    """
+    """Return the link that stops the mails of a game to a seated or invited reader; for a digest, all mails."""
     if rows.mail.kind == "digest":
         return links.url(links.link_for(session, "stop", rows.person.id, None, now))
     if rows.game is None or rows.seat is None:

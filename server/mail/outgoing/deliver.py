@@ -132,9 +132,7 @@ def _sent(mail: Mail, composed: ComposedMail, now: datetime) -> None:
 
 
 def _waits(turn: Turn) -> bool:
-    """Whether a turn waits for a mail to start its clock; one whose mail bounced waits for a better address
-    instead.
-    """
+    """Whether a turn waits for a mail to start its clock; after a bounce it waits for a better address."""
     return turn.started_at is None and turn.refused is None
 
 

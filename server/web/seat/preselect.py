@@ -1,6 +1,4 @@
-"""What a seat's page shows beside the table: a move preselected by a mailed link, and the player's other open
-turns.
-"""
+"""A move preselected by a mailed link, and the player's other open turns."""
 
 from __future__ import annotations
 
