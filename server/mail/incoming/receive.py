@@ -181,9 +181,7 @@ def _finish(
     lines: list[commands.ReplyLine] | None = None,
     fault: RulesError | Refused | None = None,
 ) -> str:
-    """Mark a reply as done and queue its answer, unless the mail is automatic (`lines` is None) or the limit is
-    reached.
-    """
+    """Mark a reply as done and queue its answer; none if it is automatic (`lines` is None) or over the limit."""
     with transaction() as session:
         if not _mark_done(session, row, kind, outcome, access) or lines is None:
             return outcome
