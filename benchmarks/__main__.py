@@ -1,4 +1,4 @@
-"""`python3 dev.py bench`: each benchmark is a module with `measure() -> Figures`, figures by name with their units."""
+"""`python3 dev.py bench`: each benchmark is a module with `measure() -> Figures`, which returns figures by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeAlias
 from benchmarks import bots, moves, page, standing_orders, submit, tick
 
 Figures: TypeAlias = Mapping[str, float | None]
-"""None: not measured, because what it measures is not installed."""
+"""A figure is None if what it measures is not installed."""
 BENCHES: dict[str, Callable[[], Figures]] = {
     "moves": moves.measure,
     "submit": submit.measure,
@@ -23,31 +23,31 @@ BENCHES: dict[str, Callable[[], Figures]] = {
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one benchmark, or all, and print what was measured.
+    """Run one benchmark, or all, and print the figures.
 
     Args:
-        words: of the command line, those of this process if None.
+        words: the arguments, those of this process if None.
     """
     parser = argparse.ArgumentParser(prog="dev.py bench", description="Run one benchmark, or all.")
     parser.add_argument(
-        "name", nargs="?", metavar="NAME", choices=BENCHES, help=f"{', '.join(BENCHES)}; all if absent"
+        "name", nargs="?", metavar="NAME", choices=BENCHES, help=f"{', '.join(BENCHES)}; default: all"
     )
     parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object")
-    asked = parser.parse_args(words)
+    args = parser.parse_args(words)
     measured = {}
-    for each in [asked.name] if asked.name else BENCHES:
+    for each in [args.name] if args.name else BENCHES:
         measured[each] = BENCHES[each]()
-        if not asked.as_json:
+        if not args.as_json:
             _print(each, measured[each])
-    if asked.as_json:
+    if args.as_json:
         print(json.dumps(measured, indent=2))
     return 0
 
 
 def _print(name: str, figures: Figures) -> None:
     for what, figure in figures.items():
-        shown = "not installed" if figure is None else f"{figure:,.4g}"
-        print(f"{name:8}{what.replace('_', ' '):44}{shown:>14}", flush=True)
+        text = "not installed" if figure is None else f"{figure:,.4g}"
+        print(f"{name:8}{what.replace('_', ' '):44}{text:>14}", flush=True)
 
 
 if __name__ == "__main__":

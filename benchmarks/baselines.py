@@ -1,10 +1,10 @@
-"""Games of other makers, played at random beside ours where they are installed; nothing of ours needs them.
+"""Games of other projects, played at random beside ours where they are installed; nothing of ours needs them.
 
-A rival is measured by the moves that its players make, forced ones among them; what chance deals is not counted,
-as with ours. To have them beside ours, put them into an environment of their own, made with the same Python:
+A baseline is measured by the moves of its players, including forced ones but not chance, as ours is. To run them, put
+them into their own environment, made with the same Python:
 
-    python3 -m venv rivals && rivals/bin/pip install rlcard open_spiel
-    PYTHONPATH=$(echo rivals/lib/python3*/site-packages) python3 dev.py bench moves
+    python3 -m venv baselines && baselines/bin/pip install rlcard open_spiel
+    PYTHONPATH=$(echo baselines/lib/python3*/site-packages) python3 dev.py bench moves
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 Pick: TypeAlias = Callable[[Sequence[Any]], Any]
-"""Draws one of several."""
+"""Chooses one of several."""
 Game: TypeAlias = Callable[[], int]
-"""Plays one whole game and tells how many moves the seats made."""
+"""Plays one whole game and returns how many moves the seats made."""
 
 
 def uno(pick: Pick) -> Game:
-    """Uno of rlcard, at its default table of two: the environment lists the moves and checks the one made.
+    """Uno from rlcard, at its default table of two: the environment lists the moves and checks the one made.
 
     Raises:
         ImportError: rlcard is not installed.
@@ -39,12 +39,12 @@ def uno(pick: Pick) -> Game:
 
 
 def liars_poker(pick: Pick) -> Game:
-    """Liar's poker of open_spiel (pyspiel), written in Python, at its default table of two.
+    """Liar's poker from open_spiel (pyspiel), written in Python, at its default table of two.
 
     Raises:
         ImportError: open_spiel is not installed.
     """
-    import_module("open_spiel.python.games.liars_poker")  # makes it known to pyspiel
+    import_module("open_spiel.python.games.liars_poker")  # registers it with pyspiel
     rules = import_module("pyspiel").load_game("python_liars_poker")
 
     def game() -> int:
@@ -61,18 +61,18 @@ def liars_poker(pick: Pick) -> Game:
     return game
 
 
-RIVALS: dict[str, Callable[[Pick], Game]] = {"uno": uno, "liars_poker": liars_poker}
-"""The rivals by the names of their figures."""
+BASELINES: dict[str, Callable[[Pick], Game]] = {"uno": uno, "liars_poker": liars_poker}
+"""The baselines by the names of their figures."""
 
 
 def installed(pick: Pick) -> dict[str, Game]:
-    """The rivals that can be played here.
+    """Return the baselines that are installed.
 
     Args:
         pick: chooses their moves and their chance.
     """
     found = {}
-    for name, rival in RIVALS.items():
+    for name, rival in BASELINES.items():
         try:
             found[name] = rival(pick)
         except ImportError:

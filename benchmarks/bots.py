@@ -1,10 +1,9 @@
 """How often each bot beats the next weaker one: matches in every game, each deal played from every seat.
 
-One seat is the stronger bot's, all others the weaker one's. It is judged by its share of the win: in a game for two a
-draw is half a win, at a larger table those who share a win share it evenly. Shares come with a 95 % interval
-(Wilson's); a bot is clearly better (1, else 0) if all of that lies above the even share, one by the number of seats.
-The time that `search` has for a move is measured by the processor's time of its own thread, so that a busy machine
-does not falsify it.
+One seat is the stronger bot's, all others the weaker one's. Its share of the win is measured: a draw for two is half a
+win, and winners of a larger table share evenly. Shares come with a 95 % Wilson interval; a bot is clearly better (1,
+else 0) if the whole interval lies above the even share, one divided by the number of seats. The thinking time of
+`search` is CPU time of its own thread, so that a busy machine does not distort it.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ class Match(NamedTuple):
     Args:
         game: its slug.
         seats: at the table.
-        bot: what sits on one seat.
-        other: what sits on all other seats.
+        bot: on one seat.
+        other: on all other seats.
         games: how many are played.
     """
 
@@ -48,9 +47,9 @@ MATCHES = (
     Match("byzantium", 2, "greedy", "random", 60),
     Match("byzantium", 4, "greedy", "random", 60),
 )
-"""Byzanz at its fullest table; Empire is for two."""
+"""Byzanz at its largest table; Empire is for two."""
 SURE = 1.96
-"""Standard deviations to each side that hold 95 % of a bell curve."""
+"""Standard deviations to each side that hold 95 % of a normal distribution."""
 
 
 def measure(milliseconds: float = 200, most: int | None = None, processes: int = 2) -> dict[str, float]:
@@ -58,7 +57,7 @@ def measure(milliseconds: float = 200, most: int | None = None, processes: int =
 
     Args:
         milliseconds: that `search` has for a move.
-        most: of each match at most so many games; all if None.
+        most: games of each match at most; all if None.
         processes: that play at once.
     """
     tasks = [
@@ -91,10 +90,10 @@ def _figures(match: Match, won: list[float]) -> dict[str, float]:
 
 
 def interval(wins: float, games: int) -> tuple[float, float]:
-    """Between what shares of wins the true one lies in 95 of 100 cases (Wilson's score interval).
+    """Return the 95 % interval of the true share of wins (Wilson score interval).
 
     Args:
-        wins: shared ones in part.
+        wins: may include shares.
         games: at least one.
     """
     share, spread = wins / games, SURE**2 / games
@@ -104,7 +103,7 @@ def interval(wins: float, games: int) -> tuple[float, float]:
 
 
 def _share(match: Match, number: int, seconds: float) -> float:
-    """The share of the win that falls to the one bot; a deal comes as often as there are seats to sit on."""
+    """Return the bot's share of the win in one game; each deal is played from every seat."""
     rules, one = rules_of(match.game), number % match.seats
     key = chance.key(f"bots{number // match.seats}", bytes(32), [])
     deal = chance.deal(key)

@@ -1,4 +1,4 @@
-"""A server on an empty database in a temporary folder, and tables at which scripted games can be played."""
+"""A server on an empty database in a temporary folder, and games to be played from a script."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ NAMES = ("Anna", "Basil", "Cassia", "Demetrios")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One move of a scripted game: who makes it, and the head of the log when he looks."""
+class ScriptedMove:
+    """One move of a scripted game: the seat's token, the move, and the head of the log before it."""
 
     token: str
     move: str
@@ -33,8 +33,8 @@ class Line:
 
 
 @contextmanager
-def house() -> Iterator[tuple[Flask, Path]]:
-    """The application, its context pushed, and the folder of its database."""
+def temporary_server() -> Iterator[tuple[Flask, Path]]:
+    """Yield the application, its context pushed, and the folder of its database."""
     with tempfile.TemporaryDirectory(prefix="byzanz-bench-") as folder:
         settings = Settings(
             _env_file=None,  # type: ignore[call-arg]
@@ -46,21 +46,21 @@ def house() -> Iterator[tuple[Flask, Path]]:
         app = create_app(settings)
         with app.app_context():
             try:
-                migrate.bring_up_to_date()
+                migrate.upgrade()
                 yield app, Path(folder)
             finally:
                 engine.db.session.remove()
                 engine.db.engine.dispose()
 
 
-def begun_game(number: int) -> str:
-    """The id of a game of four that has just begun."""
+def start_game(number: int) -> str:
+    """Start a game of four and return its id."""
     players = [Guest(name, f"{name.lower()}{number}@example.org") for name in NAMES]
     return lobby.quick_game(slug="byzanz", players=players, now=engine.utc_now(), start=True)
 
 
 def tokens_of(game_id: str) -> list[str]:
-    """The tokens of a game's seats, in order."""
+    """Return the tokens of a game's seats, in order."""
     now = engine.utc_now()
     with engine.transaction() as session:
         seats = positions.seats_of(session, game_id)
@@ -68,8 +68,8 @@ def tokens_of(game_id: str) -> list[str]:
         return [links.token(links.link_for(session, "seat", person, game_id, now)) for person in persons]
 
 
-def script(game_id: str, upto: int) -> list[Line]:
-    """The first moves of a game that has just begun, chosen at random, found without touching its log."""
+def script(game_id: str, upto: int) -> list[ScriptedMove]:
+    """Return the first moves of a new game, chosen at random, without touching its log."""
     with engine.reading() as session:
         game = session.get_one(Game, game_id)
         rules, seed = rules_of(game.slug, game.rules), bytes.fromhex(game.seed)
@@ -77,12 +77,12 @@ def script(game_id: str, upto: int) -> list[Line]:
         seats = len(game.seats)
     tokens, deal, draw = tokens_of(game_id), chance.deal(key), chance.Stream(seed, "bench").below
     state, steps = umpire.settle(rules, rules.setup(seats, {}), deal)
-    head, lines = len(steps), list[Line]()
+    head, lines = len(steps), list[ScriptedMove]()
     while len(lines) < upto and rules.outcome(state) is None:
         seat = min(rules.awaited(state))
         moves = rules.moves(state, seat)
         move = moves[draw(len(moves))]
-        lines.append(Line(tokens[seat], str(move), head))
+        lines.append(ScriptedMove(tokens[seat], str(move), head))
         state, steps = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
         head += 1 + len(steps)
     return lines

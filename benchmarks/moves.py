@@ -1,7 +1,7 @@
-"""Moves a second: whole games at random, every move listed, checked and settled, beside rivals in one run.
+"""Moves per second: whole random games, every move listed, checked and settled, beside other engines in one run.
 
-Seconds are those that this process works. The players take turns in short rounds, so that a machine that is slower
-for a while, because others work on it too, is slower for all of them.
+Seconds are CPU time of this process. The engines take turns in short rounds, so that a temporarily slower machine
+slows all of them.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ SEATS = 4
 
 
 def measure(seconds: float = 5.0) -> dict[str, float | None]:
-    """Play Byzanz with four seats, and each rival that is installed.
+    """Play Byzanz with four seats, and each baseline that is installed.
 
     Args:
-        seconds: for how long each; a game that has begun is played to its end.
+        seconds: for each engine; a game that has begun is played to its end.
 
     Returns:
-        moves made by seats (forced ones among them, chance not) each second; None for a rival that is not
-        installed; how long a copy of a position takes, measured in the time of one `apply`.
+        Moves made by seats (including forced ones, not chance) per second; None for a baseline that is not
+        installed; the time to copy a position, relative to one `apply`.
     """
     random = Random(2026).random  # noqa: S311 - chooses moves, keeps nothing secret
 
     def pick(items: Sequence[Any]) -> Any:
         return items[int(random() * len(items))]
 
-    speeds = _race({"byzanz": byzanz(pick), **baselines.installed(pick)}, seconds)
+    speeds = _speeds({"byzanz": byzanz(pick), **baselines.installed(pick)}, seconds)
     ours = speeds.pop("byzanz")
     figures: dict[str, float | None] = {"moves_per_second": ours}
-    for name in baselines.RIVALS:
+    for name in baselines.BASELINES:
         figures[f"{name}_moves_per_second"] = speed = speeds.get(name)
         figures[f"ratio_to_{name}"] = speed and ours / speed
     return figures | _copies(pick, seconds / 10)
 
 
 def byzanz(pick: baselines.Pick) -> baselines.Game:
-    """Byzanz through the umpire, out-of-turn moves included; of the bids only the chosen one is written."""
+    """Play Byzanz through the umpire, choosing among answers and out-of-turn moves; only the chosen bid is built."""
     rules, numbers = rules_of("byzanz"), count()
 
     def game() -> int:
@@ -56,7 +56,9 @@ def byzanz(pick: baselines.Pick) -> baselines.Game:
         while awaited := rules.awaited(state):
             seat = min(awaited)
             answers, out_of_turn_moves = rules.moves(state, seat), rules.out_of_turn_moves(state, seat)
-            at = pick(range(-len(answers), len(out_of_turn_moves)))  # answers are counted from their end
+            at = pick(
+                range(-len(answers), len(out_of_turn_moves))
+            )  # negative indexes count answers from the end
             move = answers[at] if at < 0 else out_of_turn_moves[at]
             state, steps = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
             made += 1 + len(steps)
@@ -65,7 +67,7 @@ def byzanz(pick: baselines.Pick) -> baselines.Game:
     return game
 
 
-def _race(games: Mapping[str, baselines.Game], seconds: float) -> dict[str, float]:
+def _speeds(games: Mapping[str, baselines.Game], seconds: float) -> dict[str, float]:
     made, spent = dict.fromkeys(games, 0), dict.fromkeys(games, 0.0)
     for _ in range(ROUNDS):
         for name, game in games.items():
@@ -77,10 +79,10 @@ def _race(games: Mapping[str, baselines.Game], seconds: float) -> dict[str, floa
 
 
 def _copies(pick: baselines.Pick, seconds: float) -> dict[str, float | None]:
-    """What copies of positions cost, in the time of one `apply` at the same positions.
+    """Measure the cost of copying a position, relative to one `apply` at the same positions.
 
-    A state is frozen all through, so nobody needs a copy to keep it: to share it costs nothing. A clone here is
-    another state of the same fields; written and read is one that shares nothing with the first.
+    States are frozen, so nobody needs a copy to keep one: sharing it costs nothing. A clone here is another state
+    with the same fields; written and read is one that shares nothing with the first.
     """
     rules, positions = rules_of("byzanz"), _positions(pick)
     costs: dict[str, Callable[[Any, int, Any], Any]] = {
@@ -97,7 +99,7 @@ def _copies(pick: baselines.Pick, seconds: float) -> dict[str, float | None]:
 
         return game
 
-    speeds = _race({name: once(cost) for name, cost in costs.items()}, seconds)
+    speeds = _speeds({name: once(cost) for name, cost in costs.items()}, seconds)
     return {
         "microseconds_per_apply": 1e6 / speeds["apply"],
         "clone_to_apply": speeds["apply"] / speeds["clone"],
@@ -106,7 +108,7 @@ def _copies(pick: baselines.Pick, seconds: float) -> dict[str, float | None]:
 
 
 def _positions(pick: baselines.Pick) -> list[tuple[Any, int, Any]]:
-    """All positions of a game in which somebody chose: the state, the seat and the move."""
+    """Return all positions of a game in which a seat chose: the state, the seat and the move."""
     rules, deal = rules_of("byzanz"), chance.deal(bytes(32))
     state, _ = umpire.settle(rules, rules.setup(SEATS, {}), deal)
     positions = []

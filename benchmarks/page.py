@@ -1,4 +1,4 @@
-"""The time of a turn's page when the log is short and when it is long."""
+"""The time to render a turn's page when the log is short and when it is long."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from time import perf_counter
 
 from flask.testing import FlaskClient
 
-from benchmarks.fixtures import begun_game, house, tokens_of
+from benchmarks.fixtures import start_game, temporary_server, tokens_of
 from server.play import positions
 from server.store import engine, log
 from server.store.models import Game
@@ -18,12 +18,12 @@ SHORT, LONG = 50, 5_000
 
 
 def measure(views: int = 30) -> dict[str, float]:
-    """Open the page of the seat whose turn it is, by turns at a short and at a long log.
+    """Open the page of the seat to move, alternating between a short and a long log.
 
     Args:
         views: how often each.
     """
-    with house() as (app, _):
+    with temporary_server() as (app, _):
         pages = {length: _page(length) for length in (SHORT, LONG)}
         took: dict[int, list[float]] = {SHORT: [], LONG: []}
         client = app.test_client()
@@ -46,8 +46,8 @@ def _opened(client: FlaskClient, path: str) -> float:
 
 
 def _page(length: int) -> str:
-    """The address of a turn at a table whose log has grown to this many entries."""
-    game_id = begun_game(length)
+    """Return the URL of a turn in a game whose log has grown to this many entries."""
+    game_id = start_game(length)
     with engine.reading() as session:
         position = positions.load(session, session.get_one(Game, game_id))
     seat = min(position.awaited)
@@ -56,7 +56,7 @@ def _page(length: int) -> str:
 
 
 def _lengthen(game_id: str, seat: int, length: int, now: datetime) -> None:
-    """Let a seat pass again and again, and a moderator take it back; at the end it is to move as before."""
+    """Let a seat pass and a moderator void it, again and again; in the end the seat is to move as before."""
     with engine.transaction() as session:
         game = log.lock_game(session, game_id)
         assert game is not None

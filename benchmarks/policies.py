@@ -1,7 +1,7 @@
-"""What people at a table do, as a benchmark imagines them: how they decide, and which standing orders they leave.
+"""A model of what people at a table do: how they decide, and which standing orders they leave.
 
-Whoever is at the page orders what answers the open question and those that are likely to follow, as far as he can
-judge them now; what he cannot judge, such as a lot that nobody has seen, he leaves open.
+A person at the page leaves orders for the open question and for likely following ones, as far as they can be judged
+now; what cannot be judged, such as a lot that nobody has seen, is left open.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from byzanz.chance import Draw
 from byzanz.moves import Move
 from byzanz.rules import Rules
 
-Habit = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw], Iterator[str]]
-"""The orders that somebody leaves, from the game, his view, the answers to his question and his luck."""
+Policy = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw], Iterator[str]]
+"""The orders that a person leaves, from the game, their view, the answers to their question and their luck."""
 RULES_OF_THUMB = {
     ("empire", "meld"): "meld most",
     ("empire", "defend"): "defend most",
@@ -24,13 +24,13 @@ RULES_OF_THUMB = {
     ("empire", "buy-off"): "buy-off most",
     ("empire", "keep"): "keep least",
 }
-"""Orders that say how people decide at the page, too, by game and step: there the greedy bot wins less."""
-AHEAD = 3
-"""So many placements of Byzantium can be foreseen: those who list more win less."""
+"""Orders that also describe how people decide at the page, by game and step: there the greedy bot wins less."""
+LOOKAHEAD = 3
+"""How many placements of Byzantium can be foreseen: players who list more win less."""
 
 
-def by_hand(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Move:
-    """What somebody at the page answers: what the greedy bot does, or a rule of thumb where that wins more."""
+def choose_move(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Move:
+    """Return the move of a person at the page: the greedy bot's, or a rule of thumb where that wins more."""
     thumb = RULES_OF_THUMB.get((rules.slug, view.step))
     answer = rules.answer_order(rules.parse_order(thumb), view, moves) if thumb else None
     if answer is not None and answer.move is not None:
@@ -39,15 +39,15 @@ def by_hand(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw
 
 
 def byzanz(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
-    """Tax, market, hand limit and the end by rules of thumb; for the lot on auction a ladder or a pass."""
+    """Yield rules of thumb for tax, market, hand limit and the end; for the lot on auction a ladder or a pass."""
     yield from ("tax lowest always", "take best always", "limit sell lowest always", "finish")
     if view.step == "bid":
-        first = by_hand(rules, view, moves, draw)
+        first = choose_move(rules, view, moves, draw)
         yield "pass this lot" if first.verb == "pass" else _ladder(rules, view, first, draw)
 
 
 def _ladder(rules: Rules[Any, Any], view: Any, first: Move, draw: Draw) -> str:
-    """The cards of a bid and those that would follow, as long as to win with them is better than to pass."""
+    """Return the cards of a bid and those that would follow while winning with them beats passing."""
     world, seat = rules.sample_state(view, draw), view.viewer
 
     def prospects(cards: list[str]) -> float:
@@ -68,7 +68,7 @@ def _ladder(rules: Rules[Any, Any], view: Any, first: Move, draw: Draw) -> str:
 
 
 def empire(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
-    """All but the redraw by rules of thumb, the meld with the cards that the redraw brings."""
+    """Yield rules of thumb for all steps but the redraw; the meld is for the cards that the redraw brings."""
     return (
         thumb if step == "meld" else f"{thumb} always"
         for (slug, step), thumb in RULES_OF_THUMB.items()
@@ -77,11 +77,11 @@ def empire(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw)
 
 
 def byzantium(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
-    """The next placements as they come when all place as he would, in one world that he thinks possible."""
+    """Yield the next placements if everybody places as this policy would, in one sampled state."""
     listed, world = list[str](), rules.sample_state(view, draw)
-    while rules.awaited(world) and len(listed) < AHEAD:
+    while rules.awaited(world) and len(listed) < LOOKAHEAD:
         seat = min(rules.awaited(world))
-        move = by_hand(rules, rules.view(world, seat), rules.moves(world, seat), draw)
+        move = choose_move(rules, rules.view(world, seat), rules.moves(world, seat), draw)
         if seat == view.viewer:
             if move.verb == "pass":
                 break
@@ -90,4 +90,4 @@ def byzantium(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Dr
     yield f"put {', '.join(listed)} then ask"
 
 
-HABITS: dict[str, Habit] = {"byzanz": byzanz, "empire": empire, "byzantium": byzantium}
+POLICIES: dict[str, Policy] = {"byzanz": byzanz, "empire": empire, "byzantium": byzantium}

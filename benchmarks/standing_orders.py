@@ -1,7 +1,7 @@
-"""How often a table waits for somebody: the same deals played by people without and with standing orders.
+"""How often a table waits for a person: the same deals played by people without and with standing orders.
 
-Nothing here knows a database: the umpire plays, `byzanz.orders` answers, and the people are those of `people`, who
-decide as in `habits`. No clock is played: somebody who comes late is reminded, and comes.
+No database is involved: the umpire plays, `byzanz.orders` answers, and the people are those of `arrivals`, who decide
+by `policies`. Deadlines are not enforced: people who come late are reminded, and come.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
 
-from benchmarks.arrivals import Person
-from benchmarks.policies import HABITS, by_hand
+from benchmarks.arrivals import SimulatedPlayer
+from benchmarks.policies import POLICIES, choose_move
 from byzanz import chance, orders, umpire
 from byzanz.games import rules_of
 from byzanz.moves import IllegalMove, Move
@@ -22,7 +22,7 @@ from server.play.clock import REMINDER_SHARE
 
 TABLES = (("byzanz", 3), ("byzanz", 4), ("byzanz", 5), ("empire", 2), ("byzantium", 3))
 REMINDED = REMINDER_SHARE * 24
-"""Hours after which somebody who has not come is reminded, at a table with the default allowance."""
+"""Hours after which a person is reminded, at a table with the default allowance."""
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Tally:
 
     Args:
         waits: turns on which a person had to act.
-        visits: those of them for which he had to be called: he was not at the page already, after a move of his own.
+        visits: those of them for which they had to be emailed: they were not at the page already.
         reminders: to people who did not come within most of a day.
         days: from the deal to the end.
         winners: the seats that share the win.
@@ -50,21 +50,21 @@ class Table:
     Args:
         rules: the game.
         seats: how many play.
-        number: of the deal; people and their luck come from it, too.
-        ordering: the seats whose people leave standing orders.
+        number: of the deal; people and their luck depend on it, too.
+        ordering: the seats whose players leave standing orders.
     """
 
     def __init__(self, rules: Rules[Any, Any], seats: int, number: int, ordering: frozenset[int]) -> None:
         name = f"{rules.slug} {seats} {number}"
         self.rules, self.ordering, self.tally = rules, ordering, Tally()
         self.deal = chance.deal(chance.key(name, bytes(32), [""] * seats))
-        self.people = [Person.drawn(f"{name} {seat}") for seat in range(seats)]
+        self.people = [SimulatedPlayer.drawn(f"{name} {seat}") for seat in range(seats)]
         self.luck = [chance.Stream(name.encode(), f"seat {seat}").below for seat in range(seats)]
         self.left: list[list[PlacedOrder]] = [[] for _ in range(seats)]
         self.state: Any = umpire.settle(rules, rules.setup(seats, {}), self.deal)[0]
 
     def play(self) -> Tally:
-        """Play to the end: whoever is asked is called, and comes when he comes."""
+        """Play to the end: the seats to move are emailed, and their players come in their own time."""
         coming: dict[int, tuple[str, float]] = {}
         now = 0.0
         while (outcome := self.rules.outcome(self.state)) is None:
@@ -86,7 +86,7 @@ class Table:
         return comes
 
     def _sit(self, seat: int) -> None:
-        """A person is at the page and answers until somebody else is awaited."""
+        """Let a person at the page answer until somebody else is to move."""
         while seat in self.rules.awaited(self.state):
             question = self.rules.awaited(self.state)[seat]
             self.tally.waits += 1
@@ -97,13 +97,13 @@ class Table:
 
     def _decide(self, seat: int) -> None:
         view, moves = self.rules.view(self.state, seat), self.rules.moves(self.state, seat)
-        self._make(seat, by_hand(self.rules, view, moves, self.luck[seat]))
+        self._make(seat, choose_move(self.rules, view, moves, self.luck[seat]))
         self._obey()
 
     def _leave(self, seat: int) -> None:
-        """Leave the orders that one who sits here would leave now; the newer of two about the same counts."""
+        """Leave the orders that this player would leave now; of two about the same, the newer one counts."""
         view, moves = self.rules.view(self.state, seat), self.rules.moves(self.state, seat)
-        for text in HABITS[self.rules.slug](self.rules, view, moves, self.luck[seat]):
+        for text in POLICIES[self.rules.slug](self.rules, view, moves, self.luck[seat]):
             order = self.rules.parse_order(text)
             try:
                 scope = self.rules.order_scope(order, view)
@@ -118,12 +118,12 @@ class Table:
         self.state, _ = umpire.settle(self.rules, state, self.deal)
 
     def _obey(self) -> None:
-        """Orders answer as long as they can, the lowest seat first."""
+        """Let orders answer as long as they can, the lowest seat first."""
         while any(self._obeyed(seat) for seat in sorted(self.rules.awaited(self.state))):
             pass
 
     def _obeyed(self, seat: int) -> bool:
-        """Whether an order of an awaited seat has answered; one that does not fit any more stops."""
+        """Whether an order of the seat has answered; one that no longer applies is stopped."""
         left = self.left[seat]
         for past in orders.expired(self.rules, self.state, seat, left):
             left.remove(past)
@@ -138,9 +138,9 @@ class Table:
 
 
 def measure(games: int = 20, mixed: int = 60) -> dict[str, float]:
-    """Play the same deals without and with orders, then with some of the seats ordering.
+    """Play the same deals without and with orders, then with some of the seats leaving orders.
 
-    A mail is one to whoever is called, one reminder, and one to each at the end.
+    Mails are one for each call, one for each reminder, and one for each player at the end.
 
     Args:
         games: deals at each table without and with orders.
@@ -181,10 +181,10 @@ FIGURES: dict[str, Callable[[Sequence[Tally], int], float]] = {
 
 
 def _share_of_wins(rules: Rules[Any, Any], seats: int, games: int) -> float:
-    """The percentage of the wins that go to those who leave orders, at tables where every other seat does.
+    """Return the percentage of wins of players who leave orders, at tables where every other seat does.
 
-    Each deal is played twice, the second time with the orders left by the other seats: 50 says that orders neither
-    gain nor cost anything, but for chance: of 60 deals about 5 points up or down.
+    Each deal is played twice, the second time with the other seats leaving orders: 50 means that orders neither
+    gain nor cost anything; of 60 deals chance moves it by about 5 points.
     """
     wins = 0.0
     for number in range(games):

@@ -1,4 +1,4 @@
-"""Durable submissions a second through real HTTP, beside raw commits of SQLite on the same disk in the same run."""
+"""Durable submissions per second through real HTTP, beside raw SQLite commits on the same disk in the same run."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from typing import Any
 from flask import Flask
 from waitress.server import create_server
 
-from benchmarks.fixtures import Line, begun_game, house, script
+from benchmarks.fixtures import ScriptedMove, script, start_game, temporary_server
 
 CLIENTS = 8
 ROUNDS = 4
-"""Both are measured by turns, so that a disk that is busy for a while slows both."""
+"""Both are measured alternately, so that a disk that is busy for a while slows both."""
 
 
 def measure(moves: int = 100) -> dict[str, float]:
-    """Submit moves one after another, then from eight clients at once, each at a table of its own.
+    """Submit moves one after another, then from eight clients at once, each at its own table.
 
     Args:
         moves: for each of the four rounds and for each of the eight clients.
     """
     alone: list[float] = []
     raw: list[float] = []
-    with house() as (app, folder):
-        scripts = [script(begun_game(number), moves) for number in range(ROUNDS + CLIENTS)]
+    with temporary_server() as (app, folder):
+        scripts = [script(start_game(number), moves) for number in range(ROUNDS + CLIENTS)]
         with _served(app) as port:
             for lines in scripts[:ROUNDS]:
                 raw += _raw_commits(folder, len(lines))
@@ -54,7 +54,7 @@ def measure(moves: int = 100) -> dict[str, float]:
 
 @contextmanager
 def _served(app: Flask) -> Iterator[int]:
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that clients wait is what is measured
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # waiting clients are what is measured
     server: Any = create_server(app, host="127.0.0.1", port=0, threads=CLIENTS)
     thread = Thread(target=server.run, daemon=True)
     thread.start()
@@ -66,8 +66,8 @@ def _served(app: Flask) -> Iterator[int]:
         thread.join(10)
 
 
-def _submissions(port: int, lines: Sequence[Line]) -> list[float]:
-    """The seconds that each move of a script took, from the request to the answer."""
+def _submissions(port: int, lines: Sequence[ScriptedMove]) -> list[float]:
+    """Return the seconds that each move of a script took, from the request to the response."""
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     took = []
     for number, line in enumerate(lines):
@@ -77,15 +77,15 @@ def _submissions(port: int, lines: Sequence[Line]) -> list[float]:
             "POST", f"/api/v1/seats/{line.token}/moves", body, {"Content-Type": "application/json"}
         )
         answer = connection.getresponse()
-        said = answer.read()
+        content = answer.read()
         took.append(perf_counter() - start)
         if answer.status != 201:
-            raise RuntimeError(f"a scripted move was refused: {answer.status} {said!r}")
+            raise RuntimeError(f"a scripted move was refused: {answer.status} {content!r}")
     connection.close()
     return took
 
 
-def _at_once(port: int, scripts: Sequence[Sequence[Line]]) -> tuple[int, float]:
+def _at_once(port: int, scripts: Sequence[Sequence[ScriptedMove]]) -> tuple[int, float]:
     start = perf_counter()
     with ThreadPoolExecutor(len(scripts)) as clients:
         played = list(clients.map(lambda lines: _submissions(port, lines), scripts))
@@ -93,7 +93,7 @@ def _at_once(port: int, scripts: Sequence[Sequence[Line]]) -> tuple[int, float]:
 
 
 def _raw_commits(folder: Path, n: int) -> list[float]:
-    """The seconds that each of n commits of one small row took, with what the server itself asks of SQLite."""
+    """Return the seconds that each of n commits of a small row took, with the server's own SQLite settings."""
     connection = sqlite3.connect(folder / "raw.db", isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")

@@ -1,4 +1,4 @@
-"""The time of a scheduler's tick in which nothing is due, with few and with many running games."""
+"""The time of a scheduler tick with nothing due, with few and with many running games."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from benchmarks.fixtures import house
+from benchmarks.fixtures import temporary_server
 from server.scheduler import jobs
 from server.store import engine, log
 from server.store.models import Entry, Game, Heartbeat, Mail, Person, Seat, Turn
@@ -22,7 +22,7 @@ FEW, MANY = 100, 100_000
 """Running games."""
 SEATS = 4
 AT_ONCE = 5_000
-"""Games inserted with one statement a table."""
+"""Games inserted with one statement per table."""
 TICK = 5.0
 
 
@@ -33,7 +33,7 @@ def measure(many: int = MANY, ticks: int = 30) -> dict[str, float]:
         many: how many games that is.
         ticks: how often, at each size.
     """
-    with house():
+    with temporary_server():
         now = engine.utc_now()
         _people(now)
         _games(0, FEW, now)
@@ -52,15 +52,15 @@ def measure(many: int = MANY, ticks: int = 30) -> dict[str, float]:
 
 
 class _NoMail:
-    """What is handed mails where none can be due."""
+    """A mail sender for an outbox in which nothing can be due."""
 
     def send(self, message: EmailMessage) -> None:
-        """Never called."""
+        """Fail; never called."""
         raise AssertionError(f"a mail was due: {message['Subject']}")
 
 
 def _tick_milliseconds(now: datetime, ticks: int) -> dict[str, float]:
-    """The median of each job of a tick, and of a whole one."""
+    """Return the median of each job of a tick, and of a whole one."""
     work: dict[str, Callable[[], int]] = {
         "turns": lambda: jobs.tick_turns(now, TICK),
         "reminders": lambda: jobs.tick_reminders(now),
@@ -87,7 +87,7 @@ def _people(now: datetime) -> None:
 
 
 def _games(first: int, last: int, now: datetime) -> None:
-    """Insert running games, each with its seats, an entry, a turn that is due tomorrow and its mail, sent."""
+    """Insert running games, each with its seats, an entry, a turn that is due tomorrow and its sent mail."""
     for begin in range(first, last, AT_ONCE):
         numbers = range(begin, min(begin + AT_ONCE, last))
         with engine.transaction() as session:

@@ -1,4 +1,4 @@
-"""The settings, read from the environment or a `.env` and checked once at the start (formats.md §6)."""
+"""The settings, read from the environment or a `.env` file and checked at startup (formats.md §6)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def _folder(name: str) -> Path:
-    """A folder of files that are not code: beside the packages in a checkout, inside `server` in an installed wheel."""
+    """Find a folder of non-code files: beside the packages in a checkout, inside `server` in an installed wheel."""
     inside = _PACKAGE / name
     return inside if inside.is_dir() else _PACKAGE.parent / name
 
@@ -41,11 +41,11 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class ConfigError(Exception):
-    """A setting is missing or bad; the text is one line that says which and what would do."""
+    """A setting is missing or invalid; the one-line message names it and says what is valid."""
 
 
 class Settings(BaseSettings):
-    """Every setting has the environment name `BYZANZ_` + its own in capitals."""
+    """The settings; each one is read from the variable `BYZANZ_` plus its name in capitals."""
 
     model_config = SettingsConfigDict(env_prefix="BYZANZ_", env_file=".env", extra="ignore")
 
@@ -73,7 +73,9 @@ class Settings(BaseSettings):
     @classmethod
     def _mail_server(cls, url: str) -> str:
         if url and not (_MAIL.fullmatch(url) and url.isprintable()):
-            raise ValueError("must look like smtp://user:password@host:587?tls=starttls, odd letters as %23")
+            raise ValueError(
+                "must look like smtp://user:password@host:587?tls=starttls; escape special characters, e.g. # as %23"
+            )
         _check_port(url)
         return url
 
@@ -81,10 +83,10 @@ class Settings(BaseSettings):
     @classmethod
     def _sender(cls, text: str) -> str:
         _name, address = parseaddr(text)
-        whole = text == address or text.endswith(f"<{address}>")
-        alone = whole and len(getaddresses([text])) == 1
+        complete = text == address or text.endswith(f"<{address}>")
+        alone = complete and len(getaddresses([text])) == 1
         if not (alone and text.isprintable() and _MAILBOX.fullmatch(address)):
-            raise ValueError("must be one address, like Byzanz <games@example.org>")
+            raise ValueError("must be a single address, like Byzanz <games@example.org>")
         return text
 
     @field_validator("mail_domain")
@@ -104,18 +106,18 @@ class Settings(BaseSettings):
 
     @property
     def sender_domain(self) -> str:
-        """The domain in Message-IDs: BYZANZ_MAIL_DOMAIN, else that of BYZANZ_MAIL_FROM."""
+        """The domain used in Message-IDs: BYZANZ_MAIL_DOMAIN, else the domain of BYZANZ_MAIL_FROM."""
         return self.mail_domain or self.mail_from.rpartition("@")[2].strip(" >") or "localhost"
 
 
 def _check_port(url: str) -> None:
-    """Refuse a port that no server can have, and square brackets without an IPv6 address inside."""
+    """Reject an impossible port, and square brackets that hold no IPv6 address."""
     try:
         proper = urlsplit(url).port != 0
     except ValueError:
         proper = False
     if not proper:
-        raise ValueError("names a host or port that cannot be; a port is a number from 1 to 65535")
+        raise ValueError("has an impossible host or port; ports are numbers from 1 to 65535")
 
 
 def _check_database(url: str) -> None:
@@ -130,25 +132,27 @@ def _check_database(url: str) -> None:
     if parts.drivername == "sqlite":
         name = parts.database or ""
         if not name or name != name.strip() or name.startswith((":memory:", "file:")) or parts.host:
-            raise ValueError("must name a file that stays, like sqlite:////folder/byzanz.db")
+            raise ValueError("must name a permanent file, like sqlite:////folder/byzanz.db")
     elif " " in url or not 1 <= (5432 if parts.port is None else parts.port) <= 65535:
-        raise ValueError("has a blank, or a port that is not from 1 to 65535")
+        raise ValueError("contains a space, or a port outside 1 to 65535")
 
 
 def _check_secrecy(mail_url: str) -> None:
-    """Refuse what leaves it open whether mails go out encrypted.
+    """Reject a mail URL that leaves it unclear whether mail is encrypted in transit.
 
     Raises:
-        ConfigError: one line that says what would do.
+        ConfigError: a one-line message says what is valid.
     """
     parts = urlsplit(mail_url)
-    asked = parse_qs(parts.query, keep_blank_values=True)
-    if set(asked) - {"tls"} or asked.get("tls", ["none"])[-1] not in {"starttls", "none", "smtps"}:
-        raise ConfigError("BYZANZ_MAIL_URL: after the question mark stands tls=starttls or tls=none")
-    open_to_all = parts.scheme == "smtp" and not asked and parts.hostname not in _LOOPBACK
+    options = parse_qs(parts.query, keep_blank_values=True)
+    if set(options) - {"tls"} or options.get("tls", ["none"])[-1] not in {"starttls", "none", "smtps"}:
+        raise ConfigError(
+            "BYZANZ_MAIL_URL: the only option after the question mark is tls=starttls or tls=none"
+        )
+    open_to_all = parts.scheme == "smtp" and not options and parts.hostname not in _LOOPBACK
     if parts.password and open_to_all:
         raise ConfigError(
-            "BYZANZ_MAIL_URL would send the password in the clear: add ?tls=starttls (or, if it must be, ?tls=none)"
+            "BYZANZ_MAIL_URL would send the password unencrypted: add ?tls=starttls (or ?tls=none if you accept that)"
         )
 
 
@@ -156,13 +160,13 @@ Role = Literal["any", "mailing"]
 
 
 def load(role: Role = "any") -> Settings:
-    """Read and check the settings, fill the defaults of an embedded database, make its secret key when absent.
+    """Read and check the settings, fill in the defaults and create the secret key of an embedded database.
 
     Args:
         role: `mailing` for serve, web and scheduler, which need BYZANZ_MAIL_URL.
 
     Raises:
-        ConfigError: one line naming the setting and what would do.
+        ConfigError: a one-line message names the setting and says what is valid.
     """
     try:
         settings = Settings()
@@ -172,7 +176,7 @@ def load(role: Role = "any") -> Settings:
         raise ConfigError(f"{name}: {first['msg'].removeprefix('Value error, ')}") from None
     if role == "mailing" and not settings.mail_url:
         raise ConfigError(
-            "BYZANZ_MAIL_URL is not set: name your mail server, as smtp://user:password@host:587?tls=starttls"
+            "BYZANZ_MAIL_URL is not set: enter your mail server, e.g. smtp://user:password@host:587?tls=starttls"
         )
     if role == "mailing":
         _check_secrecy(settings.mail_url)
@@ -184,54 +188,52 @@ def _with_defaults(settings: Settings) -> Settings:
     secret = settings.secret_key.get_secret_value()
     if not secret and not embedded:
         raise ConfigError(
-            "BYZANZ_SECRET_KEY is not set: with BYZANZ_DATABASE_URL it is required (32 random characters or more)"
+            "BYZANZ_SECRET_KEY is not set: BYZANZ_DATABASE_URL requires it (at least 32 random characters)"
         )
     if secret and len(secret) < 16:
-        raise ConfigError("BYZANZ_SECRET_KEY is too short: give 32 random characters or more")
+        raise ConfigError("BYZANZ_SECRET_KEY is too short: use at least 32 random characters")
     changes: dict[str, object] = {}
     if embedded:
-        changes["database_url"] = f"sqlite:///{_instance() / 'byzanz.db'}"
+        changes["database_url"] = f"sqlite:///{_instance_folder() / 'byzanz.db'}"
     if not secret:
-        changes["secret_key"] = SecretStr(_kept_secret())
+        changes["secret_key"] = SecretStr(_load_or_create_secret())
     return settings.model_copy(update=changes)
 
 
-def _instance() -> Path:
+def _instance_folder() -> Path:
     try:
         INSTANCE.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"the folder {INSTANCE.absolute()} cannot be made: {error.strerror}") from None
+        raise ConfigError(f"the folder {INSTANCE.absolute()} cannot be created: {error.strerror}") from None
     return INSTANCE.absolute()
 
 
-def _kept_secret() -> str:
-    path = _instance() / "secret_key"
+def _load_or_create_secret() -> str:
+    path = _instance_folder() / "secret_key"
     if not path.exists():
         fresh = path.with_name(f"{path.name}.{os.getpid()}")
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(secrets.token_hex(32))
             file.flush()
             os.fsync(file.fileno())
-        with suppress(
-            FileExistsError
-        ):  # of several processes starting at once, the first one's key is everybody's
+        with suppress(FileExistsError):  # if several processes start at once, the first one's key is used
             os.link(fresh, path)
         fresh.unlink()
-    kept = path.read_text().strip()
-    if len(kept) < 16:
-        raise ConfigError(f"{path} holds no key: remove it to have a new one made")
-    return kept
+    secret = path.read_text().strip()
+    if len(secret) < 16:
+        raise ConfigError(f"{path} holds no valid key: delete it to have a new one generated")
+    return secret
 
 
 def settings() -> Settings:
-    """The settings of the running app."""
+    """Return the settings of the running app."""
     found = current_app.config["BYZANZ"]
     assert isinstance(found, Settings)
     return found
 
 
 def for_flask(settings: Settings) -> dict[str, object]:
-    """What Flask and its extensions want to know, made from the settings."""
+    """Return the configuration of Flask and its extensions."""
     return {
         "BYZANZ": settings,
         "SECRET_KEY": settings.secret_key.get_secret_value(),

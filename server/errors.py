@@ -1,4 +1,4 @@
-"""What the server refuses, by kind; each has a status for HTTP and a code for the API."""
+"""Errors for requests that the server refuses; each has an HTTP status and a code for the API."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import ClassVar
 
 
 class Refused(Exception):
-    """A wish that the server does not grant; nothing has changed.
+    """A request that the server refuses; nothing has changed.
 
     Args:
-        message: an English sentence with named places, marked for extraction by being this class's first argument.
-        places: the value of each place.
+        message: an English sentence with named placeholders; as this class's first argument it is extracted.
+        places: the value of each placeholder.
     """
 
     status: ClassVar[int] = 409
@@ -30,69 +30,69 @@ class NoSuchGame(Refused):
 
 
 class NotRunning(Refused):
-    """The game has not begun, is over, or is set aside."""
+    """The game has not begun, is over, or is on hold."""
 
     code = "not_running"
 
 
 class Paused(Refused):
-    """The game is paused; nobody moves."""
+    """The game is paused; nobody can move."""
 
     code = "paused"
 
 
 class Stale(Refused):
-    """The turn opened after what this page or client has seen."""
+    """The turn opened after the version of the game that the page or client had seen."""
 
     code = "stale"
 
 
 class NotYourTurn(Refused):
-    """The seat is not awaited."""
+    """The seat is not to move."""
 
     code = "not_your_turn"
 
 
 class NoSuchLink(Refused):
-    """The link was revoked, or its owner sits there no more."""
+    """The link was revoked, or its owner no longer holds the seat."""
 
     status = 404
     code = "no_such_link"
 
 
 class NoSuchOrder(Refused):
-    """This seat has no such order standing."""
+    """The seat has no such standing order."""
 
     status = 404
     code = "no_such_order"
 
 
 class TooMany(Refused):
-    """So many would be a nuisance to somebody: of mails, of orders, of comings and goings."""
+    """A limit is exceeded: of emails, of orders, of changes in a short time."""
 
     status = 429
     code = "too_many"
 
 
 class BadRequest(Refused):
-    """The request itself is malformed, or its id was used for another move."""
+    """The request is malformed, or its id was used for another move."""
 
     status = 422
     code = "bad_request"
 
 
 class Closed(Refused):
-    """The moment for this has passed: the game has begun, was cancelled, or somebody was faster."""
+    """It is too late: the game has begun, was cancelled, or somebody else was faster."""
 
     code = "closed"
 
 
-class BadWish(Refused):
-    """Something in a form cannot be had; the sentence says why and what would do.
+class InvalidInput(Refused):
+    """A field of a form is invalid; the message says why and what is valid.
 
     Args:
-        message: as of every refusal.
-        field: the form's field that it is about.
+        message: as for every refusal.
+        field: the form field that it is about.
     """
 
     status = 422

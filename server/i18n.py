@@ -1,7 +1,7 @@
-"""The languages that pages and mails speak, and their catalogues.
+"""The languages of pages and emails, and their catalogues.
 
-The `.po` files under `server/translations/` are the only source of every word that is not English; they are read at
-first use, once a process, and no compiled copy is kept. docs/languages.md says how they are looked after.
+The `.po` files under `server/translations/` are the only source of translations. They are read once per process, on
+first use, and no compiled copy is kept; docs/languages.md says how to maintain them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from babel.support import NullTranslations, Translations
 from werkzeug.datastructures import LanguageAccept
 
 DEFAULT = "en"
-"""What speaks where nobody has said anything else; the texts in the code are in it."""
+"""The fallback language, in which the texts in the code are written."""
 NAMES = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
-"""Each language by its code, with the name that it calls itself."""
-DAYS = {"en": "d MMM", "nl": "d MMM", "de": "d. MMM"}
-"""How each of them writes a day of the year (Unicode's letters for dates)."""
+"""Each language code with the language's own name."""
+DAY_FORMATS = {"en": "d MMM", "nl": "d MMM", "de": "d. MMM"}
+"""How each language writes a day of the year (Unicode date format)."""
 FOLDER = Path(__file__).parent / "translations"
 
 
@@ -31,38 +31,38 @@ def N_(text: str) -> str:  # noqa: N802 - the name that every tool for catalogue
     return text
 
 
-def best(wished: LanguageAccept) -> str | None:
-    """The language of ours that a browser likes best, in whatever country; None if it names none of them."""
-    codes = (code.lower().partition("-")[0] for code, quality in wished if quality > 0)
+def best_match(accepted: LanguageAccept) -> str | None:
+    """Return the supported language that a browser prefers, whatever the country, or None if it accepts none."""
+    codes = (code.lower().partition("-")[0] for code, quality in accepted if quality > 0)
     return next((code for code in codes if code in NAMES), None)
 
 
-def spoken() -> str:
-    """The code of the language in which this page or mail is written."""
+def current_language() -> str:
+    """Return the language code of the page or email being written."""
     code = str(flask_babel.get_locale() or DEFAULT)
     return code if code in NAMES else DEFAULT
 
 
-def day() -> str:
-    """How the language of this page or mail writes a day of the year, in Unicode's letters for dates."""
-    return DAYS[spoken()]
+def day_format() -> str:
+    """Return the date format for a day of the year in the current language."""
+    return DAY_FORMATS[current_language()]
 
 
-def path(language: str) -> Path:
-    """Where the catalogue of a language lies."""
+def catalogue_path(language: str) -> Path:
+    """Return the path of a language's catalogue."""
     return FOLDER / language / "LC_MESSAGES" / "messages.po"
 
 
 @cache
 def catalogue(language: str) -> Catalog:
-    """The catalogue of a language that is not English, as its file tells it."""
-    with path(language).open("rb") as file:
+    """Read the catalogue of a language other than English."""
+    with catalogue_path(language).open("rb") as file:
         return read_po(file, locale=language)
 
 
 @cache
-def words(language: str) -> NullTranslations:
-    """The translations into a language; into English there are none."""
+def translations(language: str) -> NullTranslations:
+    """Return the translations into a language; there are none into English."""
     if language not in NAMES or language == DEFAULT:
         return NullTranslations()
     compiled = BytesIO()
@@ -71,9 +71,9 @@ def words(language: str) -> NullTranslations:
     return Translations(compiled)
 
 
-class Shelf(dict[tuple[str, str], NullTranslations]):
-    """Translations by locale and domain, as Flask-Babel keeps them, each fetched when it is first asked for."""
+class TranslationCache(dict[tuple[str, str], NullTranslations]):
+    """Translations by locale and domain, in the form Flask-Babel keeps them, loaded on first use."""
 
     def __missing__(self, key: tuple[str, str]) -> NullTranslations:
-        self[key] = words(key[0])
+        self[key] = translations(key[0])
         return self[key]

@@ -1,4 +1,4 @@
-"""What may be asked for when a game is made or a seat taken: names, addresses, times, cuts, each checked."""
+"""Checks and normalisation of input: names, addresses, times, bots and cuts of the deck."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from byzanz.bots import BOTS
 from byzanz.games import rules_of
 from byzanz.moves import BadSetup
 from byzanz.rules import Rules
-from server.errors import BadWish
+from server.errors import InvalidInput
 
 LONGEST_NAME = 40
 LONGEST_ADDRESS = 254
 SHORTEST_ALLOWANCE = 10 * 60
 LONGEST_ALLOWANCE = 30 * 24 * 3600
-"""Seconds for a decision: ten minutes to thirty days."""
+"""Seconds for a decision: from ten minutes to thirty days."""
 
 _DOTS = ".\u3002\uff0e\uff61"
 _LINK = re.compile(rf"://|//|www[{_DOTS}]|\S[{_DOTS}][^\W\d_]{{2,}}|\d+([{_DOTS}]\d+){{3}}|@", re.IGNORECASE)
 _LOCAL = re.compile(r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*", re.IGNORECASE)
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)", re.IGNORECASE)
-_NAMED = re.compile(r"\s*(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>\s*")
+_NAME_AND_ADDRESS = re.compile(r"\s*(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>\s*")
 
 
 class Guest(NamedTuple):
-    """Somebody who is asked to a table: a name and a mail address, as typed or as checked."""
+    """An invited person: name and email address, as typed or validated."""
 
     name: str
     address: str
@@ -45,61 +45,68 @@ def whole_number(text: str, most: int, least: int = 0) -> int | None:
 
 
 def shown(text: str) -> str:
-    """What somebody typed, short and harmless enough to be quoted in an error."""
-    return "".join(sign if sign.isprintable() else "�" for sign in text.strip()[:80])
+    """Return text on one line, so that it is safe in a header or a sentence: unprintable characters become blanks."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def excerpt(text: str) -> str:
+    """Return the start of what somebody typed, printable, to be quoted in an error message."""
+    return "".join(char if char.isprintable() else "�" for char in text.strip()[:80])
 
 
 def clean_name(text: str, field: str = "name") -> str:
-    """A name of a person or a game that can stand in pages and mail headers: 1–40 characters and no link.
+    """Validate the name of a person or a game: 1 to 40 characters and no link, safe in pages and mail headers.
 
     Args:
-        text: as typed; blanks around and inside are made single.
-        field: the form's field, for the error.
+        text: as typed; runs of whitespace are collapsed.
+        field: the form field, for the error.
 
     Raises:
-        BadWish: empty, too long, with invisible or control characters, or like a web or mail address.
+        InvalidInput: the name is empty, too long, has invisible characters, or looks like a web or email address.
     """
-    if any(unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for sign in text):
-        raise BadWish("A name is one line of letters, without control or invisible characters.", field=field)
+    if any(unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in text):
+        raise InvalidInput("Names cannot contain control or invisible characters.", field=field)
     name = " ".join(unicodedata.normalize("NFC", text).split())
-    if not any(unicodedata.category(sign)[0] in "LNPS" for sign in name):
-        raise BadWish("Please give a name.", field=field)
+    if not any(unicodedata.category(char)[0] in "LNPS" for char in name):
+        raise InvalidInput("Enter a name.", field=field)
     if len(name) > LONGEST_NAME:
-        raise BadWish(
-            "A name has at most %(most)s characters; this one has %(length)s.",
+        raise InvalidInput(
+            "Names have at most %(most)s characters; this one has %(length)s.",
             field=field,
             most=LONGEST_NAME,
             length=len(name),
         )
     if _LINK.search(unicodedata.normalize("NFKC", name)):
-        raise BadWish(
-            "“%(name)s” looks like a web or mail address; put a space after each dot.", field=field, name=name
+        raise InvalidInput(
+            "“%(name)s” looks like a web or email address. Put a space after each dot.",
+            field=field,
+            name=name,
         )
     return name
 
 
 def clean_address(text: str, field: str = "address") -> str:
-    """A mail address as it is kept: lower-case, its domain in ASCII.
+    """Validate an email address and return it as it is stored: lower case, its domain in ASCII.
 
     Args:
-        text: as typed; blanks around it are dropped.
-        field: the form's field, for the error.
+        text: as typed; surrounding blanks are dropped.
+        field: the form field, for the error.
 
     Raises:
-        BadWish: it is no address that a mail could be sent to.
+        InvalidInput: it is not an address that mail can be sent to.
     """
     local, _, domain = text.strip().rpartition("@")
-    host = _ascii(domain)
+    host = _ascii_domain(domain)
     address = f"{local}@{host}".lower()
     if not _LOCAL.fullmatch(local) or len(local) > 64 or not host or len(address) > LONGEST_ADDRESS:
-        raise BadWish(
-            "“%(address)s” is not a mail address like ann@example.org.", field=field, address=shown(text)
+        raise InvalidInput(
+            "“%(address)s” is not an email address like ann@example.org.", field=field, address=excerpt(text)
         )
     return address
 
 
-def _ascii(domain: str) -> str:
-    """A domain of at least two labels in its ASCII form, or nothing if it is none."""
+def _ascii_domain(domain: str) -> str:
+    """Return a domain of at least two labels in its ASCII form, or "" if it is not one."""
     try:
         host = domain.encode("idna").decode("ascii")
     except UnicodeError:
@@ -109,119 +116,121 @@ def _ascii(domain: str) -> str:
     return host if proper else ""
 
 
-def read_guests(text: str, field: str = "players") -> tuple[Guest, ...]:
-    """The people named in a text: a line each, `Name <address>` or an address alone.
+def parse_guests(text: str, field: str = "players") -> tuple[Guest, ...]:
+    """Parse a list of people, one a line: `Name <address>` or an address alone.
 
-    Several may stand in one line with commas or semicolons between them. Who has no name gets one made of the
-    address.
+    Commas or semicolons may separate several on a line. People without a name get one made from their address.
 
     Raises:
-        BadWish: a line is neither; it is quoted.
+        InvalidInput: a line is neither; the message quotes it.
     """
     lines = [line for line in text.splitlines() if line.strip()]
-    return tuple(read_guest(part, field) for line in lines for part in _parts(line))
+    return tuple(parse_guest(part, field) for line in lines for part in _split_guests(line))
 
 
-def _parts(line: str) -> list[str]:
+def _split_guests(line: str) -> list[str]:
     parts = [part for part in re.split("[,;]", line) if part.strip()]
     return parts if len(parts) > 1 and all("@" in part for part in parts) else [line.strip().rstrip(",;")]
 
 
-def read_guest(text: str, field: str = "players") -> Guest:
-    """One person: `Name <address>` or an address alone.
+def parse_guest(text: str, field: str = "players") -> Guest:
+    """Parse one person: `Name <address>` or an address alone.
 
     Raises:
-        BadWish: it is neither.
+        InvalidInput: it is neither.
     """
-    named = _NAMED.fullmatch(text)
+    named = _NAME_AND_ADDRESS.fullmatch(text)
     address = clean_address(named["address"] if named else text, field)
     name = named["name"].strip("\"' ") if named else ""
-    return Guest(clean_name(name, field) if name else name_from(address), address)
+    return Guest(clean_name(name, field) if name else name_from_address(address), address)
 
 
-def name_from(address: str) -> str:
-    """A name for somebody of whom only the address is known: `ann.smith@example.org` is Ann Smith."""
+def name_from_address(address: str) -> str:
+    """Derive a name from an address: `ann.smith@example.org` becomes Ann Smith."""
     words = re.split(r"[^a-z0-9]+", address.partition("@")[0].partition("+")[0])
     return " ".join(word.capitalize() for word in words if word)[:LONGEST_NAME].strip() or "Guest"
 
 
 def clean_allowance(seconds: int, field: str = "allowance") -> int:
-    """The seconds for a decision.
+    """Check the seconds for a decision.
 
     Raises:
-        BadWish: below ten minutes or above thirty days.
+        InvalidInput: fewer than ten minutes or more than thirty days.
     """
     if not SHORTEST_ALLOWANCE <= seconds <= LONGEST_ALLOWANCE:
-        raise BadWish("The time for a decision is from 10 minutes to 30 days.", field=field)
+        raise InvalidInput("The time per decision must be between 10 minutes and 30 days.", field=field)
     return seconds
 
 
 @cache
 def time_zones() -> tuple[str, ...]:
-    """All known time zones, by name."""
+    """Return the names of all known time zones."""
     return tuple(sorted(zoneinfo.available_timezones() - {"localtime", "Factory"}))
 
 
 def clean_zone(name: str, field: str = "time_zone") -> str:
-    """The name of a time zone.
+    """Check the name of a time zone.
 
     Raises:
-        BadWish: nobody knows it.
+        InvalidInput: it is unknown.
     """
     if name not in time_zones():
-        raise BadWish(
-            "“%(name)s” is not a time zone like Europe/Amsterdam or UTC.", field=field, name=shown(name)
+        raise InvalidInput(
+            "“%(name)s” is not a time zone like Europe/Amsterdam or UTC.", field=field, name=excerpt(name)
         )
     return name
 
 
 def clean_cut(text: str, field: str = "cut") -> str:
-    """A cut of the deck, exactly as typed (formats.md §3).
+    """Check a cut of the deck and return it exactly as typed (formats.md §3).
 
     Raises:
-        BadWish: longer than 64 characters, or with control characters.
+        InvalidInput: it is longer than 64 characters or has control characters.
     """
     try:
         return chance.clean_cut(text)
     except chance.BadCut as error:
-        raise BadWish(error.message, field=field, **error.places) from None
+        raise InvalidInput(error.message, field=field, **error.places) from None
 
 
 def clean_bot(kind: str, field: str = "bots") -> str:
-    """The name of a kind of bot.
+    """Check the name of a kind of bot.
 
     Raises:
-        BadWish: there is none of that kind.
+        InvalidInput: it is unknown.
     """
     if kind not in BOTS:
         known = ", ".join(sorted(BOTS))
-        raise BadWish(
-            "There is no bot “%(name)s”; the bots are: %(known)s.", field=field, name=shown(kind), known=known
+        raise InvalidInput(
+            "There is no bot “%(name)s”. Choose one of: %(known)s.",
+            field=field,
+            name=excerpt(kind),
+            known=known,
         )
     return kind
 
 
 def game_rules(slug: str, field: str = "game") -> Rules[Any, Any]:
-    """The latest rules of a game.
+    """Return the latest rules of a game.
 
     Raises:
-        BadWish: there is no such game.
+        InvalidInput: the game is unknown.
     """
     try:
         return rules_of(slug)
     except BadSetup as error:
-        raise BadWish(error.message, field=field, **error.places) from None
+        raise InvalidInput(error.message, field=field, **error.places) from None
 
 
-def check_count(rules: Rules[Any, Any], count: int, field: str = "players") -> None:
-    """Whether a game can be played by so many.
+def check_player_count(rules: Rules[Any, Any], count: int, field: str = "players") -> None:
+    """Check that a game can be played with this many players.
 
     Raises:
-        BadWish: too few or too many.
+        InvalidInput: there are too few or too many.
     """
     if count not in rules.seats:
-        raise BadWish(
-            "%(title)s is for %(fewest)s to %(most)s players; this table has %(count)s.",
+        raise InvalidInput(
+            "%(title)s needs %(fewest)s to %(most)s players; this table has %(count)s.",
             field=field,
             title=rules.title,
             fewest=rules.seats[0],
@@ -230,26 +239,26 @@ def check_count(rules: Rules[Any, Any], count: int, field: str = "players") -> N
         )
 
 
-def check_different(guests: Sequence[Guest], field: str = "players") -> None:
-    """Whether everybody at a table has an address of his own.
+def check_distinct_addresses(guests: Sequence[Guest], field: str = "players") -> None:
+    """Check that no address is used twice at a table.
 
     Raises:
-        BadWish: the address that stands there twice.
+        InvalidInput: the message names the address that is.
     """
     seen: set[str] = set()
     for guest in guests:
         if guest.address in seen:
-            raise BadWish("%(address)s is named twice.", field=field, address=guest.address)
+            raise InvalidInput("%(address)s is listed twice.", field=field, address=guest.address)
         seen.add(guest.address)
 
 
-def alike(name: str) -> str:
-    """What of a name people tell apart: two names that are equal in this look the same."""
+def name_key(name: str) -> str:
+    """Return a key that is equal for names that look the same."""
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-def told_apart(name: str, taken: Iterable[str]) -> str:
-    """The name, or the name with a number where somebody at the table is called so already."""
-    used = {alike(other) for other in taken}
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """Return the name, with a number added if it is taken at the table."""
+    used = {name_key(other) for other in taken}
     numbered = (f"{name[: LONGEST_NAME - 3].strip()} {n}" for n in range(2, len(used) + 3))
-    return next(choice for choice in (name, *numbered) if alike(choice) not in used)
+    return next(choice for choice in (name, *numbered) if name_key(choice) not in used)

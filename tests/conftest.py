@@ -195,7 +195,9 @@ def begun(
     """
     seed = bytes(32)
     with engine.transaction() as session:
-        persons = [people.person_at(session, f"{name.lower()}@example.org", name, now) for name in NAMES[:n]]
+        persons = [
+            people.get_or_create(session, f"{name.lower()}@example.org", name, now) for name in NAMES[:n]
+        ]
         game = Game(
             id=game_id,
             slug=slug,

@@ -1,4 +1,4 @@
-"""People's own affairs: signing in, links asked for, absences, how much email they want."""
+"""People's own settings: signing in, requested links, absences, and how much email they get."""
 
 from __future__ import annotations
 

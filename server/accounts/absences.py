@@ -1,6 +1,6 @@
-"""Times in which a person is away: whole days, entered beforehand, at most 35 of them in any 365.
+"""Absences: whole days, entered in advance, at most 35 of them in any 365.
 
-Only turns that open after an absence was entered leave it out; a turn that is open keeps what it was opened with.
+They only apply to turns that open after they were entered; a turn keeps the absences it was opened with.
 """
 
 from __future__ import annotations
@@ -12,52 +12,52 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.errors import BadWish
+from server.errors import InvalidInput
 from server.play import clock
 from server.store.engine import transaction
 from server.store.models import Absence, Person, Seat, Turn
-from server.validation import shown
+from server.validation import excerpt
 
 BUDGET = 35
 """Days of absence in any YEAR."""
 YEAR = timedelta(days=365)
-FARTHEST = timedelta(days=2 * 365)
-"""How long ahead an absence may be entered."""
+MOST_AHEAD = timedelta(days=2 * 365)
+"""How far ahead an absence may be entered."""
 
 
 def absences_of(session: Session, person_id: int, since: datetime) -> Sequence[Absence]:
-    """The absences of a person that are not over, the next one first."""
+    """Return the absences of a person that are not over, the next one first."""
     query = select(Absence).where(Absence.person_id == person_id, Absence.to_at > since)
     return session.scalars(query.order_by(Absence.from_at, Absence.id)).all()
 
 
 def add_absence(person_id: int, first: str, last: str, now: datetime) -> None:
-    """Enter days on which a person is away, as the calendar of his time zone has them.
+    """Enter days on which a person is away, by the calendar of their time zone.
 
     Args:
         first: the first day, as 2026-08-01; today at the earliest.
         last: the last day, the first one or later.
 
     Raises:
-        BadWish: no days, past ones, ones that are entered already, or more than the budget allows.
+        InvalidInput: the days are invalid, past, entered already, or more than the budget allows.
     """
     from_day, to_day = _day(first, "away_from"), _day(last, "away_to")
     with transaction() as session:
         person = session.get_one(Person, person_id, with_for_update=True)
         if person.time_zone is None:
-            raise BadWish("Set your time zone first: days begin and end by it.", field="away_from")
+            raise InvalidInput("Set your time zone first; it decides when a day begins.", field="away_from")
         zone = ZoneInfo(person.time_zone)
         today = now.astimezone(zone).date()
         if from_day < today:
-            raise BadWish("An absence begins today at the earliest.", field="away_from")
+            raise InvalidInput("An absence can begin today at the earliest.", field="away_from")
         if to_day < from_day:
-            raise BadWish("The last day lies before the first.", field="away_to")
-        if to_day > today + FARTHEST:
-            raise BadWish("An absence is entered at most two years ahead.", field="away_to")
+            raise InvalidInput("The last day is before the first.", field="away_to")
+        if to_day > today + MOST_AHEAD:
+            raise InvalidInput("Absences can be entered at most two years ahead.", field="away_to")
         span = clock.whole_days(zone, from_day, to_day)
         others = [(row.from_at, row.to_at) for row in absences_of(session, person_id, now - YEAR)]
         if any(start < span[1] and span[0] < end for start, end in others):
-            raise BadWish("You are away on some of these days already.", field="away_from")
+            raise InvalidInput("You have already entered some of these days.", field="away_from")
         _check_budget([*others, span])
         session.add(Absence(person_id=person_id, from_at=span[0], to_at=span[1], created_at=now))
 
@@ -66,16 +66,18 @@ def _day(text: str, field: str) -> date:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        raise BadWish("“%(text)s” is not a day like 2026-08-01.", field=field, text=shown(text)) from None
+        raise InvalidInput(
+            "“%(text)s” is not a date like 2026-08-01.", field=field, text=excerpt(text)
+        ) from None
 
 
 def _check_budget(spans: Sequence[clock.Span]) -> None:
-    """Whether no 365 days hold more days of absence than the budget: the fullest begin or end with an absence."""
+    """Check that no 365 days exceed the budget; the fullest such year begins or ends with an absence."""
     years = [(start, start + YEAR) for start, _ in spans] + [(end - YEAR, end) for _, end in spans]
     fullest = max(days_away(spans, *year) for year in years)
     if fullest > BUDGET:
-        raise BadWish(
-            "That would make %(days)s days away within a year; %(most)s are the most.",
+        raise InvalidInput(
+            "That would be %(days)s days away within a year; the limit is %(most)s.",
             field="away_to",
             days=fullest,
             most=BUDGET,
@@ -83,16 +85,16 @@ def _check_budget(spans: Sequence[clock.Span]) -> None:
 
 
 def days_away(spans: Sequence[clock.Span], since: datetime, until: datetime) -> int:
-    """The days of absence between two moments; one of 23 or 25 hours counts as one."""
+    """Count the days of absence between two moments; a day of 23 or 25 hours counts as one."""
     inside = (min(end, until) - max(start, since) for start, end in spans)
     return round(sum((span for span in inside if span > timedelta(0)), timedelta(0)) / timedelta(days=1))
 
 
 def remove_absence(person_id: int, absence_id: int, now: datetime) -> None:
-    """Take back an absence that has not begun; nothing happens if there is none.
+    """Remove an absence that has not begun; do nothing if there is none.
 
     Raises:
-        BadWish: it has begun, or an open turn counts on it: else its days could be taken twice.
+        InvalidInput: it has begun, or an open turn counts on it: otherwise its days could be used twice.
     """
     with transaction() as session:
         session.get_one(Person, person_id, with_for_update=True)
@@ -100,9 +102,11 @@ def remove_absence(person_id: int, absence_id: int, now: datetime) -> None:
         if row is None or row.person_id != person_id:
             return
         if row.from_at <= now:
-            raise BadWish("This absence has begun; it stays.", field="absence")
+            raise InvalidInput("This absence has begun and cannot be removed.", field="absence")
         if any((row.from_at, row.to_at) in hours.absences for hours in _open_hours(session, person_id)):
-            raise BadWish("A turn that waits for you counts on this absence: play it first.", field="absence")
+            raise InvalidInput(
+                "An open turn of yours counts on this absence. Play it first.", field="absence"
+            )
         session.delete(row)
 
 

@@ -1,7 +1,7 @@
-"""Links that somebody asks for: to sign in, or a fresh one for a dead one. They go to the address on file.
+"""Requested links: to sign in, or a fresh one for a dead one. They are sent to the address on file.
 
-Whoever asks learns nothing about others, not even from how long the answer takes: for an address or a link that is
-not known the same work is done, for nobody.
+The requester learns nothing about others, not even from the response time: for an unknown address or link the same
+work is done for a decoy.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from server.store import links, outbox, people
 from server.store.engine import transaction
 from server.store.models import Game, Link, Mail, Person, Seat
 
-LINK_LIFE = timedelta(hours=1)
-"""How long a sign-in link may be redeemed."""
-AN_HOUR = 3
-"""Links that are mailed to one person within an hour, however often they are asked for."""
+LINK_LIFETIME = timedelta(hours=1)
+"""How long a sign-in link is valid."""
+LINKS_PER_HOUR = 3
+"""Links that are mailed to one person within an hour, however often they are requested."""
 
 
 def mail_sign_in(address: str, now: datetime, language: str | None = None) -> None:
-    """Mail a sign-in link to the person with this address; nothing for others, and nobody is told which.
+    """Mail a sign-in link to the person with this address; the caller cannot tell whether there is one.
 
     Args:
         language: of the page; the mail is in it unless the person has chosen one.
 
     Raises:
-        BadWish: the text is no address at all.
+        InvalidInput: the text is not an address.
     """
     address = validation.clean_address(address)
     with transaction() as session:
-        person, known = _person(session, Person.email == people.address(address))
-        _mail(session, "signin", person if known else None, now, details={"language": language})
+        person, known = _find_person(session, Person.email == people.normalize_address(address))
+        _queue_mail(session, "signin", person if known else None, now, details={"language": language})
 
 
-def _person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, bool]:
-    """The id of a person with an address, and whether he may sign in: he sat down, organised a game, or moderates.
+def _find_person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, bool]:
+    """Return the id of a person and whether they may sign in: they are seated, organise a game or moderate.
 
-    Not who was only named in a form: nobody answers for what a stranger types there.
+    People who were only named in a form may not: nobody vouches for what a stranger types there.
     """
     sits = exists().where(Seat.person_id == Person.id, Seat.status == "seated")
     organises = exists().where(Game.organiser_id == Person.id, Game.status != "asked")
@@ -53,7 +53,7 @@ def _person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, b
     return (found[0], bool(found[1])) if found else (None, False)
 
 
-def _mail(
+def _queue_mail(
     session: Session,
     kind: str,
     person_id: int | None,
@@ -61,19 +61,19 @@ def _mail(
     game_id: str | None = None,
     details: Mapping[str, object] | None = None,
 ) -> None:
-    """Queue a mail that was asked for, or write the same rows for nobody, who is gone at the end.
+    """Queue a requested mail, or write the same rows for a decoy that is deleted at the end.
 
     Args:
-        kind: `signin`, for which a link is made, or `fresh`.
-        person_id: whose; None, or of somebody who had his mails of this hour, for nobody.
+        kind: `signin`, which creates a link, or `fresh`.
+        person_id: the reader; a decoy if None, or if they had their mails of this hour.
     """
-    nobody = Person(email=None, name="", created_at=now)
-    session.add(nobody)
+    decoy = Person(email=None, name="", created_at=now)
+    session.add(decoy)
     session.flush()
-    had = outbox.queued(session, (kind,), person_id or nobody.id, now - timedelta(hours=1))
-    reader = person_id if person_id and had < AN_HOUR else nobody.id
-    owner = reader if kind == "signin" else nobody.id
-    link = links.issue(session, "signin", owner, now, expires_at=now + LINK_LIFE)
+    had = outbox.count_queued(session, (kind,), person_id or decoy.id, now - timedelta(hours=1))
+    reader = person_id if person_id and had < LINKS_PER_HOUR else decoy.id
+    owner = reader if kind == "signin" else decoy.id
+    link = links.issue(session, "signin", owner, now, expires_at=now + LINK_LIFETIME)
     outbox.enqueue(
         session,
         key=f"{kind}:{reader}:{int(now.timestamp() * 1e6)}",
@@ -83,22 +83,22 @@ def _mail(
         game_id=game_id if reader == person_id else None,
         details={**(details or {}), "link": link.id} if kind == "signin" else details,
     )
-    _forget(session, nobody)
+    _delete_decoy(session, decoy)
 
 
-def _forget(session: Session, nobody: Person) -> None:
-    for gone in (
-        delete(Mail).where(Mail.person_id == nobody.id),
-        delete(Link).where(Link.person_id == nobody.id),
-        delete(Person).where(Person.id == nobody.id),
+def _delete_decoy(session: Session, decoy: Person) -> None:
+    for statement in (
+        delete(Mail).where(Mail.person_id == decoy.id),
+        delete(Link).where(Link.person_id == decoy.id),
+        delete(Person).where(Person.id == decoy.id),
     ):
-        session.execute(gone, execution_options={"synchronize_session": False})
+        session.execute(statement, execution_options={"synchronize_session": False})
 
 
 def redeem(token: str, now: datetime) -> Person | None:
-    """Use up a sign-in link; the person who may sign in by it, or None: unknown, expired or used.
+    """Use up a sign-in link and return its person, or None if it is unknown, expired or used.
 
-    Whoever has the link has had our mail: an address that bounced takes mail again.
+    The link was in our mail, so an address that had bounced takes mail again.
     """
     with transaction() as session:
         link = links.find(session, "signin", token, now)
@@ -109,12 +109,12 @@ def redeem(token: str, now: datetime) -> Person | None:
         assert isinstance(first, CursorResult)
         person = session.get(Person, link.person_id) if first.rowcount == 1 else None
     if person is not None:
-        deliverability.again(person.id, now)
+        deliverability.mark_reachable(person.id, now)
     return person
 
 
 def renew_feed(person_id: int, now: datetime) -> None:
-    """Make the link of a person's feeds; one made before opens nothing any more."""
+    """Create a new link to a person's feeds and revoke the old one."""
     with transaction() as session:
         live = (Link.person_id == person_id, Link.purpose == "feed", Link.revoked_at.is_(None))
         session.execute(update(Link).where(*live).values(revoked_at=now))
@@ -122,28 +122,28 @@ def renew_feed(person_id: int, now: datetime) -> None:
 
 
 def mail_games(person_id: int, now: datetime) -> None:
-    """Mail a person the links to all games that await him, or that none does; nothing if he had enough this hour."""
+    """Mail a person the links to all their open turns, or that there are none; nothing beyond the hourly limit."""
     with transaction() as session:
-        if outbox.queued(session, ("games",), person_id, now - timedelta(hours=1)) < AN_HOUR:
+        if outbox.count_queued(session, ("games",), person_id, now - timedelta(hours=1)) < LINKS_PER_HOUR:
             key = f"games:{person_id}:{int(now.timestamp() * 1e6)}"
             outbox.enqueue(session, key=key, kind="games", person_id=person_id, now=now)
 
 
 def mail_fresh_link(token: str, now: datetime) -> None:
-    """Somebody opened a dead link: mail its owner what he may still open; nothing if there is nothing."""
+    """Mail the owner of a dead link a fresh link to what they may still open, if anything."""
     with transaction() as session:
         found = [links.find_any(session, purpose, token) for purpose in get_args(links.Purpose)]
         link = next((link for link in found if link is not None), None)
         opens = _still_open(session, link)
-        person, known = _person(session, Person.id == (link.person_id if link else 0))
+        person, known = _find_person(session, Person.id == (link.person_id if link else 0))
         if link is None or link.purpose == "signin":
-            _mail(session, "signin", person if known else None, now)
+            _queue_mail(session, "signin", person if known else None, now)
         else:
-            _mail(session, "fresh", person if opens else None, now, link.game_id, {"purpose": opens})
+            _queue_mail(session, "fresh", person if opens else None, now, link.game_id, {"purpose": opens})
 
 
 def _still_open(session: Session, link: Link | None) -> links.Purpose | None:
-    """What the owner of a link into a game may open there today."""
+    """Return what the owner of a link to a game may open there today."""
     game_id, owner, purpose = (link.game_id or "", link.person_id, link.purpose) if link else ("", 0, "")
     held = (Seat.game_id == Game.id) & (Seat.person_id == owner)
     found = session.execute(select(Game, Seat).outerjoin(Seat, held).where(Game.id == game_id)).first()
@@ -159,18 +159,18 @@ def _still_open(session: Session, link: Link | None) -> links.Purpose | None:
 
 
 def sign_in(person: Person) -> None:
-    """Make this browser the person's own."""
+    """Sign the person in to this browser."""
     flask.session.clear()
     flask.session.permanent = True
     flask.session["person"] = person.id
 
 
 def sign_out() -> None:
-    """Forget who sits at this browser."""
+    """Sign out."""
     flask.session.clear()
 
 
 def signed_in(session: Session) -> Person | None:
-    """The person who signed in with this browser, or None."""
+    """Return the person who is signed in to this browser, or None."""
     person_id = flask.session.get("person")
     return session.get(Person, person_id) if isinstance(person_id, int) else None

@@ -1,4 +1,4 @@
-"""The command `byzanz` (formats.md §5): what it takes, and how it ends: 0 only on success, else one line on stderr."""
+"""The command `byzanz` (formats.md §5): its arguments and exit status, 0 only on success, else one line on stderr."""
 
 from __future__ import annotations
 
@@ -7,49 +7,47 @@ import sys
 from collections.abc import Sequence
 
 from server.cli import games, records, servers
-from server.cli.parser import Mistake, Words, as_line
+from server.cli.parser import CommandError, Parser, error_line
 
-STOPPED = 130
+INTERRUPTED = 130
 """The status after Ctrl-C."""
-UNHEARD = 141
-"""The status when whoever read our output went away."""
+BROKEN_PIPE = 141
+"""The status when the reader of our output went away."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        words: what was typed after `byzanz`; those of this process when None.
+        words: the arguments after `byzanz`; those of this process when None.
 
     Returns:
-        The status for the shell.
+        The exit status.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter shows its number
+            stream.reconfigure(errors="backslashreplace")  # show what the terminal cannot print as escapes
     try:
-        asked = parser().parse_args(words)
-        status = asked.run(asked) or 0
+        args = parser().parse_args(words)
+        status = args.run(args) or 0
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush fails no more
-        return UNHEARD
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the final flush cannot fail
+        return BROKEN_PIPE
     except KeyboardInterrupt:
-        return STOPPED
+        return INTERRUPTED
     except Exception as error:
-        line = as_line(error)
+        line = error_line(error)
         if line is None:
             raise
         print(f"byzanz: {line}", file=sys.stderr)
-        return error.status if isinstance(error, Mistake) else 1
+        return error.status if isinstance(error, CommandError) else 1
     return int(status)
 
 
-def parser() -> Words:
-    """What the command takes."""
-    made = Words(
-        prog="byzanz", description="A server on which card games about Byzantium are played by mail."
-    )
+def parser() -> Parser:
+    """Return the parser of all commands."""
+    made = Parser(prog="byzanz", description="A play-by-email server for card games about Byzantium.")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     servers.add(commands)
     games.add(commands)

@@ -1,4 +1,4 @@
-"""`python -m server.cli` is `byzanz`."""
+"""Run `byzanz` as `python -m server.cli`."""
 
 import sys
 

@@ -1,15 +1,15 @@
-"""Commands about tables and people: make a game, say who moderates."""
+"""Commands about games and moderators: create a game, appoint moderators."""
 
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from byzanz.bots import BOTS
 from byzanz.games import latest
-from server.cli.application import application
-from server.cli.parser import Asked, Mistake
+from server.cli.parser import CommandError, app_context
 
 if TYPE_CHECKING:
     from server.store.models import Person
@@ -20,68 +20,71 @@ UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days
 def add(commands: Any) -> None:
     """Add these commands to `byzanz`."""
     games = ", ".join(rules.slug for rules in latest())
-    new = commands.add_parser("new", help="create a game and invite by mail; prints its id")
+    new = commands.add_parser("new", help="create a game, invite by email and print its id")
     new.add_argument("game", metavar="GAME", help=f"one of: {games}")
     new.add_argument(
         "--player",
         action="append",
         default=[],
         metavar="'Ann <ann@example.org>'",
-        help="once for each; the first organises",
+        help="repeat for each player; the first is the organiser",
     )
     new.add_argument(
         "--bot",
         action="append",
         default=[],
         metavar="NAME",
-        help=f"once for each, the weakest named first: {', '.join(BOTS)}",
+        help=f"repeat for each bot; from weakest to strongest: {', '.join(BOTS)}",
     )
     new.add_argument(
-        "--allow", default="24h", metavar="TIME", help="for a decision, as 90m, 24h or 3d; 24h if absent"
+        "--allow",
+        default="24h",
+        metavar="TIME",
+        help="time per decision, such as 90m, 24h or 3d (default: 24h)",
     )
+    new.add_argument("--bank", metavar="TIME", help="time bank for the whole game (default: twice --allow)")
     new.add_argument(
-        "--bank", metavar="TIME", help="beyond that, for a whole game; twice as much as --allow if absent"
+        "--days-off", default="", metavar="DAYS", help="days that no clock counts, such as sat,sun"
     )
-    new.add_argument("--days-off", default="", metavar="DAYS", help="that no clock counts, as sat,sun")
     new.add_argument(
         "--zone",
         default="UTC",
         metavar="ZONE",
-        help="time zone of the table, as Europe/Amsterdam; UTC if absent",
+        help="time zone of the table, such as Europe/Amsterdam (default: UTC)",
     )
-    new.add_argument("--name", help="what the game is called; a random name if absent")
+    new.add_argument("--name", help="name of the game (default: random)")
     new.add_argument("--start", action="store_true", help="seat everyone without asking, and begin")
     new.set_defaults(run=_new)
 
-    moderator = commands.add_parser("moderator", help="who may moderate")
-    acts = moderator.add_subparsers(title="acts", metavar="ACT", required=True)
-    add_one = acts.add_parser("add", help="let somebody moderate")
-    remove = acts.add_parser("remove", help="let somebody moderate no longer")
+    moderator = commands.add_parser("moderator", help="add, remove or list moderators")
+    acts = moderator.add_subparsers(title="actions", metavar="ACTION", required=True)
+    add_one = acts.add_parser("add", help="make a person a moderator")
+    remove = acts.add_parser("remove", help="remove a moderator")
     for act in (add_one, remove):
         act.add_argument("email", metavar="EMAIL")
     add_one.set_defaults(run=_add_moderator)
     remove.set_defaults(run=_remove_moderator)
-    acts.add_parser("list", help="tell who moderates").set_defaults(run=_list_moderators)
+    acts.add_parser("list", help="list all moderators").set_defaults(run=_list_moderators)
 
 
-def _new(asked: Asked) -> None:
+def _new(args: Namespace) -> None:
     from server import lobby, validation
     from server.lobby import time_control
     from server.store import engine
 
-    allowance = _seconds("--allow", asked.allow)
-    bank = time_control.usual_bank(allowance) if asked.bank is None else _seconds("--bank", asked.bank)
-    with application(up_to_date=True):
+    allowance = _seconds("--allow", args.allow)
+    bank = time_control.default_bank(allowance) if args.bank is None else _seconds("--bank", args.bank)
+    with app_context(upgrade=True):
         game_id = lobby.quick_game(
-            slug=asked.game,
-            players=[validation.read_guest(text) for text in asked.player],
-            bots=asked.bot,
-            pace=time_control.Pace(
-                allowance, bank, time_control.read_days(asked.days_off.replace(",", " ").split())
+            slug=args.game,
+            players=[validation.parse_guest(text) for text in args.player],
+            bots=args.bot,
+            time_control=time_control.TimeControl(
+                allowance, bank, time_control.parse_weekdays(args.days_off.replace(",", " ").split())
             ),
-            time_zone=asked.zone,
-            name=asked.name,
-            start=asked.start,
+            time_zone=args.zone,
+            name=args.name,
+            start=args.start,
             now=engine.utc_now(),
         )
     print(game_id)
@@ -90,37 +93,39 @@ def _new(asked: Asked) -> None:
 def _seconds(option: str, text: str) -> int:
     found = re.fullmatch(r"([0-9]{1,6})([mhd])", text)
     if not found:
-        raise Mistake(f"{option}: {text[:40]!r} should be a time like 90m, 24h or 3d", status=2)
+        raise CommandError(f"{option}: {text[:40]!r} must be a time like 90m, 24h or 3d", status=2)
     return int(found[1]) * round(UNITS[found[2]].total_seconds())
 
 
-def _add_moderator(asked: Asked) -> None:
+def _add_moderator(args: Namespace) -> None:
     from server import validation
     from server.store import engine, people
 
-    with application(up_to_date=True):
-        address = validation.clean_address(asked.email)
+    with app_context(upgrade=True):
+        address = validation.clean_address(args.email)
         with engine.transaction() as session:
-            person = people.person_at(session, address, validation.name_from(address), engine.utc_now())
+            person = people.get_or_create(
+                session, address, validation.name_from_address(address), engine.utc_now()
+            )
             person.moderator = True
-    print(f"{address} is a moderator; signing in works by mail, at the front page.")
+    print(f"{address} is now a moderator and can sign in by email on the front page.")
 
 
-def _remove_moderator(asked: Asked) -> None:
+def _remove_moderator(args: Namespace) -> None:
     from server.store import engine
 
-    with application(up_to_date=True), engine.transaction() as session:
-        found = [person for person in _moderators(session) if person.email == asked.email.strip().lower()]
+    with app_context(upgrade=True), engine.transaction() as session:
+        found = [person for person in _moderators(session) if person.email == args.email.strip().lower()]
         if not found:
-            raise Mistake(f"{asked.email} is no moderator")
+            raise CommandError(f"{args.email} is not a moderator")
         found[0].moderator = False
-    print(f"{found[0].email} is no moderator any longer.")
+    print(f"{found[0].email} is no longer a moderator.")
 
 
-def _list_moderators(_asked: Asked) -> None:
+def _list_moderators(_args: Namespace) -> None:
     from server.store import engine
 
-    with application(up_to_date=True), engine.reading() as session:
+    with app_context(upgrade=True), engine.reading() as session:
         for person in _moderators(session):
             print(person.email)
 

@@ -1,24 +1,24 @@
-"""Reading the words of a command, and telling in one line what is wrong."""
+"""Parsing arguments, the application context of a command, and reporting errors in one line."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from byzanz.moves import RulesError
 from byzanz.record import BadRecord, InvalidRecord
 from server.validation import whole_number
 
-Asked = argparse.Namespace
 
-
-class Mistake(Exception):
-    """What was asked for cannot be done; the text is one line that says why and what would do.
+class CommandError(Exception):
+    """The command failed; the one-line message says why and what to do.
 
     Args:
-        line: the text.
-        status: with which the command ends.
+        line: the message.
+        status: the exit status.
     """
 
     def __init__(self, line: str, status: int = 1) -> None:
@@ -26,58 +26,79 @@ class Mistake(Exception):
         self.status = status
 
 
-class Words(argparse.ArgumentParser):
-    """Reads words; what is wrong with them is one line and not a page of usage."""
+class Parser(argparse.ArgumentParser):
+    """An argument parser that reports errors in one line instead of a page of usage."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(allow_abbrev=False, **more)
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the words."""
-        raise Mistake(f"{message} (see {self.prog} --help)", status=2)
+        """Reject the arguments."""
+        raise CommandError(f"{message} (see {self.prog} --help)", status=2)
 
 
 def count(text: str) -> int:
-    """A whole number from 1 to a million, as argparse wants it read."""
+    """Parse a whole number from 1 to a million, for argparse."""
     number = whole_number(text, 1_000_000, 1)
     if number is None:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} should be a whole number from 1 to 1000000")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} must be a whole number from 1 to 1000000")
     return number
 
 
 def port(text: str) -> int:
-    """A port, 0 for one that is free."""
+    """Parse a port, 0 for any free one."""
     number = whole_number(text, 65535)
     if number is None:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} should be a port from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} must be a port from 0 to 65535")
     return number
 
 
-def as_line(error: Exception) -> str | None:
-    """What an error says, as one line to print; None for a fault that nobody foresaw."""
-    said = _said(error)
-    if said is None:
+def error_line(error: Exception) -> str | None:
+    """Return an error as one line to print; None for an unexpected one."""
+    text = _message(error)
+    if text is None:
         return None
-    return "".join(sign if sign.isprintable() else "�" for sign in " ".join(said.split()))
+    return "".join(char if char.isprintable() else "�" for char in " ".join(text.split()))
 
 
-def _said(error: Exception) -> str | None:
+def _message(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, (Mistake, BadRecord, InvalidRecord, RulesError)):
+    if isinstance(error, (CommandError, BadRecord, InvalidRecord, RulesError)):
         return str(error)
-    return _said_by_server(error) if "server.config" in sys.modules else None
+    return _server_message(error) if "server.config" in sys.modules else None
 
 
-def _said_by_server(error: Exception) -> str | None:
+def _server_message(error: Exception) -> str | None:
     from sqlalchemy.exc import SQLAlchemyError
 
     from server.config import ConfigError
     from server.errors import Refused
-    from server.store.migrate import fault
+    from server.store.migrate import error_line
 
     if isinstance(error, (ConfigError, Refused)):
         return str(error)
     if isinstance(error, SQLAlchemyError):
-        return f"the database: {fault(error)}"
+        return f"the database: {error_line(error)}"
     return None
+
+
+@contextmanager
+def app_context(*, upgrade: bool) -> Iterator[None]:
+    """Open the application's context on an up-to-date database; its connections are closed at the end.
+
+    Args:
+        upgrade: upgrade the database; else only check its revision.
+
+    Raises:
+        ConfigError: a setting is missing or invalid, or the database cannot be used as it is.
+    """
+    from server import create_app
+    from server.store import engine, migrate  # imported here, so that commands about files start quickly
+
+    with create_app().app_context():
+        try:
+            migrate.upgrade() if upgrade else migrate.check()
+            yield
+        finally:
+            engine.db.engine.dispose()

@@ -1,9 +1,10 @@
-"""Commands about records: play games without a server, check a file of records, export the record of a game."""
+"""Commands about records: simulate games, verify a file of records, export the record of a game."""
 
 from __future__ import annotations
 
 import secrets
 import sys
+from argparse import Namespace
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -14,40 +15,39 @@ from byzanz.bots.simulate import simulate_game
 from byzanz.games import latest, rules_of
 from byzanz.record import BadRecord, InvalidRecord, Record, Report
 from byzanz.rules import ALL, PUBLIC, Viewer
-from server.cli.application import application
-from server.cli.parser import Asked, Mistake, as_line, count
+from server.cli.parser import CommandError, app_context, count, error_line
 from server.validation import whole_number
 
 
 def add(commands: Any) -> None:
     """Add these commands to `byzanz`."""
     games = ", ".join(rules.slug for rules in latest())
-    simulate = commands.add_parser("simulate", help="bots play whole games without a server")
+    simulate = commands.add_parser("simulate", help="let bots play whole games without a server")
     simulate.add_argument("game", metavar="GAME", help=f"one of: {games}")
     simulate.add_argument("--players", type=count, required=True, metavar="N")
     simulate.add_argument("--games", type=count, required=True, metavar="K")
     simulate.add_argument(
-        "--seed", metavar="HEX", help="the same seed gives the same bytes; a random one if absent"
+        "--seed", metavar="HEX", help="the same seed gives the same bytes (default: random)"
     )
     simulate.add_argument(
         "--bots",
         default="random",
         metavar="A,B,…",
-        help=f"who plays, by seat, in turn; random if absent; the weakest named first: {', '.join(BOTS)}",
+        help=f"bots by seat, repeated as needed, from weakest to strongest: {', '.join(BOTS)} (default: random)",
     )
     simulate.add_argument("--out", required=True, metavar="FILE", help="- for standard output")
     simulate.set_defaults(run=_simulate)
 
-    verify = commands.add_parser("verify", help="check every record in a file, by playing it over again")
+    verify = commands.add_parser("verify", help="check every record in a file by replaying it")
     verify.add_argument("file", metavar="FILE", help="- for standard input")
     verify.set_defaults(run=_verify)
 
     export = commands.add_parser(
         "export",
-        help="the record of a game",
-        description="The record of a game as one reader may see it. Of a running game, a seat's and a moderator's "
-        "record show hidden cards. Whoever can run this can read the database anyway, so no entry tells the players; "
-        "a moderator who wants to look should do so on the history page, which tells them.",
+        help="print the record of a game",
+        description="Print the record of a game as one reader may see it. While a game runs, the records of a seat "
+        "and of a moderator show hidden cards. This leaves no log entry, since anybody who can run it can read the "
+        "database anyway; moderators should look at hands on the moderation page, which tells the players.",
     )
     export.add_argument("id", metavar="ID", help="the game's id")
     export.add_argument(
@@ -55,26 +55,24 @@ def add(commands: Any) -> None:
         dest="reader",
         default=PUBLIC,
         metavar="SEAT|public|moderator",
-        help="who reads; public if absent",
+        help="the reader (default: public)",
     )
     export.set_defaults(run=_export)
 
 
-def _simulate(asked: Asked) -> None:
-    rules = rules_of(asked.game)
-    seed = _seed(asked.seed)
-    bots = asked.bots.split(",")
-    first = simulate_game(
-        rules, asked.players, seed, 0, bots
-    )  # whatever is wrong shows before the file is opened
+def _simulate(args: Namespace) -> None:
+    rules = rules_of(args.game)
+    seed = _seed(args.seed)
+    bots = args.bots.split(",")
+    first = simulate_game(rules, args.players, seed, 0, bots)  # fail before the file is opened
     entries = len(first.entries)
-    with _writable(asked.out) as out:
+    with _writable(args.out) as out:
         out.write(record.write(first))
-        for number in range(1, asked.games):
-            played = simulate_game(rules, asked.players, seed, number, bots)
+        for number in range(1, args.games):
+            played = simulate_game(rules, args.players, seed, number, bots)
             out.write(record.write(played))
             entries += len(played.entries)
-    print(f"{asked.games} games, {entries} entries, seed {seed.hex()}", file=sys.stderr)
+    print(f"{args.games} games, {entries} entries, seed {seed.hex()}", file=sys.stderr)
 
 
 def _seed(text: str | None) -> bytes:
@@ -83,9 +81,9 @@ def _seed(text: str | None) -> bytes:
     try:
         seed = bytes.fromhex(text)
     except ValueError:
-        raise Mistake("--seed should be hex digits, two for each byte", status=2) from None
+        raise CommandError("--seed must be hex digits, two for each byte", status=2) from None
     if not 1 <= len(seed) <= 1024:
-        raise Mistake("--seed should have 1 to 1024 bytes", status=2)
+        raise CommandError("--seed must have 1 to 1024 bytes", status=2)
     return seed
 
 
@@ -97,27 +95,27 @@ def _readable(name: str) -> AbstractContextManager[IO[bytes]]:
     return nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb")
 
 
-def _verify(asked: Asked) -> None:
+def _verify(args: Namespace) -> None:
     records = 0
-    with _readable(asked.file) as file:
+    with _readable(args.file) as file:
         try:
             for each in record.read(record.lines(file)):
                 records += 1
-                print(_checked(each, records))
+                print(_verified(each, records))
         except BadRecord as error:
-            raise Mistake(f"{asked.file}: {error}") from error
+            raise CommandError(f"{args.file}: {error}") from error
     if not records:
-        raise Mistake(f"{asked.file}: there is no record in it")
+        raise CommandError(f"{args.file}: it contains no record")
 
 
-def _checked(each: Record, number: int) -> str:
+def _verified(each: Record, number: int) -> str:
     try:
-        return _told(each, record.verify(each))
+        return _summary(each, record.verify(each))
     except InvalidRecord as error:
-        raise Mistake(f"record {number}, game {each.header.id[:40]}: {error}") from error
+        raise CommandError(f"record {number}, game {each.header.id[:40]}: {error}") from error
 
 
-def _told(each: Record, report: Report) -> str:
+def _summary(each: Record, report: Report) -> str:
     header = each.header
     line = f"{header.id[:40]}: ok, {header.game} for {len(header.seats)}, {report.entries} entries"
     if report.result is not None:
@@ -125,22 +123,24 @@ def _told(each: Record, report: Report) -> str:
     else:
         line += ", still running"
     if report.unchecked:
-        line += f"; {report.unchecked} entries could not be checked, they are hidden until the game ends"
-    return as_line(Mistake(line)) or line
+        line += (
+            f"; {report.unchecked} entries could not be checked because they are hidden until the game ends"
+        )
+    return error_line(CommandError(line)) or line
 
 
-def _export(asked: Asked) -> None:
+def _export(args: Namespace) -> None:
     from server.play import history
     from server.store import engine
     from server.store.models import Game
 
-    viewer = _viewer(asked.reader)
-    with application(up_to_date=False), engine.reading() as session:
-        game = session.get(Game, asked.id)
+    viewer = _viewer(args.reader)
+    with app_context(upgrade=False), engine.reading() as session:
+        game = session.get(Game, args.id)
         if game is None or game.started_at is None:
-            raise Mistake(f"there is no game {asked.id!r} that has begun")
+            raise CommandError(f"no game {args.id!r} has begun")
         if isinstance(viewer, int) and viewer >= len(game.seats):
-            raise Mistake(f"game {game.id} has the seats 0 to {len(game.seats) - 1}")
+            raise CommandError(f"game {game.id} has the seats 0 to {len(game.seats) - 1}")
         text = record.write(history.record_for(session, game, viewer))
     sys.stdout.write(text)
 
@@ -150,5 +150,5 @@ def _viewer(text: str) -> Viewer:
         return PUBLIC if text == PUBLIC else ALL
     seat = whole_number(text, 999)
     if seat is None:
-        raise Mistake("--as should be the number of a seat, from 0, or public, or moderator", status=2)
+        raise CommandError("--as must be a seat number from 0, public or moderator", status=2)
     return seat

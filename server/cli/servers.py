@@ -1,106 +1,118 @@
-"""Commands that run a server or its parts, and those that look after one."""
+"""Commands that run a server or its parts, and those that check one."""
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import Any
 
 from byzanz.bots import BOTS
 from byzanz.games import latest, rules_of
 from server.cli import mail
-from server.cli.application import application
-from server.cli.parser import Asked, count, port
+from server.cli.parser import app_context, count, port
 
 
 def add(commands: Any) -> None:
     """Add the commands that run something."""
     demo = commands.add_parser(
-        "demo", help="a whole server to try out, on this machine alone, with an inbox and a game against bots"
+        "demo", help="try out a complete server on this machine, with an inbox and a game against bots"
     )
-    demo.add_argument("--port", type=port, metavar="N", help="8000 if absent, or the next one that is free")
+    demo.add_argument("--port", type=port, metavar="N", help="port (default: the first free one from 8000)")
     demo.add_argument(
-        "--players", type=count, metavar="N", help="you among them; 4 if absent, or as many as may play"
+        "--players",
+        type=count,
+        metavar="N",
+        help="number of players including you (default: 4, or the most allowed)",
     )
     demo.add_argument("--game", default=latest()[0].slug, metavar="G")
     demo.add_argument(
         "--bot",
         default="greedy",
         metavar="NAME",
-        help=f"what the others are; greedy if absent, the weakest named first: {', '.join(BOTS)}",
+        help=f"kind of the other players, from weakest to strongest: {', '.join(BOTS)} (default: greedy)",
     )
     demo.set_defaults(run=_demo)
 
     serve = commands.add_parser(
-        "serve", help="web, scheduler and mailer in one process, on a database brought up to date"
+        "serve", help="run web, scheduler and mailer in one process; upgrades the database first"
     )
-    web = commands.add_parser("web", help="the pages alone, in several processes")
+    web = commands.add_parser("web", help="run the pages alone, in several processes")
     for each in (serve, web):
-        each.add_argument("--host", default="127.0.0.1", metavar="H", help="127.0.0.1 if absent")
-        each.add_argument("--port", type=port, default=8000, metavar="N", help="8000 if absent")
-    web.add_argument("--workers", type=count, default=2, metavar="N", help="processes; 2 if absent")
+        each.add_argument(
+            "--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)"
+        )
+        each.add_argument("--port", type=port, default=8000, metavar="N", help="port (default: 8000)")
+    web.add_argument("--workers", type=count, default=2, metavar="N", help="processes (default: 2)")
     serve.set_defaults(run=_serve)
     web.set_defaults(run=_web)
-    commands.add_parser("scheduler", help="turns, reminders, bots and mail alone").set_defaults(
+    commands.add_parser("scheduler", help="run deadlines, reminders, bots and mail alone").set_defaults(
         run=_scheduler
     )
     mail.add(commands)
 
 
 def add_checks(commands: Any) -> None:
-    """Add the commands that look at something."""
-    doctor = commands.add_parser("doctor", help="what is wrong with this server, and what to do")
+    """Add the commands that check something."""
+    doctor = commands.add_parser("doctor", help="report what is wrong with this server and what to do")
     doctor.add_argument(
-        "--all", action="store_true", dest="every", help="check the hashes of all games, not of some"
+        "--all",
+        action="store_true",
+        dest="check_all",
+        help="check the logs of all games, not only of the newest",
     )
     doctor.add_argument(
         "--clock-is-right",
         action="store_true",
-        dest="thaw",
-        help="after a jump of the clock: let time run out again",
+        dest="clock_is_right",
+        help="after a clock jump: confirm the clock and resume deadlines",
     )
     doctor.set_defaults(run=_doctor)
 
 
-def _demo(asked: Asked) -> None:
+def _demo(args: Namespace) -> None:
     from server.demo import run
 
-    players = asked.players or min(4, max(rules_of(asked.game).seats))
-    run.run(asked.port, players, asked.game, asked.bot)
+    players = args.players or min(4, max(rules_of(args.game).seats))
+    run.run(args.port, players, args.game, args.bot)
 
 
-def _serve(asked: Asked) -> None:
+def _serve(args: Namespace) -> None:
     from server import config, create_app
     from server.ops import serve
 
-    serve.serve(create_app(config.load("mailing")), asked.host, asked.port)
+    serve.serve(create_app(config.load("mailing")), args.host, args.port)
 
 
-def _web(asked: Asked) -> None:
+def _web(args: Namespace) -> None:
     from server import config, create_app
     from server.ops import serve
 
     settings = config.load("mailing")
-    serve.web(lambda: create_app(settings), asked.host, asked.port, asked.workers)
+    serve.web(lambda: create_app(settings), args.host, args.port, args.workers)
 
 
-def _scheduler(_asked: Asked) -> None:
+def _scheduler(_args: Namespace) -> None:
     from server import config, create_app
     from server.ops import serve
 
     serve.scheduler(create_app(config.load("mailing")))
 
 
-def _doctor(asked: Asked) -> int:
+def _doctor(args: Namespace) -> int:
     from server import create_app
     from server.ops import doctor
 
-    if asked.thaw:
-        _thaw()
-    return doctor.run(create_app, every=asked.every)
+    if args.clock_is_right:
+        _confirm_clock()
+    return doctor.run(create_app, check_all=args.check_all)
 
 
-def _thaw() -> None:
+def _confirm_clock() -> None:
     from server.scheduler import clockwork
     from server.store import engine
 
-    with application(up_to_date=False):
-        print("Time runs on." if clockwork.thaw(engine.utc_now()) else "The clock was not in doubt.")
+    with app_context(upgrade=False):
+        print(
+            "The clock is confirmed; deadlines run again."
+            if clockwork.confirm_clock(engine.utc_now())
+            else "Nothing to do: the clock was not in doubt."
+        )

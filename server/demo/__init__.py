@@ -1,1 +1,1 @@
-"""`byzanz demo`: a whole server to try out, with an SMTP server and an inbox of its own."""
+"""`byzanz demo`: a complete server to try out, with its own SMTP server and inbox."""

@@ -1,4 +1,4 @@
-"""The mail server of `byzanz demo`: takes every mail on this machine and keeps the newest in memory."""
+"""The mail server of `byzanz demo`: accepts every mail on this machine and keeps the newest in memory."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from typing import Any
 
 from aiosmtpd.controller import Controller
 
-KEPT = 500
-"""Mails that the inbox remembers."""
+MOST_MAILS = 500
+"""Mails that the inbox keeps."""
 LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A mail as it came in; `number` counts from 1."""
+class StoredMail:
+    """A received mail; `number` counts from 1."""
 
     number: int
     recipient: str
     message: EmailMessage
 
     def text(self) -> str:
-        """The part for people who read text."""
+        """Return the text part."""
         return self._part("plain")
 
     def html(self) -> str:
-        """The part for people who read HTML."""
+        """Return the HTML part."""
         return self._part("html")
 
     def _part(self, kind: str) -> str:
@@ -40,44 +40,44 @@ class Kept:
 
 
 class Inbox:
-    """An SMTP server on the loopback address; nothing that it takes leaves the machine."""
+    """An SMTP server on the loopback address; nothing it receives leaves the machine."""
 
     def __init__(self) -> None:
-        self._mails: deque[Kept] = deque(maxlen=KEPT)
+        self._mails: deque[StoredMail] = deque(maxlen=MOST_MAILS)
         self._numbers = itertools.count(1)
         self.port = free_port()
         self._controller = Controller(self, hostname=LOOPBACK, port=self.port, ready_timeout=30)
 
     @property
     def url(self) -> str:
-        """What to put into BYZANZ_MAIL_URL."""
+        """The value for BYZANZ_MAIL_URL."""
         return f"smtp://{LOOPBACK}:{self.port}"
 
     def start(self) -> None:
-        """Take mails, in a thread of its own."""
+        """Start to receive mail, in its own thread."""
         self._controller.start()
 
     def stop(self) -> None:
-        """Take no more mails; those kept stay readable."""
+        """Stop receiving; stored mails stay readable."""
         self._controller.stop()
 
-    def mails(self) -> list[Kept]:
-        """The mails kept, newest first."""
+    def mails(self) -> list[StoredMail]:
+        """Return the stored mails, newest first."""
         return list(reversed(self._mails.copy()))
 
-    def mail(self, number: int) -> Kept | None:
-        """The mail of this number, if it is still kept."""
-        return next((kept for kept in self.mails() if kept.number == number), None)
+    def mail(self, number: int) -> StoredMail | None:
+        """Return the mail with this number, if it is still stored."""
+        return next((stored for stored in self.mails() if stored.number == number), None)
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802  # aiosmtpd's name
-        """Called by aiosmtpd with each mail."""
+        """Store a mail; called by aiosmtpd."""
         message = message_from_bytes(envelope.content, _class=EmailMessage, policy=default)
-        self._mails.append(Kept(next(self._numbers), ", ".join(envelope.rcpt_tos), message))
+        self._mails.append(StoredMail(next(self._numbers), ", ".join(envelope.rcpt_tos), message))
         return "250 kept"
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens on; aiosmtpd must be told one."""
+    """Return a free port of the loopback address; aiosmtpd needs one."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]

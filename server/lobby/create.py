@@ -1,4 +1,4 @@
-"""A game is asked for, laid out with its seats and its sealed seed, and confirmed by its organiser."""
+"""Creating a game: it is requested, stored with its seats and sealed seed, and confirmed by its organiser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from byzanz import chance
 from server import errors, play, validation
 from server.errors import Closed, NoSuchLink
 from server.lobby import names, notify
-from server.lobby.time_control import A_DAY, Pace, clean_pace
+from server.lobby.time_control import ONE_DAY, TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, people
 from server.store.engine import transaction
@@ -23,26 +23,26 @@ from server.validation import Guest
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A game as somebody asks for it.
+class GameRequest:
+    """A game as it is requested.
 
     Args:
-        organiser: who asks; gets seat 0 if `plays`.
+        organiser: the person who asks; they get seat 0 if `plays`.
         slug: which game.
-        name: what this game is called.
-        pace: allowance, bank and days off.
-        players: who is invited, in the order of their seats.
+        name: the name of this game.
+        time_control: allowance, bank and days off.
+        players: the people to invite, in the order of their seats.
         bots: the kinds of the bots, after the players.
-        free: seats left free, the last ones.
+        free: the number of free seats, the last ones.
         time_zone: of the table, for people who have set none.
         listed: shown in the lobby, where anybody may take a free seat.
-        language: in which the organiser asks for it; None if nobody knows.
+        language: in which the organiser asks; None if unknown.
     """
 
     organiser: Guest
     slug: str
     name: str
-    pace: Pace
+    time_control: TimeControl
     players: Sequence[Guest] = ()
     bots: Sequence[str] = ()
     free: int = 0
@@ -53,117 +53,123 @@ class Wish:
 
     @property
     def guests(self) -> tuple[Guest, ...]:
-        """The people who are to sit, in the order of their seats."""
-        return self.all if self.plays else tuple(self.players)
+        """The people who are to play, in the order of their seats."""
+        return self.everyone if self.plays else tuple(self.players)
 
     @property
-    def all(self) -> tuple[Guest, ...]:
-        """The organiser, whether he plays or not, and the people whom he invites."""
+    def everyone(self) -> tuple[Guest, ...]:
+        """The organiser, playing or not, and the people they invite."""
         return (self.organiser, *self.players)
 
 
-def checked(wish: Wish) -> Wish:
-    """The wish as it can be granted, names and addresses in their kept form.
+def validated(request: GameRequest) -> GameRequest:
+    """Return the request with names and addresses normalised.
 
     Raises:
-        BadWish: the first thing that cannot be had, with the name of its field.
+        InvalidInput: the first invalid field.
     """
-    rules = validation.game_rules(wish.slug)
-    host = Guest(validation.clean_name(wish.organiser.name), validation.clean_address(wish.organiser.address))
+    rules = validation.game_rules(request.slug)
+    host = Guest(
+        validation.clean_name(request.organiser.name), validation.clean_address(request.organiser.address)
+    )
     players = tuple(
         Guest(validation.clean_name(name, "players"), validation.clean_address(address, "players"))
-        for name, address in wish.players
+        for name, address in request.players
     )
     granted = replace(
-        wish,
+        request,
         organiser=host,
-        name=validation.clean_name(wish.name, "title"),
-        pace=clean_pace(wish.pace),
+        name=validation.clean_name(request.name, "title"),
+        time_control=clean_time_control(request.time_control),
         players=players,
-        bots=tuple(validation.clean_bot(kind) for kind in wish.bots),
-        time_zone=validation.clean_zone(wish.time_zone),
+        bots=tuple(validation.clean_bot(kind) for kind in request.bots),
+        time_zone=validation.clean_zone(request.time_zone),
     )
-    validation.check_different(granted.guests)
-    if wish.free and not wish.listed:
-        raise errors.BadWish("Free seats are for games that are shown in the lobby.", field="free")
-    validation.check_count(rules, len(granted.guests) + len(granted.bots) + max(0, wish.free))
+    validation.check_distinct_addresses(granted.guests)
+    if request.free and not request.listed:
+        raise errors.InvalidInput("Only games listed in the lobby can have free seats.", field="free")
+    validation.check_player_count(rules, len(granted.guests) + len(granted.bots) + max(0, request.free))
     return granted
 
 
-def create_game(wish: Wish, now: datetime, asker: int | None = None) -> str:
-    """Make a game that waits for its organiser's confirmation, and mail him the page with the button.
+def create_game(request: GameRequest, now: datetime, requester_id: int | None = None) -> str:
+    """Create a game that waits for its organiser's confirmation, and email them the page with the button.
 
-    Nobody answers for what stands in the wish until then: it gives a person no name but that of his address.
+    Until then nobody vouches for the request: people created from it are named after their addresses.
 
     Args:
-        asker: who asks, if that is certain; he may ask for as many games of his own as he likes.
+        requester_id: the person who asks, if signed in; no limit applies to games for themselves.
 
     Returns:
         The game's id.
 
     Raises:
-        BadWish: something cannot be had.
-        TooMany: under this address wait many games already. To tell a stranger would tell him of others.
+        InvalidInput: a field is invalid.
+        TooMany: many games wait under this address already. Do not show this to a stranger.
     """
-    wish = checked(wish)
+    request = validated(request)
     with transaction() as session:
-        persons = _persons(
-            session, [(guest.address, validation.name_from(guest.address)) for guest in wish.all], now
-        )
-        host = persons[wish.organiser.address]
-        game = _laid_out(session, wish, persons, now)
-        asked = {"name": wish.organiser.name} | ({"language": wish.language} if wish.language else {})
-        notify.ask_to_confirm(session, game, host, asked, now, limited=host.id != asker)
+        addresses = [guest.address for guest in request.everyone]
+        named = [(address, validation.name_from_address(address)) for address in addresses]
+        persons = _persons(session, named, now)
+        host = persons[request.organiser.address]
+        game = _create_rows(session, request, persons, now)
+        details = {"name": request.organiser.name}
+        details |= {"language": request.language} if request.language else {}
+        notify.ask_to_confirm(session, game, host, details, now, limited=host.id != requester_id)
         return game.id
 
 
 def _persons(session: Session, named: Iterable[tuple[str, str]], now: datetime) -> dict[str, Person]:
-    """Everybody in a game, by address; who is not known yet gets the name beside it.
+    """Return everybody in a game by address, creating unknown people with the name beside it.
 
-    All in one order and before anything else is locked: two who invite each other at once would wait for each other.
+    They are created in one order and before anything else is locked: otherwise two people who invite each other at
+    the same time would wait for each other.
     """
-    return {address: people.person_at(session, address, name, now) for address, name in sorted(named)}
+    return {address: people.get_or_create(session, address, name, now) for address, name in sorted(named)}
 
 
-def _laid_out(session: Session, wish: Wish, persons: Mapping[str, Person], now: datetime) -> Game:
-    """The rows of a game with its seats, each person invited but not yet mailed."""
+def _create_rows(
+    session: Session, request: GameRequest, persons: Mapping[str, Person], now: datetime
+) -> Game:
+    """Create the rows of a game and its seats; people are invited but not emailed yet."""
     game_id = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
     seed = secrets.token_bytes(32)
     game = Game(
         id=game_id,
-        slug=wish.slug,
-        rules=validation.game_rules(wish.slug).version,
-        name=wish.name,
-        organiser_id=persons[wish.organiser.address].id,
+        slug=request.slug,
+        rules=validation.game_rules(request.slug).version,
+        name=request.name,
+        organiser_id=persons[request.organiser.address].id,
         status="asked",
-        allowance=wish.pace.allowance,
-        bank=wish.pace.bank,
-        days_off=wish.pace.days_off,
+        allowance=request.time_control.allowance,
+        bank=request.time_control.bank,
+        days_off=request.time_control.days_off,
         seed=seed.hex(),
         commitment=chance.commitment(game_id, seed),
         created_at=now,
-        time_zone=wish.time_zone,
-        listed=wish.listed,
+        time_zone=request.time_zone,
+        listed=request.listed,
     )
     session.add(game)
     session.flush()
-    session.add_all(_seats(wish, game, persons, now))
+    session.add_all(_seats(request, game, persons, now))
     session.flush()
     return game
 
 
-def _seats(wish: Wish, game: Game, persons: Mapping[str, Person], now: datetime) -> Iterator[Seat]:
+def _seats(request: GameRequest, game: Game, persons: Mapping[str, Person], now: datetime) -> Iterator[Seat]:
     taken: list[str] = []
-    for number, guest in enumerate(wish.guests):
-        taken.append(validation.told_apart(guest.name, taken))
-        who = persons[guest.address].id
-        yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=who)
-    for number, kind in enumerate(wish.bots, len(wish.guests)):
+    for number, guest in enumerate(request.guests):
+        taken.append(validation.unique_name(guest.name, taken))
+        person_id = persons[guest.address].id
+        yield Seat(game_id=game.id, seat=number, name=taken[-1], status="invited", person_id=person_id)
+    for number, kind in enumerate(request.bots, len(request.guests)):
         seat = Seat(game_id=game.id, seat=number, name="", status="free")
         seat_bot(seat, kind, taken, now)
         taken.append(seat.name)
         yield seat
-    for number in range(len(taken), len(taken) + wish.free):
+    for number in range(len(taken), len(taken) + request.free):
         yield Seat(game_id=game.id, seat=number, name="", status="free")
 
 
@@ -173,68 +179,67 @@ def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None
     Args:
         taken: the names at the table.
     """
-    seat.name = validation.told_apart(f"{kind.capitalize()} bot", taken)
+    seat.name = validation.unique_name(f"{kind.capitalize()} bot", taken)
     seat.bot, seat.cut, seat.status = kind, seat.name, "seated"
     seat.person_id, seat.uncut, seat.answered_at = None, False, now
 
 
 def seat_person(seat: Seat, cut: str, now: datetime, *, uncut: bool = False) -> None:
-    """Seat the person for whom a seat is kept; who had stopped the mails of the invitation gets those of the game.
+    """Seat the person for whom a seat is reserved; if they had muted the invitation, they get the mails of the game.
 
     Args:
-        cut: his cut of the deck, checked.
-        uncut: he was not asked; the cut is the server's offer.
+        cut: their cut of the deck, validated.
+        uncut: they were not asked; the cut is the server's offer.
     """
     seat.cut, seat.uncut, seat.status, seat.answered_at = cut, uncut, "seated", now
     seat.silent = False
 
 
 def check_name_free(session: Session, seat: Seat, name: str) -> None:
-    """Whether nobody else at the table is called so.
+    """Check that nobody else at the table has this name.
 
     Raises:
-        BadWish: somebody is.
+        InvalidInput: somebody has.
     """
     others = positions.seats_of(session, seat.game_id)
-    if validation.alike(name) in [
-        validation.alike(other.name) for other in others if other.seat != seat.seat
-    ]:
-        raise errors.BadWish("Somebody at this table is called %(name)s already.", field="name", name=name)
+    keys = [validation.name_key(other.name) for other in others if other.seat != seat.seat]
+    if validation.name_key(name) in keys:
+        raise errors.InvalidInput(
+            "Another player at this table is already called %(name)s.", field="name", name=name
+        )
 
 
 def confirm_game(
     token: str, now: datetime, cut: str = "", name: str | None = None, language: str | None = None
 ) -> str:
-    """The organiser presses the button of his mail: the invitations go out, and he is seated if he plays.
-
-    A second press changes nothing.
+    """Confirm a game: the invitations go out, and the organiser is seated if they play. Repeating it changes nothing.
 
     Args:
-        token: of his page.
-        cut: his cut of the deck, if he plays.
-        name: what he is called, from now on everywhere; if None, as in the wish.
-        language: of the page with the button: from now on his, unless he has chosen one.
+        token: of the organiser's page.
+        cut: the organiser's cut of the deck, if they play.
+        name: the organiser's name from now on; if None, the one in the request.
+        language: of the page with the button; it becomes the organiser's unless they have chosen one.
 
     Returns:
         The game's id.
 
     Raises:
-        NoSuchLink, Closed (cancelled), TooMany (invitations today), BadWish (name or cut).
+        NoSuchLink, Closed (cancelled), TooMany (invitations today), InvalidInput (name or cut).
     """
     cut = validation.clean_cut(cut)
     name = None if name is None else validation.clean_name(name)
     with transaction() as session:
-        game = organised_game(session, token, now)
+        game = lock_organised_game(session, token, now)
         if game.status == "cancelled":
             raise Closed("This game was cancelled.")
         if game.status == "asked":
             host = session.get_one(Person, game.organiser_id)
             host.language = host.language or language
-            _send_out(session, game, host, name or notify.asked_name(session, game), cut, now)
+            _send_invitations(session, game, host, name or notify.requested_name(session, game), cut, now)
         return game.id
 
 
-def _send_out(session: Session, game: Game, host: Person, name: str, cut: str, now: datetime) -> None:
+def _send_invitations(session: Session, game: Game, host: Person, name: str, cut: str, now: datetime) -> None:
     invited = [seat for seat in positions.seats_of(session, game.id) if seat.status == "invited"]
     others = [seat for seat in invited if seat.person_id != host.id]
     notify.check_invitations(session, host.id, len(others), now)
@@ -250,16 +255,16 @@ def _send_out(session: Session, game: Game, host: Person, name: str, cut: str, n
     notify.begin_if_full(session, game, now)
 
 
-def organised_game(session: Session, token: str, now: datetime) -> Game:
-    """The game whose organiser's page this token opens, locked for the transaction.
+def lock_organised_game(session: Session, token: str, now: datetime) -> Game:
+    """Return the game whose organiser's page this token opens, locked for the transaction.
 
     Raises:
-        NoSuchLink: unknown, revoked, or somebody else organises the game by now.
+        NoSuchLink: it is unknown or revoked, or the game has another organiser now.
     """
     link = links.find(session, "organise", token, now)
     game = play.lock_game(session, link.game_id) if link and link.game_id else None
     if link is None or game is None or game.organiser_id != link.person_id:
-        raise NoSuchLink("This link opens nothing.")
+        raise NoSuchLink("This link is not valid.")
     return game
 
 
@@ -270,44 +275,44 @@ def quick_game(
     now: datetime,
     name: str | None = None,
     bots: Sequence[str] = (),
-    pace: Pace = A_DAY,
+    time_control: TimeControl = ONE_DAY,
     time_zone: str = "UTC",
     start: bool = False,
 ) -> str:
-    """Make a game from the command line: nothing to confirm, invitations go out at once.
+    """Create a game from the command line: no confirmation, invitations go out at once.
 
     Args:
-        players: the first one is the organiser too.
-        name: what the game is called; a random name if None.
+        players: the first one is also the organiser.
+        name: the name of the game; a random one if None.
         start: seat everybody without asking, each with a random cut that nobody chose (`uncut`), and begin.
 
     Returns:
         The game's id.
 
     Raises:
-        BadWish: what cannot be had.
+        InvalidInput: an argument is invalid.
     """
     if not players:
-        raise errors.BadWish("Name at least one player, as “Ann <ann@example.org>”.", field="players")
-    asked = Wish(
+        raise errors.InvalidInput("Name at least one player, as “Ann <ann@example.org>”.", field="players")
+    draft = GameRequest(
         organiser=players[0],
         slug=slug,
-        name=names.offered_name() if name is None else name,
-        pace=pace,
+        name=names.random_game_name() if name is None else name,
+        time_control=time_control,
         players=players[1:],
         bots=bots,
         time_zone=time_zone,
     )
-    wish = checked(asked)
+    request = validated(draft)
     with transaction() as session:
-        persons = _persons(session, [(guest.address, guest.name) for guest in wish.all], now)
-        game = _laid_out(session, wish, persons, now)
+        persons = _persons(session, [(guest.address, guest.name) for guest in request.everyone], now)
+        game = _create_rows(session, request, persons, now)
         game.status = "inviting"
         for seat in positions.seats_of(session, game.id):
             if seat.person_id is None:
                 continue
             if start:
-                seat_person(seat, names.offered_cut(), now, uncut=True)
+                seat_person(seat, names.random_cut(), now, uncut=True)
             else:
                 notify.invite(session, seat, now)
         notify.begin_if_full(session, game, now)

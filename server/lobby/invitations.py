@@ -1,4 +1,4 @@
-"""Who is invited says yes or no; who finds a free seat in the lobby takes it."""
+"""Answering an invitation, and taking a free seat in the lobby."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from server.store.models import Game, Link, Person, Seat
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """What an invitation's link opens; `seat` is None when it is no longer kept for this person."""
+    """What an invitation's link opens; `seat` is None if it is no longer reserved for this person."""
 
     link: Link
     game: Game
@@ -30,7 +30,7 @@ class Invitation:
 
 
 def invitation(session: Session, token: str, now: datetime) -> Invitation | None:
-    """What this token shows, or None: unknown or revoked."""
+    """Return the invitation with this token, or None if it is unknown or revoked."""
     link = links.find(session, "invite", token, now)
     game = session.get(Game, link.game_id) if link and link.game_id else None
     if link is None or game is None:
@@ -40,60 +40,60 @@ def invitation(session: Session, token: str, now: datetime) -> Invitation | None
 
 
 def seat_for(session: Session, game: Game, person_id: int) -> Seat | None:
-    """The seat that is kept for a person or held by him, or None."""
+    """Return the seat that is reserved for a person or held by them, or None."""
     return session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
 
 
-def _answerable(session: Session, token: str, now: datetime) -> tuple[Game, Seat]:
-    """The locked game and the seat about which this invitation may still be answered."""
+def _lock_invited_seat(session: Session, token: str, now: datetime) -> tuple[Game, Seat]:
+    """Return the locked game and the seat for which this invitation can still be answered."""
     link = links.find(session, "invite", token, now)
     if link is None or link.game_id is None:
-        raise NoSuchLink("This link opens nothing.")
+        raise NoSuchLink("This link is not valid.")
     game = play.lock_game(session, link.game_id)
     seat = seat_for(session, game, link.person_id)
     if game.status == "cancelled":
         raise Closed("This game was cancelled.")
     if seat is None:
-        raise Closed("This seat is no longer kept for you.")
+        raise Closed("This seat is no longer reserved for you.")
     return game, seat
 
 
 def accept(token: str, name: str, cut: str, now: datetime, language: str | None = None) -> str:
-    """Take the seat one is invited to; the game begins when all are taken. Accepting twice changes nothing.
+    """Accept an invitation; the game begins when all seats are taken. Accepting twice changes nothing.
 
     Args:
         token: of the invitation.
-        name: what one is called at this table.
-        cut: one's cut of the deck, public for good.
-        language: of the page with the button: from now on one's own, unless one has chosen one.
+        name: the player's name at this table.
+        cut: their cut of the deck, public for good.
+        language: of the page with the button; it becomes the player's unless they have chosen one.
 
     Returns:
         The game's id.
 
     Raises:
-        NoSuchLink, Closed (the seat is gone), BadWish (name or cut).
+        NoSuchLink, Closed (the seat is gone), InvalidInput (name or cut).
     """
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction() as session:
-        game, seat = _answerable(session, token, now)
+        game, seat = _lock_invited_seat(session, token, now)
         if game.status == "inviting" and seat.status != "seated":
             check_name_free(session, seat, name)
             seat.name = name
             guest = session.get_one(Person, seat.person_id)
             guest.name, guest.language = name, guest.language or language
-            _sit(session, game, seat, cut, now, "accepted")
+            _seat_and_notify(session, game, seat, cut, now, "accepted")
         return game.id
 
 
-def _sit(session: Session, game: Game, seat: Seat, cut: str, now: datetime, answer: str) -> None:
+def _seat_and_notify(session: Session, game: Game, seat: Seat, cut: str, now: datetime, answer: str) -> None:
     seat_person(seat, cut, now)
     session.flush()
     begun = notify.begin_if_full(session, game, now)
-    notify.tell_organiser(session, game, seat, answer, now, begun=begun)
+    notify.notify_organiser(session, game, seat, answer, now, begun=begun)
 
 
 def decline(token: str, now: datetime) -> str:
-    """Say no, or leave again before the start, which takes the cut along. Declining twice changes nothing.
+    """Decline, or leave again before the start, which withdraws the cut. Declining twice changes nothing.
 
     Returns:
         The game's id.
@@ -102,40 +102,40 @@ def decline(token: str, now: datetime) -> str:
         NoSuchLink, Closed (the seat is gone, or the game has begun).
     """
     with transaction() as session:
-        game, seat = _answerable(session, token, now)
+        game, seat = _lock_invited_seat(session, token, now)
         if game.status != "inviting":
-            raise Closed("The game has begun; your seat is yours.")
+            raise Closed("The game has begun; you can no longer decline.")
         if seat.status != "declined":
             answer = "left" if seat.status == "seated" else "declined"
             seat.status, seat.cut, seat.answered_at = "declined", "", now
-            notify.tell_organiser(session, game, seat, answer, now)
+            notify.notify_organiser(session, game, seat, answer, now)
         return game.id
 
 
 def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datetime) -> int:
-    """A signed-in person takes a free seat of a listed game; it begins when all are taken.
+    """Let a signed-in person take a free seat of a listed game; it begins when all are taken.
 
     Returns:
         The number of the seat.
 
     Raises:
-        NoSuchGame, Closed (not open, no seat free), BadWish (name or cut).
+        NoSuchGame, Closed (not open, no seat free), InvalidInput (name or cut).
     """
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction() as session:
         game = play.lock_game(session, game_id)
         if not game.listed or game.status != "inviting":
-            raise Closed("No seat of this game is open to everybody.")
+            raise Closed("This game has no open seats.")
         seats = positions.seats_of(session, game.id)
         if any(seat.person_id == person_id for seat in seats):
-            raise Closed("You have a seat at this table already, or an invitation to one.")
+            raise Closed("You already have a seat or an invitation at this table.")
         if acts.has_looked(session, game.id, person_id):
-            raise Closed("You have looked into the hands of this game and cannot take a seat.")
+            raise Closed("You have seen hidden hands in this game, so you cannot take a seat.")
         free = next((seat for seat in seats if seat.status == "free"), None)
         if free is None:
-            raise Closed("No seat is free any more.")
+            raise Closed("All seats are taken.")
         check_name_free(session, free, name)
         number = free.seat
         free.name, free.person_id = name, person_id
-        _sit(session, game, free, cut, now, "joined")
+        _seat_and_notify(session, game, free, cut, now, "joined")
         return number

@@ -1,4 +1,4 @@
-"""Names of games and cuts of the deck, offered in forms."""
+"""Random names of games and cuts of the deck, offered in forms."""
 
 from __future__ import annotations
 
@@ -14,24 +14,17 @@ _CUT_WORDS = (
     "pearl", "pepper", "pillar", "porphyry", "quay",
 )
 # fmt: on
-
-
-# fmt: on
-_FIRST = ("Golden", "Purple", "Silver", "Marble", "Amber", "Silk", "Ivory", "Saffron", "Bronze", "Cedar")
-
-
-_SECOND = ("Horn", "Gate", "Harbour", "Caravan", "Forum", "Dromon", "Dome", "Bazaar", "Mosaic", "Cistern")
-
-
+_ADJECTIVES = ("Golden", "Purple", "Silver", "Marble", "Amber", "Silk", "Ivory", "Saffron", "Bronze", "Cedar")
+_NOUNS = ("Horn", "Gate", "Harbour", "Caravan", "Forum", "Dromon", "Dome", "Bazaar", "Mosaic", "Cistern")
 _PLACES = ("Chalcedon", "Trebizond", "Nicaea", "Galata", "Chrysopolis", "Blachernae", "Adrianople", "Ephesus")
 
 
-def offered_cut() -> str:
-    """A random cut to offer in a form: six words."""
+def random_cut() -> str:
+    """Return a random cut: six words."""
     return " ".join(secrets.choice(_CUT_WORDS) for _ in range(6))
 
 
-def offered_name() -> str:
-    """A random name to offer for a new game."""
-    name = f"The {secrets.choice(_FIRST)} {secrets.choice(_SECOND)}"
+def random_game_name() -> str:
+    """Return a random name for a new game."""
+    name = f"The {secrets.choice(_ADJECTIVES)} {secrets.choice(_NOUNS)}"
     return f"{name} of {secrets.choice(_PLACES)}" if secrets.randbelow(2) else name

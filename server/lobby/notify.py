@@ -1,4 +1,4 @@
-"""The mails of a game that has not begun, and how many of them one organiser may cause."""
+"""The mails of a game that has not begun, and the limits on how many an organiser can cause."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ from server.store.models import Game, Mail, Person, Seat
 
 DAY = timedelta(days=1)
 INVITATIONS_A_DAY = 20
-"""Invitations and reminders of them that one organiser may cause within a day (experience.md, "Around")."""
-UNCONFIRMED = 5
-"""Games that strangers may ask for under one address within a day and that wait there for the button."""
+"""Invitations and reminders that one organiser can cause within a day."""
+MOST_UNCONFIRMED = 5
+"""Unconfirmed games that strangers can request under one address within a day."""
 
 
-def check_invitations(session: Session, organiser_id: int | None, wanted: int, now: datetime) -> None:
-    """Whether an organiser may cause so many invitations more today.
+def check_invitations(session: Session, organiser_id: int | None, count: int, now: datetime) -> None:
+    """Check that an organiser may cause this many more invitations today.
 
     Raises:
-        TooMany: he may not; the sentence says how many he still may.
+        TooMany: the message says how many are left.
     """
-    theirs = (Mail.game_id == Game.id, Game.organiser_id == organiser_id)
+    filters = (Mail.game_id == Game.id, Game.organiser_id == organiser_id)
     today = (Mail.kind.in_(("invite", "nudge")), Mail.created_at > now - DAY)
-    sent = session.scalar(select(func.count(Mail.id)).where(*theirs, *today))
+    sent = session.scalar(select(func.count(Mail.id)).where(*filters, *today))
     left = max(0, INVITATIONS_A_DAY - (sent or 0))
-    if wanted > left:
+    if count > left:
         raise TooMany(
-            "An organiser may send %(most)s invitations a day; %(left)s are left for today.",
+            "Organisers can send %(most)s invitations a day; you have %(left)s left today.",
             most=INVITATIONS_A_DAY,
             left=left,
         )
 
 
 def ask_to_confirm(
-    session: Session, game: Game, organiser: Person, asked: dict[str, str], now: datetime, *, limited: bool
+    session: Session, game: Game, organiser: Person, details: dict[str, str], now: datetime, *, limited: bool
 ) -> None:
-    """Mail the organiser the page with the button that sends the invitations.
+    """Email the organiser the page with the button that sends the invitations.
 
     Args:
-        asked: the `name` by which the wish calls him, kept for that page, and in which `language`, if it is known.
-        limited: whether it may be a stranger who asks.
+        asked: the organiser's `name` in the request, kept for that page, and their `language`, if known.
+        limited: a stranger may be asking.
 
     Raises:
-        TooMany: as many as may be wait under this address unconfirmed.
+        TooMany: too many games wait under this address unconfirmed.
     """
-    theirs = (Mail.game_id == Game.id, Mail.kind == "confirm", Mail.person_id == organiser.id)
-    waiting = select(func.count(Mail.id)).where(*theirs, Mail.created_at > now - DAY, Game.status == "asked")
-    if (session.scalar(waiting) or 0) >= UNCONFIRMED and limited:
+    filters = (Mail.game_id == Game.id, Mail.kind == "confirm", Mail.person_id == organiser.id)
+    waiting = select(func.count(Mail.id)).where(*filters, Mail.created_at > now - DAY, Game.status == "asked")
+    if (session.scalar(waiting) or 0) >= MOST_UNCONFIRMED and limited:
         raise TooMany(
-            "Under this address %(most)s games wait to be confirmed; confirm or call off one of them first.",
-            most=UNCONFIRMED,
+            "%(most)s games under this address are waiting to be confirmed. Confirm or cancel one of them first.",
+            most=MOST_UNCONFIRMED,
         )
     outbox.enqueue(
         session,
@@ -64,18 +64,18 @@ def ask_to_confirm(
         person_id=organiser.id,
         now=now,
         game_id=game.id,
-        details=asked,
+        details=details,
     )
 
 
-def asked_name(session: Session, game: Game) -> str:
-    """What the wish called the organiser: a stranger may have typed it until he has agreed to it."""
+def requested_name(session: Session, game: Game) -> str:
+    """Return the organiser's name in the request; a stranger may have typed it until they confirm it."""
     mail = session.scalar(select(Mail).where(Mail.key == f"confirm:{game.id}"))
     return str(outbox.details(mail)["name"]) if mail else session.get_one(Person, game.organiser_id).name
 
 
 def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") -> None:
-    """Mail an invited person his invitation, or (`nudge`) a reminder of it."""
+    """Email a person their invitation, or (`nudge`) a reminder of it."""
     assert seat.person_id is not None
     if kind == "invite":
         seat.invited_at = now
@@ -93,10 +93,10 @@ def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") ->
     )
 
 
-def tell_organiser(
+def notify_organiser(
     session: Session, game: Game, seat: Seat, answer: str, now: datetime, *, begun: bool = False
 ) -> None:
-    """Tell the organiser what somebody answered, unless it was he; `answer` as in this package's list."""
+    """Tell the organiser what somebody else answered; `answer` as listed in this package's docstring."""
     if game.organiser_id is None or seat.person_id == game.organiser_id:
         return
     outbox.enqueue(
@@ -111,8 +111,8 @@ def tell_organiser(
     )
 
 
-def tell_cancelled(session: Session, game: Game, seat: Seat, why: str, now: datetime) -> None:
-    """Tell somebody who was mailed about a seat that he need not bother; never the organiser, who knows."""
+def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: datetime) -> None:
+    """Tell a person who was emailed about a seat that it is gone; never the organiser, who knows."""
     if seat.person_id is None or seat.person_id == game.organiser_id:
         return
     if seat.status not in {"invited", "seated"} or (seat.status == "invited" and seat.invited_at is None):
@@ -129,12 +129,12 @@ def tell_cancelled(session: Session, game: Game, seat: Seat, why: str, now: date
 
 
 def begin_if_full(session: Session, game: Game, now: datetime) -> bool:
-    """Begin a locked game whose people have been asked, once every seat is taken; whether it has begun.
+    """Begin a locked game with invitations sent once every seat is taken; return whether it has begun.
 
-    Everybody's link to his seat is made here, so that pages which make none can show it.
+    All links to seats are created here, so that pages that create none can show them.
     """
     session.flush()
-    session.expire_all()  # seats may have moved up, and who was just seated has no person loaded yet
+    session.expire_all()  # seats may have been renumbered, and people just seated are not loaded yet
     seats = positions.seats_of(session, game.id)
     if game.status != "inviting" or any(seat.status != "seated" for seat in seats):
         return False

@@ -1,4 +1,4 @@
-"""The organiser's acts between the invitations and the start, and reminders of unanswered invitations."""
+"""The organiser's actions between the invitations and the start, and reminders of unanswered invitations."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from byzanz.games import rules_of
 from server import errors, validation
 from server.errors import Closed, TooMany
 from server.lobby import notify
-from server.lobby.create import organised_game, seat_bot
+from server.lobby.create import lock_organised_game, seat_bot
 from server.play import positions
 from server.store import links, log, people
 from server.store.engine import reading, transaction
 from server.store.models import Game, Mail, Seat
 from server.validation import Guest
 
-UNANSWERED = timedelta(hours=48)
-"""After this time an invitation is reminded of, once, and the organiser is told."""
-BETWEEN_REMINDERS = timedelta(hours=24)
+NUDGE_AFTER = timedelta(hours=48)
+"""After this time people are reminded of an unanswered invitation, once, and the organiser is told."""
+REMINDER_INTERVAL = timedelta(hours=24)
 
 
-def organised(session: Session, token: str, now: datetime) -> Game | None:
-    """The game whose organiser's page this token opens, or None: unknown or revoked."""
+def organised_game(session: Session, token: str, now: datetime) -> Game | None:
+    """Return the game whose organiser's page this token opens, or None if it is unknown or revoked."""
     link = links.find(session, "organise", token, now)
     game = session.get(Game, link.game_id) if link and link.game_id else None
     return game if link and game and game.organiser_id == link.person_id else None
@@ -34,21 +34,21 @@ def organised(session: Session, token: str, now: datetime) -> Game | None:
 
 @contextmanager
 def _before_start(token: str, now: datetime) -> Iterator[tuple[Session, Game]]:
-    """A transaction on a locked game that is still inviting."""
+    """Open a transaction on a locked game that is still inviting."""
     with transaction() as session:
-        game = organised_game(session, token, now)
+        game = lock_organised_game(session, token, now)
         if game.status == "asked":
             raise Closed("Send the invitations first.")
         if game.status != "inviting":
-            raise Closed("The game has begun, or was cancelled; its seats are settled.")
+            raise Closed("The game has begun or was cancelled; its seats can no longer change.")
         yield session, game
 
 
 def _open_seat(session: Session, game: Game, number: int) -> Seat:
-    """A seat on which nobody sits yet."""
+    """Return a seat that nobody has taken yet."""
     seat = _seat(session, game, number)
     if seat.status == "seated":
-        raise Closed("%(name)s sits on this seat by now.", name=seat.name)
+        raise Closed("%(name)s has taken this seat.", name=seat.name)
     return seat
 
 
@@ -60,20 +60,20 @@ def _seat(session: Session, game: Game, number: int) -> Seat:
 
 
 def drop(token: str, number: int, now: datetime) -> None:
-    """Give up the seat of somebody invited or seated, or of a bot: it is free again, and its cut is gone."""
+    """Free the seat of an invited or seated person or of a bot; its cut is deleted."""
     with _before_start(token, now) as (session, game):
         _free(session, game, _seat(session, game, number), now)
 
 
 def _free(session: Session, game: Game, seat: Seat, now: datetime) -> None:
-    notify.tell_cancelled(session, game, seat, "withdrawn", now)
+    notify.notify_cancelled(session, game, seat, "withdrawn", now)
     seat.status, seat.name, seat.cut = "free", "", ""
     seat.person_id = seat.bot = seat.invited_at = seat.answered_at = None
     seat.uncut = seat.silent = False
 
 
 def remind(token: str, number: int, now: datetime) -> None:
-    """Mail somebody his invitation once more, a day after the last time at the earliest."""
+    """Remind a person of their invitation, a day after the last mail at the earliest."""
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
         if seat.status != "invited" or seat.person_id is None:
@@ -82,38 +82,38 @@ def remind(token: str, number: int, now: datetime) -> None:
             Mail.kind.in_(("invite", "nudge")),
             Mail.game_id == game.id,
             Mail.person_id == seat.person_id,
-            Mail.created_at > now - BETWEEN_REMINDERS,
+            Mail.created_at > now - REMINDER_INTERVAL,
         )
         if session.scalar(recent.limit(1)) is not None:
-            raise TooMany("%(name)s was mailed within the last 24 hours; wait a little.", name=seat.name)
+            raise TooMany("%(name)s was emailed within the last 24 hours. Try again later.", name=seat.name)
         notify.check_invitations(session, game.organiser_id, 1, now)
         notify.invite(session, seat, now, "nudge")
 
 
 def reinvite(token: str, number: int, guest: Guest, now: datetime) -> None:
-    """Invite somebody else to a seat on which nobody sits yet, or the same person at another address.
+    """Invite another person to a seat that nobody has taken yet, or the same person at another address.
 
     Raises:
-        BadWish: name or address cannot be, or this person is at the table already.
+        InvalidInput: name or address is invalid, or this person is at the table already.
     """
     name = validation.clean_name(guest.name, "guest")
     address = validation.clean_address(guest.address, "guest")
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
-        person = people.person_at(session, address, validation.name_from(address), now)
+        person = people.get_or_create(session, address, validation.name_from_address(address), now)
         others = [other for other in positions.seats_of(session, game.id) if other.seat != number]
         if any(other.person_id == person.id for other in others):
-            raise errors.BadWish("%(address)s is at this table already.", field="guest", address=address)
+            raise errors.InvalidInput("%(address)s is already at this table.", field="guest", address=address)
         notify.check_invitations(session, game.organiser_id, 1, now)
         if seat.person_id != person.id:
             _free(session, game, seat, now)
-        seat.name = validation.told_apart(name, [other.name for other in others])
+        seat.name = validation.unique_name(name, [other.name for other in others])
         seat.person_id, seat.status = person.id, "invited"
         notify.invite(session, seat, now)
 
 
 def fill(token: str, number: int, bot: str, now: datetime) -> bool:
-    """Give a seat on which nobody sits yet to a bot; whether the game has begun with it.
+    """Give a seat that nobody has taken to a bot; return whether the game has begun with it.
 
     Args:
         bot: its kind, `random`, `greedy` or `search`.
@@ -128,21 +128,21 @@ def fill(token: str, number: int, bot: str, now: datetime) -> bool:
 
 
 def start(token: str, now: datetime) -> None:
-    """Begin with those who are seated: the other seats go, and the rest move up in order.
+    """Begin with those who are seated: the other seats are removed, and the rest move up in order.
 
     Raises:
-        BadWish: they are too few.
+        InvalidInput: there are too few.
     """
     with _before_start(token, now) as (session, game):
         seats = positions.seats_of(session, game.id)
         seated = [seat for seat in seats if seat.status == "seated"]
-        validation.check_count(rules_of(game.slug, game.rules), len(seated), "start")
+        validation.check_player_count(rules_of(game.slug, game.rules), len(seated), "start")
         for seat in seats:
             if seat.status != "seated":
-                notify.tell_cancelled(session, game, seat, "started", now)
+                notify.notify_cancelled(session, game, seat, "started", now)
                 session.delete(seat)
         session.flush()
-        for number, seat in enumerate(seated):  # each moves to a number that is free by now
+        for number, seat in enumerate(seated):  # each moves to a number that is free already
             here = (Seat.game_id == game.id, Seat.seat == seat.seat)
             move = update(Seat).where(*here).values(seat=number)
             session.execute(move, execution_options={"synchronize_session": False})
@@ -150,28 +150,28 @@ def start(token: str, now: datetime) -> None:
 
 
 def cancel(token: str, now: datetime) -> None:
-    """Call the game off; who was mailed about it is told. Cancelling twice changes nothing."""
+    """Cancel the game and tell the people who were emailed about it. Cancelling twice changes nothing."""
     with transaction() as session:
-        game = organised_game(session, token, now)
+        game = lock_organised_game(session, token, now)
         if game.status not in {"asked", "inviting", "cancelled"}:
             raise Closed("The game has begun; only a moderator can end it.")
         if game.status == "cancelled":
             return
         for seat in positions.seats_of(session, game.id):
             if game.status == "inviting":
-                notify.tell_cancelled(session, game, seat, "cancelled", now)
+                notify.notify_cancelled(session, game, seat, "cancelled", now)
         game.status = "cancelled"
         game.ended_at = now
 
 
 def set_listed(token: str, listed: bool, now: datetime) -> None:
-    """Show the game in the lobby, where anybody may look on and take a free seat, or no longer."""
+    """Show the game in the lobby, where anybody may watch it and take a free seat, or hide it."""
     with transaction() as session:
-        organised_game(session, token, now).listed = listed
+        lock_organised_game(session, token, now).listed = listed
 
 
-def due_nudges(now: datetime, limit: int = 100) -> int:
-    """Remind of invitations not answered for 48 hours, each once, and tell the organisers; how many."""
+def send_nudges(now: datetime, limit: int = 100) -> int:
+    """Remind people of invitations unanswered for 48 hours, each once, and tell the organisers; return how many."""
     with reading() as session:
         hints = list(session.execute(_unanswered(now).limit(limit)).tuples())
     return sum(_nudge(game_id, person_id, now) for game_id, person_id in hints)
@@ -185,7 +185,7 @@ def _unanswered(now: datetime) -> Select[tuple[str, int | None]]:
         Mail.created_at >= Seat.invited_at,
     )
     open_still = (Game.id == Seat.game_id, Game.status == "inviting", Seat.status == "invited")
-    long_ago = Seat.invited_at <= now - UNANSWERED
+    long_ago = Seat.invited_at <= now - NUDGE_AFTER
     query = select(Seat.game_id, Seat.person_id).where(*open_still, long_ago, ~nudged)
     return query.order_by(Seat.invited_at)
 
@@ -199,5 +199,5 @@ def _nudge(game_id: str, person_id: int | None, now: datetime) -> int:
         seat = session.scalar(select(Seat).where(Seat.game_id == game_id, Seat.person_id == person_id))
         assert seat is not None
         notify.invite(session, seat, now, "nudge")
-        notify.tell_organiser(session, game, seat, "silent", now)
+        notify.notify_organiser(session, game, seat, "silent", now)
         return 1

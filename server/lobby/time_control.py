@@ -1,4 +1,4 @@
-"""The time of a table, allowance, bank and days off, and a person's quiet hours, each checked."""
+"""The time control of a table (allowance, bank, days off) and a person's quiet hours, validated."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from server.errors import BadWish
+from server.errors import InvalidInput
 from server.play import clock
-from server.validation import clean_allowance, shown
+from server.validation import clean_allowance, excerpt
 
 HOUR = 3600
 LONGEST_BANK = 30 * 24 * HOUR
 """Seconds beyond the allowances, for a whole game."""
-DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 """Weekdays as the command line names them; the first is ISO number 1."""
-_WALL = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])(:00)?")
+_TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])(:00)?")
 
 
-class Pace(NamedTuple):
-    """The time of a table.
+class TimeControl(NamedTuple):
+    """The time control of a table.
 
     Args:
         allowance: seconds for each decision.
@@ -32,75 +32,79 @@ class Pace(NamedTuple):
     days_off: str = ""
 
 
-A_DAY = Pace(24 * HOUR)
-"""A day for each decision, and nothing more."""
+ONE_DAY = TimeControl(24 * HOUR)
+"""A day for each decision, and no bank."""
 PRESETS = {
-    "relaxed": Pace(48 * HOUR, 96 * HOUR, "67"),
-    "daily": Pace(24 * HOUR, 48 * HOUR),
-    "evening": Pace(2 * HOUR, 4 * HOUR),
+    "relaxed": TimeControl(48 * HOUR, 96 * HOUR, "67"),
+    "daily": TimeControl(24 * HOUR, 48 * HOUR),
+    "evening": TimeControl(2 * HOUR, 4 * HOUR),
 }
-"""What an organiser may choose by name."""
+"""Time controls that an organiser may choose by name."""
 
 
-def usual_bank(allowance: int) -> int:
-    """The bank that goes with an allowance when nobody says another: twice as long."""
+def default_bank(allowance: int) -> int:
+    """Return the default bank for an allowance: twice as long."""
     return min(2 * allowance, LONGEST_BANK)
 
 
-def clean_pace(pace: Pace) -> Pace:
-    """The time of a table as it can be had.
+def clean_time_control(pace: TimeControl) -> TimeControl:
+    """Validate a time control.
 
     Raises:
-        BadWish: an allowance or a bank out of bounds, no weekdays, or too many of them.
+        InvalidInput: allowance or bank out of bounds, not weekdays, or too many of them.
     """
     if not 0 <= pace.bank <= LONGEST_BANK:
-        raise BadWish("The bank for a whole game is at most 30 days.", field="bank")
+        raise InvalidInput("The time bank can hold at most 30 days.", field="bank")
     if not set(pace.days_off) <= set("1234567"):
-        raise BadWish("“%(text)s” are no days of a week.", field="days_off", text=shown(pace.days_off))
+        raise InvalidInput(
+            "“%(text)s” are not days of the week.", field="days_off", text=excerpt(pace.days_off)
+        )
     days_off = "".join(sorted(set(pace.days_off)))
     if len(days_off) > clock.MOST_DAYS_OFF:
-        raise BadWish("At least two days of the week must count.", field="days_off")
-    return Pace(clean_allowance(pace.allowance), pace.bank, days_off)
+        raise InvalidInput("At least two days of the week must count.", field="days_off")
+    return TimeControl(clean_allowance(pace.allowance), pace.bank, days_off)
 
 
-def read_days(names: Sequence[str]) -> str:
-    """The ISO numbers of weekdays called `mon` to `sun`.
+def parse_weekdays(names: Sequence[str]) -> str:
+    """Return the ISO numbers of weekdays named `mon` to `sun`.
 
     Raises:
-        BadWish: one of them is no weekday.
+        InvalidInput: one of them is not a weekday.
     """
     for name in names:
-        if name not in DAYS:
-            raise BadWish(
-                "“%(name)s” is no day; say %(days)s.",
+        if name not in WEEKDAYS:
+            raise InvalidInput(
+                "“%(name)s” is not a day of the week. Use %(days)s.",
                 field="days_off",
-                name=shown(name),
-                days=", ".join(DAYS),
+                name=excerpt(name),
+                days=", ".join(WEEKDAYS),
             )
-    return "".join(sorted({str(DAYS.index(name) + 1) for name in names}))
+    return "".join(sorted({str(WEEKDAYS.index(name) + 1) for name in names}))
 
 
-def read_quiet(start: str, end: str) -> tuple[int, int] | None:
-    """Quiet hours as a form gives them: two wall times such as 23:00, or both empty for none.
+def parse_quiet_hours(start: str, end: str) -> tuple[int, int] | None:
+    """Parse quiet hours from a form: two times of day such as 23:00, or both empty for none.
 
     Returns:
-        Minutes of the day, over midnight if the second is not the later.
+        Minutes of the day; over midnight if the second is not the later.
 
     Raises:
-        BadWish: one is missing or no time, or they are longer than ten hours.
+        InvalidInput: one is missing or invalid, or they are longer than ten hours.
     """
     if not start and not end:
         return None
     begins, ends = _minute(start, "quiet_from"), _minute(end, "quiet_to")
     if clock.quiet_minutes(begins, ends) > clock.LONGEST_QUIET:
-        raise BadWish("Quiet hours are at most ten hours a day.", field="quiet_to")
+        raise InvalidInput("Quiet hours can last at most ten hours a day.", field="quiet_to")
     return begins, ends
 
 
 def _minute(text: str, field: str) -> int:
-    found = _WALL.fullmatch(text)
+    found = _TIME_OF_DAY.fullmatch(text)
     if not found:
-        raise BadWish(
-            "“%(text)s” is not a time like 23:00; give both times, or none.", field=field, text=shown(text)
+        raise InvalidInput(
+            "“%(text)s” is not a time like 23:00. Enter both times or neither.",
+            field=field,
+            text=excerpt(text),
         )
     return int(found[1]) * 60 + int(found[2])

@@ -1,1 +1,1 @@
-"""Mails: whether one is still news, how it is written, how it is handed to a mail server."""
+"""Email: outgoing, incoming, and what to do when mail to a person fails."""

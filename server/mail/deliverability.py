@@ -1,4 +1,4 @@
-"""Whether mail reaches a person: what is done when his address refuses, bounces or complains, and when it mends."""
+"""Deliverability: what happens when mail to a person is rejected, bounces or is reported as spam."""
 
 from __future__ import annotations
 
@@ -14,158 +14,162 @@ from server.store.engine import reading, transaction
 from server.store.facts import Fact
 from server.store.models import Game, Mail, Person, Seat
 
-HEEDED = timedelta(days=7)
-"""How long after a mail was sent a report about it counts: mail servers give up after five days."""
+REPORT_WINDOW = timedelta(days=7)
+"""How long after sending a report about a mail counts: mail servers give up after five days."""
 
 
-def locked(session: Session, mail: Mail) -> dict[str, Game]:
-    """Lock the games that a mail is about: its own, and of a digest those that it named.
+def lock_games(session: Session, mail: Mail) -> dict[str, Game]:
+    """Lock the games that a mail is about: its own, or for a digest all that it lists.
 
-    By their ids, and before anything is written about mail or person, as everybody does who changes both: else two
-    could wait for each other.
+    Games are locked by id and before anything is written about mail or person, as everywhere else: otherwise two
+    transactions could wait for each other.
     """
-    games = {game_id for game_id, _, _ in digest.named_in(session, mail)} if mail.kind == "digest" else set()
+    games = {game_id for game_id, _, _ in digest.turns_in(session, mail)} if mail.kind == "digest" else set()
     games |= {mail.game_id} if mail.game_id else set()
     found = {game_id: log.lock_game(session, game_id) for game_id in sorted(games)}
     return {game_id: game for game_id, game in found.items() if game is not None}
 
 
-def lost(session: Session, games: dict[str, Game], mail: Mail, said: Fact, now: datetime) -> None:
-    """A mail will never arrive: the clock of its turn stops, and those who can do something about it are told.
+def delivery_failed(
+    session: Session, games: dict[str, Game], mail: Mail, diagnostic: Fact, now: datetime
+) -> None:
+    """Handle a mail that will never arrive: stop the clock of its turn and tell those who can help.
 
     Args:
-        games: that it is about, locked.
-        said: by the mail server.
+        games: the games it is about, locked.
+        diagnostic: the mail server's reply, masked.
     """
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
-    person.unreachable = said
+    person.unreachable = diagnostic
     if mail.kind == "digest":
-        _digest_lost(session, games, mail, person, said, now)
-    stopped = play.mail_failed(session, game, mail, said, now)
+        _stop_digest_turns(session, games, mail, person, diagnostic, now)
+    stopped = play.mail_failed(session, game, mail, diagnostic, now)
     if game is None:
         return
-    fact = Fact("address_refused", {"said": said})
-    alerts.raise_alert(session, _key(game.id, person.id), fact, now, game.id)
+    fact = Fact("address_refused", {"said": diagnostic})
+    alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
     if mail.kind != "refused":
-        _tell(session, game, mail, person, said, stopped, now)
+        _notify(session, game, mail, person, diagnostic, stopped, now)
 
 
-def withheld(session: Session, games: dict[str, Game], mail: Mail, why: Fact, now: datetime) -> None:
-    """A mail is not even sent, because the address bounced or complained before: its turn stops all the same.
+def delivery_withheld(
+    session: Session, games: dict[str, Game], mail: Mail, reason: Fact, now: datetime
+) -> None:
+    """Handle a mail that is not sent because the address bounced or complained before: its turn stops all the same.
 
-    Organiser and moderators are told once a game, until the address is mended.
+    Organiser and moderators are told once per game until the address works again.
     """
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     if mail.kind == "digest":
-        _digest_lost(session, games, mail, person, why, now)
-    stopped = play.mail_failed(session, game, mail, why, now)
+        _stop_digest_turns(session, games, mail, person, reason, now)
+    stopped = play.mail_failed(session, game, mail, reason, now)
     if game is None or not stopped:
         return
-    _tell_once(session, game, mail, person, why, now)
+    _notify_once(session, game, mail, person, reason, now)
 
 
-def bounced(mail_id: int, said: Fact, now: datetime) -> Mail | None:
-    """A mail that was accepted came back for good: as if it had been refused, and nothing more is sent there.
+def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime) -> Mail | None:
+    """Treat an accepted mail that bounced as rejected, and suppress further mail to the address.
 
-    Nothing is done about one that is old, that has come back before, or that another copy has followed.
+    Ignore reports about an old mail, about one that already bounced, or about one that a newer copy has replaced.
 
     Returns:
-        The mail, None if there is no such mail.
+        The mail, or None if there is no such mail.
     """
     with transaction() as session:
         mail = session.get(Mail, mail_id)
         if mail is None:
             return None
-        games = locked(session, mail)
+        games = lock_games(session, mail)
         session.refresh(mail)
-        if not _is_fresh(mail, now) or _is_followed(session, mail):
+        if not _is_fresh(mail, now) or _has_newer_copy(session, mail):
             return mail
-        outbox.mark_bounced(session, mail, now, said)
-        session.get_one(Person, mail.person_id).suppressed = said
-        lost(session, games, mail, said, now)
+        outbox.mark_bounced(session, mail, now, diagnostic)
+        session.get_one(Person, mail.person_id).suppressed = diagnostic
+        delivery_failed(session, games, mail, diagnostic, now)
         return mail
 
 
-def complained(mail_id: int, said: Fact, now: datetime) -> Mail | None:
-    """Whoever reads an address does not want our mail: nothing but mail asked for goes there, moderators are told.
+def handle_complaint(mail_id: int, diagnostic: Fact, now: datetime) -> Mail | None:
+    """Suppress all mail that was not requested to a person who reported ours as spam, and alert the moderators.
 
-    Nothing is done about a mail that is old, or never arrived.
+    Ignore reports about an old mail or one that never arrived.
 
     Returns:
-        The mail, None if there is no such mail.
+        The mail, or None if there is no such mail.
     """
     with transaction() as session:
         mail = session.get(Mail, mail_id)
         if mail is None or not _is_fresh(mail, now):
             return mail
-        session.get_one(Person, mail.person_id).suppressed = Fact("complaint", {"said": said})
-        fact = Fact("mail_unwanted", {"said": said})
+        session.get_one(Person, mail.person_id).suppressed = Fact("complaint", {"said": diagnostic})
+        fact = Fact("mail_unwanted", {"said": diagnostic})
         alerts.raise_alert(session, f"complaint:{mail.person_id}", fact, now, mail.game_id)
         return mail
 
 
 def _is_fresh(mail: Mail, now: datetime) -> bool:
-    """Whether a report about a mail is heeded: it may have been accepted, and not long ago."""
+    """Whether a report about the mail counts: it may have been accepted, and not long ago."""
     sent_at = mail.finished_at or now
-    return mail.status in ("waiting", "sent") and sent_at > now - HEEDED
+    return mail.status in ("waiting", "sent") and sent_at > now - REPORT_WINDOW
 
 
-def _is_followed(session: Session, mail: Mail) -> bool:
-    """Whether another copy of a turn's mail is on its way or was sent: then the address was said to be good."""
+def _has_newer_copy(session: Session, mail: Mail) -> bool:
+    """Whether a newer copy of a turn's mail was sent or waits: then the address has been confirmed since."""
     copies = (Mail.game_id == mail.game_id, Mail.seat == mail.seat, Mail.seq == mail.seq, Mail.kind == "turn")
     newer = select(Mail.id).where(*copies, Mail.id > mail.id, Mail.status != "dropped")
     return mail.kind in ("turn", "remind") and session.scalar(newer.limit(1)) is not None
 
 
-def again(person_id: int, now: datetime) -> bool:
-    """An address takes mail again: turns that were stopped are mailed once more, and the alerts about them end.
+def mark_reachable(person_id: int, now: datetime) -> bool:
+    """Resume mail to an address: mail the stopped turns again and clear the alerts about them.
 
-    All of it in one transaction: a turn whose address is thought to be good is mailed by nothing else.
+    This is one transaction, since nothing else mails a turn whose address is believed to be good.
 
     Returns:
-        False if nothing was wrong with it.
+        False if nothing was wrong with the address.
     """
-    with reading() as session:  # the usual case locks nothing
+    with reading() as session:  # usually there is nothing to do, and nothing is locked
         person = session.get_one(Person, person_id)
         well = person.suppressed is None and person.unreachable is None
         if well and not play.has_stopped_turns(session, person_id):
             return False
     with transaction() as session:
-        play.address_works(
-            session, person_id, now
-        )  # games first, then the person, like everybody who locks both
+        play.address_works(session, person_id, now)  # locks games before the person, as all who lock both do
         person = session.get_one(Person, person_id)
         person.suppressed = person.unreachable = None
         for game_id in session.scalars(select(Seat.game_id).where(Seat.person_id == person_id)).all():
-            alerts.clear(session, _key(game_id, person_id), now)
+            alerts.clear(session, _alert_key(game_id, person_id), now)
         alerts.clear(session, f"complaint:{person_id}", now)
     return True
 
 
-def _key(game_id: str, person_id: int) -> str:
+def _alert_key(game_id: str, person_id: int) -> str:
     return f"refused:{game_id}:{person_id}"
 
 
-def _digest_lost(
-    session: Session, games: dict[str, Game], mail: Mail, person: Person, why: Fact, now: datetime
+def _stop_digest_turns(
+    session: Session, games: dict[str, Game], mail: Mail, person: Person, reason: Fact, now: datetime
 ) -> None:
-    """A digest does not arrive: stop the clocks of the turns that it named, and tell those in charge of each game."""
-    for game in play.digest_failed(session, games, digest.named_in(session, mail), why, now):
-        _tell_once(session, game, mail, person, why, now)
+    """Stop the clocks of the turns that a failed digest listed, and tell those in charge of each game."""
+    for game in play.digest_failed(session, games, digest.turns_in(session, mail), reason, now):
+        _notify_once(session, game, mail, person, reason, now)
 
 
-def _tell_once(session: Session, game: Game, mail: Mail, person: Person, why: Fact, now: datetime) -> None:
-    """A clock has stopped: moderators and organiser are told, unless they know it of this player and game."""
-    if alerts.standing(session, _key(game.id, person.id)) is None:
-        fact = Fact("address_failed_before", {"said": why})
-        alerts.raise_alert(session, _key(game.id, person.id), fact, now, game.id)
-        _tell(session, game, mail, person, why, True, now)
-
-
-def _tell(
-    session: Session, game: Game, mail: Mail, person: Person, said: Fact, stopped: bool, now: datetime
+def _notify_once(
+    session: Session, game: Game, mail: Mail, person: Person, reason: Fact, now: datetime
 ) -> None:
-    for reader in sorted(people.in_charge(session, game) - {person.id}):
+    """Tell moderators and organiser that a clock has stopped, unless they already know of this player and game."""
+    if alerts.standing(session, _alert_key(game.id, person.id)) is None:
+        fact = Fact("address_failed_before", {"said": reason})
+        alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
+        _notify(session, game, mail, person, reason, True, now)
+
+
+def _notify(
+    session: Session, game: Game, mail: Mail, person: Person, diagnostic: Fact, stopped: bool, now: datetime
+) -> None:
+    for reader in sorted(people.organiser_and_moderators(session, game) - {person.id}):
         outbox.enqueue(
             session,
             key=f"refused:{mail.id}:{game.id}:{reader}",
@@ -173,5 +177,5 @@ def _tell(
             person_id=reader,
             now=now,
             game_id=game.id,
-            details={"name": person.name, "error": facts.stored(said), "stopped": stopped},
+            details={"name": person.name, "error": facts.stored(diagnostic), "stopped": stopped},
         )

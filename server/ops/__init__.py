@@ -1,1 +1,1 @@
-"""Running the server: doctor, serving, metrics, health."""
+"""Operations: doctor, serving, metrics, health checks."""

@@ -18,79 +18,79 @@ from byzanz.rules import ALL, Rules
 from server import config
 from server.config import ConfigError, Settings
 from server.mail.incoming import receive
-from server.mail.outgoing.smtp import Transport, TryLater, server_at
+from server.mail.outgoing.smtp import TemporaryFailure, Transport, parse_mail_url
 from server.play import history, positions
 from server.scheduler import heartbeat
 from server.store import engine, links, migrate, outbox
 from server.store.models import Alert, Entry, Game, IncomingMail, Link, Mail, Outage, Turn
 
 SAMPLE = 1_000
-"""Games whose logs are checked unless all are asked for: those begun last."""
-SHOWN = 20
-"""Findings of one kind that are told one by one."""
-SILENCE = timedelta(days=7)
-"""When mails went out for so long and none ever came in, something is wrong with the way in."""
-PATIENCE = 10.0
-"""Seconds for one answer of the mail server."""
+"""Games whose logs are checked unless all are requested: the newest."""
+MOST_SHOWN = 20
+"""Findings of one kind that are printed one by one."""
+SILENT_AFTER = timedelta(days=7)
+"""If mail was sent for this long and none ever came in, incoming mail is not set up."""
+MAIL_TIMEOUT = 10.0
+"""Seconds for one reply of the mail server."""
 TRIGGERS = {
     "sqlite": {"entry_no_update", "entry_no_delete"},
     "postgresql": {"entry_no_change", "entry_no_truncate"},
 }
-"""The triggers that keep the log append-only, in force on every sound database."""
+"""The triggers that keep the log append-only; every healthy database has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Args:
-        sound: nothing is wrong with it.
+        ok: nothing is wrong.
         what: what was found.
         remedy: what to do, if something is wrong.
     """
 
-    sound: bool
+    ok: bool
     what: str
     remedy: str = ""
 
     def __str__(self) -> str:
-        return f"ok     {self.what}" if self.sound else f"WRONG  {self.what}: {self.remedy}"
+        return f"ok     {self.what}" if self.ok else f"WRONG  {self.what}: {self.remedy}"
 
 
-def run(make_app: Callable[[Settings], Flask], *, every: bool) -> int:
-    """Look at everything and print what was found.
+def run(make_app: Callable[[Settings], Flask], *, check_all: bool) -> int:
+    """Run all checks and print the findings.
 
     Args:
         make_app: makes the application from checked settings.
-        every: check the logs of all games, not only of the newest ones.
+        check_all: check the logs of all games, not only of the newest.
 
     Returns:
         0 if nothing is wrong, else 1.
     """
     wrong = 0
-    for finding in findings(make_app, every):
+    for finding in findings(make_app, check_all):
         print(finding, flush=True)
-        wrong += not finding.sound
+        wrong += not finding.ok
     print(f"{wrong} wrong" if wrong else "Nothing is wrong.")
     return 1 if wrong else 0
 
 
-def findings(make_app: Callable[[Settings], Flask], every: bool) -> Iterator[Finding]:
-    """Everything that was looked at, in the order in which it should be mended."""
+def findings(make_app: Callable[[Settings], Flask], check_all: bool) -> Iterator[Finding]:
+    """Yield all findings, in the order in which they should be fixed."""
     try:
         settings = config.load("mailing")
         yield Finding(True, "configuration")
     except ConfigError as error:
         yield Finding(False, "configuration", str(error))
         try:
-            settings = config.load()  # the rest can be looked at without mail
+            settings = config.load()  # the other checks work without mail
         except ConfigError:
             return
     with make_app(settings).app_context():
         tables = _tables()
         yield tables
-        if tables.sound:
-            yield from _in_database(settings, engine.utc_now(), every)
+        if tables.ok:
+            yield from _database_findings(settings, engine.utc_now(), check_all)
         engine.db.engine.dispose()
     if settings.mail_url:
         yield _mail_server(settings)
@@ -98,22 +98,22 @@ def findings(make_app: Callable[[Settings], Flask], every: bool) -> Iterator[Fin
 
 def _tables() -> Finding:
     try:
-        present, newest = migrate.present(), migrate.newest()
+        present, newest = migrate.current_revision(), migrate.head_revision()
     except SQLAlchemyError as error:
-        return Finding(False, f"database: {migrate.fault(error)}", "look at BYZANZ_DATABASE_URL")
+        return Finding(False, f"database: {migrate.error_line(error)}", "check BYZANZ_DATABASE_URL")
     if present != newest:
-        remedy = "`byzanz serve` brings it up to date, or `flask --app wsgi db upgrade`"
+        remedy = "run `byzanz serve` or `flask --app wsgi db upgrade` to upgrade it"
         return Finding(False, f"database: at revision {present}, not {newest}", remedy)
     return Finding(True, f"database: {engine.db.engine.dialect.name}, at revision {present}")
 
 
-def _in_database(settings: Settings, now: datetime, every: bool) -> Iterator[Finding]:
+def _database_findings(settings: Settings, now: datetime, check_all: bool) -> Iterator[Finding]:
     with engine.reading() as session:
         yield _triggers(session)
         yield _secret_key(session)
-        yield from _logs(session, every)
+        yield from _logs(session, check_all)
         yield from _quarantine(session)
-        yield from _beats(session, settings, now)
+        yield from _heartbeats(session, settings, now)
         yield _outages(session, now)
         yield from _alerts(session)
         yield _waiting_mail(session, now)
@@ -131,110 +131,118 @@ def _triggers(session: Session) -> Finding:
     )
     missing = TRIGGERS[dialect] - set(session.scalars(text(query)))
     if missing:
-        remedy = "somebody took it away: make it again as the first migration does, then look at all logs with --all"
-        return Finding(False, f"the log can be changed, for want of {', '.join(sorted(missing))}", remedy)
-    return Finding(True, "the database refuses to change the log")
+        remedy = (
+            "somebody removed them: recreate them as the first migration does, then check all logs with --all"
+        )
+        return Finding(
+            False, f"the log can be changed: triggers missing: {', '.join(sorted(missing))}", remedy
+        )
+    return Finding(True, "the log is append-only")
 
 
 def _secret_key(session: Session) -> Finding:
     newest = session.scalar(select(Link).order_by(Link.id.desc()).limit(1))
     if newest is None or hashlib.sha256(links.token(newest).encode()).hexdigest() == newest.digest:
         return Finding(True, "secret key")
-    remedy = "set BYZANZ_SECRET_KEY to what it was; with another one no mailed link opens anything"
-    return Finding(False, "BYZANZ_SECRET_KEY is not the one with which links were mailed", remedy)
+    remedy = "restore the old BYZANZ_SECRET_KEY; with another key no mailed link works"
+    return Finding(False, "BYZANZ_SECRET_KEY differs from the key of the mailed links", remedy)
 
 
-def _logs(session: Session, every: bool) -> Iterator[Finding]:
+def _logs(session: Session, check_all: bool) -> Iterator[Finding]:
     query = select(Game).where(Game.started_at.is_not(None)).order_by(Game.started_at.desc(), Game.id)
-    games = session.scalars(query if every else query.limit(SAMPLE)).all()
+    games = session.scalars(query if check_all else query.limit(SAMPLE)).all()
     damaged = 0
     for game in games:
         fault = _fault(session, game)
-        if fault and (damaged := damaged + 1) <= SHOWN:
-            remedy = "its log was changed or its game has a fault: compare with a backup"
+        if fault and (damaged := damaged + 1) <= MOST_SHOWN:
+            remedy = "its log was changed, or the rules have a bug: compare with a backup"
             yield Finding(False, f"game {game.id}, {fault}", remedy)
-    if damaged > SHOWN:
-        yield Finding(False, f"{damaged} damaged logs in all", "restore the database from a backup")
+    if damaged > MOST_SHOWN:
+        yield Finding(False, f"{damaged} damaged logs in total", "restore the database from a backup")
     if not damaged:
         yield Finding(True, f"the logs of {len(games)} games: hashes, shuffles, moves and results")
 
 
 def _fault(session: Session, game: Game) -> str | None:
-    """What is wrong with the log of a game, the entry named, or None."""
+    """Return what is wrong with the log of a game, naming the entry, or None."""
     last = session.scalar(select(func.max(Entry.seq)).where(Entry.game_id == game.id)) or 0
     if last != game.head:
         return f"entry {min(last, game.head) + 1}: the log ends at {last}, its game at {game.head}"
     try:
-        whole = history.record_for(session, game, ALL)
-        record.verify(whole)
-        return _kept_fault(session, game, whole) if game.status == "running" else None
+        full_record = history.record_for(session, game, ALL)
+        record.verify(full_record)
+        return _state_fault(session, game, full_record) if game.status == "running" else None
     except (record.InvalidRecord, positions.Broken) as wrong:
         return str(wrong)
-    except Exception as fault:  # whatever stands in a damaged row must not end the examination
+    except Exception as fault:  # nothing in a damaged row may end the checks
         return f"it cannot be read: {type(fault).__name__}"
 
 
-def _kept_fault(session: Session, game: Game, whole: record.Record) -> str | None:
-    """Whether what is kept beside the log of a running game is what the log says, the sealed seed included."""
+def _state_fault(session: Session, game: Game, full_record: record.Record) -> str | None:
+    """Return what in a running game's row disagrees with its log, the sealed seed included, or None."""
     if chance.commitment(game.id, bytes.fromhex(game.seed)) != game.commitment:
-        return "the seed is not the one that was committed to"
-    if record.paused(whole.entries) != game.paused:
-        return "its pause is not that of its log"
+        return "the seed does not match the commitment"
+    if record.paused(full_record.entries) != game.paused:
+        return "it is paused in the database but not in its log, or vice versa"
     position = positions.load(session, game)
-    replayed = _replayed(position.rules, whole, bytes.fromhex(game.seed))
+    replayed = _replayed(position.rules, full_record, bytes.fromhex(game.seed))
     if position.rules.encode(position.state) != position.rules.encode(replayed):
-        return "its snapshot is not what its log leads to"
+        return "its snapshot differs from its log"
     return None
 
 
-def _replayed(rules: Rules[Any, Any], whole: record.Record, seed: bytes) -> Any:
-    header = whole.header
+def _replayed(rules: Rules[Any, Any], full_record: record.Record, seed: bytes) -> Any:
+    header = full_record.header
     deal = chance.deal(chance.key(header.id, seed, header.cuts))
     state = rules.setup(len(header.seats), header.options)
-    for entry in record.effective(whole.entries):
+    for entry in record.effective(full_record.entries):
         due = rules.chance(state)
         if due and str(deal(due)) != entry.move:
             raise record.InvalidRecord(
-                entry.seq, f"seed and cuts give another order of the shuffle {due.label}"
+                entry.seq, f"seed and cuts give a different order for shuffle {due.label}"
             )
         state = rules.apply(state, entry.seat, umpire.read_logged(rules, entry.move))
     return state
 
 
 def _quarantine(session: Session) -> Iterator[Finding]:
-    aside = session.scalars(select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id).limit(SHOWN))
-    for game in aside:
+    on_hold = session.scalars(
+        select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id).limit(MOST_SHOWN)
+    )
+    for game in on_hold:
         yield Finding(
-            False, f"game {game.id} is set aside ({game.quarantine})", "see its history; the others go on"
+            False,
+            f"game {game.id} is on hold ({game.quarantine})",
+            "see its history; other games are not affected",
         )
 
 
-def _beats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
+def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
     for part in heartbeat.PARTS:
         if heartbeat.silent(session, part, now, settings.tick):
-            remedy = f"start `byzanz serve`, or `byzanz {part}`; no time runs out meanwhile"
-            yield Finding(False, f"no sign of life from the {part}", remedy)
+            remedy = f"start `byzanz serve` or `byzanz {part}`; all clocks are stopped meanwhile"
+            yield Finding(False, f"no heartbeat from the {part}", remedy)
         else:
-            yield Finding(True, f"the {part} is alive")
+            yield Finding(True, f"the {part} is running")
 
 
 def _outages(session: Session, now: datetime) -> Finding:
     rows = session.scalars(select(Outage).where(Outage.to_at > now - timedelta(days=7))).all()
     seconds = sum((row.to_at - row.from_at).total_seconds() for row in rows)
     return Finding(
-        True, f"outages in the last 7 days: {len(rows)}, {seconds / 60:.0f} minutes, counted by no clock"
+        True, f"outages in the last 7 days: {len(rows)}, {seconds / 60:.0f} minutes, not counted by any clock"
     )
 
 
 def _alerts(session: Session) -> Iterator[Finding]:
     open_ones = session.scalars(select(Alert).where(Alert.cleared_at.is_(None)).order_by(Alert.at)).all()
-    for alert in open_ones[:SHOWN]:
-        remedy = "a moderator can clear it once it is seen to"
+    for alert in open_ones[:MOST_SHOWN]:
+        remedy = "a moderator can clear it once it is dealt with"
         if alert.key == heartbeat.CLOCK_JUMPED:
-            remedy = "set the clock right; if it is right now, say so with `byzanz doctor --clock-is-right`"
-        yield Finding(False, f"alarm since {_minute(alert.at)}: {alert.text}", remedy)
+            remedy = "set the clock; if it is right now, run `byzanz doctor --clock-is-right`"
+        yield Finding(False, f"alert since {_minute(alert.at)}: {alert.text}", remedy)
     if not open_ones:
-        yield Finding(True, "no alarm")
+        yield Finding(True, "no alerts")
 
 
 def _waiting_mail(session: Session, now: datetime) -> Finding:
@@ -242,51 +250,49 @@ def _waiting_mail(session: Session, now: datetime) -> Finding:
         Mail.status == "waiting", Mail.attempts > 0
     )
     tried, oldest = session.execute(waiting).one()
-    if oldest and now - oldest > outbox.STUCK:
-        said = session.scalar(select(Mail.error).where(Mail.created_at == oldest).limit(1))
-        remedy = "see what the mail server says; mails are tried again by themselves"
-        return Finding(False, f"{tried} mails were not taken, since {_minute(oldest)} ({said})", remedy)
+    if oldest and now - oldest > outbox.STUCK_AFTER:
+        reply = session.scalar(select(Mail.error).where(Mail.created_at == oldest).limit(1))
+        remedy = "see what the mail server replies; mails are retried automatically"
+        return Finding(False, f"{tried} mails not accepted since {_minute(oldest)} ({reply})", remedy)
     count = session.scalar(select(func.count()).where(Mail.status == "waiting"))
-    return Finding(True, f"outbox: {count} mails waiting, {tried} of them tried before")
+    return Finding(True, f"outbox: {count} mails waiting, {tried} of them retried")
 
 
 def _refused(session: Session) -> Finding:
     count = session.scalar(select(func.count()).where(Turn.refused.is_not(None)))
     if count:
-        remedy = "correct the address or replace the player, on the game's page for moderators"
-        return Finding(False, f"{count} turns stand still because their mail was refused", remedy)
-    return Finding(True, "no turn stands still for a refused mail")
+        remedy = "correct the address or replace the player on the game's moderation page"
+        return Finding(False, f"{count} turns are stopped because their mail was rejected", remedy)
+    return Finding(True, "no turn is stopped because of rejected mail")
 
 
 def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
-    """Whether answers and bounces find their way here, as far as what came in so far can tell."""
+    """Check that replies and bounces arrive, as far as past mail can tell."""
     if not settings.mail_domain:
-        yield Finding(True, "answers by mail are off: BYZANZ_MAIL_DOMAIN is not set")
+        yield Finding(True, "replies by email are off: BYZANZ_MAIL_DOMAIN is not set")
         return
     half = select(func.count(), func.min(IncomingMail.at)).where(
-        IncomingMail.outcome == receive.IN_HAND, IncomingMail.at < now - outbox.LEASE
+        IncomingMail.outcome == receive.IN_PROGRESS, IncomingMail.at < now - outbox.LEASE
     )
     count, since = session.execute(half).one()
     if count:
-        remedy = (
-            "something died over them: see the log of `byzanz mail-in`; the mail server delivers them again"
-        )
-        yield Finding(False, f"{count} mails came in and were not finished, since {_minute(since)}", remedy)
+        remedy = "processing failed: see the log of `byzanz mail-in`; the mail server delivers them again"
+        yield Finding(False, f"{count} incoming mails were not processed, since {_minute(since)}", remedy)
     last = session.scalar(select(func.max(IncomingMail.at)))
     if last is not None:
-        yield Finding(True, f"mail in at {settings.mail_domain}: the last one came {_minute(last)}")
+        yield Finding(True, f"incoming mail at {settings.mail_domain}: the last one on {_minute(last)}")
         return
     sent = select(func.count(), func.min(Mail.finished_at)).where(Mail.status == "sent")
     count, first = session.execute(sent).one()
-    what = f"no mail has ever come in at {settings.mail_domain}, and {count} went out"
-    if first is not None and first < now - SILENCE:
+    what = f"no mail has ever come in at {settings.mail_domain}; {count} sent"
+    if first is not None and first < now - SILENT_AFTER:
         remedy = (
-            "run `byzanz mail-in` and have the mail server hand it all mail to that domain (docs/deploy.md), "
-            "or unset BYZANZ_MAIL_DOMAIN: players are told to answer there"
+            "run `byzanz mail-in` and have the mail server deliver all mail to that domain to it (docs/deploy.md), "
+            "or unset BYZANZ_MAIL_DOMAIN: players are told to reply there"
         )
         yield Finding(False, what, remedy)
     else:
-        yield Finding(True, f"{what}: answer one to see that `byzanz mail-in` gets it")
+        yield Finding(True, f"{what}: reply to one to check that `byzanz mail-in` gets it")
 
 
 def _minute(at: datetime) -> str:
@@ -295,9 +301,11 @@ def _minute(at: datetime) -> str:
 
 def _mail_server(settings: Settings) -> Finding:
     try:
-        server = server_at(settings.mail_url)
-        with Transport(server, settings.sender_domain, timeout=PATIENCE, longest=2 * PATIENCE) as transport:
-            transport.greet()
-    except (ConfigError, TryLater) as error:
-        return Finding(False, f"mail server: {error}", "look at BYZANZ_MAIL_URL; mails wait until it answers")
+        server = parse_mail_url(settings.mail_url)
+        with Transport(
+            server, settings.sender_domain, timeout=MAIL_TIMEOUT, send_timeout=2 * MAIL_TIMEOUT
+        ) as transport:
+            transport.check_connection()
+    except (ConfigError, TemporaryFailure) as error:
+        return Finding(False, f"mail server: {error}", "check BYZANZ_MAIL_URL; mails wait until it answers")
     return Finding(True, f"mail server: {server.host}, port {server.port}, tls {server.tls}")

@@ -1,4 +1,4 @@
-"""Health checks, and figures for Prometheus: counted in the database at each scrape, given to this machine alone."""
+"""Health checks, and metrics for Prometheus: counted in the database at each scrape, for this machine only."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from server.store.models import Alert, Game, Heartbeat, Mail, Seat, Turn
 
 STATUSES = ("asked", "inviting", "running", "over", "cancelled")
 PROXY_HEADERS = ("X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
-"""A request with one of these came through a proxy, so it did not begin on this machine."""
+"""Headers that show that a request came through a proxy, so not from this machine."""
 blueprint = Blueprint("metrics", __name__)
 health = Blueprint("health", __name__)
 
 
 def init_app(app: Flask) -> None:
-    """Give an app its page of figures, with a registry of its own."""
+    """Register the metrics page, with its own registry."""
     registry = CollectorRegistry()
-    registry.register(_Figures())
+    registry.register(_DatabaseCollector())
     app.extensions["byzanz_metrics"] = registry
     app.register_blueprint(blueprint)
     app.register_blueprint(health)
@@ -41,7 +41,7 @@ def init_app(app: Flask) -> None:
 
 @blueprint.get("/metrics")
 def metrics() -> Response:
-    """The figures, on loopback only; nobody else is told that the page exists."""
+    """Serve the metrics on loopback only; for others the page does not exist."""
     if not _from_this_machine():
         flask.abort(404)
     text = generate_latest(flask.current_app.extensions["byzanz_metrics"])
@@ -49,11 +49,11 @@ def metrics() -> Response:
 
 
 def _from_this_machine() -> bool:
-    """Whether a program on this machine asks this server itself, by an address of this machine."""
+    """Whether a program on this machine asks this server directly, by a loopback address."""
     if any(name in flask.request.headers for name in PROXY_HEADERS):
         return False
-    asked = urlsplit(f"//{flask.request.host}").hostname or ""
-    return _is_loopback(flask.request.remote_addr or "") and (asked == "localhost" or _is_loopback(asked))
+    host = urlsplit(f"//{flask.request.host}").hostname or ""
+    return _is_loopback(flask.request.remote_addr or "") and (host == "localhost" or _is_loopback(host))
 
 
 def _is_loopback(address: str) -> bool:
@@ -63,11 +63,11 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
-class _Figures(Collector):
-    """Reads every figure anew; nothing is kept in the process, so all processes tell the same."""
+class _DatabaseCollector(Collector):
+    """Reads every metric from the database, so that all processes report the same."""
 
     def describe(self) -> list[Metric]:
-        return []  # else registering would ask the database
+        return []  # else registering would query the database
 
     def collect(self) -> Iterator[Metric]:
         with engine.reading() as session:
@@ -87,14 +87,14 @@ def _of_games(session: Session) -> Iterator[Metric]:
     for status in STATUSES:
         games.add_metric([status], found.get(status, 0))
     yield games
-    aside = _count(session, select(func.count()).where(Game.quarantine.is_not(None)))
-    yield GaugeMetricFamily("byzanz_games_set_aside", "Games in which a fault was found.", value=aside)
+    on_hold = _count(session, select(func.count()).where(Game.quarantine.is_not(None)))
+    yield GaugeMetricFamily("byzanz_games_set_aside", "Games on hold after an error.", value=on_hold)
     turns = _count(session, select(func.count()).select_from(Turn))
-    yield GaugeMetricFamily("byzanz_open_turns", "Questions that wait for a seat's answer.", value=turns)
-    away = select(func.count()).where(Seat.autopilot, Game.status == "running")
-    away = away.select_from(Seat).join(Game, Game.id == Seat.game_id)
+    yield GaugeMetricFamily("byzanz_open_turns", "Open turns.", value=turns)
+    on_autopilot = select(func.count()).where(Seat.autopilot, Game.status == "running")
+    on_autopilot = on_autopilot.select_from(Seat).join(Game, Game.id == Seat.game_id)
     yield GaugeMetricFamily(
-        "byzanz_seats_on_autopilot", "Seats that the server plays for.", value=_count(session, away)
+        "byzanz_seats_on_autopilot", "Seats for which the server plays.", value=_count(session, on_autopilot)
     )
     entries = _count(session, select(func.sum(Game.head)))
     yield CounterMetricFamily("byzanz_entries", "Entries appended to the logs of all games.", value=entries)
@@ -104,13 +104,11 @@ def _of_mail(session: Session, now: datetime) -> Iterator[Metric]:
     waiting = Mail.status == "waiting"
     count, oldest = session.execute(select(func.count(), func.min(Mail.created_at)).where(waiting)).one()
     age = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
-    yield GaugeMetricFamily("byzanz_outbox_waiting", "Mails that have not been handed over yet.", value=count)
-    yield GaugeMetricFamily("byzanz_outbox_oldest_seconds", "Age of the oldest of them.", value=age)
+    yield GaugeMetricFamily("byzanz_outbox_waiting", "Mails waiting to be sent.", value=count)
+    yield GaugeMetricFamily("byzanz_outbox_oldest_seconds", "Age of the oldest waiting mail.", value=age)
     tried = _count(session, select(func.sum(Mail.attempts)))
     ended = _count(session, select(func.count()).where(Mail.status.in_(("sent", "failed"))))
-    yield CounterMetricFamily(
-        "byzanz_mail_attempts", "Times a mail was offered to the mail server.", value=tried + ended
-    )
+    yield CounterMetricFamily("byzanz_mail_attempts", "Attempts to send a mail.", value=tried + ended)
     for status in ("sent", "failed", "dropped"):
         n = _count(session, select(func.count()).where(Mail.status == status))
         yield GaugeMetricFamily(f"byzanz_outbox_{status}", f"Mails that were {status}.", value=n)
@@ -118,34 +116,36 @@ def _of_mail(session: Session, now: datetime) -> Iterator[Metric]:
 
 def _of_health(session: Session, now: datetime) -> Iterator[Metric]:
     alerts = _count(session, select(func.count()).where(Alert.cleared_at.is_(None)))
-    yield GaugeMetricFamily("byzanz_alarms_open", "Alarms that no moderator has cleared.", value=alerts)
-    beats = GaugeMetricFamily(
-        "byzanz_beat_age_seconds", "Seconds since a part of the server beat.", labels=["part"]
+    yield GaugeMetricFamily("byzanz_alarms_open", "Alerts that no moderator has cleared.", value=alerts)
+    heartbeats = GaugeMetricFamily(
+        "byzanz_beat_age_seconds",
+        "Seconds since the last heartbeat of a part of the server.",
+        labels=["part"],
     )
     for beat in session.scalars(select(Heartbeat).order_by(Heartbeat.part)):
-        beats.add_metric([beat.part], max(0.0, (now - beat.at).total_seconds()))
-    yield beats
+        heartbeats.add_metric([beat.part], max(0.0, (now - beat.at).total_seconds()))
+    yield heartbeats
 
 
 @health.get("/healthz")
 def alive() -> tuple[dict[str, str], int]:
-    """The process answers."""
+    """Report that the process answers."""
     return {"status": "alive"}, 200
 
 
 @health.get("/readyz")
 def ready() -> tuple[dict[str, Any], int]:
-    """Database, migrations and scheduler are in order; 503 with the reasons if not."""
+    """Report whether database, migrations and scheduler are in order; 503 with the reasons if not."""
     reasons = _reasons()
     return {"status": "not ready" if reasons else "ready", "reasons": reasons}, 503 if reasons else 200
 
 
 def _reasons() -> list[str]:
     try:
-        if migrate.present() != migrate.newest():
-            return ["the database is not at the newest revision"]
+        if migrate.current_revision() != migrate.head_revision():
+            return ["the database is not at the latest revision"]
         with engine.reading() as session:
             silent = heartbeat.silent(session, "scheduler", engine.utc_now(), settings().tick)
-    except SQLAlchemyError:  # what it says may hold the database's address
+    except SQLAlchemyError:  # its message may contain the database URL
         return ["the database does not answer"]
-    return ["the scheduler gives no sign of life"] if silent else []
+    return ["the scheduler sends no heartbeat"] if silent else []

@@ -1,4 +1,4 @@
-"""Running the server: everything in one process, or web and scheduler apart, each until it is told to stop."""
+"""Running the server: everything in one process, or web and scheduler apart, until stopped."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from server.store import links, migrate
 THREADS = 8
 """Requests that one process answers at once."""
 LONGEST_REQUEST = 16 * 1024 * 1024
-"""Bytes; the application itself takes far less, and says so in its own words."""
+"""Bytes; the application itself accepts far less, and has its own error page for it."""
 
 
 def serve(app: Flask, host: str, port: int) -> None:
-    """Web, scheduler and mailer in this process, until SIGTERM or Ctrl-C.
+    """Run web, scheduler and mailer in this process, until SIGTERM or Ctrl-C.
 
     Raises:
         ConfigError: the database, the mail server's address or the port cannot be used.
     """
-    _set_up(app)
+    _prepare(app)
     scheduler = Scheduler(app, _settings(app))
     with listening(host, port) as listener:
-        run(app, listener, scheduler, f"Byzanz listens on {_address(listener)}; Ctrl-C stops it.")
+        run(app, listener, scheduler, f"Byzanz is listening on {_url(listener)}. Press Ctrl-C to stop.")
 
 
 def run(app: Flask, listener: socket.socket, scheduler: Scheduler, greeting: str) -> None:
-    """Answer requests in this thread while the clockwork ticks in others; end both when told to stop.
+    """Answer requests in this thread while the scheduler runs in others; stop both on SIGTERM or Ctrl-C.
 
     Args:
         greeting: printed when requests are answered.
@@ -51,32 +51,32 @@ def run(app: Flask, listener: socket.socket, scheduler: Scheduler, greeting: str
         threads=THREADS,
         ident=None,
         max_request_body_size=LONGEST_REQUEST,
-        # Kept, or the pages would take every visitor of a proxy for somebody on this machine.
+        # Kept, or every visitor behind a proxy would seem to be on this machine.
         clear_untrusted_proxy_headers=False,
     )
     scheduler.start()
     try:
         print(greeting, flush=True)
-        server.run()  # ends at SystemExit and KeyboardInterrupt, once requests in hand are answered
+        server.run()  # ends at SystemExit and KeyboardInterrupt, after pending requests
     finally:
         server.close()
         scheduler.stop()
 
 
 def web(make_app: Callable[[], Flask], host: str, port: int, workers: int) -> None:
-    """The pages alone, in several processes, each with an application of its own.
+    """Run the pages alone, in several processes, each with its own application.
 
     Raises:
         ConfigError: the database or the port cannot be used.
     """
-    _set_up(make_app())
-    listening(host, port).close()  # what is wrong with it is told here in one line
-    print(f"Byzanz listens on http://{host}:{port}, in {workers} processes.", flush=True)
-    _Web(make_app, _options(host, port, workers)).run()
+    _prepare(make_app())
+    listening(host, port).close()  # reports an unusable address in one line
+    print(f"Byzanz is listening on http://{host}:{port} with {workers} processes.", flush=True)
+    _GunicornServer(make_app, _options(host, port, workers)).run()
 
 
 def _options(host: str, port: int, workers: int) -> dict[str, object]:
-    """What gunicorn is told."""
+    """Return gunicorn's options."""
     return {
         "bind": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
         "workers": workers,
@@ -85,17 +85,17 @@ def _options(host: str, port: int, workers: int) -> dict[str, object]:
         "loglevel": "warning",
         "logger_class": _GunicornLog,
         "control_socket_disable": True,
-        "post_worker_init": _start_pulse,
+        "post_worker_init": _start_heartbeat,
     }
 
 
-def _start_pulse(worker: Any) -> None:
+def _start_heartbeat(worker: Any) -> None:
     app = worker.wsgi
     Scheduler(app, _settings(app), parts=("web",)).start()
 
 
-class _Web(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
-    """What gunicorn runs: it asks each of its processes to load the application after the fork."""
+class _GunicornServer(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
+    """The gunicorn application: each worker loads ours after the fork."""
 
     def __init__(self, make_app: Callable[[], Flask], options: dict[str, object]) -> None:
         self._make_app = make_app
@@ -103,20 +103,20 @@ class _Web(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
         super().__init__()
 
     def load_config(self) -> None:
-        """Take the options given, and none from a file or the environment."""
+        """Apply the given options, and none from a file or the environment."""
         for name, value in self._options.items():
             self.cfg.set(name, value)
 
     def load(self) -> Flask:
-        """The application of one process."""
+        """Return the application of one worker."""
         return self._make_app()
 
 
-class Masked(logging.Formatter):
-    """Writes what happened without any token of a link: web servers name the address of a request that failed."""
+class MaskingFormatter(logging.Formatter):
+    """A log formatter that masks link tokens: web servers log the URL of a failed request."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, and the traceback if there is one."""
+        """Format the record and its traceback, if any."""
         return links.TOKEN.sub("…", super().format(record))
 
 
@@ -124,22 +124,22 @@ class _GunicornLog(GunicornLogger):  # type: ignore[misc]  # gunicorn carries no
     """Gunicorn's own log, masked."""
 
     def setup(self, cfg: Any) -> None:
-        """Open it as configured."""
+        """Set up the handlers as configured."""
         super().setup(cfg)
         for handler in self.error_log.handlers:
-            handler.setFormatter(Masked(self.error_fmt, self.datefmt))
+            handler.setFormatter(MaskingFormatter(self.error_fmt, self.datefmt))
 
 
 def scheduler(app: Flask) -> None:
-    """Turns, reminders, bots and mails alone, until SIGTERM or Ctrl-C.
+    """Run deadlines, reminders, bots and mails alone, until SIGTERM or Ctrl-C.
 
     Raises:
         ConfigError: the database or the mail server's address cannot be used.
     """
-    _set_up(app)
+    _prepare(app)
     scheduler = Scheduler(app, _settings(app), parts=("scheduler",))
     scheduler.start()
-    print("Byzanz keeps the time and sends the mails; Ctrl-C stops it.", flush=True)
+    print("The scheduler is running. Press Ctrl-C to stop.", flush=True)
     try:
         Event().wait()
     except (SystemExit, KeyboardInterrupt):
@@ -149,23 +149,26 @@ def scheduler(app: Flask) -> None:
 
 
 def mail_in(app: Flask, host: str, port: int) -> None:
-    """Take mail by LMTP, until SIGTERM or Ctrl-C.
+    """Receive mail by LMTP, until SIGTERM or Ctrl-C.
 
     Raises:
         ConfigError: the database or the port cannot be used.
     """
-    _set_up(app)
+    _prepare(app)
     with listening(host, port) as listener:
         listener.listen()
-        print(f"Byzanz takes mail by LMTP on {_place(listener)}; Ctrl-C stops it.", flush=True)
+        print(
+            f"Byzanz is receiving mail by LMTP on {_host_and_port(listener)}. Press Ctrl-C to stop.",
+            flush=True,
+        )
         lmtp.serve(app, listener)
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket bound to this address; port 0 for one that is free.
+    """Return a socket bound to this address; port 0 picks a free one.
 
     Raises:
-        ConfigError: there is no such address here, or somebody listens there already.
+        ConfigError: the address does not exist here, or is in use.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -186,7 +189,7 @@ def _bound(family: int, kind: int, protocol: int, _name: str, address: tuple[Any
     return listener
 
 
-def stop_when_told() -> None:
+def exit_on_sigterm() -> None:
     """Let SIGTERM end this process as Ctrl-C does, through every `finally`."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -196,18 +199,18 @@ def stop_when_told() -> None:
 
 
 def log_to_stderr() -> None:
-    """Write what went wrong, and only that, to standard error."""
+    """Log warnings and errors to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Masked("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING)
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a request that waits a moment is no news
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # do not log requests that wait a moment
 
 
-def _set_up(app: Flask) -> None:
+def _prepare(app: Flask) -> None:
     log_to_stderr()
-    stop_when_told()
+    exit_on_sigterm()
     with app.app_context():
-        migrate.bring_up_to_date()
+        migrate.upgrade()
 
 
 def _settings(app: Flask) -> Settings:
@@ -216,10 +219,10 @@ def _settings(app: Flask) -> Settings:
     return found
 
 
-def _address(listener: socket.socket) -> str:
-    return f"http://{_place(listener)}"
+def _url(listener: socket.socket) -> str:
+    return f"http://{_host_and_port(listener)}"
 
 
-def _place(listener: socket.socket) -> str:
+def _host_and_port(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -103,7 +103,7 @@ def has_left(session: Session, game_id: str, number: int) -> bool:
     return (game_id, number) in left(session, [game_id])
 
 
-def left(session: Session, game_ids: Collection[str]) -> set[tuple[str, int]]:
+def seats_left(session: Session, game_ids: Collection[str]) -> set[tuple[str, int]]:
     """The seats in these games whose players have left and have not returned, as the logs tell: game and seat."""
     gone: set[tuple[str, int]] = set()
     for act in log.acts(session, game_ids, "!leave", "!autopilot", "!replace"):
@@ -122,7 +122,7 @@ def request_substitute(session: Session, game: Game, seat: Seat, why: str, now: 
         why: `left` or `lost` (no email reaches the player).
     """
     alerts.raise_alert(session, f"{why}:{game.id}:{seat.seat}", Fact(f"seat_{why}"), now, game.id)
-    for reader in people.in_charge(session, game) - {seat.person_id}:
+    for reader in people.organiser_and_moderators(session, game) - {seat.person_id}:
         outbox.enqueue(
             session,
             key=f"vacant:{game.id}:{seat.person_id}:{why}:{now:%Y-%m-%d}:{reader}",

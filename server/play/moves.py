@@ -86,7 +86,7 @@ def submit(
         if repeated is not None:
             if repeated.move != str(move):
                 raise BadRequest("This request_id was used for another move: “%(move)s”.", move=repeated.move)
-            if log.voided(session, game_id, repeated.seq):
+            if log.is_voided(session, game_id, repeated.seq):
                 raise Stale("This move was made and has been taken back since. Look again before you decide.")
             return Receipt(game_id, seat, repeated.seq, repeated=True)
         position = playable_position(session, game)
@@ -130,7 +130,7 @@ def _check_turn(session: Session, position: Position, seat: int, move: Move, see
 def _not_your_turn(session: Session, position: Position, seat: int, seen: int) -> NotYourTurn:
     """The refusal of a move by a seat that has no open turn; a second answer is told what the first one was."""
     first = log.last_move(session, position.game_id, seat, ("player",))
-    if first > seen and not log.voided(session, position.game_id, first):
+    if first > seen and not log.is_voided(session, position.game_id, first):
         move = log.entries(session, position.game_id, after=first - 1, upto=first)[0].move
         return NotYourTurn(
             "You have already answered: %(move)s. This second answer was not played.", move=move

@@ -32,10 +32,10 @@ def translated(note: str) -> str:
     Args:
         note: a sentence of the server with its places filled, or anybody's words.
     """
-    language = i18n.spoken()
+    language = i18n.current_language()
     for pattern, sentence in _sentences(language):
         if match := pattern.fullmatch(note):
-            found: str = i18n.words(language).gettext(sentence)
+            found: str = i18n.translations(language).gettext(sentence)
             return found % match.groupdict() if match.groupdict() else found
     return note
 

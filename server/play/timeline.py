@@ -18,7 +18,7 @@ from server.store.models import Game
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class Timeline:
     """The log of a game and the tables to which it leads; each sequence has one item for every entry.
 
     Args:
@@ -65,7 +65,7 @@ class Moments:
         return [(chart, tuple(seqs[step.place] for step in chart.steps)) for chart in charts if chart.steps]
 
 
-def read(session: Session, game: Game, viewer: Viewer, upto: int | None = None) -> Moments:
+def load(session: Session, game: Game, viewer: Viewer, upto: int | None = None) -> Timeline:
     """All moments of a game that has begun, or those up to an entry.
 
     Args:
@@ -83,4 +83,4 @@ def read(session: Session, game: Game, viewer: Viewer, upto: int | None = None) 
         views.append(views[-1] if same else rules.view(state, PUBLIC))
     viewer = history.viewer_of(game, viewer)
     seen = history.redacted(session, game, viewer, entries, entries)
-    return Moments(rules, viewer, seen, states, views, [rules.heading(view) for view in views])
+    return Timeline(rules, viewer, seen, states, views, [rules.heading(view) for view in views])

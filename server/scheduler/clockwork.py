@@ -1,4 +1,4 @@
-"""The clockwork that calls the jobs."""
+"""The scheduler: calls the jobs at their intervals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flask import Flask
 
 from server.config import Settings
 from server.mail.outgoing import deliver
-from server.mail.outgoing.smtp import Transport, server_at
+from server.mail.outgoing.smtp import Transport, parse_mail_url
 from server.scheduler import heartbeat
 from server.scheduler.jobs import (
     steady,
@@ -29,34 +29,34 @@ from server.store.engine import committed, transaction, utc_now
 
 LOGGER = logging.getLogger(__name__)
 
-DIGESTS_EVERY = 60.0
-"""Seconds between two looks for digests whose hour has come."""
+DIGEST_INTERVAL = 60.0
+"""Seconds between checks for due digests."""
 
 
-NUDGES_EVERY = 600.0
-"""Seconds between two looks for invitations that nobody answers."""
+NUDGE_INTERVAL = 600.0
+"""Seconds between checks for unanswered invitations."""
 
 
-def beat(pulse: heartbeat.Pulse, now: datetime, steady: float) -> None:
-    """One beat of a part of the server; when it finds the clock mended, mails of the wrong time are due at once."""
+def record_beat(pulse: heartbeat.Pulse, now: datetime, steady: float) -> None:
+    """Record a heartbeat of one part of the server; once a wrong clock is right, make the mails it delayed due."""
     if pulse.beat(now, steady):
         with transaction() as session:
-            outbox.mend(session, now)
+            outbox.reset_future_times(session, now)
 
 
-def thaw(now: datetime) -> bool:
-    """A moderator says that the clock is right: auto-pass goes on. False if nothing was frozen."""
+def confirm_clock(now: datetime) -> bool:
+    """Confirm that the clock is right, so that deadlines run again; False if they were not stopped."""
     with transaction() as session:
-        outbox.mend(session, now)
+        outbox.reset_future_times(session, now)
         return heartbeat.thaw(session, now)
 
 
 class Scheduler:
-    """Calls the ticks every few seconds, and bots and mailer right after each commit of this process.
+    """Calls the ticks every few seconds, and the bots and the mailer right after each commit of this process.
 
     Args:
-        app: each tick runs in its context.
-        parts: which parts of the server this process is: `web` only beats, `scheduler` does the work as well.
+        app: the application in whose context each tick runs.
+        parts: the parts of the server that this process is: `web` only sends heartbeats, `scheduler` also runs jobs.
 
     Raises:
         ConfigError: BYZANZ_MAIL_URL names no mail server.
@@ -66,70 +66,70 @@ class Scheduler:
         self._app = app
         self._tick = settings.tick
         self._pulses = [heartbeat.Pulse(part, settings.tick) for part in parts]
-        self._works = "scheduler" in parts
-        self._server = server_at(settings.mail_url) if self._works else None
-        self._hello = settings.sender_domain
-        self._clockwork = BackgroundScheduler(
+        self._runs_jobs = "scheduler" in parts
+        self._server = parse_mail_url(settings.mail_url) if self._runs_jobs else None
+        self._helo = settings.sender_domain
+        self._scheduler = BackgroundScheduler(
             timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
         )
-        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # a tick that is left out is no news
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # do not log skipped ticks
         self._stopping = Event()
-        self._busy = {"bots": Lock(), "outbox": Lock()}
+        self._locks = {"bots": Lock(), "outbox": Lock()}
         self._waker = Thread(target=self._wake, name="byzanz-waker", daemon=True)
 
     def start(self) -> None:
-        """Send a heartbeat, so that outages are known before anybody is played for; then tick until `stop`."""
-        self._guarded("beats", self._beat)
-        self._every(self._tick, "beats", self._beat)
-        if self._works:
-            self._every(self._tick, "turns", lambda: tick_turns(utc_now(), self._tick))
-            self._every(self._tick, "unreached", lambda: tick_unreached(utc_now(), self._tick))
-            self._every(self._tick, "reminders", lambda: tick_reminders(utc_now()))
-            self._every(self._tick, "bots", self._bots)
-            self._every(self._tick, "outbox", self._post)
-            self._every(DIGESTS_EVERY, "digests", lambda: tick_digests(utc_now(), self._tick))
-            self._every(NUDGES_EVERY, "nudges", lambda: tick_nudges(utc_now()))
+        """Send a heartbeat first, so that outages are known before any deadline is enforced; then tick."""
+        self._run_safely("beats", self._record_beats)
+        self._schedule(self._tick, "beats", self._record_beats)
+        if self._runs_jobs:
+            self._schedule(self._tick, "turns", lambda: tick_turns(utc_now(), self._tick))
+            self._schedule(self._tick, "unreached", lambda: tick_unreached(utc_now(), self._tick))
+            self._schedule(self._tick, "reminders", lambda: tick_reminders(utc_now()))
+            self._schedule(self._tick, "bots", self._run_bots)
+            self._schedule(self._tick, "outbox", self._send_mail)
+            self._schedule(DIGEST_INTERVAL, "digests", lambda: tick_digests(utc_now(), self._tick))
+            self._schedule(NUDGE_INTERVAL, "nudges", lambda: tick_nudges(utc_now()))
             self._waker.start()
-        self._clockwork.start()
+        self._scheduler.start()
 
     def stop(self) -> None:
-        """Let what is running finish, and call nothing more."""
+        """Finish the running jobs and start no more."""
         self._stopping.set()
         committed.set()
-        self._clockwork.shutdown(wait=True)
+        self._scheduler.shutdown(wait=True)
         if self._waker.is_alive():
             self._waker.join(timeout=60)
 
-    def _every(self, seconds: float, name: str, work: Callable[[], object]) -> None:
-        self._clockwork.add_job(
-            self._guarded, "interval", args=(name, work), seconds=seconds, id=name, next_run_time=utc_now()
+    def _schedule(self, seconds: float, name: str, work: Callable[[], object]) -> None:
+        self._scheduler.add_job(
+            self._run_safely, "interval", args=(name, work), seconds=seconds, id=name, next_run_time=utc_now()
         )
 
-    def _guarded(self, name: str, work: Callable[[], object]) -> None:
+    def _run_safely(self, name: str, work: Callable[[], object]) -> None:
         try:
             with self._app.app_context():
                 work()
         except Exception:
-            LOGGER.exception("the job %s failed; it is tried again with the next tick", name)
+            LOGGER.exception("job %s failed; it will run again at the next tick", name)
 
     def _wake(self) -> None:
         while not self._stopping.is_set():
             committed.wait()
             committed.clear()
-            self._guarded("bots", self._bots)
-            self._guarded("outbox", self._post)
+            self._run_safely("bots", self._run_bots)
+            self._run_safely("outbox", self._send_mail)
 
-    def _beat(self) -> None:
+    def _record_beats(self) -> None:
         for pulse in self._pulses:
-            beat(pulse, utc_now(), steady())
+            record_beat(pulse, utc_now(), steady())
 
-    def _bots(self) -> None:
-        with self._busy["bots"]:
+    def _run_bots(self) -> None:
+        with self._locks["bots"]:
             while not self._stopping.is_set() and tick_bots(utc_now()):
                 pass
 
-    def _post(self) -> None:
+    def _send_mail(self) -> None:
         assert self._server is not None
-        with self._busy["outbox"], Transport(self._server, self._hello) as transport:
+        with self._locks["outbox"], Transport(self._server, self._helo) as transport:
             while not self._stopping.is_set() and tick_outbox(utc_now(), transport) == deliver.BATCH:
                 pass

@@ -156,14 +156,14 @@ def tick_digests(now: datetime, tick: float) -> int:
     with reading() as session:
         resting = heartbeat.resting(session, now, tick)
     if not resting:
-        digest.start_late(now)
+        digest.start_overdue_clocks(now)
     return digest.queue_due(now)
 
 
 def tick_nudges(now: datetime) -> int:
     """Remind of invitations that nobody answers, and tell their organisers; how many. Old mails are forgotten."""
-    receive.forget(now)
-    return lobby.due_nudges(now)
+    receive.purge(now)
+    return lobby.send_nudges(now)
 
 
 def steady() -> float:

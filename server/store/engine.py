@@ -1,4 +1,4 @@
-"""The engine, one way to write (`transaction`), one way to read, and time that is always UTC."""
+"""The database engine, one way to write (`transaction`), one way to read (`reading`), and times always in UTC."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sqlalchemy.types import TypeDecorator
 
 try:
     import fcntl
-except ImportError:  # not a Unix: SQLite's own busy handler alone keeps writers apart
+except ImportError:  # not Unix: SQLite's busy handler alone serialises the writers
     fcntl = None  # type: ignore[assignment]
 
 BUSY_SECONDS = 30
 committed = threading.Event()
-"""Set after each commit of this process, so that mailer and bots in the same process need not wait for their tick."""
+"""Set after each commit in this process, so that the mailer and the bots in it need not wait for their tick."""
 
 
 class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
-    """What every table inherits; its constraints have names, so that migrations can change them."""
+    """The base class of all tables; constraints are named, so that migrations can change them."""
 
     metadata = MetaData(
         naming_convention={
@@ -45,7 +45,7 @@ db = SQLAlchemy(metadata=Base.metadata, disable_autonaming=True)
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """A moment: aware and UTC in Python, on SQLite stored without a zone because SQLite would drop it unconverted."""
+    """A timezone-aware UTC datetime; SQLite would drop the zone without converting, so it stores UTC without one."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -54,7 +54,7 @@ class UtcTime(TypeDecorator[datetime]):
         if value is None:
             return None
         if value.tzinfo is None:
-            raise ValueError("a moment without a time zone reached the database")
+            raise ValueError("a datetime without a time zone reached the database")
         moment = value.astimezone(UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 
@@ -65,7 +65,7 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 def init_app(app: Flask) -> None:
-    """Bind the database to an app and, on SQLite, set what durability and append-only triggers need."""
+    """Bind the database to an app and, on SQLite, set what durability and the append-only triggers need."""
     db.init_app(app)
     with app.app_context():
         if db.engine.dialect.name == "sqlite":
@@ -79,7 +79,7 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
         "journal_mode=WAL",
         "synchronous=FULL",
         "foreign_keys=ON",
-        "recursive_triggers=ON",  # else INSERT OR REPLACE slips past the triggers that keep the log append-only
+        "recursive_triggers=ON",  # else INSERT OR REPLACE bypasses the append-only triggers
         "secure_delete=ON",
         f"busy_timeout={BUSY_SECONDS * 1000}",
     ):
@@ -94,7 +94,7 @@ def _begin_sqlite(connection: Any) -> None:
 
 @contextmanager
 def _one_writer(engine: Engine) -> Iterator[None]:
-    """Queue the writers of one SQLite file: a file lock wakes the next one at once, the busy handler polls."""
+    """Queue the writers of one SQLite file: a file lock wakes the next one at once, while the busy handler polls."""
     name = engine.url.database
     if fcntl is None or not name or name == ":memory:":
         yield
@@ -106,9 +106,9 @@ def _one_writer(engine: Engine) -> Iterator[None]:
 
 @contextmanager
 def transaction() -> Iterator[Session]:
-    """One writing transaction: commits at the end of the block, rolls back when anything is raised.
+    """Open a writing transaction: commit at the end of the block, roll back if it raises.
 
-    The session is its own, so nothing read before the block is trusted inside it. Never keep one open during SMTP,
+    The session is a new one, so nothing read before the block is trusted inside it. Never keep it open during SMTP,
     HTTP or a bot's thinking.
     """
     engine = db.engine
@@ -122,7 +122,7 @@ def transaction() -> Iterator[Session]:
 
 @contextmanager
 def reading() -> Iterator[Session]:
-    """A session for reading only: one consistent picture of the database, written to by nobody."""
+    """Open a read-only session on one consistent snapshot of the database."""
     with Session(db.engine, expire_on_commit=False) as session:
         if db.engine.dialect.name == "postgresql":
             session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
@@ -154,5 +154,5 @@ def insert(
 
 
 def utc_now() -> datetime:
-    """The present moment; called at the edges only and handed inward as `now`."""
+    """Return the current time; call it at the edges only and pass it inward as `now`."""
     return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""Capability links. A token is computed when it is needed and stored nowhere."""
+"""Capability links: each opens one page for one person. Tokens are computed when needed and never stored."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ PATHS: dict[str, str] = {
     "signin": "s",
     "feed": "feed",
 }
-"""The first part of the address behind each kind of link; that of a reply is a mail address."""
+"""The first path segment of each kind of link; a reply link is an email address instead."""
 
 
 TOKEN = re.compile(r"[a-z2-7]{26}")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What a seat's link opens: that one seat."""
+class SeatAccess:
+    """The one seat that a seat link opens."""
 
     link: Link
     game: Game
@@ -44,7 +44,7 @@ class Place:
 
 
 def token(link: Link) -> str:
-    """The token of a link: HMAC-SHA256 of its nonce under the link key, as 26 lower-case base32 characters."""
+    """Compute a link's token: HMAC-SHA256 of its nonce under the link key, as 26 lower-case base32 characters."""
     secret = settings().secret_key.get_secret_value().encode()
     link_key = hmac.digest(secret, b"byzanz links", "sha256")
     mac = hmac.digest(link_key, link.nonce, "sha256")
@@ -52,7 +52,7 @@ def token(link: Link) -> str:
 
 
 def url(link: Link) -> str:
-    """The mailed address of a link; it begins with BYZANZ_BASE_URL, never with what a request claims."""
+    """Return the URL of a link; it starts with BYZANZ_BASE_URL, never with the host that a request claims."""
     return f"{settings().base_url}/{PATHS[link.purpose]}/{token(link)}"
 
 
@@ -65,10 +65,10 @@ def issue(
     expires_at: datetime | None = None,
     seq: int | None = None,
 ) -> Link:
-    """Make a new link with a fresh nonce; links made before stay as they are.
+    """Create a link with a fresh nonce; existing links stay valid.
 
     Args:
-        seq: of a reply address, the head at which the turn opened that it answers.
+        seq: for a reply address, the head of the log when the turn opened.
     """
     link = Link(
         purpose=purpose,
@@ -94,11 +94,11 @@ def link_for(
     now: datetime,
     seq: int | None = None,
 ) -> Link:
-    """The live link of a person to a game, made if there is none.
+    """Return a person's live link to a game, creating it if there is none.
 
     Args:
-        game_id: None for a link that concerns all his games: to fewer mails, to his feeds.
-        seq: of a reply address, the head at which the turn opened that it answers.
+        game_id: None for a link that covers all their games: to unsubscribe from digests, or to feeds.
+        seq: for a reply address, the head of the log when the turn opened.
     """
     found = session.scalar(
         select(Link)
@@ -116,13 +116,13 @@ def link_for(
 
 
 def reply_address(link: Link) -> str | None:
-    """Where an answer by mail goes to; None while BYZANZ_MAIL_DOMAIN is not set."""
+    """Return the address for replies by email, or None while BYZANZ_MAIL_DOMAIN is not set."""
     domain = settings().mail_domain
     return f"play+{token(link)}@{domain}" if domain else None
 
 
 def find(session: Session, purpose: Purpose, text: str, now: datetime) -> Link | None:
-    """The live link that this token opens for this purpose, or None."""
+    """Return the live link with this token and purpose, or None."""
     link = find_any(session, purpose, text)
     if link is None or link.revoked_at or (link.expires_at and link.expires_at <= now):
         return None
@@ -130,14 +130,14 @@ def find(session: Session, purpose: Purpose, text: str, now: datetime) -> Link |
 
 
 def find_any(session: Session, purpose: Purpose, text: str) -> Link | None:
-    """The link that this token belongs to, be it revoked or expired: only to mail its owner a fresh one."""
+    """Return the link with this token, even if revoked or expired, so that its owner can be emailed a fresh one."""
     if not TOKEN.fullmatch(text):
         return None
     return session.scalar(select(Link).where(Link.digest == _digest(text), Link.purpose == purpose))
 
 
 def owner(session: Session, text: str, now: datetime) -> tuple[Person, str] | None:
-    """Whose live link this token belongs to, and what for; None if it is nobody's."""
+    """Return the owner and the purpose of the live link with this token, or None."""
     if not TOKEN.fullmatch(text):
         return None
     live = (Link.revoked_at.is_(None), or_(Link.expires_at.is_(None), Link.expires_at > now))
@@ -146,11 +146,11 @@ def owner(session: Session, text: str, now: datetime) -> tuple[Person, str] | No
     return (found[0], found[1]) if found else None
 
 
-def seat_of(session: Session, text: str, now: datetime, purpose: Purpose = "seat") -> Place | None:
-    """The seat that this token opens, or None: unknown, revoked, or its owner sits there no more.
+def seat_access(session: Session, text: str, now: datetime, purpose: Purpose = "seat") -> SeatAccess | None:
+    """Return the seat that this token opens, or None if it is unknown, revoked, or its owner no longer holds the seat.
 
     Args:
-        purpose: `seat`, or `reply` for the token of a mail address.
+        purpose: `seat`, or `reply` for the token of an email address.
     """
     link = find(session, purpose, text, now)
     if link is None:
@@ -160,11 +160,11 @@ def seat_of(session: Session, text: str, now: datetime, purpose: Purpose = "seat
         .join(Seat, Seat.game_id == Game.id)
         .where(Game.id == link.game_id, Seat.person_id == link.person_id, Seat.status == "seated")
     ).first()
-    return Place(link, found[0], found[1]) if found else None
+    return SeatAccess(link, found[0], found[1]) if found else None
 
 
 def still_opens(session: Session, link_id: int, game_id: str, seat: int) -> bool:
-    """Whether a link found before still opens this seat, asked in a transaction that has locked the game."""
+    """Check again, in a transaction that has locked the game, that a link still opens this seat."""
     found = session.execute(
         select(Link.id)
         .join(Seat, (Seat.game_id == Link.game_id) & (Seat.person_id == Link.person_id))
@@ -175,7 +175,7 @@ def still_opens(session: Session, link_id: int, game_id: str, seat: int) -> bool
 
 
 def revoke(session: Session, person_id: int, game_id: str, now: datetime) -> None:
-    """End every link of a person into one game, for each may lead to the seat; those that stop mails go on doing so."""
+    """Revoke all links of a person to one game except unsubscribe links, since any of them may lead to the seat."""
     session.execute(
         update(Link)
         .where(Link.person_id == person_id, Link.game_id == game_id, Link.purpose != "stop")

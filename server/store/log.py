@@ -14,12 +14,12 @@ from server.store import models
 
 
 def lock_game(session: Session, game_id: str, skip_locked: bool = False) -> models.Game | None:
-    """The game's row, locked until the transaction ends; whoever writes a game's rows comes through here first.
+    """Lock a game's row until the transaction ends and return it; do this before writing any of the game's rows.
 
-    SQLite has no row locks and needs none: its writers stand in one queue from the first statement on.
+    SQLite has no row locks and needs none: its writers queue from the first statement on.
 
     Args:
-        skip_locked: None instead of waiting when somebody else is at this game (ticks come again anyway).
+        skip_locked: return None instead of waiting if somebody else holds the lock; the next tick tries again.
     """
     query = select(models.Game).where(models.Game.id == game_id).with_for_update(skip_locked=skip_locked)
     return session.scalar(query.execution_options(populate_existing=True))
@@ -36,14 +36,14 @@ def append(
     note: str | None = None,
     request_id: str | None = None,
 ) -> record.Entry:
-    """Write the next entry of a locked game and raise its head.
+    """Append the next entry to a locked game and advance its head.
 
     Args:
-        seat: from 0; None for chance and for what concerns the whole table.
+        seat: from 0; None for chance and for the whole table.
         by: the cause, one of formats.md §2.
         move: the canonical text.
-        note: why, public for good.
-        request_id: the client's name for this intent, unique for a game's seat.
+        note: why; public for good.
+        request_id: the client's id for this request, unique for a game's seat.
     """
     last = _last(session, game)
     salt = secrets.token_hex(16)
@@ -78,17 +78,17 @@ def append(
 
 
 def stamp(moment: datetime) -> str:
-    """A moment as the log writes it: UTC, milliseconds, `Z`."""
+    """Format a moment as the log does: UTC, milliseconds, `Z`."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def moment(stamp: str) -> datetime:
-    """The moment that a stamp of the log names."""
+def parse_stamp(stamp: str) -> datetime:
+    """Parse a timestamp of the log."""
     return datetime.fromisoformat(stamp)
 
 
 def entries(session: Session, game_id: str, *, after: int = 0, upto: int | None = None) -> list[record.Entry]:
-    """The entries with `after` < seq ≤ `upto`, in order."""
+    """Return the entries with `after` < seq ≤ `upto`, in order."""
     query = select(models.Entry).where(models.Entry.game_id == game_id, models.Entry.seq > after)
     if upto is not None:
         query = query.where(models.Entry.seq <= upto)
@@ -96,7 +96,7 @@ def entries(session: Session, game_id: str, *, after: int = 0, upto: int | None 
 
 
 def by_request(session: Session, game_id: str, seat: int, request_id: str) -> record.Entry | None:
-    """The entry that this seat's request made, or None if the request is new."""
+    """Return the entry that this request of the seat created, or None if the request is new."""
     row = session.scalar(
         select(models.Entry).where(
             models.Entry.game_id == game_id, models.Entry.seat == seat, models.Entry.request_id == request_id
@@ -122,7 +122,7 @@ def voids(session: Session, game_id: str) -> list[tuple[int, int]]:
     return [(act.seq, int(act.move.split(" ")[1])) for act in acts(session, [game_id], "!void")]
 
 
-def voided(session: Session, game_id: str, seq: int) -> bool:
+def is_voided(session: Session, game_id: str, seq: int) -> bool:
     """Whether a later `!void` has taken this entry back."""
     return any(first <= seq < at for at, first in voids(session, game_id))
 
@@ -134,7 +134,7 @@ def last_move(session: Session, game_id: str, seat: int, by: Collection[str]) ->
 
 
 def head_hash(session: Session, game: models.Game) -> str:
-    """The hash of the newest entry: the head of the chain."""
+    """Return the hash of the newest entry."""
     last = _last(session, game)
     return last.hash if last else record.GENESIS
 

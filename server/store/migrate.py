@@ -1,4 +1,4 @@
-"""Which revision of the tables a database has, and bringing it to the newest one."""
+"""Database revisions: which one a database has, and upgrading it to the latest."""
 
 from __future__ import annotations
 
@@ -18,61 +18,61 @@ from server.config import ConfigError
 from server.store.engine import db
 
 LOCK = 0x62797A616E7A
-"""The number of the advisory lock under which one process at a time migrates a PostgreSQL database."""
+"""The number of the advisory lock that lets only one process at a time migrate a PostgreSQL database."""
 
 
-def newest() -> str | None:
-    """The revision that this code is written for."""
+def head_revision() -> str | None:
+    """Return the revision that this code is written for."""
     return ScriptDirectory.from_config(_config()).get_current_head()
 
 
-def present() -> str | None:
-    """The revision of the database, None before the first."""
+def current_revision() -> str | None:
+    """Return the revision of the database, None before the first migration."""
     with db.engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 
 def check() -> None:
-    """Whether this code can work with the database as it is.
+    """Check that the database is at the revision of this code.
 
     Raises:
-        ConfigError: its tables are of another revision, or there are none.
+        ConfigError: it is at another revision, or empty.
     """
-    found, wanted = present(), newest()
-    if found != wanted:
+    revision, head = current_revision(), head_revision()
+    if revision != head:
         raise ConfigError(
-            f"the database is at revision {found}, not {wanted}: `byzanz serve` brings it up to date"
+            f"the database is at revision {revision}, not {head}: run `byzanz serve` to upgrade it"
         )
 
 
-def bring_up_to_date() -> None:
-    """Run the migrations that the database lacks; of several processes the others wait, and find nothing left to do.
+def upgrade() -> None:
+    """Run the pending migrations; other processes wait meanwhile and then find nothing left to do.
 
     Raises:
-        ConfigError: the database does not answer, or its tables are of another version of this program.
+        ConfigError: the database does not answer, or belongs to another version of this program.
     """
     try:
-        with _alone():
+        with _exclusive():
             command.upgrade(_config(), "head")
     except (CommandError, RuntimeError) as error:
-        raise ConfigError(f"the database cannot be brought up to date: {error}") from error
+        raise ConfigError(f"the database cannot be upgraded: {error}") from error
     except SQLAlchemyError as error:
-        raise ConfigError(f"BYZANZ_DATABASE_URL: {fault(error)}") from error
+        raise ConfigError(f"BYZANZ_DATABASE_URL: {error_line(error)}") from error
 
 
-def fault(error: SQLAlchemyError) -> str:
-    """What a database said, in one line."""
-    said = str(getattr(error, "orig", None) or error)
-    return " ".join(said.split())[:300]
+def error_line(error: SQLAlchemyError) -> str:
+    """Return a database error as one line."""
+    text = str(getattr(error, "orig", None) or error)
+    return " ".join(text.split())[:300]
 
 
 def _config() -> Config:
-    found = current_app.extensions["migrate"].migrate.get_config()
-    assert isinstance(found, Config)
-    return found
+    config = current_app.extensions["migrate"].migrate.get_config()
+    assert isinstance(config, Config)
+    return config
 
 
-def _alone() -> AbstractContextManager[None]:
+def _exclusive() -> AbstractContextManager[None]:
     return _advisory_lock() if db.engine.dialect.name == "postgresql" else nullcontext()
 
 

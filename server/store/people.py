@@ -1,4 +1,4 @@
-"""Persons, capability links and sign-in. A token is computed when it is needed and stored nowhere."""
+"""People: finding or creating them by email address."""
 
 from __future__ import annotations
 
@@ -11,24 +11,30 @@ from server.store.engine import insert
 from server.store.models import Game, Person
 
 
-def address(email: str) -> str:
-    """An address as it is compared and kept: without blanks around it, lower-case."""
+def normalize_address(email: str) -> str:
+    """Return an address in the form in which it is stored and compared: stripped and lower-case."""
     return email.strip().lower()
 
 
-def person_at(session: Session, email: str, name: str, now: datetime) -> Person:
-    """The person with this address, made with this name if there is none."""
-    find = select(Person).where(Person.email == address(email))
+def get_or_create(session: Session, email: str, name: str, now: datetime) -> Person:
+    """Return the person with this address, creating them with this name if there is none."""
+    find = select(Person).where(Person.email == normalize_address(email))
     found = session.scalar(find)
     if found is not None:
         return found
     # Two requests may meet an address for the first time at the same moment.
-    row = {"email": address(email), "name": name, "created_at": now, "moderator": False, "silent": False}
+    row = {
+        "email": normalize_address(email),
+        "name": name,
+        "created_at": now,
+        "moderator": False,
+        "silent": False,
+    }
     insert(session, Person, row, key="email")
     return session.scalars(find).one()
 
 
-def in_charge(session: Session, game: Game) -> set[int]:
-    """The ids of those who look after a game: its organiser and the moderators."""
+def organiser_and_moderators(session: Session, game: Game) -> set[int]:
+    """Return the ids of the people responsible for a game: its organiser and the moderators."""
     found = set(session.scalars(select(Person.id).where(Person.moderator, Person.email.is_not(None))))
     return found | ({game.organiser_id} if game.organiser_id is not None else set())

@@ -1,1 +1,1 @@
-"""Pages and API: blueprints by what people do."""
+"""Pages and API: blueprints grouped by what people do."""

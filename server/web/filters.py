@@ -1,4 +1,4 @@
-"""Hours and days in words, for templates: weekdays, wall times, dates of an absence."""
+"""Template filters for hours and days: weekdays, times of day, dates of an absence."""
 
 from __future__ import annotations
 
@@ -15,33 +15,38 @@ from server.play.clock import Span
 
 
 def init_app(app: Flask) -> None:
-    """Give templates these filters."""
-    app.jinja_env.filters |= {"weekday": weekday, "weekdays": weekdays, "wall": wall, "dates": dates}
+    """Register the filters."""
+    app.jinja_env.filters |= {
+        "weekday": weekday,
+        "weekdays": weekdays,
+        "wall": time_of_day,
+        "dates": date_range,
+    }
 
 
 def weekday(number: str) -> str:
-    """The name of a weekday, of its ISO number: `6` is Saturday."""
+    """Return the name of a weekday from its ISO number: `6` is Saturday."""
     return str(get_day_names("wide", locale=get_locale() or "en")[int(number) - 1])
 
 
 def weekdays(numbers: str) -> str:
-    """The names of several: `67` is Saturday and Sunday."""
+    """Return the names of several weekdays: `67` is Saturday and Sunday."""
     return format_list([weekday(number) for number in numbers], locale=get_locale() or "en")
 
 
-def wall(minute: int) -> str:
-    """A minute of the day as clocks show it: 23:00."""
+def time_of_day(minute: int) -> str:
+    """Format a minute of the day: 23:00."""
     return f"{minute // 60:02}:{minute % 60:02}"
 
 
-def dates(span: Span, zone: str) -> str:
-    """The first and the last day of an absence, in a time zone."""
-    first, last = days(span, zone)
-    told = format_date(first, i18n.day()), format_date(last, i18n.day())
-    return told[0] if first == last else f"{told[0]} – {told[1]}"
+def date_range(span: Span, zone: str) -> str:
+    """Format the first and the last day of an absence, in a time zone."""
+    first, last = days_of(span, zone)
+    texts = format_date(first, i18n.day_format()), format_date(last, i18n.day_format())
+    return texts[0] if first == last else f"{texts[0]} – {texts[1]}"
 
 
-def days(span: Span, zone: str) -> tuple[date, date]:
-    """The first and the last day that a span touches."""
+def days_of(span: Span, zone: str) -> tuple[date, date]:
+    """Return the first and the last day that a span touches."""
     here = ZoneInfo(zone)
     return span[0].astimezone(here).date(), (span[1] - timedelta(seconds=1)).astimezone(here).date()

@@ -1,4 +1,4 @@
-"""What pages share: guards, limits, error pages."""
+"""What pages share: CSRF protection, rate limits, error pages."""
 
 from __future__ import annotations
 
@@ -18,31 +18,32 @@ from server import i18n
 from server.errors import Refused
 
 csrf = CSRFProtect()
-"""Guards every POST that a cookie vouches for; pages opened by a token in the address are exempt."""
+"""Protects every POST authorised by a cookie; pages authorised by a token in the URL are exempt."""
 
 
 limiter = Limiter(get_remote_address, storage_uri="memory://", default_limits=["600/minute"])
 
 
-def said(error: Refused | RulesError) -> str:
-    """What a refusal says, in the reader's language."""
+def refusal_text(error: Refused | RulesError) -> str:
+    """Return the message of a refusal in the reader's language."""
     sentence: str = gettext(error.message)
     return sentence % error.places if error.places else sentence
 
 
-def moment(at: datetime, zone: str = "UTC") -> str:
-    """A moment in words, in this time zone, with the zone named.
+def format_moment(at: datetime, zone: str = "UTC") -> str:
+    """Format a moment in a time zone, with the zone named.
 
-    In the hour that comes twice in autumn the offset from UTC is named, too: without it nobody knew which one is meant.
+    In the hour that occurs twice in autumn the offset from UTC is added, to tell the two apart.
     """
     local = at.astimezone(ZoneInfo(zone))
     twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
     offset = f" UTC{local.isoformat()[-6:]}" if twice else ""
-    return f"{format_datetime(local, f'EEE {i18n.day()}, HH:mm', rebase=False)}{offset} ({zone.replace('_', ' ')})"
+    text = format_datetime(local, f"EEE {i18n.day_format()}, HH:mm", rebase=False)
+    return f"{text}{offset} ({zone.replace('_', ' ')})"
 
 
 def error_page(status: int, title: str, sentence: str, **more: object) -> tuple[str, int]:
-    """A page that says what is wrong and what would do."""
+    """Render an error page that says what is wrong and what to do."""
     return render_template("error.html", title=title, sentence=sentence, **more), status
 
 
@@ -50,10 +51,7 @@ GAME_ID = re.compile(r"[0-9A-Za-z_-]{1,16}")
 
 
 def unknown_link(token: str) -> NoReturn:
-    """Answer that a link opens nothing: the same page whether it never existed, was revoked, or its owner left.
-
-    A view says `links.find(…) or unknown_link(token)`: it goes no further, and a transaction that is open rolls back.
-    """
+    """Render the page for a dead link: the same whether it never existed, was revoked, or its owner left."""
     page = error_page(
         404,
         gettext("This link does not work"),

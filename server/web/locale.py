@@ -1,4 +1,4 @@
-"""In which language a page is written, and the buttons at its foot that choose another."""
+"""Choosing the language of a page, and the buttons in its footer that change it."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from server.store import facts, links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Person
 
-blueprint = Blueprint("language", __name__)
+blueprint = Blueprint("locale", __name__)
 COOKIE = "language"
-"""What a browser keeps that chose a language; nobody is known by it."""
-A_YEAR = 365 * 86400
-OWN = ("seat", "organise")
-"""What links open in which their person chooses for himself: a feed's is given away, and others do one thing only."""
+"""The cookie that stores a browser's language; it identifies nobody."""
+COOKIE_MAX_AGE = 365 * 86400
+OWN_LINKS = ("seat", "organise")
+"""The kinds of links whose pages change their owner's language; a feed's link may be shared."""
 
 
 def init_app(app: Flask) -> None:
-    """Let the texts of an app speak the language of whoever asks."""
+    """Set up translations for an app."""
     babel = flask_babel.Babel(default_locale=DEFAULT)
-    babel.init_app(app, default_locale=DEFAULT, locale_selector=wanted)
+    babel.init_app(app, default_locale=DEFAULT, locale_selector=select_locale)
     babel.domain_instance = flask_babel.Domain()
-    babel.domain_instance.cache = i18n.Shelf()
-    # What one request found out must not hold for the next, though an app context may outlive both.
+    babel.domain_instance.cache = i18n.TranslationCache()
+    # Forget the locale of the previous request: an app context may outlive a request.
     app.before_request(flask_babel.refresh)
     app.jinja_env.filters |= {"note": notes.translated, "sentence": facts.sentence}
-    app.jinja_env.globals |= {"languages": NAMES, "spoken": i18n.spoken}
+    app.jinja_env.globals |= {"languages": NAMES, "spoken": i18n.current_language}
 
 
-def wanted() -> str:
-    """The language of an answer: of whoever reads, else of the browser, else English."""
+def select_locale() -> str:
+    """Return the language of a response: the reader's, else the browser's, else English."""
     if not flask.has_request_context():
         return DEFAULT
-    chosen = next((code for code in _chosen() if code in NAMES), None)
-    return chosen or i18n.best(flask.request.accept_languages) or DEFAULT
+    chosen = next((code for code in _preferences() if code in NAMES), None)
+    return chosen or i18n.best_match(flask.request.accept_languages) or DEFAULT
 
 
-def _chosen() -> tuple[str | None, ...]:
-    """The languages chosen so far, the first one to be spoken: what a button of this page changes comes first."""
+def _preferences() -> tuple[str | None, ...]:
+    """Return the languages chosen so far, the one that this page's buttons change first."""
     cookie = flask.request.cookies.get(COOKIE)
     token = (flask.request.view_args or {}).get("token")
     if token is None and "person" not in flask.session:
@@ -56,55 +56,55 @@ def _chosen() -> tuple[str | None, ...]:
     try:
         with reading() as session:
             person, chooses = _reader(session, token)
-    except SQLAlchemyError:  # the page that says so has its words, too
+    except SQLAlchemyError:  # the page that reports the error is translated, too
         return (cookie,)
     own = person.language if person else None
     return (own, cookie) if chooses else (cookie, own)
 
 
 def _reader(session: Session, token: str | None) -> tuple[Person | None, bool]:
-    """To whom a page speaks that was opened by a link, else who is signed in; and whether he chooses how."""
+    """Return the link's owner, else the signed-in person; and whether this page changes their language."""
     found = links.owner(session, token, utc_now()) if token else None
     if found is None:
         return login.signed_in(session), True
     person, purpose = found
-    return person, purpose in OWN
+    return person, purpose in OWN_LINKS
 
 
-def keep() -> None:
-    """Who is signed in, and has no language yet, gets the one that this page is written in."""
-    spoken = i18n.spoken()
+def save_language() -> None:
+    """Store the current language for the signed-in person if they have none yet."""
+    language = i18n.current_language()
     with transaction() as session:
         person = login.signed_in(session)
         if person is not None and person.language is None:
-            person.language = spoken
+            person.language = language
 
 
 @blueprint.post("/language")
 def choose() -> ResponseReturnValue:
-    """Another language: of this browser, and of whoever has the link to his seat or his game, or is signed in.
+    """Change the language of this browser, and of the person who opened their own link or is signed in.
 
-    A guest's choice is kept by the browser alone, so no token guards it: a stranger's page that posts it gains nothing.
+    A guest's choice is stored in the browser only, so no CSRF token is needed: a forged POST would gain nothing.
     """
     if "person" in flask.session:
         flask.current_app.extensions["csrf"].protect()
     chosen = flask.request.form.get("language")
     if chosen not in NAMES:
         flask.abort(400)
-    back, token = _page(flask.request.form.get("back", "/"))
+    back, token = _return_page(flask.request.form.get("back", "/"))
     with transaction() as session:
         person, chooses = _reader(session, token)
         if person is not None and chooses:
             session.execute(update(Person).where(Person.id == person.id).values(language=chosen))
     answer = flask.redirect(flask.request.script_root + back, 303)
     secure = bool(flask.current_app.config["SESSION_COOKIE_SECURE"])
-    answer.set_cookie(COOKIE, chosen, max_age=A_YEAR, secure=secure, httponly=True, samesite="Lax")
+    answer.set_cookie(COOKIE, chosen, max_age=COOKIE_MAX_AGE, secure=secure, httponly=True, samesite="Lax")
     return answer
 
 
-def _page(back: str) -> tuple[str, str | None]:
-    """The page to which a choice leads back, and the token in its address; the front page if it is none of ours."""
-    # A line break would end the header that names the page, and after two slashes comes another host.
+def _return_page(back: str) -> tuple[str, str | None]:
+    """Return the page to go back to and the token in its URL; the front page if it is not one of ours."""
+    # A line break would end the Location header, and two slashes would lead to another host.
     if not back.startswith("/") or back.startswith("//") or not back.isprintable():
         return "/", None
     adapter = flask.current_app.create_url_adapter(flask.request)

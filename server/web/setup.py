@@ -1,4 +1,4 @@
-"""The pages people meet: blueprints, error pages, and what every answer carries."""
+"""Setting up the pages: blueprints, error pages, and headers of every response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from server.play.positions import Broken
 from server.web import filters, locale, stylesheet
 from server.web.account import account, feeds
 from server.web.game import pages, verify
-from server.web.http import csrf, error_page, limiter, moment, said
+from server.web.http import csrf, error_page, format_moment, limiter, refusal_text
 from server.web.lobby import invitations as lobby_invitations
 from server.web.lobby import lobby
 from server.web.moderation import game as moderation_game
@@ -38,38 +38,38 @@ BLUEPRINTS = (
     verify.blueprint,
     moderation_game.blueprint,
 )
-POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
 
 def init_app(app: Flask) -> None:
-    """Give an app its pages, its error pages and its guards."""
-    # No redirects to a better spelling: they would lead to whatever host a request claims.
+    """Register pages, error pages and security headers."""
+    # No redirects to canonical URLs: they would lead to whatever host a request claims.
     app.url_map.strict_slashes = app.url_map.merge_slashes = False
     csrf.init_app(app)
     limiter.init_app(app)
     locale.init_app(app)
-    app.jinja_env.globals["said"] = said
+    app.jinja_env.globals["said"] = refusal_text
     app.jinja_env.globals["get_locale"] = get_locale
-    app.jinja_env.filters["moment"] = moment
+    app.jinja_env.filters["moment"] = format_moment
     filters.init_app(app)
     stylesheet.init_app(app)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
-    csrf.exempt(locale.choose)  # who is signed in is asked for the token there; a guest has none
-    app.after_request(_guard)
+    csrf.exempt(locale.choose)  # it checks the token itself for signed-in people; guests have none
+    app.after_request(_security_headers)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Refused, _refused)
     app.register_error_handler(Broken, _broken)
-    app.register_error_handler(Exception, _fault)
-    app.log_exception = _log_fault  # type: ignore[method-assign]
+    app.register_error_handler(Exception, _internal_error)
+    app.log_exception = _log_exception  # type: ignore[method-assign]
 
 
-def _guard(response: Response) -> Response:
-    response.headers.setdefault("Content-Security-Policy", POLICY)
-    # Not no-referrer: over HTTPS the check against forged forms wants to see where a form came from.
+def _security_headers(response: Response) -> Response:
+    response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+    # Not no-referrer: over HTTPS the CSRF check needs the referrer.
     response.headers.setdefault("Referrer-Policy", "same-origin")
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
     response.headers.setdefault("X-Robots-Tag", "noindex")
@@ -81,9 +81,9 @@ def _guard(response: Response) -> Response:
 
 
 def _http_error(error: HTTPException) -> HTTPException | Response | tuple[str, int]:
-    if error.response is not None:  # a redirect, or an answer made elsewhere
+    if error.response is not None:  # a redirect, or a response made elsewhere
         return error
-    if isinstance(error, BadHost):  # no page can be drawn: none of its links could be made
+    if isinstance(error, BadHost):  # no page can be rendered: its links could not be built
         return Response(gettext("The Host header is malformed.") + "\n", 400, mimetype="text/plain")
     status = error.code or 500
     titles = {
@@ -107,7 +107,7 @@ def _http_error(error: HTTPException) -> HTTPException | Response | tuple[str, i
 
 
 def _refused(error: Refused) -> tuple[str, int]:
-    return error_page(error.status, gettext("This is not possible"), said(error))
+    return error_page(error.status, gettext("This is not possible"), refusal_text(error))
 
 
 def _broken(_error: Broken) -> tuple[str, int]:
@@ -118,13 +118,13 @@ def _broken(_error: Broken) -> tuple[str, int]:
     )
 
 
-def _log_fault(exc_info: BaseException | tuple[Any, ...]) -> None:
-    """Say where something failed, be it an error page: the route, for an address may hold a link's token."""
+def _log_exception(exc_info: BaseException | tuple[Any, ...]) -> None:
+    """Log where something failed by its route, since the URL may hold a link's token."""
     LOGGER.error("fault at %s", flask.request.endpoint, exc_info=exc_info)
 
 
-def _fault(error: Exception) -> tuple[str, int]:
-    _log_fault(error)
+def _internal_error(error: Exception) -> tuple[str, int]:
+    _log_exception(error)
     return error_page(
         500,
         gettext("Something went wrong on our side"),

@@ -125,8 +125,8 @@ def test_submissions_go_through_http() -> None:
 
 
 def test_a_script_is_a_whole_legal_game() -> None:
-    with fixtures.house():
-        game_id = fixtures.begun_game(0)
+    with fixtures.temporary_server():
+        game_id = fixtures.start_game(0)
         lines = fixtures.script(game_id, 10_000)
         assert len(lines) > 50
         assert [line.seen for line in lines] == sorted({line.seen for line in lines})
@@ -138,8 +138,8 @@ def test_pages_are_opened_at_both_lengths(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_log_made_long_is_a_true_one() -> None:
-    with fixtures.house():
-        game_id = fixtures.begun_game(0)
+    with fixtures.temporary_server():
+        game_id = fixtures.start_game(0)
         with engine.reading() as session:
             position = positions.load(session, session.get_one(Game, game_id))
         page._lengthen(game_id, min(position.awaited), 60, engine.utc_now())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from benchmarks import standing_orders
-from benchmarks.arrivals import MEDIAN_HOURS, SLEEPS, WAKES, Person
+from benchmarks.arrivals import MEDIAN_HOURS, SLEEPS, WAKES, SimulatedPlayer
 from byzanz.games import rules_of
 
 TABLES = [("byzanz", 3), ("empire", 2), ("byzantium", 2)]
@@ -31,7 +31,7 @@ def played(slug: str, seats: int, ordering: frozenset[int], number: int = 0) -> 
 
 @given(some.text(max_size=5), some.floats(0, 5000), some.integers(1, 500))
 def test_people_come_awake_and_after_they_were_called(name: str, called: float, turn: int) -> None:
-    person = Person.drawn(name)
+    person = SimulatedPlayer.drawn(name)
     comes = person.comes(called, turn)
     assert comes > called
     assert WAKES - 1e-6 <= (comes + person.zone) % 24 <= SLEEPS + 1e-6
@@ -39,7 +39,7 @@ def test_people_come_awake_and_after_they_were_called(name: str, called: float, 
 
 
 def test_half_of_the_calls_of_a_morning_are_answered_within_the_median() -> None:
-    person = Person("Anna", 0)
+    person = SimulatedPlayer("Anna", 0)
     took = [person.comes(WAKES, turn) - WAKES for turn in range(2000)]
     assert median(took) == pytest.approx(MEDIAN_HOURS, rel=0.1)
 

@@ -130,11 +130,11 @@ def mailed(number: int, world: World) -> str:
             mail: Mail = world.mails(session)[number]
         try:
             with engine.transaction() as session:
-                doors = context.doors(session, relevance.facts(session, mail, LATER), LATER)
+                doors = context.issue_links(session, relevance.load_rows(session, mail, LATER), LATER)
             with engine.reading() as session:
-                found = relevance.facts(session, mail, LATER)
+                found = relevance.load_rows(session, mail, LATER)
                 return f"{mail.kind}\n{_letter(compose(session, found, doors, LATER).message)}"
-        except relevance.OldNews as old:
+        except relevance.Outdated as old:
             return f"{mail.kind}: {old}"
 
 

@@ -22,7 +22,7 @@ from byzanz.moves import IllegalMove
 from byzanz.record import jsonl, redaction
 from byzanz.rules import ALL, PUBLIC, Rules
 from server.errors import NotYourTurn, Stale
-from server.mail.outgoing import compose, context, relevance, rounds
+from server.mail.outgoing import compose, context, digest, relevance
 from server.mail.text import quoted
 from server.play import history, moves, positions, timeline
 from server.store import engine, links, log, standing_orders
@@ -158,7 +158,7 @@ def own_hand_in_the_order_of_the_deck(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
-    told_by_api = views._told
+    told_by_api = views._seat_state
 
     def told_in_order(session: Any, game: Game, seat: int) -> dict[str, Any]:
         made = told_by_api(session, game, seat)
@@ -166,7 +166,7 @@ def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
         made["view"]["lot"] = sorted(made["view"]["lot"], key=lambda name: (deal.index(name), name))
         return made
 
-    patch.setattr(views, "_told", told_in_order)
+    patch.setattr(views, "_seat_state", told_in_order)
 
 
 # The log, the history and the record
@@ -235,8 +235,8 @@ def filter_by_the_true_cause(patch: pytest.MonkeyPatch) -> None:
         found = made(told, chosen | {"cause": ""})
         return [entry for entry in found if chosen["cause"] in ("", true[entry.seq])]
 
-    made = web_history._kept
-    patch.setattr(web_history, "_kept", kept)
+    made = web_history._filtered
+    patch.setattr(web_history, "_filtered", kept)
 
 
 @plant("byzanz")
@@ -246,14 +246,14 @@ def moments_with_all_eyes(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def moderator_sees_all_without_a_look(patch: pytest.MonkeyPatch) -> None:
-    view = timeline.Moments.view
+    view = timeline.Timeline.view
 
     def seen(self: Any, seq: int) -> Any:
         return view(
             dataclasses.replace(self, viewer=ALL) if flask.request.path.startswith("/m/") else self, seq
         )
 
-    patch.setattr(timeline.Moments, "view", seen)
+    patch.setattr(timeline.Timeline, "view", seen)
 
 
 @plant("byzanz")
@@ -271,9 +271,9 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
         return positions.load(session, game).state
 
     hidden: list[int] = []
-    made = timeline.read
+    made = timeline.load
     patch.setattr(Byzanz, "heading", shifted)
-    patch.setattr(timeline, "read", read)
+    patch.setattr(timeline, "load", read)
 
 
 # What a viewer can do
@@ -281,13 +281,13 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def moves_of_another_in_the_api(patch: pytest.MonkeyPatch) -> None:
-    legal = views.legal
+    legal = views.legal_moves
 
     def longer(position: positions.Position, seat: int) -> list[str]:
         everybody = range(len(position.rules.scores(position.state)))
         return [move for one in everybody for move in legal(position, one)]
 
-    patch.setattr(views, "legal", longer)
+    patch.setattr(views, "legal_moves", longer)
 
 
 @plant("byzanz")
@@ -359,7 +359,7 @@ def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
-    of_turn = context._of_turn
+    of_turn = context._turn_context
 
     def wrong(session: Any, game: Game, seat: int) -> dict[str, Any]:
         position = positions.load(session, game)
@@ -369,7 +369,7 @@ def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
         mine[seat] = hands[(seat + 1) % len(hands)]
         return right | {"view": dataclasses.replace(right["view"], hands=tuple(mine))}
 
-    patch.setattr(context, "_of_turn", wrong)
+    patch.setattr(context, "_turn_context", wrong)
 
 
 @plant("byzanz")
@@ -390,15 +390,15 @@ def subject_with_a_sum_of_the_state(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def no_mail_when_nobody_can_answer(patch: pytest.MonkeyPatch) -> None:
-    facts = relevance.facts
+    facts = relevance.load_rows
 
     def silent(session: Any, mail: Any, now: Any) -> Any:
         hands = position_now().state.hands
         if sum(map(sum, hands)) % 2:
-            raise relevance.OldNews(quoted("nobody can answer"))
+            raise relevance.Outdated(quoted("nobody can answer"))
         return facts(session, mail, now)
 
-    patch.setattr(relevance, "facts", silent)
+    patch.setattr(relevance, "load_rows", silent)
 
 
 @plant("byzanz")
@@ -408,14 +408,14 @@ def message_id_of_the_state(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def digest_with_the_eyes_of_another(patch: pytest.MonkeyPatch) -> None:
-    item = rounds._item
+    item = digest._item
 
     def peeking(session: Any, game: Any, seat: Any, turn: Any, times: Any) -> Any:
         hands = position_now().state.hands
         name = f"{game.name} {[hand for place, hand in enumerate(hands) if place != turn.seat]}"
         return item(session, game, seat, turn, times) | {"game": name}
 
-    patch.setattr(rounds, "_item", peeking)
+    patch.setattr(digest, "_item", peeking)
 
 
 @plant("byzanz")
@@ -432,13 +432,13 @@ def calendar_says_who_holds_much(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def an_answer_that_a_link_names_is_refused_with_the_hands(patch: pytest.MonkeyPatch) -> None:
-    chosen = preselect.chosen
+    chosen = preselect.from_link
 
     def telling(position: Any, seat: Any, text: str) -> Any:
         found = chosen(position, seat, text)
         return dataclasses.replace(found, why=f"{found.why} {position.state.hands}") if found.why else found
 
-    patch.setattr(preselect, "chosen", telling)
+    patch.setattr(preselect, "from_link", telling)
 
 
 # Headers, cookies, links

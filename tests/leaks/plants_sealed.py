@@ -165,8 +165,10 @@ def the_passed_card_in_the_public_view(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def choices_of_the_other_in_the_api(patch: pytest.MonkeyPatch) -> None:
-    legal = views.legal
-    patch.setattr(views, "legal", lambda position, seat: [*legal(position, seat), *legal(position, 1 - seat)])
+    legal = views.legal_moves
+    patch.setattr(
+        views, "legal_moves", lambda position, seat: [*legal(position, seat), *legal(position, 1 - seat)]
+    )
 
 
 @plant("empire")
@@ -238,7 +240,7 @@ def the_fallback_of_the_other_on_the_page(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def moments_of_both_hands(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(history, "eyes", lambda game, viewer: ALL)
+    patch.setattr(history, "effective_viewer", lambda game, viewer: ALL)
 
 
 # Emails about a sealed decision
@@ -254,14 +256,14 @@ def the_mail_names_the_sealed_choice(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def the_mail_waits_for_a_large_choice(patch: pytest.MonkeyPatch) -> None:
-    facts = relevance.facts
+    facts = relevance.load_rows
 
     def late(session: Any, mail: Any, now: Any) -> Any:
         if sealed_now()[others(mail.seat)] % 2:
-            raise relevance.OldNews(quoted("the other has not sealed enough"))
+            raise relevance.Outdated(quoted("the other has not sealed enough"))
         return facts(session, mail, now)
 
-    patch.setattr(relevance, "facts", late)
+    patch.setattr(relevance, "load_rows", late)
 
 
 # Byzantium: hands of others
@@ -314,14 +316,14 @@ def the_deal_is_told(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzantium")
 def placements_of_another_in_the_api(patch: pytest.MonkeyPatch) -> None:
-    legal = views.legal
+    legal = views.legal_moves
 
     def longer(position: Any, seat: int) -> list[str]:
         state = position.state
         theirs = dataclasses.replace(state, turn=others(seat)) if state.turn >= 0 else state
         return legal(position, seat) + legal(dataclasses.replace(position, state=theirs), others(seat))
 
-    patch.setattr(views, "legal", longer)
+    patch.setattr(views, "legal_moves", longer)
 
 
 @plant("byzantium")

@@ -203,7 +203,7 @@ class World:
         persons = [self._person(session, seat) for seat in range(self.pair.seats)]
         persons[0].moderator = self.seat == 0  # one who sits here
         for name, moderates in (("Sam", False), ("Mia", True)):
-            extra = people.person_at(session, f"{name.lower()}@example.org", name, NOW)
+            extra = people.get_or_create(session, f"{name.lower()}@example.org", name, NOW)
             extra.moderator = moderates
         game = Game(
             id=self.game_id,
@@ -235,7 +235,7 @@ class World:
         """Create a player; others' addresses and time zones are hidden from a viewer who did not invite them."""
         strange = self.other and self.seat not in (None, seat, 0)
         address = f"{NAMES[seat].lower()}{'.other' if strange else ''}@example.org"
-        person = people.person_at(session, address, NAMES[seat], NOW)
+        person = people.get_or_create(session, address, NAMES[seat], NOW)
         person.time_zone = ZONES[strange]
         return person
 

@@ -46,14 +46,14 @@ def mutated(draw: st.DrawFn) -> bytes:
 @limits(max_examples=300, deadline=None)
 @given(raw=st.binary(max_size=600) | mutated(), sender=st.sampled_from(["", "alice@example.org", "\x00<@"]))
 def test_anything_can_be_read(raw: bytes, sender: str) -> None:
-    letter = reply.read(raw, sender)
-    assert len(letter.lines) <= reply.MOST_LINES + 1
+    letter = reply.parse_reply(raw, sender)
+    assert len(letter.lines) <= reply.MOST_OWN_LINES + 1
     for line in letter.lines:
         assert line == line.strip()
         assert line.isprintable()
-    report = bounces.read(raw, sender)
-    assert str(report.said).isprintable()
-    assert len(reply.digest(raw, sender)) == 64
+    report = bounces.parse_report(raw, sender)
+    assert str(report.diagnostic).isprintable()
+    assert len(reply.fingerprint(raw, sender)) == 64
 
 
 @limits(max_examples=200, deadline=None)
@@ -66,7 +66,7 @@ def test_any_page_becomes_text(page: str) -> None:
 @given(text=st.text(max_size=300))
 def test_unflowing_loses_no_word(text: str) -> None:
     plain = text.replace(">", "")
-    assert "".join(reply.unflowed(plain).split()) == "".join(plain.split())
+    assert "".join(reply.unflow(plain).split()) == "".join(plain.split())
 
 
 def test_a_number_longer_than_numbers_are_spoils_no_page() -> None:
@@ -92,8 +92,8 @@ def test_no_mail_takes_long_to_read() -> None:
     }
     for name, raw in hostile.items():
         before = time.process_time()
-        reply.read(raw, "alice@example.org")
-        bounces.read(raw, "")
+        reply.parse_reply(raw, "alice@example.org")
+        bounces.parse_report(raw, "")
         assert time.process_time() - before < 20, name  # seconds of work; each takes a fraction of one
 
 

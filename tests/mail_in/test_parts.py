@@ -37,13 +37,13 @@ def line_by_line(body: bytes) -> list[bytes]:
 def test_parts_are_what_stands_between_the_boundaries(lines: list[bytes]) -> None:
     body = b"\n".join(lines)
     whole = mime.Part((("content-type", "multipart/mixed; boundary=b"),), body)
-    assert whole.pieces() == line_by_line(body)
+    assert whole.subparts() == line_by_line(body)
 
 
 def test_no_more_parts_are_looked_at_than_there_may_be() -> None:
     head = b"Content-Type: multipart/mixed; boundary=b\n\n"
-    whole = mime.parted(head + b"--b\n\nx\n" * 3 * mime.MOST_PARTS)
-    assert len(list(mime.walked(whole))) == mime.MOST_PARTS
+    whole = mime.parse(head + b"--b\n\nx\n" * 3 * mime.MOST_PARTS)
+    assert len(list(mime.walk(whole))) == mime.MOST_PARTS
 
 
 def nested(depth: int, rest: bytes) -> bytes:
@@ -53,26 +53,26 @@ def nested(depth: int, rest: bytes) -> bytes:
 
 
 def test_parts_in_parts_take_no_more_memory_than_a_copy_each() -> None:
-    raw = nested(mime.DEEPEST, b"\n" * 400_000)
+    raw = nested(mime.MOST_NESTED, b"\n" * 400_000)
     tracemalloc.start()
     try:
-        bounces.read(raw, "")
+        bounces.parse_report(raw, "")
         _now, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert most < 2 * (mime.DEEPEST + 1) * len(raw)
+    assert most < 2 * (mime.MOST_NESTED + 1) * len(raw)
 
 
 @pytest.mark.parametrize("line", [b" \n", b"a: b\n", b"x\n"])
 def test_a_head_has_an_end_however_its_lines_begin(line: bytes) -> None:
-    whole = mime.parted(b"Subject: x\n" + line * (mime.MOST_LINES + 1) + b"From: a@example.org\n\npass\n")
+    whole = mime.parse(b"Subject: x\n" + line * (mime.MOST_LINES + 1) + b"From: a@example.org\n\npass\n")
     assert whole.header("subject").strip() == "x"
     assert whole.header("from") == ""
     assert whole.body == b"pass\n"
 
 
 def test_long_lines_do_not_make_a_head_longer() -> None:
-    whole = mime.parted(b"Subject: x\nX: " + b"y" * mime.LARGEST_HEAD + b"\nFrom: a@example.org\n\npass\n")
+    whole = mime.parse(b"Subject: x\nX: " + b"y" * mime.LARGEST_HEAD + b"\nFrom: a@example.org\n\npass\n")
     assert (whole.header("subject"), whole.header("from"), whole.body) == ("x", "", b"pass\n")
 
 
@@ -89,6 +89,6 @@ def test_few_of_the_addresses_in_a_mail_are_put_to_the_proof(
         return mask(proof)
 
     monkeypatch.setattr(bounces, "_mask", counted)
-    assert bounces.mail_named("bounce+1-aaaaaaaaaa@" * 1000) is None
-    assert len(asked) == bounces.MOST_PROOFS
-    assert bounces.mail_named(f"bounce+1-aaaaaaaaaa@ {bounces.envelope_sender(7)}") == 7
+    assert bounces.mail_id_in("bounce+1-aaaaaaaaaa@" * 1000) is None
+    assert len(asked) == bounces.MOST_SIGNATURES
+    assert bounces.mail_id_in(f"bounce+1-aaaaaaaaaa@ {bounces.envelope_sender(7)}") == 7

@@ -90,7 +90,7 @@ def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
     assert_same(text, words_of(html_of(message)))
     with engine.reading() as session:
         mail = session.scalars(select(Mail)).one()
-        assert bounces.mail_named(message["Return-Path"]) == mail.id
+        assert bounces.mail_id_in(message["Return-Path"]) == mail.id
         assert str(mail.id) not in message["Return-Path"].partition("-")[0]
 
 
@@ -111,7 +111,7 @@ def test_the_envelope_sender_is_a_mails_own_and_no_header(game: Table) -> None:
     (mail,) = server.mails
     assert "Return-Path" not in mail
     (sender,) = server.senders
-    assert bounces.mail_named(sender) == 1
+    assert bounces.mail_id_in(sender) == 1
 
 
 def test_examples_are_legal_moves_one_of_each_verb_first() -> None:
@@ -311,8 +311,10 @@ def test_a_line_that_a_mail_reader_broke_is_mended() -> None:
     rules = rules_of("empire")
     whole = "meld light-cavalry light-cavalry light-infantry stronghold reforms unique-art greek-orthodoxy"
     broken = tuple(whole.rsplit(" ", 1))
-    assert [line.text for line in commands.read(rules, broken)] == [whole]
-    assert [line.fault is None for line in commands.read(rules, ("meld reforms", "greek-orthodoxy"))] == [
+    assert [line.text for line in commands.read_lines(rules, broken)] == [whole]
+    assert [
+        line.fault is None for line in commands.read_lines(rules, ("meld reforms", "greek-orthodoxy"))
+    ] == [
         True,
         False,
     ]
@@ -329,7 +331,7 @@ def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(game: Table, b
 
 def test_a_bounce_stops_the_clock_and_tells_organiser_and_moderators(game: Table) -> None:
     with engine.transaction() as session:
-        people.person_at(session, "mod@example.org", "Mo", NOW).moderator = True
+        people.get_or_create(session, "mod@example.org", "Mo", NOW).moderator = True
     post()
     submit(game.id, 0, "pass")
     (message,) = post()
@@ -424,7 +426,7 @@ def test_a_complaint_about_no_mail_of_ours_leaves_no_trace(game: Table, box: Des
 def test_what_came_in_is_forgotten_after_a_time_but_for_the_newest(game: Table, box: Desk) -> None:
     for number in range(3):
         box.write("sing", number=number, now=NOW + number * MINUTE)
-    later = NOW + receive.REMEMBERED + MINUTE
+    later = NOW + receive.RETENTION + MINUTE
     jobs.tick_nudges(later)
     assert [row.at for row in remembered()] == [NOW + MINUTE, NOW + 2 * MINUTE]
     jobs.tick_nudges(later + timedelta(days=9))
@@ -445,7 +447,7 @@ def test_two_mails_have_two_envelope_senders_and_each_leads_back(app: Flask) -> 
     with_replies(app)
     made = [bounces.envelope_sender(number) for number in range(1, 500)]
     assert len(set(made)) == len(made)
-    assert [bounces.mail_named(str(address)) for address in made] == list(range(1, 500))
+    assert [bounces.mail_id_in(str(address)) for address in made] == list(range(1, 500))
 
 
 # When our side fails
@@ -456,11 +458,11 @@ def test_a_database_that_is_away_makes_the_mail_server_try_again(app: Flask, gam
     raw = written("pass")
     with engine.db.engine.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE received RENAME TO away")
-    assert lmtp.taken(app, raw, ALICE, box.reply) == lmtp.LATER
+    assert lmtp.accept(app, raw, ALICE, box.reply) == lmtp.TRY_LATER
     with engine.db.engine.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE away RENAME TO received")
     assert moves_of(game.id, 0) == []
-    assert lmtp.taken(app, raw, ALICE, box.reply) == lmtp.TAKEN
+    assert lmtp.accept(app, raw, ALICE, box.reply) == lmtp.ACCEPTED
     assert moves_of(game.id, 0) == ["pass"]
 
 

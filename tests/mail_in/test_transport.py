@@ -18,7 +18,7 @@ import pytest
 from flask import Flask
 
 from server.cli import main
-from server.cli.mail import NO_USER, TRY_LATER, UNREADABLE
+from server.cli.mail import NO_USER, TOO_BIG, TRY_LATER
 from server.mail.incoming import lmtp, receive, reply
 from server.ops import serve
 from server.store import people
@@ -48,7 +48,7 @@ def listening(app: Flask) -> Iterator[int]:
     thread.start()
     with serve.listening("127.0.0.1", 0) as listener, ThreadPoolExecutor(2) as pool:
         listener.listen()
-        task = asyncio.run_coroutine_threadsafe(lmtp.converse(app, listener, pool), loop)
+        task = asyncio.run_coroutine_threadsafe(lmtp.serve_async(app, listener, pool), loop)
         try:
             yield listener.getsockname()[1]
         finally:
@@ -111,8 +111,8 @@ def test_a_mail_that_is_too_big_is_refused(app: Flask, table: Begin, monkeypatch
     with_replies(app)
     game = table(4)
     box = desk()
-    monkeypatch.setattr(reply, "LARGEST", 2000)
-    assert lmtp.taken(app, written("pass", "x" * 3000), ALICE, box.reply) == lmtp.TOO_BIG
+    monkeypatch.setattr(reply, "LARGEST_MAIL", 2000)
+    assert lmtp.accept(app, written("pass", "x" * 3000), ALICE, box.reply) == lmtp.TOO_BIG
     assert (moves_of(game.id, 0), remembered()) == ([], [])
 
 
@@ -128,7 +128,7 @@ def test_a_fault_of_ours_keeps_the_mail_with_who_brought_it(
         raise RuntimeError("a fault")
 
     monkeypatch.setattr(receive, "receive", broken)
-    assert lmtp.taken(app, written("pass"), ALICE, box.reply) == lmtp.LATER
+    assert lmtp.accept(app, written("pass"), ALICE, box.reply) == lmtp.TRY_LATER
     assert box.reply not in caplog.text
 
 
@@ -205,7 +205,7 @@ def test_the_statuses_are_those_that_mail_servers_know(
     box = desk()
     assert hand_over(written("pass"), "--recipient", f"play+{'a' * 26}@{DOMAIN}") == NO_USER
     assert hand_over(b"\x00\xff") == NO_USER
-    assert hand_over(b"x" * (reply.LARGEST + 1), "--recipient", box.reply) == UNREADABLE
+    assert hand_over(b"x" * (reply.LARGEST_MAIL + 1), "--recipient", box.reply) == TOO_BIG
     monkeypatch.setenv("BYZANZ_DATABASE_URL", "sqlite:////no/such/folder/byzanz.db")
     assert hand_over(written("pass"), "--recipient", box.reply) == TRY_LATER
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "")
@@ -233,7 +233,7 @@ def stopped_when_told(process: subprocess.Popen[str]) -> None:
     assert process.stdout is not None
     assert process.stderr is not None
     line = process.stdout.readline()
-    assert line.startswith("Byzanz takes mail by LMTP on 127.0.0.1:")
+    assert line.startswith("Byzanz is receiving mail by LMTP on 127.0.0.1:")
     port = int(line.partition("127.0.0.1:")[2].partition(";")[0])
     with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
         assert client.noop()[0] == 250

@@ -17,7 +17,19 @@ from byzanz.charts import Chart, Kind, chart, seats
 from server import play
 from server.store import engine, people
 from server.web.game import charts
-from server.web.game.charts import BELOW, LABEL, PLOT, ROW, ROW_GAP, TOP, WIDTH, Drawing, drawn, scale, spread
+from server.web.game.charts import (
+    BELOW,
+    LABEL,
+    PLOT,
+    ROW,
+    ROW_GAP,
+    TOP,
+    WIDTH,
+    Drawing,
+    draw,
+    scale,
+    spread_labels,
+)
 from tests.conftest import NOW, Table
 from tests.pages.browsing import Page, look
 from tests.pages.looks import assert_sound
@@ -90,7 +102,7 @@ def check_table(told: Chart, it: Drawing) -> None:
 @given(any_charts())
 @settings(max_examples=80, deadline=None)
 def test_a_drawing_says_what_its_chart_says(told: Chart) -> None:
-    it = drawn(told, range(1, len(told.steps) + 1))
+    it = draw(told, range(1, len(told.steps) + 1))
     check_place(told, it)
     check_table(told, it)
     assert [word for _, word in it.stops] == list(dict.fromkeys(step.heading[0] for step in told.steps))
@@ -104,15 +116,15 @@ def test_a_wrong_place_and_a_wrong_table_are_found(monkeypatch: pytest.MonkeyPat
     with monkeypatch.context() as patch:
         patch.setattr(charts.Frame, "y", lambda self, value: TOP + value)
         with pytest.raises(AssertionError):
-            check_place(told, drawn(told, [1, 2]))
+            check_place(told, draw(told, [1, 2]))
     other = chart("any", "lines", seats(2), [(("round 1",), 0, [3, 5]), (("round 2",), 1, [4, 7])])
     with pytest.raises(AssertionError):
-        check_table(told, drawn(other, [1, 2]))
+        check_table(told, draw(other, [1, 2]))
 
 
 @given(st.lists(st.floats(TOP, TOP + PLOT), max_size=8))
 def test_labels_keep_their_order_and_lie_apart(wanted: list[float]) -> None:
-    placed = spread(wanted, TOP, TOP + PLOT)
+    placed = spread_labels(wanted, TOP, TOP + PLOT)
     order = sorted(range(len(wanted)), key=lambda at: wanted[at])
     for one, other in pairwise(order):
         assert placed[other] - placed[one] >= LABEL - 0.15
@@ -261,7 +273,7 @@ def test_the_winner_of_each_lot_stands_in_the_table_with_its_price(client: Flask
 def test_a_game_that_was_ended_early_has_what_charts_there_are(client: FlaskClient, table: Begin) -> None:
     game = table(3)
     with engine.transaction() as session:
-        person = people.person_at(session, "mod@example.org", "Mo", NOW).id
+        person = people.get_or_create(session, "mod@example.org", "Mo", NOW).id
     advance(game, "take")
     play.moderate(game.id, "!abandon", reason="Enough", person_id=person, now=NOW)
     page = look(client, f"/g/{game.id}")

@@ -19,8 +19,8 @@ from sqlalchemy import select
 from byzanz.games.empire.cards import CARDS, Card
 from server.config import TEMPLATES
 from server.mail.outgoing.compose import compose
-from server.mail.outgoing.context import doors
-from server.mail.outgoing.relevance import facts
+from server.mail.outgoing.context import issue_links
+from server.mail.outgoing.relevance import load_rows
 from server.store import engine
 from server.store.models import Mail, Turn
 from tests.byzanz.empire_positions import EMPIRE, at, seat_of
@@ -311,8 +311,8 @@ def mail_to(game: Table, seat: int) -> tuple[str, str]:
         query = select(Mail).where(Mail.kind == "turn", Mail.game_id == game.id, Mail.seat == seat)
         mail = session.scalars(query.order_by(Mail.id.desc())).first()
         assert mail is not None
-        found = facts(session, mail, NOW)
-        letter = compose(session, found, doors(session, found, NOW), NOW)
+        found = load_rows(session, mail, NOW)
+        letter = compose(session, found, issue_links(session, found, NOW), NOW)
     message = message_from_bytes(letter.message.as_bytes(), policy=policy.SMTP)
     text, html = message.get_body(("plain",)), message.get_body(("html",))
     assert text is not None

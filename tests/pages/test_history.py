@@ -16,7 +16,7 @@ from server.mail.text import quoted
 from server.play import positions, timeline
 from server.store import engine, log, people
 from server.store.models import Game, Seat, StandingOrder
-from server.web.game.history import PAGE
+from server.web.game.history import PAGE_SIZE
 from tests.conftest import NOW
 from tests.pages.browsing import Page, look
 from tests.pages.looks import assert_sound
@@ -27,7 +27,7 @@ LINE = re.compile(r'<li id="e(\d+)"')
 
 def moderator() -> int:
     with engine.transaction() as session:
-        return people.person_at(session, "mod@example.org", "Mo", NOW).id
+        return people.get_or_create(session, "mod@example.org", "Mo", NOW).id
 
 
 def seqs(page: Page) -> list[int]:
@@ -191,12 +191,12 @@ def test_a_game_set_aside_says_so(client: FlaskClient, table: Any):
 def test_a_long_log_comes_in_pages(client: FlaskClient, table: Any):
     game = table(3)
     person = moderator()
-    for number in range(2 * PAGE + 1):
+    for number in range(2 * PAGE_SIZE + 1):
         play.moderate(game.id, "!note", reason=f"Note {number}", person_id=person, now=NOW)
     path = f"/g/{game.id}/history"
-    last = 2 * PAGE + 2
+    last = 2 * PAGE_SIZE + 2
     page = look(client, path)
-    assert seqs(page) == list(range(last - PAGE + 1, last + 1))
+    assert seqs(page) == list(range(last - PAGE_SIZE + 1, last + 1))
     assert links(page, "Later entries") == []
     seen = seqs(page)
     while earlier := links(page, "Earlier entries"):
@@ -205,10 +205,10 @@ def test_a_long_log_comes_in_pages(client: FlaskClient, table: Any):
         assert links(page, "Later entries")
         seen = [*seqs(page), *seen]
     assert seen == list(range(1, last + 1))
-    assert seqs(look(client, path + links(page, "Later entries")[0])) == list(range(3, 3 + PAGE))
-    for at in (1, 60, PAGE, PAGE + 30, last):
+    assert seqs(look(client, path + links(page, "Later entries")[0])) == list(range(3, 3 + PAGE_SIZE))
+    for at in (1, 60, PAGE_SIZE, PAGE_SIZE + 30, last):
         assert at in seqs(look(client, f"{path}?at={at}"))
-        assert len(seqs(look(client, f"{path}?at={at}"))) == PAGE
+        assert len(seqs(look(client, f"{path}?at={at}"))) == PAGE_SIZE
 
 
 def links(page: Page, text: str) -> list[str]:
@@ -297,7 +297,7 @@ def test_the_table_at_any_moment_is_the_position_of_that_moment(app: Any, table:
     advance(game, "take", seed=4)
     with engine.reading() as session:
         row = session.get_one(Game, game.id)
-        told = timeline.read(session, row, 1)
+        told = timeline.load(session, row, 1)
         for at in range(1, row.head + 1):
             assert told.view(at) == positions.load(session, row, upto=at).rules.view(
                 positions.load(session, row, upto=at).state, 1

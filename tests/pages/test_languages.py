@@ -302,7 +302,7 @@ def test_notes_of_ours_are_told_in_the_language_of_the_page_and_those_of_people_
     said = "Nobody at this table answers any more, says Mia."
     play.submit(game.id, 0, "pass", seen=position(game.id).head, request_id="p", now=NOW)
     with engine.transaction() as session:
-        moderator = people.person_at(session, "mia@example.org", "Mia", NOW).id
+        moderator = people.get_or_create(session, "mia@example.org", "Mia", NOW).id
     play.moderate(game.id, "!note", reason=said, person_id=moderator, now=NOW)
     speaks(game.people[1], "nl")
     page = look(client, f"{url(game, 1)}/history")

@@ -58,7 +58,7 @@ def pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
 
 def _moderator() -> int:
     with engine.transaction() as session:
-        return people.person_at(session, "mod@example.org", "Mo", NOW).id
+        return people.get_or_create(session, "mod@example.org", "Mo", NOW).id
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -29,7 +29,7 @@ MIA = "mia@example.org"
 def mia(client: FlaskClient) -> FlaskClient:
     """Return the browser of a signed-in moderator who has no seat."""
     with engine.transaction() as session:
-        people.person_at(session, MIA, "Mia", NOW).moderator = True
+        people.get_or_create(session, MIA, "Mia", NOW).moderator = True
     sign_in(client, MIA)
     return client
 
@@ -96,7 +96,7 @@ def test_no_act_goes_without_the_page_s_own_form(mia: FlaskClient, table: Begin)
 def test_rights_taken_away_end_at_once(mia: FlaskClient) -> None:
     assert look(mia, "/m/").status == 200
     with engine.transaction() as session:
-        people.person_at(session, MIA, "Mia", NOW).moderator = False
+        people.get_or_create(session, MIA, "Mia", NOW).moderator = False
     assert look(mia, "/m/").status == 404
 
 
@@ -272,7 +272,7 @@ def test_a_seat_is_given_to_somebody_else(mia: FlaskClient, table: Begin) -> Non
         seat = session.get_one(Seat, (game.id, 1))
         assert seat.person is not None
         assert (seat.name, seat.person.email, seat.cut) == ("Eve", "eve@example.org", "Bob")
-        assert links.seat_of(session, game.tokens[1], NOW) is None
+        assert links.seat_access(session, game.tokens[1], NOW) is None
     assert mia.get(f"/t/{game.tokens[1]}").status_code == 404
     assert len(mails("replaced")) == 1
 
@@ -413,7 +413,7 @@ def test_a_look_is_its_moderator_s_own(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
     send(mia, f"/m/{game.id}", {"viewer": "all", "reason": "a complaint"}, viewer="0")
     with engine.transaction() as session:
-        people.person_at(session, "max@example.org", "Max", NOW).moderator = True
+        people.get_or_create(session, "max@example.org", "Max", NOW).moderator = True
     other = mia.application.test_client()
     sign_in(other, "max@example.org")
     assert look(other, f"/m/{game.id}/look/2").status == 404

@@ -163,7 +163,7 @@ def test_troubles_end_with_their_games(mia: FlaskClient, town: Town) -> None:
 def test_an_invitation_that_came_back_is_told_too(mia: FlaskClient) -> None:
     invited(NOW)
     with engine.transaction() as session:
-        people.person_at(session, "bob@example.org", "Bob", NOW).unreachable = quoted("550 no")
+        people.get_or_create(session, "bob@example.org", "Bob", NOW).unreachable = quoted("550 no")
     (case,) = parts(look(mia, "/m/"))["mail"]
     assert "Email to Bob is failing: 550 no" in said(case)
     assert len(list(case.iter("a"))) == 1  # what helps is its organiser's
@@ -175,13 +175,13 @@ def test_who_wants_one_mail_a_day_waits_for_no_mail(mia: FlaskClient, town: Town
 
 
 def test_more_than_the_desk_holds_is_counted_and_one_press_away(mia: FlaskClient, table: Begin) -> None:
-    for number in range(issues.SHOWN + 3):
+    for number in range(issues.MOST_SHOWN + 3):
         game = table(3, f"g{number}")
         play.moderate(game.id, "!pause", reason="x", person_id=game.people[0], now=NOW)
     page = look(mia, "/m/")
-    assert len(parts(page)["stuck"]) == issues.SHOWN
-    assert f"Stalled {issues.SHOWN + 3}" in page.text
-    assert len(ids(look(mia, "/m/games?status=stuck"))) == issues.SHOWN + 3
+    assert len(parts(page)["stuck"]) == issues.MOST_SHOWN
+    assert f"Stalled {issues.MOST_SHOWN + 3}" in page.text
+    assert len(ids(look(mia, "/m/games?status=stuck"))) == issues.MOST_SHOWN + 3
     assert 'href="/m/games?status=stuck"' in page.html
 
 
@@ -191,7 +191,7 @@ def test_more_than_the_desk_holds_is_counted_and_one_press_away(mia: FlaskClient
 def test_games_come_page_by_page_each_once(
     mia: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk, "PAGE", 4)
+    monkeypatch.setattr(desk, "PAGE_SIZE", 4)
     for number in range(9):
         table(3, f"g{number}", NOW + timedelta(minutes=number))
     path, seen = "/m/games?q=horn&kind=byzanz&status=running", []
@@ -297,7 +297,7 @@ def test_deeds_are_told_by_moderator_and_by_game(mia: FlaskClient, table: Begin)
 
 
 def test_deeds_come_page_by_page(mia: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "PAGE", 3)
+    monkeypatch.setattr(desk, "PAGE_SIZE", 3)
     game = table(3)
     for number in range(5):
         play.moderate(game.id, "!note", reason=f"word {number}", person_id=moderator(MIA, NOW), now=NOW)

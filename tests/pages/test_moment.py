@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from flask import Flask
 
-from server.web.http import moment
+from server.web.http import format_moment
 
 AUTUMN = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def test_the_hour_that_comes_twice_names_its_offset(app: Flask) -> None:
-    told = [moment(AUTUMN + timedelta(hours=hour), "Europe/Amsterdam") for hour in range(-1, 3)]
+    told = [format_moment(AUTUMN + timedelta(hours=hour), "Europe/Amsterdam") for hour in range(-1, 3)]
     assert told == [
         "Sun 25 Oct, 01:30 (Europe/Amsterdam)",
         "Sun 25 Oct, 02:30 UTC+02:00 (Europe/Amsterdam)",
@@ -26,9 +26,9 @@ def test_the_hour_that_comes_twice_names_its_offset(app: Flask) -> None:
 
 def test_no_other_hour_does(app: Flask) -> None:
     spring = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)
-    assert [moment(spring + timedelta(hours=hour), "Europe/Amsterdam") for hour in range(2)] == [
+    assert [format_moment(spring + timedelta(hours=hour), "Europe/Amsterdam") for hour in range(2)] == [
         "Sun 29 Mar, 01:30 (Europe/Amsterdam)",
         "Sun 29 Mar, 03:30 (Europe/Amsterdam)",
     ]
-    assert moment(AUTUMN) == "Sun 25 Oct, 00:30 (UTC)"
-    assert moment(AUTUMN, "America/New_York") == "Sat 24 Oct, 20:30 (America/New York)"
+    assert format_moment(AUTUMN) == "Sun 25 Oct, 00:30 (UTC)"
+    assert format_moment(AUTUMN, "America/New_York") == "Sat 24 Oct, 20:30 (America/New York)"

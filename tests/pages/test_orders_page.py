@@ -123,7 +123,7 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     act = f"!replace {other}"
     play.moderate(game.id, act, reason="gone", person_id=game.people[3], now=NOW, newcomer=zoe)
     with engine.transaction() as session:
-        person = people.person_at(session, zoe.email, zoe.name, NOW)
+        person = people.get_or_create(session, zoe.email, zoe.name, NOW)
         game.tokens[other] = links.token(links.link_for(session, "seat", person.id, game.id, NOW))
     page = look(client, url(game, other))
     assert "raise upto 1" not in page.text

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from server import play
 from server.mail.outgoing import deliver
-from server.mail.outgoing.smtp import Refused as MailRefused
+from server.mail.outgoing.smtp import PermanentFailure as MailRefused
 from server.mail.text import quoted
 from server.play.moderation import acts
 from server.store import engine, links, log, outbox, people
@@ -30,7 +30,7 @@ MIA = "mia@example.org"
 def mia(client: FlaskClient) -> FlaskClient:
     """Return the browser of a signed-in moderator who has no seat."""
     with engine.transaction() as session:
-        people.person_at(session, MIA, "Mia", NOW).moderator = True
+        people.get_or_create(session, MIA, "Mia", NOW).moderator = True
     sign_in(client, MIA)
     return client
 

@@ -57,9 +57,9 @@ def test_the_sheet_is_kept_for_ever_and_an_old_address_brings_the_new_one(client
 def test_another_sheet_has_another_address(tmp_path: Path):
     path = tmp_path / "style.css"
     path.write_text("a { color: red; } /* said */\n")
-    before = stylesheet._join(path)
-    stylesheet._join.cache_clear()
+    before = stylesheet._concatenate(path)
+    stylesheet._concatenate.cache_clear()
     path.write_text("a { color: blue }\n")
-    after = stylesheet._join(path)
+    after = stylesheet._concatenate(path)
     assert before[0] == "a{color:red}"
     assert before[1] != after[1]

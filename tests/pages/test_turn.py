@@ -272,7 +272,7 @@ def test_an_ended_game_shows_the_result(client: FlaskClient, table: Any):
 
 def _moderator() -> int:
     with engine.transaction() as session:
-        return people.person_at(session, "mod@example.org", "Mo", NOW).id
+        return people.get_or_create(session, "mod@example.org", "Mo", NOW).id
 
 
 def test_it_names_the_time_zone(client: FlaskClient, table: Any):

@@ -376,7 +376,7 @@ def give_up(game: Any) -> None:
 
 def moderator() -> int:
     with engine.transaction() as session:
-        return people.person_at(session, "mod@example.org", "Mo", NOW).id
+        return people.get_or_create(session, "mod@example.org", "Mo", NOW).id
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ MIA = "mia@example.org"
 def moderator(address: str, now: datetime) -> int:
     """Return the id of a moderator with this address who has no seat."""
     with engine.transaction() as session:
-        person = people.person_at(session, address, address.partition("@")[0].title(), now)
+        person = people.get_or_create(session, address, address.partition("@")[0].title(), now)
         person.moderator = True
         return person.id
 
@@ -58,7 +58,7 @@ def troubled(table: Begin, now: datetime) -> dict[str, Table]:
         if name != "unsent":
             change(Turn, (name, 0), started_at=began, due_at=now + due)
     with engine.transaction() as session:
-        felix = people.person_at(session, "felix@example.org", "Felix", now)
+        felix = people.get_or_create(session, "felix@example.org", "Felix", now)
         felix.unreachable = felix.suppressed = quoted("550 5.1.1 no such user")
         _mails(session, felix.id, games["bounced"].people[1], now)
         alerts.raise_alert(

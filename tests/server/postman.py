@@ -16,7 +16,7 @@ from typing import Any
 from aiosmtpd.controller import Controller
 
 from server.demo.smtp_sink import LOOPBACK, free_port
-from server.mail.outgoing.smtp import Server, Transport
+from server.mail.outgoing.smtp import MailServer, Transport
 
 
 class FaultyServer:
@@ -39,7 +39,9 @@ class FaultyServer:
         return [message_from_bytes(raw, _class=EmailMessage, policy=default) for raw in self.kept]
 
     def transport(self, timeout: float = 1.0, longest: float = 5.0) -> Transport:
-        return Transport(Server(LOOPBACK, self.port, "none"), "byzanz.test", timeout=timeout, longest=longest)
+        return Transport(
+            MailServer(LOOPBACK, self.port, "none"), "byzanz.test", timeout=timeout, send_timeout=longest
+        )
 
     @contextmanager
     def running(self) -> Iterator[FaultyServer]:

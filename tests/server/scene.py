@@ -125,7 +125,7 @@ def scene(app: Flask, now: datetime) -> Scene:
 
 
 def _person(session: Session, name: str, now: datetime) -> Person:
-    return people.person_at(session, f"{name.lower()}@example.org", name, now)
+    return people.get_or_create(session, f"{name.lower()}@example.org", name, now)
 
 
 def _game(session: Session, game_id: str, host: str, now: datetime, **more: Any) -> Game:

@@ -25,7 +25,7 @@ Begin = Callable[..., Table]
 def moderator(app: Flask) -> int:
     """Return the id of a moderator who has no seat."""
     with engine.transaction() as session:
-        person = people.person_at(session, "mia@example.org", "Mia", NOW)
+        person = people.get_or_create(session, "mia@example.org", "Mia", NOW)
         person.moderator = True
         return person.id
 
@@ -156,7 +156,7 @@ def test_a_new_player_takes_the_seat_and_the_old_link_opens_it_no_more(table: Be
     game = table(3)
     seq = act(game, moderator, "!replace 0", newcomer=acts.Newcomer("Zoe", "zoe@example.org"))
     with engine.reading() as session:
-        assert links.seat_of(session, game.tokens[0], NOW) is None
+        assert links.seat_access(session, game.tokens[0], NOW) is None
         seat = session.get_one(models.Seat, (game.id, 0))
         assert (seat.name, seat.cut) == ("Zoe", "Alice")
         zoe = seat.person_id
@@ -195,8 +195,8 @@ def test_a_fresh_link_ends_the_old_one(table: Begin, moderator: int) -> None:
     game = table(3)
     act(game, moderator, "!link 1")
     with engine.reading() as session:
-        assert links.seat_of(session, game.tokens[1], NOW) is None
-        assert links.seat_of(session, game.tokens[0], NOW) is not None
+        assert links.seat_access(session, game.tokens[1], NOW) is None
+        assert links.seat_access(session, game.tokens[0], NOW) is not None
     assert [mail.seat for mail in mails("fresh")] == [1]
 
 
@@ -334,7 +334,7 @@ def test_a_revoked_link_still_stops_mails(table: Begin, moderator: int) -> None:
 def test_a_link_revoked_in_mid_request_plays_nothing(table: Begin, moderator: int) -> None:
     game = table(3)
     with engine.reading() as session:
-        place = links.seat_of(session, game.tokens[0], NOW)
+        place = links.seat_access(session, game.tokens[0], NOW)
         assert place is not None
     act(game, moderator, "!link 0")
     with pytest.raises(Refused) as refused:
@@ -356,5 +356,5 @@ def test_a_link_can_be_mailed_again_without_ending_it(table: Begin, moderator: i
     game = table(3)
     play.moderate(game.id, "!link 1", reason="lost it", person_id=moderator, now=NOW, keep_link=True)
     with engine.reading() as session:
-        assert links.seat_of(session, game.tokens[1], NOW) is not None
+        assert links.seat_access(session, game.tokens[1], NOW) is not None
     assert [mail.seat for mail in mails("fresh")] == [1]

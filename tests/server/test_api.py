@@ -65,7 +65,7 @@ def refused(answer: Any, status: int, code: str) -> dict[str, Any]:
 def moderated(game_id: str, act: str) -> None:
     """Perform a moderator's action on the game."""
     with engine.transaction() as session:
-        person = people.person_at(session, "mod@example.org", "Mod", NOW)
+        person = people.get_or_create(session, "mod@example.org", "Mod", NOW)
         person.moderator = True
     play.moderate(game_id, act, reason="because", person_id=person.id, now=NOW)
 

@@ -36,7 +36,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(serve, "log_to_stderr", lambda: None)  # this process belongs to pytest
-    monkeypatch.setattr(serve, "stop_when_told", lambda: None)
+    monkeypatch.setattr(serve, "exit_on_sigterm", lambda: None)
 
     def ran(*words: str) -> tuple[int, str, str]:
         status = main(words)
@@ -119,9 +119,9 @@ BAD_WISHES = [
     (["new", "byzanz", "--player", "ann@example.org", "--bank", "31d"], "30 days"),
     (["new", "byzanz", "--player", "ann@example.org", "--days-off", "sat,someday"], "someday"),
     (["new", "byzanz", "--player", "ann@example.org", "--zone", "Moon/Base"], "Moon/Base"),
-    (["export", "nosuchgame"], "up to date"),
+    (["export", "nosuchgame"], "upgrade"),
     (["moderator", "add", "nobody"], "nobody"),
-    (["moderator", "remove", "ann@example.org"], "no moderator"),
+    (["moderator", "remove", "ann@example.org"], "not a moderator"),
     (["serve"], "BYZANZ_MAIL_URL"),
     (["web"], "BYZANZ_MAIL_URL"),
     (["scheduler"], "BYZANZ_MAIL_URL"),

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from server import accounts, play
 from server.mail import deliverability
 from server.mail.outgoing import compose, deliver, digest
-from server.mail.outgoing.smtp import Refused
+from server.mail.outgoing.smtp import PermanentFailure
 from server.mail.text import quoted
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, log
@@ -114,11 +114,11 @@ def _turn_mail(game_id: str) -> int:
 
 def test_the_clock_starts_a_day_after_the_turn_opened_if_no_digest_came(table: Begin) -> None:
     game = late_joiner(table)
-    assert digest.start_late(NOW + 24 * HOUR - timedelta(seconds=1)) == 0
+    assert digest.start_overdue_clocks(NOW + 24 * HOUR - timedelta(seconds=1)) == 0
     jobs.tick_digests(NOW + 24 * HOUR, TICK)
     assert row(Turn, (game.id, 1)).started_at is None  # nothing here has beaten yet: the server rests
     for part in heartbeat.PARTS:
-        clockwork.beat(heartbeat.Pulse(part, TICK), NOW + 24 * HOUR, 0.0)
+        clockwork.record_beat(heartbeat.Pulse(part, TICK), NOW + 24 * HOUR, 0.0)
     jobs.tick_digests(NOW + 24 * HOUR + timedelta(minutes=3), TICK)
     turn = row(Turn, (game.id, 1))
     assert (turn.started_at, turn.due_at) == (NOW + 24 * HOUR, NOW + 48 * HOUR)
@@ -147,7 +147,7 @@ def test_a_refused_digest_stops_the_clocks_of_all_that_it_named(table: Begin) ->
     for game in games:
         submit(game.id, 0, "pass")
     jobs.tick_digests(SEVEN, TICK)
-    deliver.deliver(SEVEN, Pigeons(Refused("550 no such user")))
+    deliver.deliver(SEVEN, Pigeons(PermanentFailure("550 no such user")))
     turns = [row(Turn, (game.id, 1)) for game in games]
     assert [(turn.refused, turn.refused_at, turn.due_at) for turn in turns] == [
         (quoted("550 no such user"), SEVEN, None)
@@ -179,7 +179,7 @@ def bounced_digest(table: Begin) -> tuple[list[Table], Table]:
     jobs.tick_digests(SEVEN, TICK)
     post(SEVEN)
     submit(later.id, 0, "pass", SEVEN + HOUR)
-    deliverability.bounced(sent_digest(), quoted("550 gone"), SEVEN + 2 * HOUR)
+    deliverability.handle_bounce(sent_digest(), quoted("550 gone"), SEVEN + 2 * HOUR)
     return games, later
 
 
@@ -205,7 +205,7 @@ def test_a_bounced_digest_stops_the_clocks_that_it_started(table: Begin) -> None
     assert row(Turn, (later.id, 1)).refused == quoted(
         "550 gone"
     )  # the digest that was to name it is withheld
-    assert deliverability.again(games[0].people[1], SEVEN + 25 * HOUR)
+    assert deliverability.mark_reachable(games[0].people[1], SEVEN + 25 * HOUR)
     assert [row(Turn, (game.id, 1)).refused for game in (*games, later)] == [None] * 3
 
 
@@ -223,7 +223,7 @@ def test_a_bounced_digest_stops_no_turn_that_opened_after_it(table: Begin) -> No
     post(SEVEN)
     play.moderate(game.id, "!pause", reason="a break", person_id=game.people[3], now=SEVEN)
     play.moderate(game.id, "!resume", reason="over", person_id=game.people[3], now=SEVEN + HOUR)
-    deliverability.bounced(sent_digest(), quoted("550 gone"), SEVEN + 2 * HOUR)
+    deliverability.handle_bounce(sent_digest(), quoted("550 gone"), SEVEN + 2 * HOUR)
     assert row(Turn, (game.id, 1)).refused is None
 
 
@@ -261,10 +261,10 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
     event.listen(engine.db.engine, "begin", begin)
     event.listen(engine.db.engine, "before_cursor_execute", execute)
     if how == "bounced":
-        deliverability.bounced(sent_digest(), quoted("550 gone"), SEVEN)
+        deliverability.handle_bounce(sent_digest(), quoted("550 gone"), SEVEN)
     else:
         change(Person, games[0].people[1], suppressed=quoted("gone") if how == "withheld" else None)
-        deliver.deliver(SEVEN, Pigeons(Refused("550 gone")))
+        deliver.deliver(SEVEN, Pigeons(PermanentFailure("550 gone")))
     assert [row(Turn, (game.id, 1)).refused is None for game in games] == [False, False]
     assert ("one", "two") in most
 
@@ -319,7 +319,7 @@ def test_a_paused_game_is_named_in_no_digest_and_its_clocks_do_not_start(table: 
     game = late_joiner(table)
     play.moderate(game.id, "!pause", reason="a break", person_id=game.people[3], now=NOW)
     assert jobs.tick_digests(SEVEN, TICK) == 0
-    assert digest.start_late(SEVEN + 24 * HOUR) == 0
+    assert digest.start_overdue_clocks(SEVEN + 24 * HOUR) == 0
 
 
 @limits(max_examples=60, deadline=None)
@@ -335,9 +335,9 @@ def test_a_paused_game_is_named_in_no_digest_and_its_clocks_do_not_start(table: 
 def test_the_last_hour_is_within_a_day_and_its_days_follow_each_other(
     zone: str, minute: int, now: datetime
 ) -> None:
-    day, at = digest.last_hour(zone, minute, now)
+    day, at = digest.last_occurrence(zone, minute, now)
     assert now - timedelta(hours=25, minutes=30) < at <= now
-    before, earlier = digest.last_hour(zone, minute, at - timedelta(microseconds=1))
+    before, earlier = digest.last_occurrence(zone, minute, at - timedelta(microseconds=1))
     assert (day - before, earlier < at) == (timedelta(days=1), True)
     assert isinstance(day, date)
 

@@ -46,13 +46,13 @@ def environment(database_url: str, mail_server: Inbox, monkeypatch: pytest.Monke
 def alive(app: Flask) -> Flask:
     """Return an application with current heartbeats."""
     for part in ("web", "scheduler"):
-        clockwork.beat(Pulse(part, 5.0), engine.utc_now(), jobs.steady())
+        clockwork.record_beat(Pulse(part, 5.0), engine.utc_now(), jobs.steady())
     return app
 
 
 def wrong(*, every: bool = False) -> list[Finding]:
     """Return the problems found."""
-    return [finding for finding in doctor.findings(create_app, every) if not finding.sound]
+    return [finding for finding in doctor.findings(create_app, every) if not finding.ok]
 
 
 def only_wrong() -> str:
@@ -66,7 +66,7 @@ def test_nothing_is_wrong_with_a_sound_server(
     alive: Flask, table: Seating, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table(4)
-    assert doctor.run(create_app, every=False) == 0
+    assert doctor.run(create_app, check_all=False) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "Nothing is wrong."
     assert all(line.startswith("ok ") for line in lines[:-1])
@@ -84,7 +84,7 @@ CHANGES_OF_THE_LOG = [
     ("UPDATE snapshot SET state = replace(state, '\"round\":1', '\"round\":2')", "its snapshot"),
     ("UPDATE game SET slug = 'chess'", "game g1"),
     ("UPDATE seat SET cut = 'another'", "entry 1: seed and cuts give another order"),
-    (f"UPDATE game SET seed = '{'1' * 64}'", "the seed is not the one that was committed to"),
+    (f"UPDATE game SET seed = '{'1' * 64}'", "the seed does not match the commitment"),
 ]
 
 
@@ -141,10 +141,10 @@ def test_many_damaged_logs_are_summed_up(
     table(3, "g2")
     with engine.transaction() as session:
         session.execute(text("UPDATE game SET head = 7"))
-    monkeypatch.setattr(doctor, "SHOWN", 1)
+    monkeypatch.setattr(doctor, "MOST_SHOWN", 1)
     assert [finding.what for finding in wrong()] == [
         "game g1, entry 2: the log ends at 1, its game at 7",
-        "2 damaged logs in all",
+        "2 damaged logs in total",
     ]
 
 
@@ -175,8 +175,8 @@ def test_another_secret_key_is_noticed(alive: Flask, table: Seating, monkeypatch
 
 def test_a_part_that_is_silent_is_named(app: Flask) -> None:
     assert [finding.what for finding in wrong()] == [
-        "no sign of life from the web",
-        "no sign of life from the scheduler",
+        "no heartbeat from the web",
+        "no heartbeat from the scheduler",
     ]
 
 
@@ -190,7 +190,7 @@ def test_a_game_set_aside_is_named(alive: Flask, table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
         session.get_one(Game, "g1").quarantine = quoted("a fault")
-    assert "game g1 is set aside (a fault)" in only_wrong()
+    assert "game g1 is on hold (a fault)" in only_wrong()
 
 
 def test_mail_that_nobody_takes_is_told(alive: Flask) -> None:
@@ -211,7 +211,7 @@ def test_a_refused_turn_is_told(alive: Flask, table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
         session.execute(text("UPDATE turn SET refused = '550 nobody'"))
-    assert "1 turns stand still" in only_wrong()
+    assert "1 turns are stopped" in only_wrong()
 
 
 def test_a_mail_server_that_does_not_answer_is_told(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +258,7 @@ def way_in() -> list[Finding]:
     words = ("come in", "came in", "mail in at", "answers by mail")
     return [
         found
-        for found in doctor.findings(create_app, every=False)
+        for found in doctor.findings(create_app, check_all=False)
         if any(word in found.what for word in words)
     ]
 
@@ -295,7 +295,7 @@ def sent_once(ago: timedelta) -> None:
 def test_answers_by_mail_may_be_off(alive: Flask) -> None:
     sent_once(timedelta(days=99))
     (found,) = way_in()
-    assert found.sound
+    assert found.ok
     assert "BYZANZ_MAIL_DOMAIN is not set" in found.what
 
 
@@ -305,24 +305,24 @@ def test_a_way_in_by_which_nothing_ever_came_is_wrong_after_a_while(
 ) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
     (found,) = way_in()
-    assert (found.sound, "play.example.org, and 0 went out" in found.what) == (True, True)
+    assert (found.ok, "play.example.org; 0 sent" in found.what) == (True, True)
     sent_once(timedelta(days=ago))
     (found,) = way_in()
-    assert found.sound == sound
-    assert "1 went out" in found.what
+    assert found.ok == sound
+    assert "1 sent" in found.what
     assert ("byzanz mail-in" in found.remedy) != sound
     received(at=engine.utc_now())
     (found,) = way_in()
-    assert found.sound
-    assert "the last one came" in found.what
+    assert found.ok
+    assert "the last one on" in found.what
 
 
 def test_mails_that_nobody_finished_are_told(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
     received(outcome=Fact("in_hand"))
-    assert all(found.sound for found in way_in())
+    assert all(found.ok for found in way_in())
     received(digest="e", outcome=Fact("in_hand"), at=engine.utc_now() - timedelta(hours=1))
     half, last = way_in()
-    assert not half.sound
-    assert "1 mails came in and were not finished" in half.what
-    assert last.sound
+    assert not half.ok
+    assert "1 incoming mails were not processed" in half.what
+    assert last.ok

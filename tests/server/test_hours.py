@@ -11,9 +11,9 @@ from flask.testing import FlaskClient
 
 from server import accounts, play
 from server.accounts import absences
-from server.errors import BadWish
+from server.errors import InvalidInput
 from server.lobby import time_control
-from server.lobby.time_control import Pace
+from server.lobby.time_control import TimeControl
 from server.mail.outgoing import deliver
 from server.play import positions, turns
 from server.play.moderation import acts
@@ -60,7 +60,7 @@ def at_night(person: int) -> None:
 def alice(app: Any) -> int:
     """Return Alice, who has quiet hours from 23:00 to 7:00 and is away on Monday 30 March."""
     with engine.transaction() as session:
-        person = people.person_at(session, "alice@example.org", "Alice", NOW).id
+        person = people.get_or_create(session, "alice@example.org", "Alice", NOW).id
     at_night(person)
     accounts.add_absence(person, "2026-03-30", "2026-03-30", NOW)
     return person
@@ -69,7 +69,7 @@ def alice(app: Any) -> int:
 @pytest.fixture
 def moderator(app: Any) -> int:
     with engine.transaction() as session:
-        person = people.person_at(session, "mo@example.org", "Mo", NOW)
+        person = people.get_or_create(session, "mo@example.org", "Mo", NOW)
         person.moderator = True
         return person.id
 
@@ -275,10 +275,10 @@ def test_an_absence_that_an_open_turn_counts_on_stays(table: Begin, alice: int) 
     game = table(3, now=NOW, **AMSTERDAM)
     with engine.reading() as session:
         [absence] = absences.absences_of(session, alice, NOW)
-    with pytest.raises(BadWish, match="counts on this absence"):
+    with pytest.raises(InvalidInput, match="counts on this absence"):
         accounts.remove_absence(alice, absence.id, NOW)
     play.submit(game.id, 0, "pass", seen=1, request_id="r", now=NOW)
-    with pytest.raises(BadWish, match="has begun"):
+    with pytest.raises(InvalidInput, match="has begun"):
         accounts.remove_absence(alice, absence.id, absence.from_at)
     accounts.remove_absence(game.people[1], absence.id, NOW)  # not hers: nothing happens
     accounts.remove_absence(alice, absence.id, NOW)
@@ -293,25 +293,25 @@ def test_thirty_five_days_in_any_year_and_not_one_more(alice: int) -> None:
 
     enter("2026-10-12", "2026-11-14")  # 34 days, over the day of 25 hours
     for day in ("2026-03-10", "2027-03-29"):
-        with pytest.raises(BadWish, match="36 days"):
+        with pytest.raises(InvalidInput, match="36 days"):
             enter(day, day)
     enter("2027-03-30", "2027-03-30")  # 365 days after the first
-    with pytest.raises(BadWish, match="36 days"):
+    with pytest.raises(InvalidInput, match="36 days"):
         enter("2027-10-11", "2027-10-11")
     enter("2027-10-12", "2027-11-13")  # of 2026 one day counts that year
 
 
 @one_database
 def test_days_off_and_banks_by_name(app: Any) -> None:
-    assert time_control.read_days(["sun", "sat", "sun"]) == "67"
-    assert time_control.usual_bank(2 * 3600) == 4 * 3600
+    assert time_control.parse_weekdays(["sun", "sat", "sun"]) == "67"
+    assert time_control.default_bank(2 * 3600) == 4 * 3600
     assert (
-        time_control.clean_pace(
-            Pace(time_control.LONGEST_BANK, time_control.usual_bank(time_control.LONGEST_BANK))
+        time_control.clean_time_control(
+            TimeControl(time_control.LONGEST_BANK, time_control.default_bank(time_control.LONGEST_BANK))
         ).bank
         == time_control.LONGEST_BANK
     )
-    assert [time_control.clean_pace(preset) for preset in time_control.PRESETS.values()] == list(
+    assert [time_control.clean_time_control(preset) for preset in time_control.PRESETS.values()] == list(
         time_control.PRESETS.values()
     )
-    assert time_control.clean_pace(Pace(3600, 0, "7667")).days_off == "67"
+    assert time_control.clean_time_control(TimeControl(3600, 0, "7667")).days_off == "67"

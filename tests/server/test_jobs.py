@@ -24,7 +24,7 @@ from server import play
 from server.demo import inbox as inbox_pages
 from server.demo.smtp_sink import Inbox
 from server.mail.outgoing import deliver
-from server.mail.outgoing.smtp import Server, Transport
+from server.mail.outgoing.smtp import MailServer, Transport
 from server.mail.text import quoted
 from server.play import turns
 from server.scheduler import clockwork, heartbeat, jobs
@@ -52,7 +52,7 @@ class Machine:
 
     def beat(self) -> None:
         for pulse in self.pulses:
-            clockwork.beat(pulse, self.now, self.steady)
+            clockwork.record_beat(pulse, self.now, self.steady)
 
     def wait(self, span: timedelta) -> None:
         self.now += span
@@ -249,10 +249,10 @@ def test_a_gap_in_either_part_is_one_outage_and_nobody_is_played_for_meanwhile(
     web, scheduler = machine.pulses
     for _ in range(10):  # the web is away, the scheduler goes on
         machine.wait(9 * MINUTE)
-        clockwork.beat(scheduler, machine.now, machine.steady)
+        clockwork.record_beat(scheduler, machine.now, machine.steady)
         assert jobs.tick_turns(machine.now, TICK) == 0
-    clockwork.beat(web, machine.now, machine.steady)
-    clockwork.beat(web, machine.now + MINUTE, machine.steady + 60)
+    clockwork.record_beat(web, machine.now, machine.steady)
+    clockwork.record_beat(web, machine.now + MINUTE, machine.steady + 60)
     (outage,) = rows(Outage)
     assert (outage.part, outage.from_at, outage.to_at) == ("web", NOW, NOW + 90 * MINUTE)
     assert jobs.tick_turns(machine.now, TICK) == 0
@@ -262,7 +262,7 @@ def test_two_processes_of_a_part_beat_for_each_other(machine: Machine) -> None:
     other = heartbeat.Pulse("web", TICK)
     for _ in range(10):
         machine.wait(9 * MINUTE)
-        clockwork.beat(other, machine.now, machine.steady)
+        clockwork.record_beat(other, machine.now, machine.steady)
     machine.beat()
     assert [outage.part for outage in rows(Outage)] == ["scheduler"]
 
@@ -337,8 +337,8 @@ def test_a_moderator_may_say_that_the_new_time_is_right(table: Begin, machine: M
     machine.run(10 * MINUTE)
     machine.now += 3 * DAY
     assert machine.run(30 * MINUTE) == 0
-    assert clockwork.thaw(machine.now)
-    assert not clockwork.thaw(machine.now)
+    assert clockwork.confirm_clock(machine.now)
+    assert not clockwork.confirm_clock(machine.now)
     assert machine.run(59 * MINUTE) == 0  # the three days count for nobody
     assert standing() == set()
     assert machine.run(2 * HOUR) == 1
@@ -543,7 +543,7 @@ def test_a_job_that_fails_is_logged_and_called_again(app: Flask, caplog: pytest.
         calls.append(1)
         raise ZeroDivisionError
 
-    scheduler._every(0.05, "failing", fail)
+    scheduler._schedule(0.05, "failing", fail)
     scheduler.start()
     try:
         wait_for(lambda: len(calls) > 2)
@@ -590,7 +590,7 @@ def test_the_inbox_shows_each_mail_in_a_sandbox(table: Begin, inbox: Inbox, clie
     game = table(4)
     assert "No mail yet" in client.get("/inbox").text
     inbox.start()
-    with Transport(Server("127.0.0.1", inbox.port, "none"), "byzanz.test") as transport:
+    with Transport(MailServer("127.0.0.1", inbox.port, "none"), "byzanz.test") as transport:
         jobs.tick_outbox(NOW, transport)
     inbox.stop()
     assert 'href="/inbox/1"' in client.get("/inbox").text
@@ -613,10 +613,10 @@ def test_there_is_no_inbox_on_a_real_server(client: FlaskClient) -> None:
 
 
 def test_the_inbox_keeps_the_newest_mails_only(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.demo.smtp_sink.KEPT", 3)
+    monkeypatch.setattr("server.demo.smtp_sink.MOST_MAILS", 3)
     inbox = Inbox()
     inbox.start()
-    with Transport(Server("127.0.0.1", inbox.port, "none"), "byzanz.test") as transport:
+    with Transport(MailServer("127.0.0.1", inbox.port, "none"), "byzanz.test") as transport:
         for number in range(1, 6):
             message = EmailMessage()
             message["From"], message["To"], message["Subject"] = "a@b.test", "c@d.test", f"mail {number}"

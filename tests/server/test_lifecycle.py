@@ -18,8 +18,8 @@ from sqlalchemy.orm import Session
 
 from byzanz import chance
 from server import accounts, lobby, play
-from server.errors import BadWish, Closed, NoSuchLink, Refused, TooMany
-from server.lobby.time_control import Pace
+from server.errors import Closed, InvalidInput, NoSuchLink, Refused, TooMany
+from server.lobby.time_control import TimeControl
 from server.mail.text import quoted
 from server.play.moderation import acts
 from server.store import engine, links, log, outbox, people
@@ -110,7 +110,7 @@ def test_equal_names_at_a_table_are_numbered(now: datetime) -> None:
 
 def test_a_known_address_does_not_tell_the_name_on_file(now: datetime) -> None:
     with engine.transaction() as session:
-        people.person_at(session, BOB.address, "Robert the Known", now)
+        people.get_or_create(session, BOB.address, "Robert the Known", now)
     game_id = lobby.create_game(wish(players=(Guest("Bob", "BOB@example.org"), CHARLIE)), now)
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Charlie"]
 
@@ -131,12 +131,12 @@ CANNOT_BE_HAD: list[tuple[dict[str, Any], str]] = [
     ({"players": (BOB,)}, "players"),
     ({"players": (BOB, CHARLIE), "bots": ("greedy",) * 4}, "players"),
     ({"bots": ("clever",)}, "bots"),
-    ({"pace": Pace(599)}, "allowance"),
-    ({"pace": Pace(30 * 86400 + 1)}, "allowance"),
-    ({"pace": Pace(86400, -1)}, "bank"),
-    ({"pace": Pace(86400, 30 * 86400 + 1)}, "bank"),
-    ({"pace": Pace(86400, 0, "123456")}, "days_off"),
-    ({"pace": Pace(86400, 0, "weekend")}, "days_off"),
+    ({"time_control": TimeControl(599)}, "allowance"),
+    ({"time_control": TimeControl(30 * 86400 + 1)}, "allowance"),
+    ({"time_control": TimeControl(86400, -1)}, "bank"),
+    ({"time_control": TimeControl(86400, 30 * 86400 + 1)}, "bank"),
+    ({"time_control": TimeControl(86400, 0, "123456")}, "days_off"),
+    ({"time_control": TimeControl(86400, 0, "weekend")}, "days_off"),
     ({"time_zone": "Mars/Olympus"}, "time_zone"),
     ({"time_zone": "../../etc/passwd"}, "time_zone"),
     ({"free": 1}, "free"),
@@ -146,7 +146,7 @@ CANNOT_BE_HAD: list[tuple[dict[str, Any], str]] = [
 def test_it_refuses_what_cannot_be_had_and_names_the_field(now: datetime) -> None:
     before = everything()
     for changes, field in CANNOT_BE_HAD:
-        with pytest.raises(BadWish) as refused:
+        with pytest.raises(InvalidInput) as refused:
             lobby.create_game(wish(**changes), now)
         assert refused.value.field == field
         assert str(refused.value).endswith(".")
@@ -215,7 +215,7 @@ def test_the_organiser_names_himself_when_he_confirms(now: datetime) -> None:
     assert (names()[ALICE.address], seats_of(asked[0])[0].name) == ("Alicia", "Alicia")
     before = everything()
     for name in ("", "evil.example", "BOB"):
-        with pytest.raises(BadWish) as refused:
+        with pytest.raises(InvalidInput) as refused:
             lobby.confirm_game(second, now, name=name)
         assert refused.value.field == "name"
         assert everything() == before
@@ -272,7 +272,7 @@ def _canonical(card: str) -> tuple[bool, str]:
 def test_everybody_has_a_link_to_his_seat_when_the_game_begins(now: datetime) -> None:
     game_id, _host = invited(now, players=(), bots=("greedy", "greedy"))
     with engine.reading() as session:
-        place = links.seat_of(session, token("seat", ALICE, game_id, now), now)
+        place = links.seat_access(session, token("seat", ALICE, game_id, now), now)
     assert place is not None
     assert place.seat.seat == 0
 
@@ -311,7 +311,7 @@ def test_nobody_takes_the_name_of_another(now: datetime) -> None:
     bob = token("invite", BOB, game_id, now)
     before = everything()
     for name in ("Alice", "aLiCe", "Ａｌｉｃｅ"):
-        with pytest.raises(BadWish) as refused:
+        with pytest.raises(InvalidInput) as refused:
             lobby.accept(bob, name, "", now)
         assert refused.value.field == "name"
     assert everything() == before
@@ -396,7 +396,7 @@ def test_the_same_person_is_invited_again_with_a_mail_of_its_own(now: datetime) 
 def test_nobody_gets_two_seats(now: datetime) -> None:
     _game_id, host = invited(now)
     before = everything()
-    with pytest.raises(BadWish):
+    with pytest.raises(InvalidInput):
         lobby.reinvite(host, 1, Guest("C", "CHARLIE@example.org"), now)
     assert everything() == before
 
@@ -430,7 +430,7 @@ def test_it_starts_with_those_seated_and_moves_them_up(now: datetime) -> None:
     assert [outbox.details(mail) for mail in mails("cancelled", CHARLIE)] == [{"why": "started"}]
     assert not mails("cancelled", BOB)
     with engine.reading() as session:
-        place = links.seat_of(session, token("seat", DAPHNE, game_id, now), now)
+        place = links.seat_access(session, token("seat", DAPHNE, game_id, now), now)
     assert place is not None
     assert place.seat.seat == 1
     with pytest.raises(Closed):
@@ -440,7 +440,7 @@ def test_it_starts_with_those_seated_and_moves_them_up(now: datetime) -> None:
 def test_too_few_cannot_start(now: datetime) -> None:
     _game_id, host = invited(now)
     before = everything()
-    with pytest.raises(BadWish):
+    with pytest.raises(InvalidInput):
         lobby.start(host, now)
     assert everything() == before
 
@@ -505,10 +505,10 @@ def test_a_seat_that_is_not_there_is_refused(now: datetime) -> None:
 def test_an_invitation_is_reminded_of_once_after_two_days(now: datetime) -> None:
     game_id, _host = invited(now)
     lobby.accept(token("invite", CHARLIE, game_id, now), "Charlie", "", now)
-    assert lobby.due_nudges(now + timedelta(hours=47)) == 0
-    assert lobby.due_nudges(now + timedelta(hours=48)) == 1
-    assert lobby.due_nudges(now + timedelta(hours=49)) == 0
-    assert lobby.due_nudges(now + timedelta(days=30)) == 0
+    assert lobby.send_nudges(now + timedelta(hours=47)) == 0
+    assert lobby.send_nudges(now + timedelta(hours=48)) == 1
+    assert lobby.send_nudges(now + timedelta(hours=49)) == 0
+    assert lobby.send_nudges(now + timedelta(days=30)) == 0
     assert len(mails("nudge", BOB)) == 1
     assert not mails("nudge", CHARLIE)
     assert {"name": "Bob", "answer": "silent", "begun": False} in [
@@ -520,9 +520,9 @@ def test_nobody_is_reminded_of_what_is_settled(now: datetime) -> None:
     game_id, host = invited(now)
     lobby.decline(token("invite", BOB, game_id, now), now)
     lobby.drop(host, 2, now)
-    assert lobby.due_nudges(now + timedelta(days=3)) == 0
+    assert lobby.send_nudges(now + timedelta(days=3)) == 0
     lobby.create_game(wish(organiser=DAPHNE), now)
-    assert lobby.due_nudges(now + timedelta(days=3)) == 0
+    assert lobby.send_nudges(now + timedelta(days=3)) == 0
 
 
 def test_the_organiser_reminds_a_day_after_the_last_mail(now: datetime) -> None:
@@ -533,7 +533,7 @@ def test_the_organiser_reminds_a_day_after_the_last_mail(now: datetime) -> None:
     assert len(mails("nudge", BOB)) == 1
     with pytest.raises(TooMany):
         lobby.remind(host, 1, now + timedelta(hours=26))
-    assert lobby.due_nudges(now + timedelta(hours=48)) == 1  # Charlie alone: Bob was reminded by hand
+    assert lobby.send_nudges(now + timedelta(hours=48)) == 1  # Charlie alone: Bob was reminded by hand
 
 
 # ---- free seats ----
@@ -594,7 +594,7 @@ def test_quick_with_start_seats_everybody_uncut(now: datetime) -> None:
 
 @pytest.mark.parametrize("players", [(), (ALICE,), (ALICE, ALICE, BOB)])
 def test_quick_refuses_what_cannot_be_played(players: tuple[Guest, ...], now: datetime) -> None:
-    with pytest.raises(BadWish):
+    with pytest.raises(InvalidInput):
         lobby.quick_game(slug="byzanz", players=players, now=now)
 
 
@@ -691,7 +691,7 @@ def test_sign_in_is_mailed_to_known_addresses_three_times_an_hour(now: datetime)
     assert len(mails("signin", ALICE)) == 3
     accounts.mail_sign_in("alice@example.org", now + timedelta(minutes=62))
     assert len(mails("signin", ALICE)) == 4
-    with pytest.raises(BadWish):
+    with pytest.raises(InvalidInput):
         accounts.mail_sign_in("not an address", now)
 
 
@@ -874,14 +874,14 @@ def test_all_mails_off_waits_for_a_game_before_it_touches_the_person(app: Flask,
 def test_two_who_invite_each_other_at_once_make_both_games(
     app: Flask, now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    person_at = people.person_at
+    person_at = people.get_or_create
 
     def slowly(*what: Any, **more: Any) -> Person:
         made = person_at(*what, **more)
         time.sleep(0.1)  # each has one new person, and comes to the other's only now
         return made
 
-    monkeypatch.setattr(people, "person_at", slowly)
+    monkeypatch.setattr(people, "get_or_create", slowly)
     wishes_of_both = [wish(), wish(organiser=CHARLIE, players=(BOB, ALICE))]
     made = at_once(app, *[partial(lobby.create_game, one, now) for one in wishes_of_both])
     assert len({game_of(str(game_id)).id for game_id in made}) == 2
@@ -895,7 +895,7 @@ def test_two_who_invite_each_other_at_once_make_both_games(
 def test_a_long_cut_is_refused_with_its_field(now: datetime) -> None:
     game_id, _host = invited(now)
     for cut in ("x" * 65, "two\nlines"):
-        with pytest.raises(BadWish) as refused:
+        with pytest.raises(InvalidInput) as refused:
             lobby.accept(token("invite", BOB, game_id, now), "Bob", cut, now)
         assert refused.value.field == "cut"
 

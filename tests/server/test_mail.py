@@ -29,7 +29,7 @@ from server import accounts, play
 from server.mail import deliverability
 from server.mail.outgoing import compose, deliver
 from server.mail.outgoing.relevance import CHECKS
-from server.mail.outgoing.smtp import Refused, TryLater
+from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.mail.text import one_line, quoted
 from server.play import positions, turns
 from server.store import engine, links, log, models, outbox, people
@@ -309,7 +309,7 @@ def test_a_name_cannot_add_a_header_or_a_tag(table: Begin, name: str) -> None:
 @limits(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(name=st.text(max_size=40))
 def test_no_name_can_add_a_header(name: str) -> None:
-    message = EmailMessage(policy=compose.POLICY)
+    message = EmailMessage(policy=compose.HEADER_POLICY)
     message["To"] = Address(display_name=one_line(name), addr_spec="ann@example.org")
     message["Subject"] = one_line(f"Byzanz: {name}")
     message.set_content("x")
@@ -325,7 +325,7 @@ def check_headers(message: EmailMessage, name: str, address: str) -> None:
     assert not read.defects
     assert [found.addr_spec for found in read["To"].addresses] == [address]
     head = raw.split(b"\r\n\r\n")[0]
-    assert all(len(line) <= compose.WIDE for line in head.split(b"\r\n"))
+    assert all(len(line) <= compose.LONGEST_LINE for line in head.split(b"\r\n"))
     assert all(len(word) <= 75 for word in head.split() if word.startswith(b"=?"))
     assert head.isascii()
     shown = str(make_header(decode_header(email.message_from_bytes(raw)["To"])))
@@ -424,7 +424,7 @@ def test_mails_before_the_beginning(
 
 def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe(app: Flask) -> None:
     with engine.transaction() as session:
-        people.person_at(session, "ann@example.org", "Ann", NOW).moderator = True
+        people.get_or_create(session, "ann@example.org", "Ann", NOW).moderator = True
     accounts.mail_sign_in("Ann@Example.org", NOW)
     (message,) = post()
     (address,) = re.findall(r"https://byzanz\.test/s/[a-z2-7]{26}", text_of(message))
@@ -513,7 +513,7 @@ def test_a_reminder_after_the_time_is_dropped(table: Begin) -> None:
 
 def test_a_used_sign_in_link_is_not_mailed(app: Flask) -> None:
     with engine.transaction() as session:
-        people.person_at(session, "ann@example.org", "Ann", NOW).moderator = True
+        people.get_or_create(session, "ann@example.org", "Ann", NOW).moderator = True
     accounts.mail_sign_in("ann@example.org", NOW)
     assert post(NOW + timedelta(hours=1)) == []
 
@@ -535,7 +535,7 @@ def test_a_mail_put_off_starts_no_clock_and_goes_out_later_with_the_same_id(tabl
 
 def test_while_no_mail_server_is_there_play_goes_on_and_all_mail_waits(table: Begin) -> None:
     game = table(4)
-    down = Pigeons(*[TryLater("no connection", lost=True) for _ in range(50)])
+    down = Pigeons(*[TemporaryFailure("no connection", connection_lost=True) for _ in range(50)])
     for hour in range(30):
         deliver.deliver(NOW + timedelta(hours=hour), down)
     submit(game.id, 0, "pass")
@@ -549,7 +549,7 @@ def test_a_lost_connection_spares_the_rest_of_the_batch(table: Begin) -> None:
     game = table(4)
     for person in game.people:
         queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
-    pigeons = Pigeons(TryLater("reset", lost=True))
+    pigeons = Pigeons(TemporaryFailure("reset", connection_lost=True))
     deliver.deliver(NOW, pigeons)
     assert pigeons.sent == []
     deliver.deliver(NOW, pigeons)  # the others are due as before, the first one waits a little
@@ -587,7 +587,7 @@ def test_one_recipients_4xx_does_not_hold_up_the_others(table: Begin) -> None:
     game = table(4)
     for person in game.people:
         queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
-    pigeons = Pigeons(TryLater("451 mailbox busy"))
+    pigeons = Pigeons(TemporaryFailure("451 mailbox busy"))
     deliver.deliver(NOW, pigeons)
     assert len(pigeons.sent) == 4
 
@@ -596,8 +596,8 @@ def test_a_refusal_stops_the_clock_and_tells_organiser_and_moderators(table: Beg
     game = table(4)
     submit(game.id, 0, "pass")
     with engine.transaction() as session:
-        people.person_at(session, "mod@example.org", "Mo", NOW).moderator = True
-    pigeons = Pigeons(Refused("550 5.1.1 no such user"))
+        people.get_or_create(session, "mod@example.org", "Mo", NOW).moderator = True
+    pigeons = Pigeons(PermanentFailure("550 5.1.1 no such user"))
     deliver.deliver(NOW, pigeons)
     turn = row(Turn, (game.id, 1))
     assert turn.refused == quoted("550 5.1.1 no such user")
@@ -615,7 +615,7 @@ def test_a_refused_reminder_stops_a_clock_that_runs(table: Begin) -> None:
     game = table(4)
     post()
     queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
-    deliver.deliver(NOW + timedelta(hours=20), Pigeons(Refused("550 gone")))
+    deliver.deliver(NOW + timedelta(hours=20), Pigeons(PermanentFailure("550 gone")))
     assert row(Turn, (game.id, 0)).due_at is None
 
 
@@ -627,7 +627,7 @@ def test_a_mail_that_comes_back_before_it_is_marked_as_sent_starts_no_clock(tabl
 
     def send_and_return(message: EmailMessage) -> None:
         pigeons.sent.append(message)
-        assert deliverability.bounced(mail.id, quoted("550 gone"), NOW) is not None
+        assert deliverability.handle_bounce(mail.id, quoted("550 gone"), NOW) is not None
 
     pigeons.send = send_and_return  # type: ignore[method-assign]
     deliver.deliver(NOW, pigeons)
@@ -650,15 +650,15 @@ def test_no_mail_starts_a_clock_that_stands_for_another_that_came_back(table: Be
 def test_a_refused_word_about_a_refusal_goes_no_further(table: Begin) -> None:
     game = table(4)
     submit(game.id, 0, "pass")
-    deliver.deliver(NOW, Pigeons(Refused("550 no"), Refused("550 no")))
-    deliver.deliver(NOW + MINUTE, Pigeons(Refused("550 no")))
+    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no"), PermanentFailure("550 no")))
+    deliver.deliver(NOW + MINUTE, Pigeons(PermanentFailure("550 no")))
     assert post(NOW + timedelta(days=1)) == []
 
 
 def test_a_mail_that_gets_through_ends_the_alarm(table: Begin) -> None:
     game = table(4)
     submit(game.id, 0, "pass")
-    deliver.deliver(NOW, Pigeons(Refused("550 no")))
+    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no")))
     queue("act", game.people[1], game_id=game.id, seat=1, seq=2)
     post(NOW + MINUTE)
     assert row(Person, game.people[1]).unreachable is None
@@ -668,7 +668,7 @@ def test_a_mail_that_gets_through_ends_the_alarm(table: Begin) -> None:
 
 def test_our_own_bad_settings_blame_nobody(table: Begin) -> None:
     game = table(4)
-    deliver.deliver(NOW, Pigeons(TryLater("535 bad password", lost=True, ours=True)))
+    deliver.deliver(NOW, Pigeons(TemporaryFailure("535 bad password", connection_lost=True, our_fault=True)))
     assert row(Person, game.people[0]).unreachable is None
     with engine.reading() as session:
         (alarm,) = session.scalars(select(Alert))
@@ -679,10 +679,10 @@ def test_our_own_bad_settings_blame_nobody(table: Begin) -> None:
 
 def test_a_mail_that_waits_for_a_day_raises_an_alarm_and_goes_on_trying(table: Begin) -> None:
     table(4)
-    deliver.deliver(NOW, Pigeons(TryLater("451 busy")))
+    deliver.deliver(NOW, Pigeons(TemporaryFailure("451 busy")))
     with engine.reading() as session:
         assert session.scalar(select(Alert)) is None
-    deliver.deliver(NOW + timedelta(hours=25), Pigeons(TryLater("451 busy")))
+    deliver.deliver(NOW + timedelta(hours=25), Pigeons(TemporaryFailure("451 busy")))
     with engine.reading() as session:
         assert session.scalars(select(Alert)).one().key == "mail-late:1"
     assert len(post(NOW + timedelta(hours=26))) == 1
@@ -745,8 +745,8 @@ def test_no_token_gets_into_a_log_or_the_database(table: Begin, caplog: pytest.L
     game = table(4)
     caplog.set_level(logging.DEBUG)
     token = game.tokens[0]
-    deliver.deliver(NOW, Pigeons(TryLater(f"451 con\x00tent https://byzanz.test/t/{token} refused")))
-    deliver.deliver(NOW + MINUTE, Pigeons(Refused(f"554 spam: https://byzanz.test/t/{token}")))
+    deliver.deliver(NOW, Pigeons(TemporaryFailure(f"451 con\x00tent https://byzanz.test/t/{token} refused")))
+    deliver.deliver(NOW + MINUTE, Pigeons(PermanentFailure(f"554 spam: https://byzanz.test/t/{token}")))
     post(NOW + 2 * MINUTE)
     assert token not in caplog.text
     with engine.reading() as session:
@@ -757,7 +757,7 @@ def test_no_token_gets_into_a_log_or_the_database(table: Begin, caplog: pytest.L
 
 def test_a_mail_that_gets_through_mails_every_stopped_turn_again(table: Begin) -> None:
     games = [table(4, game_id="one"), table(4, game_id="two")]
-    deliver.deliver(NOW, Pigeons(Refused("554 relay denied"), Refused("554 relay denied")))
+    deliver.deliver(NOW, Pigeons(PermanentFailure("554 relay denied"), PermanentFailure("554 relay denied")))
     assert [row(Turn, (game.id, 0)).refused for game in games] == [quoted("554 relay denied")] * 2
     queue("signin", games[0].people[0], key="signin:9", details=_sign_in(games[0].people[0]))
     assert len(post(NOW + MINUTE)) == 3
@@ -776,11 +776,11 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
     table: Begin, monkeypatch: pytest.MonkeyPatch, mended: str
 ) -> None:
     game = table(4)
-    deliver.deliver(NOW, Pigeons(Refused("550 gone")))
+    deliver.deliver(NOW, Pigeons(PermanentFailure("550 gone")))
 
     def mend(at: datetime) -> None:
         if mended == "asked":
-            deliverability.again(game.people[0], at)
+            deliverability.mark_reachable(game.people[0], at)
         else:
             queue("cancelled", game.people[0], key=f"at {at}", game_id=game.id, details={"why": "cancelled"})
             post(at)
@@ -802,9 +802,9 @@ def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
 def test_a_turn_that_stands_though_its_players_address_is_good_is_mailed_again(table: Begin) -> None:
     game = table(4)
     post()
-    assert not deliverability.again(game.people[0], NOW)
+    assert not deliverability.mark_reachable(game.people[0], NOW)
     change(Turn, (game.id, 0), refused=quoted("550 gone"), refused_at=NOW)
-    assert deliverability.again(game.people[0], NOW + MINUTE)
+    assert deliverability.mark_reachable(game.people[0], NOW + MINUTE)
     assert row(Turn, (game.id, 0)).refused is None
 
 
@@ -814,8 +814,8 @@ def come_back(at: datetime) -> None:
         sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent").order_by(Mail.id.desc())
         mail = session.scalars(sent).first()
     assert mail is not None
-    assert deliverability.bounced(mail.id, quoted("550 gone"), at) is not None
-    assert deliverability.again(mail.person_id, at)
+    assert deliverability.handle_bounce(mail.id, quoted("550 gone"), at) is not None
+    assert deliverability.mark_reachable(mail.person_id, at)
 
 
 def test_a_clock_begins_anew_once_when_its_mail_came_back(table: Begin) -> None:
@@ -878,13 +878,13 @@ def test_a_report_about_an_old_copy_or_an_old_mail_stops_nothing(table: Begin) -
     with engine.reading() as session:
         ids = {mail.key: mail.id for mail in session.scalars(select(Mail))}
     change(Mail, ids[first], status="sent")
-    deliverability.bounced(ids[first], quoted("550 gone"), NOW + timedelta(hours=3))
-    late = NOW + deliverability.HEEDED + timedelta(hours=3)
-    deliverability.bounced(ids[second], quoted("550 gone"), late)
-    deliverability.complained(ids[second], quoted("abuse"), late)
+    deliverability.handle_bounce(ids[first], quoted("550 gone"), NOW + timedelta(hours=3))
+    late = NOW + deliverability.REPORT_WINDOW + timedelta(hours=3)
+    deliverability.handle_bounce(ids[second], quoted("550 gone"), late)
+    deliverability.handle_complaint(ids[second], quoted("abuse"), late)
     assert row(Person, game.people[0]).suppressed is None
     assert row(Turn, (game.id, 0)).refused is None
-    deliverability.bounced(ids[second], quoted("550 gone"), late - timedelta(hours=2))
+    deliverability.handle_bounce(ids[second], quoted("550 gone"), late - timedelta(hours=2))
     assert row(Turn, (game.id, 0)).refused == quoted("550 gone")
 
 

@@ -105,16 +105,16 @@ def reasons(client: FlaskClient) -> list[str]:
 
 
 def test_ready_means_that_the_scheduler_beats(client: FlaskClient) -> None:
-    assert reasons(client) == ["the scheduler gives no sign of life"]
-    clockwork.beat(Pulse("scheduler", 5.0), engine.utc_now(), jobs.steady())
+    assert reasons(client) == ["the scheduler sends no heartbeat"]
+    clockwork.record_beat(Pulse("scheduler", 5.0), engine.utc_now(), jobs.steady())
     assert reasons(client) == []
 
 
 def test_ready_means_that_the_tables_are_the_newest(client: FlaskClient) -> None:
-    clockwork.beat(Pulse("scheduler", 5.0), engine.utc_now(), jobs.steady())
+    clockwork.record_beat(Pulse("scheduler", 5.0), engine.utc_now(), jobs.steady())
     with engine.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
-    assert reasons(client) == ["the database is not at the newest revision"]
+    assert reasons(client) == ["the database is not at the latest revision"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 @pytest.fixture
 def person(app: Flask) -> int:
     with engine.transaction() as session:
-        return people.person_at(session, "ann@example.org", "Ann", NOW).id
+        return people.get_or_create(session, "ann@example.org", "Ann", NOW).id
 
 
 def queue(person: int, *keys: str, at: datetime = NOW, delay: float = 0) -> None:
@@ -103,7 +103,7 @@ def test_a_mailer_whose_lease_ran_out_cannot_put_off_or_drop_but_says_truly_that
     later = NOW + outbox.LEASE
     (quick,) = outbox.lease(later, 1)
     with engine.transaction() as session:
-        assert not outbox.put_off(session, slow, later, quoted("451"), 0.5)
+        assert not outbox.retry_later(session, slow, later, quoted("451"), 0.5)
         assert not outbox.mark_dropped(session, slow, later, quoted("old"))
         assert not outbox.mark_failed(session, slow, later, quoted("550"))
         assert outbox.mark_sent(session, slow, later)
@@ -125,7 +125,7 @@ def test_a_mail_put_off_comes_back_after_its_wait_with_one_try_more(person: int)
     queue(person, "a")
     (mail,) = outbox.lease(NOW, 1)
     with engine.transaction() as session:
-        assert outbox.put_off(session, mail, NOW, quoted("451 busy"), 0.5)
+        assert outbox.retry_later(session, mail, NOW, quoted("451 busy"), 0.5)
     wait = timedelta(seconds=outbox.backoff(0, 0.5))
     assert outbox.lease(NOW + wait - timedelta(milliseconds=1), 1) == []
     (again,) = outbox.lease(NOW + wait, 1)
@@ -135,7 +135,7 @@ def test_a_mail_put_off_comes_back_after_its_wait_with_one_try_more(person: int)
 @given(st.integers(0, 10_000), st.floats(0, 1))
 def test_waits_grow_and_are_never_longer_than_the_longest(attempts: int, draw: float) -> None:
     wait = outbox.backoff(attempts, draw)
-    assert 0.7 * outbox.FIRST_WAIT < wait <= outbox.LONGEST_WAIT
+    assert 0.7 * outbox.FIRST_RETRY < wait <= outbox.LONGEST_RETRY
     assert outbox.backoff(attempts + 1, draw) >= wait
 
 
@@ -165,5 +165,5 @@ def test_no_mail_waits_for_a_moment_of_a_clock_that_was_wrong(person: int) -> No
     assert len(outbox.lease(wrong, 1)) == 1
     queue(person, "waiting", at=wrong)
     with engine.transaction() as session:
-        outbox.mend(session, NOW)
+        outbox.reset_future_times(session, NOW)
     assert {mail.key for mail in outbox.lease(NOW, 5)} == {"leased", "waiting"}

@@ -221,7 +221,7 @@ def mails(there: Scene) -> Iterator[Shown]:
     """Return the HTML of every email that is sent."""
     birds = Pigeons()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "TOLD_BY", {})  # each by itself, told along with no other
+        patch.setattr(batching, "MERGED_INTO", {})  # each by itself, told along with no other
         while deliver(engine.utc_now(), birds):
             pass
     with engine.reading() as session:

@@ -37,7 +37,7 @@ def test_a_link_begins_with_the_address_of_the_settings(app: Flask, table: Begin
 def test_a_token_opens_its_own_seat_and_purpose_only(table: Begin) -> None:
     game = table(3)
     with engine.reading() as session:
-        place = links.seat_of(session, game.tokens[1], NOW)
+        place = links.seat_access(session, game.tokens[1], NOW)
         assert place is not None
         assert (place.game.id, place.seat.seat) == (game.id, 1)
         for purpose in ("stop", "invite", "organise", "signin"):
@@ -48,7 +48,7 @@ def test_a_token_opens_its_own_seat_and_purpose_only(table: Begin) -> None:
 def test_a_made_up_token_opens_nothing(table: Begin, text: str) -> None:
     table(3)
     with engine.reading() as session:
-        assert links.seat_of(session, text, NOW) is None
+        assert links.seat_access(session, text, NOW) is None
 
 
 def test_revoked_and_expired_links_open_nothing_but_are_known(table: Begin) -> None:
@@ -58,7 +58,7 @@ def test_revoked_and_expired_links_open_nothing_but_are_known(table: Begin) -> N
         short = links.issue(session, "signin", game.people[1], NOW, expires_at=NOW + timedelta(hours=1))
         token = links.token(short)
     with engine.reading() as session:
-        assert links.seat_of(session, game.tokens[0], NOW) is None
+        assert links.seat_access(session, game.tokens[0], NOW) is None
         assert links.find_any(session, "seat", game.tokens[0]) is not None
         assert links.find(session, "signin", token, NOW) is not None
         assert links.find(session, "signin", token, NOW + timedelta(hours=1)) is None
@@ -76,6 +76,6 @@ def test_another_secret_makes_other_tokens(app: Flask, table: Begin) -> None:
 
 def test_an_address_is_one_person_however_it_is_written(app: Flask) -> None:
     with engine.transaction() as session:
-        first = people.person_at(session, "Ann@Example.org ", "Ann", NOW)
-        again = people.person_at(session, " ann@example.ORG", "Anna", NOW)
+        first = people.get_or_create(session, "Ann@Example.org ", "Ann", NOW)
+        again = people.get_or_create(session, " ann@example.ORG", "Anna", NOW)
         assert first.id == again.id

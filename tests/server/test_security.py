@@ -24,12 +24,12 @@ from waitress import wasyncore
 from waitress.server import create_server
 from werkzeug.test import create_environ, run_wsgi_app
 
-from server import create_app, lobby
+from server import accounts, create_app
 from server.mail.outgoing.deliver import deliver
-from server.mail.outgoing.smtp import Refused, TryLater
+from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.ops import serve
 from server.play import positions
-from server.store import engine, links, people
+from server.store import engine, links
 from server.store.models import Game, Link, Mail
 from server.web import http
 from tests.conftest import settings
@@ -352,9 +352,9 @@ def test_no_token_reaches_a_log(
 
     for room, name in (
         (positions, "load"),
-        (people, "seat_of"),
-        (people, "find"),
-        (lobby, "mail_sign_in"),
+        (links, "seat_access"),
+        (links, "find"),
+        (accounts, "mail_sign_in"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(room, name, faulty)
@@ -399,7 +399,7 @@ def test_a_fault_in_the_error_page_itself_is_logged_without_its_address(
     def faulty(*_args: object, **_more: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(links, "seat_of", faulty)
+    monkeypatch.setattr(links, "seat_access", faulty)
     monkeypatch.setattr(http, "error_page", faulty)
     token = there.tokens["here", "Alice"]["seat"]
     with pytest.raises(RuntimeError, match="boom"):
@@ -438,8 +438,13 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
 
 def test_no_token_reaches_a_log_through_the_mail(there: Scene, log: io.StringIO) -> None:
     link = f"{BASE}/t/{there.tokens['here', 'Daphne']['seat']}"
-    later = TryLater(f"451 come back to {link}", lost=False, ours=False)
-    faults = (Refused(f"550 we do not like {link}"), later, RuntimeError(f"boom {link}"), *[later] * 99)
+    later = TemporaryFailure(f"451 come back to {link}", connection_lost=False, our_fault=False)
+    faults = (
+        PermanentFailure(f"550 we do not like {link}"),
+        later,
+        RuntimeError(f"boom {link}"),
+        *[later] * 99,
+    )
     deliver(engine.utc_now(), Pigeons(*faults))
     with engine.reading() as session:
         kept = " ".join(str(mail.error) for mail in session.query(Mail))
@@ -477,7 +482,7 @@ def test_no_token_reaches_the_log_of_the_web_server(there: Scene, log: io.String
 
 def test_no_token_reaches_the_log_of_gunicorn(there: Scene, capfd: pytest.CaptureFixture[str]) -> None:
     token = there.tokens["here", "Alice"]["seat"]
-    web = serve._Web(lambda: there.app, serve._options("127.0.0.1", 1, 1))
+    web = serve._GunicornServer(lambda: there.app, serve._options("127.0.0.1", 1, 1))
     log = web.cfg.logger_class(web.cfg)
     assert web.cfg.accesslog is None
     try:

@@ -16,7 +16,7 @@ from server.errors import NotRunning, Paused, TooMany
 from server.mail import deliverability
 from server.mail.incoming import commands
 from server.mail.outgoing import deliver
-from server.mail.outgoing.smtp import Refused as MailRefused
+from server.mail.outgoing.smtp import PermanentFailure as MailRefused
 from server.mail.text import quoted
 from server.play import history, positions, turns
 from server.play.moderation import acts
@@ -35,7 +35,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 def mia(app: Flask) -> int:
     """Return the id of a moderator who has no seat."""
     with engine.transaction() as session:
-        person = people.person_at(session, "mia@example.org", "Mia", NOW)
+        person = people.get_or_create(session, "mia@example.org", "Mia", NOW)
         person.moderator = True
         return person.id
 
@@ -259,10 +259,10 @@ def test_an_answer_by_mail_is_a_sign_even_if_nothing_in_it_can_be_played(table: 
         seat = session.get_one(Seat, (game.id, 2))
         seat.autopilot, seat.missed = on, 1
     with engine.reading() as session:
-        place = links.seat_of(session, game.tokens[2], NOW)
+        place = links.seat_access(session, game.tokens[2], NOW)
     assert place is not None
     row = IncomingMail(digest="d" * 64, at=NOW, kind="reply", outcome=quoted(""))
-    lines, _fault = commands.carried_out(place, ("dance",), row, NOW)
+    lines, _fault = commands.carry_out(place, ("dance",), row, NOW)
     assert lines[0].fault
     assert (seat_of(game.id, 2).autopilot, seat_of(game.id, 2).missed) == (False, 0)
 
@@ -522,7 +522,7 @@ def awake(now: datetime) -> None:
     """Write a heartbeat for both parts of the server now."""
     for part in heartbeat.PARTS:
         pulse = heartbeat.Pulse(part, TICK)
-        clockwork.beat(pulse, now, 0.0)
+        clockwork.record_beat(pulse, now, 0.0)
 
 
 def test_a_seat_that_no_mail_reaches_for_72_hours_goes_on_autopilot_once(table: Begin, mia: int) -> None:
@@ -576,7 +576,7 @@ def test_what_changed_before_the_lock_is_seen_under_it(table: Begin, mia: int) -
 def test_an_address_that_mends_begins_the_72_hours_anew(table: Begin) -> None:
     game = table(4)
     refuse()
-    assert deliverability.again(game.people[0], NOW + 70 * HOUR)
+    assert deliverability.mark_reachable(game.people[0], NOW + 70 * HOUR)
     with engine.reading() as session:
         assert turns.unreachable(session, NOW + 80 * HOUR, 5) == []
     refuse(NOW + 75 * HOUR)

@@ -17,7 +17,7 @@ import pytest
 
 from server import create_app, lobby, play
 from server.lobby import create, names
-from server.lobby.time_control import Pace
+from server.lobby.time_control import TimeControl
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver
 from server.play import positions, turns
@@ -41,7 +41,7 @@ TIMED_OUT, BACK = 12, 24
 """How many moves are played, and after how many of them one seat starts to miss turns, then returns."""
 ORDERED, LEFT, WRITTEN = 4, 26, 28
 """After how many moves orders are carried out, submitted and withdrawn, and one move is sent by email."""
-PACE = Pace(86400, bank=3600)
+PACE = TimeControl(86400, bank=3600)
 
 
 class Lines(Journal):
@@ -124,8 +124,8 @@ def _begin() -> str:
     """Always deal the same cards."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(create, "secrets", SimpleNamespace(token_bytes=bytes))
-        patch.setattr(names, "offered_cut", lambda: "the same cut")
-        return lobby.quick_game(slug="byzanz", players=PEOPLE, pace=PACE, start=True, now=NOW)
+        patch.setattr(names, "random_cut", lambda: "the same cut")
+        return lobby.quick_game(slug="byzanz", players=PEOPLE, time_control=PACE, start=True, now=NOW)
 
 
 def _tokens(game_id: str) -> dict[int, str]:

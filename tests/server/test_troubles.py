@@ -33,8 +33,8 @@ def test_each_trouble_is_found_in_each_database(app: Flask, table: Callable[...,
         listed = {
             "late": issues.late(session, NOW),
             "stuck": issues.stuck(session, NOW),
-            "aside": issues.aside(session),
-            "away": issues.away(session),
+            "aside": issues.quarantined(session),
+            "away": issues.on_autopilot(session),
         }
         for kind, some in listed.items():
             assert {row[0].id for row in some.rows} == FOUND[kind], kind
@@ -42,7 +42,7 @@ def test_each_trouble_is_found_in_each_database(app: Flask, table: Callable[...,
         mail = (issues.unreached(session), issues.unsent(session, NOW), issues.refused(session, NOW))
         assert [some.count for some in mail] == [1, 1, 1]
         assert autopilot.unattended(session, ["paused", "rests"]) == {"rests"}
-        assert autopilot.left(session, ["away", "left"]) == {("left", 2)}
+        assert autopilot.seats_left(session, ["away", "left"]) == {("left", 2)}
         assert issues.alerts(session).count == 4
 
 

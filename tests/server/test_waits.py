@@ -11,7 +11,7 @@ import pytest
 from server import play
 from server.lobby import notify
 from server.mail.outgoing import compose, deliver
-from server.mail.outgoing.smtp import TryLater
+from server.mail.outgoing.smtp import TemporaryFailure
 from server.store import engine
 from server.store.models import Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
@@ -93,7 +93,7 @@ def test_a_mail_that_could_not_be_handed_over_in_the_evening_is_not_tried_at_nig
     post(NOW)
     change(Person, game.people[0], **NIGHT)
     queue("act", game.people[0], game_id=game.id, seat=0, seq=1)
-    deliver.deliver(EVENING - timedelta(seconds=5), Pigeons(TryLater("451 busy")))
+    deliver.deliver(EVENING - timedelta(seconds=5), Pigeons(TemporaryFailure("451 busy")))
     assert post(EVENING + HOUR) == []
     assert len(post(MORNING)) == 1
 
@@ -177,7 +177,7 @@ def test_news_waits_for_a_turn_mail_that_the_mail_server_did_not_take(table: Beg
     moderate(game, "!pause")
     post(NOW)
     moderate(game, "!resume", reason="on we go")
-    pigeons = Pigeons(TryLater("451 busy"))
+    pigeons = Pigeons(TemporaryFailure("451 busy"))
     deliver.deliver(NOW, pigeons)
     assert to(pigeons.sent, "Alice") == []
     deliver.deliver(NOW + MINUTE, pigeons)
@@ -222,7 +222,7 @@ def test_answers_of_friends_that_came_at_night_are_one_mail_in_the_morning(table
     with engine.transaction() as session:
         found = session.get_one(Game, game.id)
         for seat, answer in ((1, "accepted"), (2, "declined")):
-            notify.tell_organiser(session, found, session.get_one(Seat, (game.id, seat)), answer, EVENING)
+            notify.notify_organiser(session, found, session.get_one(Seat, (game.id, seat)), answer, EVENING)
     change(Game, game.id, organiser_id=game.people[0])
     assert post(EVENING) == []
     (text,) = to(post(MORNING), "Alice")

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from server import lobby
 from server.lobby import create
-from server.lobby.time_control import Pace
+from server.lobby.time_control import TimeControl
 from server.store import engine, links, outbox, people
 from server.store.engine import Base
 from server.store.models import Game, Link, Mail, Person, Seat
@@ -21,22 +21,22 @@ CHARLIE = Guest("Charlie", "charlie@example.org")
 DAPHNE = Guest("Daphne", "daphne@example.org")
 
 
-def wish(**more: Any) -> create.Wish:
+def wish(**more: Any) -> create.GameRequest:
     """Return the form of a new game by Alice, with changes."""
     values: dict[str, Any] = {
         "organiser": ALICE,
         "slug": "byzanz",
         "name": "The Golden Horn",
-        "pace": Pace(86400),
+        "time_control": TimeControl(86400),
         "players": (BOB, CHARLIE),
     }
-    return create.Wish(**(values | more))
+    return create.GameRequest(**(values | more))
 
 
 def token(purpose: links.Purpose, guest: Guest, game_id: str, now: datetime) -> str:
     """Return the token that an email of this purpose would carry."""
     with engine.transaction() as session:
-        person = people.person_at(session, guest.address, guest.name, now)
+        person = people.get_or_create(session, guest.address, guest.name, now)
         return links.token(links.link_for(session, purpose, person.id, game_id, now))
 
 
@@ -81,7 +81,7 @@ def invited(now: datetime, **more: Any) -> tuple[str, str]:
 def person(guest: Guest, now: datetime) -> int:
     """Return the id of a person, created if necessary."""
     with engine.transaction() as session:
-        return people.person_at(session, guest.address, guest.name, now).id
+        return people.get_or_create(session, guest.address, guest.name, now).id
 
 
 def known(guest: Guest, now: datetime) -> int:

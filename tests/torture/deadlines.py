@@ -124,7 +124,7 @@ def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
         pulses = [heartbeat.Pulse(part, BEAT) for part in heartbeat.PARTS]
         while True:
             for pulse in pulses:
-                clockwork.beat(pulse, clock.now(), clock.steady())
+                clockwork.record_beat(pulse, clock.now(), clock.steady())
             jobs.tick_turns(clock.now(), BEAT)
             jobs.tick_reminders(clock.now())
             time.sleep(0.02)
@@ -139,7 +139,7 @@ def _drain(clock: Time, path: Path, breaks: str | None) -> int:
         now, steady = clock.now(), clock.steady()
         for _ in range(MANY_TICKS):
             for pulse in pulses:
-                clockwork.beat(pulse, now, steady)
+                clockwork.record_beat(pulse, now, steady)
             if jobs.tick_turns(now, BEAT) == 0:
                 Journal(path).write("end", at=now.isoformat(), slack=SLOW * RATE)
                 return 0

@@ -81,7 +81,7 @@ def _fill(games: int) -> None:
     from server.store import engine, migrate
 
     with create_app().app_context():
-        migrate.bring_up_to_date()
+        migrate.upgrade()
         for number in range(games):
             record = simulate_game(rules_of("byzanz"), 3 + number % 4, SEED, number, ["random"])
             with engine.transaction() as session:

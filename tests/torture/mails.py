@@ -120,7 +120,7 @@ def _prepare() -> None:
     from server.store import migrate
 
     with create_app().app_context():
-        migrate.bring_up_to_date()
+        migrate.upgrade()
 
 
 def _queue(noted: Journal, mails: int, now: datetime) -> None:
@@ -135,7 +135,7 @@ def _queue(noted: Journal, mails: int, now: datetime) -> None:
         waiting = session.scalar(select(func.count()).where(Mail.status == "waiting")) or 0
         numbers = range(first, min(mails, first + AT_ONCE) if waiting < AT_ONCE else first)
         for number in numbers:
-            reader = people.person_at(session, f"reader{number}@torture.example", "A reader", now).id
+            reader = people.get_or_create(session, f"reader{number}@torture.example", "A reader", now).id
             link = links.issue(session, "signin", reader, now, expires_at=now + timedelta(days=999))
             key, details = f"signin:{number}", {"link": link.id}
             outbox.enqueue(session, key=key, kind="signin", person_id=reader, now=now, details=details)
@@ -147,7 +147,7 @@ def _deliver(clock: Time, path: Path, mails: int, breaks: str | None) -> None:
     """Do what a mailer does, repeatedly; queue more when few emails are left."""
     from server import config, create_app
     from server.mail.outgoing import deliver
-    from server.mail.outgoing.smtp import Transport, server_at
+    from server.mail.outgoing.smtp import Transport, parse_mail_url
     from tests.torture import broken
 
     if breaks is not None:
@@ -158,7 +158,10 @@ def _deliver(clock: Time, path: Path, mails: int, breaks: str | None) -> None:
         while True:
             _queue(noted, mails, clock.now())
             with Transport(
-                server_at(settings.mail_url), settings.sender_domain, timeout=TIMEOUT, longest=LONGEST
+                parse_mail_url(settings.mail_url),
+                settings.sender_domain,
+                timeout=TIMEOUT,
+                send_timeout=LONGEST,
             ) as transport:
                 deliver.deliver(clock.now(), transport)
             time.sleep(LOOK)
@@ -170,7 +173,7 @@ def _drain(clock: Time, path: Path) -> int:
 
     from server import config, create_app
     from server.mail.outgoing import deliver
-    from server.mail.outgoing.smtp import Transport, server_at
+    from server.mail.outgoing.smtp import Transport, parse_mail_url
     from server.store import engine
     from server.store.models import Mail
 
@@ -182,7 +185,7 @@ def _drain(clock: Time, path: Path) -> int:
                 if not session.scalar(select(func.count()).where(Mail.status == "waiting")):
                     Journal(path).write("end", at=now.isoformat(), slack=0)
                     return 0
-            with Transport(server_at(settings.mail_url), settings.sender_domain) as transport:
+            with Transport(parse_mail_url(settings.mail_url), settings.sender_domain) as transport:
                 while deliver.deliver(now, transport):
                     pass
             now += timedelta(minutes=15)

@@ -91,10 +91,10 @@ class Postman:
 
     def send(self, message: EmailMessage) -> None:
         """Accept an email, or refuse it permanently."""
-        from server.mail.outgoing.smtp import Refused
+        from server.mail.outgoing.smtp import PermanentFailure
 
         if message["To"].addresses[0].addr_spec in self.full:
-            raise Refused("552 5.2.2 full")
+            raise PermanentFailure("552 5.2.2 full")
         self.taken.add(message["Message-ID"])
 
 
@@ -178,7 +178,7 @@ class World:
                 self.noted.write("down", part=part, since=last.isoformat(), to=self.true.isoformat())
                 if self.draw.random() < 0.5:  # it was restarted; otherwise the machine has slept
                     self.pulses[part] = heartbeat.Pulse(part, BEAT)
-            clockwork.beat(self.pulses[part], self.now, self.steady)
+            clockwork.record_beat(self.pulses[part], self.now, self.steady)
             self.last[part] = self.true
 
     def _jump(self) -> None:
@@ -197,7 +197,7 @@ class World:
             with engine.reading() as session:
                 stands = alerts.standing(session, heartbeat.CLOCK_JUMPED)
             if stands:
-                clockwork.thaw(self.now)
+                clockwork.confirm_clock(self.now)
             self.noted.write("doubt", since=since.isoformat(), to=self.true.isoformat())
 
     def _work(self) -> None:
@@ -255,16 +255,16 @@ class World:
             )
         for mended in [each for each, until in self.postman.full.items() if until <= self.true]:
             del self.postman.full[mended]
-            deliverability.again(people[mended], self.now)
+            deliverability.mark_reachable(people[mended], self.now)
         if self.draw.random() < self._odds("bounce", BOUNCE):
             with engine.reading() as session:
-                heeded = Mail.finished_at > self.now - deliverability.HEEDED
+                heeded = Mail.finished_at > self.now - deliverability.REPORT_WINDOW
                 sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent", heeded)
                 mail = session.scalar(sent.order_by(func.random()).limit(1))
                 address = None if mail is None else session.get_one(Person, mail.person_id).email
             if mail is not None and address is not None:
                 self.noted.write("stopped", **self._turn(mail))
-                deliverability.bounced(mail.id, quoted("5.1.1 nobody here"), self.now)
+                deliverability.handle_bounce(mail.id, quoted("5.1.1 nobody here"), self.now)
                 self.postman.full.setdefault(address, self.true + self._hours(ALONE))
 
     def _turn(self, mail: Any) -> dict[str, Any]:
@@ -299,13 +299,13 @@ class World:
 def _plain(session: Any, found: Any, _doors: Any, now: datetime) -> Any:
     """Compose an email without its text, which has nothing to do with time and takes most of it."""
     from server.mail.outgoing import context
-    from server.mail.outgoing.compose import Letter, message_id
+    from server.mail.outgoing.compose import ComposedMail, message_id
 
     message = EmailMessage()
     message["To"] = found.person.email
     message["Message-ID"] = message_id(found.mail.key)
-    times = context.times(session, found, now)
-    return Letter(message, times.due if times else None)
+    times = context.turn_times(session, found, now)
+    return ComposedMail(message, times.due if times else None)
 
 
 def _live(

@@ -81,13 +81,13 @@ def _lay(wish: Wish, answer: Connection) -> None:
     from server.store import migrate
 
     with create_app(config.load("mailing")).app_context():
-        migrate.bring_up_to_date()
+        migrate.upgrade()
         answer.send([_begin(wish, number) for number in range(wish.games)])
 
 
 def _begin(wish: Wish, number: int) -> Table:
     from server import lobby, play
-    from server.lobby.time_control import Pace
+    from server.lobby.time_control import TimeControl
     from server.play import positions
     from server.store import engine, links, people
     from server.validation import Guest
@@ -97,12 +97,12 @@ def _begin(wish: Wish, number: int) -> Table:
     if wish.silent:
         with engine.transaction() as session:
             for guest in guests:
-                people.person_at(session, guest.address, guest.name, now).silent = True
+                people.get_or_create(session, guest.address, guest.name, now).silent = True
     game_id = lobby.quick_game(
         slug="byzanz",
         players=guests,
         bots=["random"] * (wish.bots if number % 2 else 0),
-        pace=Pace(wish.allowance, 0 if number % 3 else wish.bank),
+        time_control=TimeControl(wish.allowance, 0 if number % 3 else wish.bank),
         start=True,
         now=now,
     )

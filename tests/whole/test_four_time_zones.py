@@ -29,7 +29,7 @@ from server.play import clock, positions, turns
 from server.scheduler import heartbeat, jobs
 from server.store import engine, log
 from server.store.models import Absence, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
-from server.web.http import moment
+from server.web.http import format_moment
 from tests.conftest import Table, settings
 from tests.server.postman import Pigeons
 
@@ -179,7 +179,7 @@ def check_started(watch: Watch, seat: int, message: Any) -> None:
     due = full_minute(end_of(watch.now, allowance + turn.bank, seat, away))
     assert turn.due_at == due, (NAMES[seat], watch.now, turn.due_at, due)
     text = message.get_body(("plain",)).get_content()
-    assert moment(due, ZONES[seat]) in text
+    assert format_moment(due, ZONES[seat]) in text
     reminder = end_of(watch.now, allowance * 0.8, seat, away)
     assert turn.remind_at is not None
     assert abs(turn.remind_at - reminder) < timedelta(seconds=1)

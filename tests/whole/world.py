@@ -21,7 +21,7 @@ from waitress.server import create_server
 
 from server import create_app
 from server.demo.smtp_sink import Inbox, free_port
-from server.mail.outgoing.smtp import Transport, server_at
+from server.mail.outgoing.smtp import Transport, parse_mail_url
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine
 from tests.conftest import NOW, settings
@@ -56,10 +56,10 @@ class World:
         now = engine.utc_now()
         with self.app.app_context():
             for part in heartbeat.PARTS:
-                clockwork.beat(heartbeat.Pulse(part, TICK), now, now.timestamp())
+                clockwork.record_beat(heartbeat.Pulse(part, TICK), now, now.timestamp())
             jobs.tick_turns(now, TICK)
             jobs.tick_reminders(now)
-            with Transport(server_at(self.inbox.url), "byzanz.test") as transport:
+            with Transport(parse_mail_url(self.inbox.url), "byzanz.test") as transport:
                 while jobs.tick_outbox(now, transport):
                     pass
 

@@ -26,7 +26,7 @@ def main(words: Sequence[str] | None = None) -> int:
     for language in i18n.NAMES:
         if language == i18n.DEFAULT:
             continue
-        path = i18n.path(language)
+        path = i18n.catalogue_path(language)
         catalogue = read(path, language) if check else update(path, language, found)
         lacking, others = missing(catalogue, found), faults(catalogue, found)
         print(f"{i18n.NAMES[language]}: {len(found)} texts, {len(lacking)} missing, {len(others)} faults")

@@ -36,7 +36,7 @@ def texts() -> Catalog:
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_text_is_translated_and_none_is_left_over(texts: Catalog, language: str) -> None:
-    catalogue = read(i18n.path(language), language)
+    catalogue = read(i18n.catalogue_path(language), language)
     assert missing(catalogue, texts) == [], (
         "run `python3 dev.py words` and translate them (docs/languages.md)"
     )

@@ -1,1 +1,1 @@
-"""Email that comes in: replies, commands, bounces."""
+"""Incoming email: replies, commands and bounces."""

@@ -1,8 +1,8 @@
-"""Mails that did not arrive, and complaints: which of our mails a report is about, and what it says.
+"""Bounces and complaints: which of our mails a report is about, and what it says.
 
-Each of our mails has an envelope sender of its own (VERP), so that a report need not say whom it concerns: where it
-comes to tells. What it says is read from the fields of RFC 3464 and RFC 5965, or guessed from the words of mail
-servers that know neither.
+Each of our mails has its own envelope sender (VERP), so the address to which a report is sent identifies the mail.
+What it says is read from the fields of RFC 3464 and RFC 5965, or guessed from the wording of mail servers that use
+neither.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from server.mail.incoming.mime import Part
 from server.mail.text import quoted
 from server.store.facts import Fact
 
-LARGEST = 1024 * 1024
-"""Bytes of a report that are read: it quotes a mail of ours, which is far smaller."""
-MOST_PROOFS = 10
-"""Addresses in a text that are put to the proof: each costs work, and strangers may write as many as they like."""
+LARGEST_REPORT = 1024 * 1024
+"""Bytes of a report that are read: it quotes one of our mails, which are far smaller."""
+MOST_SIGNATURES = 10
+"""Addresses in a text whose signature is checked: each check costs work, and strangers may list any number."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ENVELOPE = re.compile(r"bounce\+([0-9a-z]{1,14})-([a-z2-7]{10})@")
 _STATUS = re.compile(r"\b([245])\.[0-9]{1,3}\.[0-9]{1,3}\b")
@@ -44,59 +44,59 @@ _DELAYED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BounceReport:
     """What a mail to one of our envelope senders says.
 
     Args:
-        kind: `failed` for good, `delayed` but still tried, `complaint`, or `nothing` of these.
-        said: in the words of the reporting server, if it has any.
+        kind: `failed` for good, `delayed` but still being tried, `complaint`, or `nothing` of these.
+        diagnostic: the reporting server's own words, on one line.
     """
 
     kind: Literal["failed", "delayed", "complaint", "nothing"]
-    said: Fact
+    diagnostic: Fact
 
 
 def envelope_sender(mail_id: int) -> str | None:
-    """Where reports about one of our mails come to; None while BYZANZ_MAIL_DOMAIN is not set.
+    """Return the address to which reports about a mail are sent; None while BYZANZ_MAIL_DOMAIN is not set.
 
-    `bounce+<number>-<proof>@domain`: the proof is an HMAC of the mail's id, the number the id in base 36, masked by
-    the proof, so that nobody can tell from two mails how many there were in between.
+    It is `bounce+<number>-<signature>@domain`: the signature is an HMAC of the mail's id; the number is the id in base
+    36, masked with the signature, so that two addresses do not reveal how many mails were sent in between.
     """
     domain = settings().mail_domain
     if not domain:
         return None
-    proof = _proof(mail_id)
+    proof = _signature(mail_id)
     return f"bounce+{_base36(mail_id ^ _mask(proof))}-{proof}@{domain}"
 
 
-def mail_named(text: str) -> int | None:
-    """The id of our mail whose envelope sender stands in a text, or None; a forged one is none."""
-    for found in islice(_ENVELOPE.finditer(text.lower()), MOST_PROOFS):
+def mail_id_in(text: str) -> int | None:
+    """Return the id of our mail whose envelope sender occurs in a text, or None; forged addresses are ignored."""
+    for found in islice(_ENVELOPE.finditer(text.lower()), MOST_SIGNATURES):
         number, proof = found.groups()
         mail_id = int(number, 36) ^ _mask(proof)
-        if mail_id < 1 << 62 and hmac.compare_digest(_proof(mail_id), proof):
+        if mail_id < 1 << 62 and hmac.compare_digest(_signature(mail_id), proof):
             return mail_id
     return None
 
 
-def mail_in_report(raw: bytes) -> int | None:
-    """The id of our mail that a report quotes: complaints come to one address for all."""
-    whole = mime.parted(raw[:LARGEST])
-    for part in mime.walked(whole):
-        found = mail_named(" ".join(value for _name, value in part.headers) + " " + part.text())
+def reported_mail_id(raw: bytes) -> int | None:
+    """Return the id of our mail that a report quotes: complaints all arrive at one address."""
+    message = mime.parse(raw[:LARGEST_REPORT])
+    for part in mime.walk(message):
+        found = mail_id_in(" ".join(value for _name, value in part.headers) + " " + part.text())
         if found is not None:
             return found
     return None
 
 
-def read(raw: bytes, envelope_sender: str) -> Report:
-    """What a report says; any bytes will do, and it never raises.
+def parse_report(raw: bytes, envelope_sender: str) -> BounceReport:
+    """Parse a report; accepts any bytes and never raises.
 
     Args:
         envelope_sender: of `MAIL FROM`, empty for `<>`.
     """
-    whole = mime.parted(raw[:LARGEST])
-    found = list(mime.walked(whole))
+    message = mime.parse(raw[:LARGEST_REPORT])
+    found = list(mime.walk(message))
     feedback = next((part for part in found if part.kind == "message/feedback-report"), None)
     if feedback is not None:
         return _complaint(feedback)
@@ -104,51 +104,51 @@ def read(raw: bytes, envelope_sender: str) -> Report:
     if status is None:
         status = next((part for part in found if part.kind == "message/global-delivery-status"), None)
     if status is not None:
-        return _of_recipients(list(_blocks(status.text())))
-    return _in_words(whole, envelope_sender)
+        return _from_status(list(_blocks(status.text())))
+    return _from_text(message, envelope_sender)
 
 
-def _complaint(part: Part) -> Report:
+def _complaint(part: Part) -> BounceReport:
     fields = dict(_fields(part.text()))
     kind = fields.get("feedback-type", "abuse").lower()
     if kind in ("not-spam", "auth-failure", "dmarc"):
-        return Report("nothing", quoted(kind))
-    return Report("complaint", quoted(f"{kind}, {fields.get('user-agent', '')}".strip(", ")))
+        return BounceReport("nothing", quoted(kind))
+    return BounceReport("complaint", quoted(f"{kind}, {fields.get('user-agent', '')}".strip(", ")))
 
 
-def _of_recipients(blocks: list[dict[str, str]]) -> Report:
-    """The verdict about the first recipient that has one: our mails have one recipient each."""
+def _from_status(blocks: list[dict[str, str]]) -> BounceReport:
+    """Return the verdict on the first recipient that has one: our mails have one recipient each."""
     for fields in blocks:
         action = fields.get("action", "").partition(" ")[0].lower()
         status = _STATUS.search(fields.get("status", ""))
-        said = fields.get("diagnostic-code", "").partition(";")[2] or fields.get("diagnostic-code", "")
-        said = f"{status[0] if status else ''} {said}".strip()
+        diagnostic = fields.get("diagnostic-code", "").partition(";")[2] or fields.get("diagnostic-code", "")
+        diagnostic = f"{status[0] if status else ''} {diagnostic}".strip()
         if action == "failed" or (not action and status and status[1] == "5"):
-            return Report("failed", quoted(said) if said else Fact("not_delivered"))
+            return BounceReport("failed", quoted(diagnostic) if diagnostic else Fact("not_delivered"))
         if action == "delayed" or (not action and status and status[1] == "4"):
-            return Report("delayed", quoted(said) if said else Fact("mail_delayed"))
-    return Report("nothing", Fact("no_failure"))
+            return BounceReport("delayed", quoted(diagnostic) if diagnostic else Fact("mail_delayed"))
+    return BounceReport("nothing", Fact("no_failure"))
 
 
-def _in_words(whole: Part, envelope_sender: str) -> Report:
-    """Guess from a report for people; what a person or his answering machine has written is none."""
-    sender, _name = reply.author(whole)
-    text = reply.words_of(whole)[:4000]
-    subject = reply.subject(whole)
-    named = bool(whole.header("x-failed-recipients"))
+def _from_text(message: Part, envelope_sender: str) -> BounceReport:
+    """Guess from a report written for people; a mail that a person or an autoresponder wrote is no report."""
+    sender, _name = reply.author(message)
+    text = reply.body_text(message)[:4000]
+    subject = reply.subject(message)
+    named = bool(message.header("x-failed-recipients"))
     machine = re.match(r"(?:mailer-?daemon|postmaster|mail-?daemon)\b", sender) is not None
     qmail = "qmail-send program" in text
     if not (named or machine or qmail):
-        return Report("nothing", Fact("no_report"))
-    said = quoted(
+        return BounceReport("nothing", Fact("no_report"))
+    diagnostic = quoted(
         next((line for line in text.split("\n") if _STATUS.search(line) or _CODE.match(line)), subject)
     )
     lasting = [found[1] for found in (_STATUS.search(text), _CODE.search(text)) if found]
     if _DELAYED.search(subject) or (not _FAILED.search(subject + text) and _DELAYED.search(text)):
-        return Report("delayed", said)
+        return BounceReport("delayed", diagnostic)
     if "5" in lasting or _FAILED.search(subject + " " + text):
-        return Report("failed", said)
-    return Report("delayed" if "4" in lasting else "nothing", said)
+        return BounceReport("failed", diagnostic)
+    return BounceReport("delayed" if "4" in lasting else "nothing", diagnostic)
 
 
 def _blocks(text: str) -> Iterator[dict[str, str]]:
@@ -166,7 +166,7 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
             yield name.strip().lower(), value.strip()
 
 
-def _proof(mail_id: int) -> str:
+def _signature(mail_id: int) -> str:
     key = hashlib.sha256(b"byzanz envelopes" + settings().secret_key.get_secret_value().encode()).digest()
     return base64.b32encode(hmac.digest(key, str(mail_id).encode(), "sha256")).decode().lower()[:10]
 

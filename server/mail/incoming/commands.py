@@ -1,7 +1,7 @@
-"""Carrying out what a reply says: its lines read as moves and orders, then played one after the other.
+"""Carrying out a reply: its lines are parsed as moves and orders, then played one after another.
 
-Nothing is played unless every line can be read. Each line has a request id of its own, so that one which was played
-before a crash is not played again after it.
+Nothing is played unless every line can be parsed. Each line has its own request id, so that a line played before a
+crash is not played again after it.
 """
 
 from __future__ import annotations
@@ -20,87 +20,87 @@ from server import play
 from server.errors import NotYourTurn, Refused, Stale
 from server.mail.incoming import reply
 from server.store.engine import reading
-from server.store.links import Place
+from server.store.links import SeatAccess
 from server.store.models import Entry, IncomingMail, StandingOrder, Turn
 
 LOGGER = logging.getLogger(__name__)
-LINE_WRAPS = 60
-"""Characters after which mail readers may break a line; a shorter line ends because its writer ended it."""
+WRAP_LENGTH = 60
+"""Length from which mail clients may wrap a line; a shorter line ends because its writer ended it."""
 
 
-class BadMail(Refused):
-    """A reply that is no answer; its sentence says what would do."""
+class BadReply(Refused):
+    """A reply that cannot be used; the message says what to do."""
 
     status = 422
     code = "bad_mail"
 
 
 @dataclass(slots=True)
-class Line:
-    """A line of a reply and what becomes of it.
+class ReplyLine:
+    """A line of a reply and its outcome.
 
     Args:
-        what: move, order or off (no orders any more); of an order, `text` is without the word.
-        done: played, ordered or withdrawn; empty while it is not.
-        seq: of the entry it became; of withdrawn orders how many.
+        kind: move, order or off (withdraw all orders); `text` of an order is without the word "order".
+        done: played, ordered or withdrawn; empty if it was not carried out.
+        seq: of the resulting entry; for withdrawn orders their number.
         order: the standing order, canonical.
-        fault: why it is not done.
+        fault: why it was not carried out.
     """
 
-    said: str
+    source: str
     text: str
-    what: str
+    kind: str
     done: str = ""
     seq: int = 0
     order: str = ""
     fault: RulesError | Refused | None = None
 
-    def kept(self) -> dict[str, Any]:
-        """As the answer's details keep it."""
-        row = {"text": self.said, "done": self.done, "seq": self.seq, "order": self.order}
-        return row | sentence(self.fault)
+    def as_details(self) -> dict[str, Any]:
+        """Return the line as the answer's details store it."""
+        row = {"text": self.source, "done": self.done, "seq": self.seq, "order": self.order}
+        return row | refusal_details(self.fault)
 
 
-def carried_out(
-    place: Place, said: tuple[str, ...], row: IncomingMail, now: datetime
-) -> tuple[list[Line], RulesError | Refused | None]:
-    """Play what a reply says: nothing unless each line can be read, then line by line until one is refused.
+def carry_out(
+    access: SeatAccess, said: tuple[str, ...], row: IncomingMail, now: datetime
+) -> tuple[list[ReplyLine], RulesError | Refused | None]:
+    """Carry out a reply: nothing unless each line can be parsed, then line by line until one is refused.
 
     Args:
-        place: the seat that its address opens.
+        access: the seat that its address opens.
         said: its lines.
-        row: of the mail, which is in hand.
+        row: the incoming mail, claimed.
 
     Returns:
-        What became of each line, and what is wrong with the mail as a whole, if anything.
+        The outcome of each line, and what is wrong with the mail as a whole, if anything.
     """
     if not said:
-        return [], BadMail(
+        return [], BadReply(
             "Your email contains no move, so nothing has changed. Write each move on a line of its own, above the "
             "quoted text."
         )
-    if len(said) > reply.MOST_LINES:
-        return [], BadMail(
+    if len(said) > reply.MOST_OWN_LINES:
+        return [], BadReply(
             "Your email has more than %(most)s lines besides the quoted text, so nothing was played. Write each move "
             "on a line of its own and nothing else.",
-            most=reply.MOST_LINES,
+            most=reply.MOST_OWN_LINES,
         )
-    rules = rules_of(place.game.slug, place.game.rules)
-    lines = read(rules, said)
+    rules = rules_of(access.game.slug, access.game.rules)
+    lines = read_lines(rules, said)
     if not any(line.fault for line in lines):
-        _play_all(place, lines, row, now)
-    if place.seat.autopilot or place.seat.missed:
-        _reclaim(place, now)
+        _play_all(access, lines, row, now)
+    if access.seat.autopilot or access.seat.missed:
+        _reclaim(access, now)
     return lines, None
 
 
-def read(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[Line]:
-    """Each line as a move or an order, with its fault if it is neither; a line that a mail reader broke is mended."""
-    lines: list[Line] = []
+def read_lines(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[ReplyLine]:
+    """Parse each line as a move or an order; a line that a mail client wrapped is joined."""
+    lines: list[ReplyLine] = []
     for text in said:
         line = _read_line(rules, text)
-        if line.fault and lines and len(lines[-1].said) >= LINE_WRAPS:
-            mended = _read_line(rules, f"{lines[-1].said} {text}")
+        if line.fault and lines and len(lines[-1].source) >= WRAP_LENGTH:
+            mended = _read_line(rules, f"{lines[-1].source} {text}")
             if not mended.fault:
                 lines[-1] = mended
                 continue
@@ -108,106 +108,111 @@ def read(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[Line]:
     return lines
 
 
-def _read_line(rules: Rules[Any, Any], said: str) -> Line:
+def _read_line(rules: Rules[Any, Any], said: str) -> ReplyLine:
     first, _blank, rest = said.partition(" ")
     word = first.casefold()
     if word in ("order", "orders") and rest.casefold() in ("off", "none"):
-        return Line(said, "", "off")
-    line = Line(said, rest if word == "order" else said, "order" if word == "order" else "move")
+        return ReplyLine(said, "", "off")
+    line = ReplyLine(said, rest if word == "order" else said, "order" if word == "order" else "move")
     try:
         text = line.text[: play.LONGEST_TEXT + 1]
-        rules.parse_order(text) if line.what == "order" else rules.parse(text)
+        rules.parse_order(text) if line.kind == "order" else rules.parse(text)
     except RulesError as error:
         line.fault = error
     return line
 
 
-def _play_all(place: Place, lines: list[Line], row: IncomingMail, now: datetime) -> None:
-    """One line after the other, each in a transaction of its own; after a refusal the rest is left alone."""
-    seen = place.link.seq or 0
-    left = _orders_left(place, row)
+def _play_all(access: SeatAccess, lines: list[ReplyLine], row: IncomingMail, now: datetime) -> None:
+    """Play one line after another, each in its own transaction; stop at the first refusal."""
+    seen = access.link.seq or 0
+    left = _orders_already_left(access, row)
     for number, line in enumerate(lines, 1):
         try:
-            if line.what == "order" and left:
-                left -= 1  # before the server died; the first ones were kept
+            if line.kind == "order" and left:
+                left -= 1  # left before a crash; the first ones were stored
                 line.done, line.order = "ordered", line.text
-            elif line.what == "order":
+            elif line.kind == "order":
                 ordered = play.place_order(
-                    place.game.id, place.seat.seat, line.text, now=now, link_id=place.link.id, left_at=row.at
+                    access.game.id,
+                    access.seat.seat,
+                    line.text,
+                    now=now,
+                    link_id=access.link.id,
+                    left_at=row.at,
                 )
                 line.done, line.order = "ordered", ordered.text
-            elif line.what == "off":
+            elif line.kind == "off":
                 line.seq = play.withdraw_order(
-                    place.game.id, place.seat.seat, None, now=now, link_id=place.link.id
+                    access.game.id, access.seat.seat, None, now=now, link_id=access.link.id
                 )
                 line.done = "withdrawn"
             else:
-                seen = _play(place, line, f"mail-{row.digest[:40]}-{number}", seen, now)
+                seen = _play(access, line, f"mail-{row.digest[:40]}-{number}", seen, now)
         except (NotYourTurn, Stale):
-            line.fault = _over(place, lines)
+            line.fault = _outdated(access, lines)
             return
         except (RulesError, Refused) as error:
             line.fault = error
             return
 
 
-def _over(place: Place, lines: list[Line]) -> Refused:
+def _outdated(access: SeatAccess, lines: list[ReplyLine]) -> Refused:
     if any(line.done for line in lines):
         return Stale("Not played: the game moved on after the previous line. Reply to the latest email.")
     return Stale(
         "That turn is over. If it is your turn again, reply to the latest email about “%(game)s”.",
-        game=place.game.name,
+        game=access.game.name,
     )
 
 
-def _play(place: Place, line: Line, request_id: str, seen: int, now: datetime) -> int:
-    """Play a move; what the writer counts as having seen when he wrote the next line."""
+def _play(access: SeatAccess, line: ReplyLine, request_id: str, seen: int, now: datetime) -> int:
+    """Play a move and return the seq that its writer counts as having seen for the next line."""
     receipt = play.submit(
-        place.game.id,
-        place.seat.seat,
+        access.game.id,
+        access.seat.seat,
         line.text,
         seen=seen,
         request_id=request_id,
         now=now,
-        link_id=place.link.id,
+        link_id=access.link.id,
     )
     line.done, line.seq = "played", receipt.seq
-    return max(seen, _opened_by(place, receipt.seq))
+    return max(seen, _opened_by(access, receipt.seq))
 
 
-def _opened_by(place: Place, seq: int) -> int:
-    """The head at which this seat's own move has led to its next question with nothing else in between; else 0.
+def _opened_by(access: SeatAccess, seq: int) -> int:
+    """Return the head at which this seat's own move opened its next question with nothing else in between; else 0.
 
-    Who writes "bid …" and "tax …" in one mail means the tax on that bid. A question that came after another player,
-    chance or a moderator has moved he cannot have meant.
+    "bid …" and "tax …" in one mail mean the tax on that bid. A question that came after another player, chance or a
+    moderator has moved cannot have been meant.
     """
     with reading() as session:
-        turn = session.get(Turn, (place.game.id, place.seat.seat))
+        turn = session.get(Turn, (access.game.id, access.seat.seat))
         if turn is None:
             return 0
-        between = (Entry.game_id == place.game.id, Entry.seq > seq, Entry.seq <= turn.opened_seq)
-        of_others = or_(Entry.seat.is_(None), Entry.seat != place.seat.seat)
+        between = (Entry.game_id == access.game.id, Entry.seq > seq, Entry.seq <= turn.opened_seq)
+        of_others = or_(Entry.seat.is_(None), Entry.seat != access.seat.seat)
         others = select(func.count()).where(*between, of_others)
         return 0 if session.scalar(others) else turn.opened_seq
 
 
-def _orders_left(place: Place, row: IncomingMail) -> int:
-    """How many orders of this mail were left before: they bear the moment at which it was first taken in hand."""
-    own = (StandingOrder.game_id == place.game.id, StandingOrder.seat == place.seat.seat)
+def _orders_already_left(access: SeatAccess, row: IncomingMail) -> int:
+    """Count the orders of this mail left before a crash: they carry the time of its first claim."""
+    own = (StandingOrder.game_id == access.game.id, StandingOrder.seat == access.seat.seat)
     with reading() as session:
         return session.scalar(select(func.count()).where(*own, StandingOrder.left_at == row.at)) or 0
 
 
-def _reclaim(place: Place, now: datetime) -> None:
-    """Whoever answers plays again, whatever he said."""
+def _reclaim(access: SeatAccess, now: datetime) -> None:
+    """End the seat's autopilot: any reply shows that the player is back."""
     try:
-        play.reclaim(place.game.id, place.seat.seat, now=now, link_id=place.link.id)
+        play.reclaim(access.game.id, access.seat.seat, now=now, link_id=access.link.id)
     except Refused as refused:
-        LOGGER.info("game %s: not reclaimed by mail: %s", place.game.id, refused)
+        LOGGER.info("game %s: not reclaimed by mail: %s", access.game.id, refused)
 
 
-def sentence(fault: RulesError | Refused | None) -> dict[str, Any]:
-    """A refusal as JSON keeps it, so that the answer can say it in its reader's language."""
+def refusal_details(fault: RulesError | Refused | None) -> dict[str, Any]:
+    """Return a refusal in the form stored with the answer, to be translated for its reader."""
     if fault is None:
         return {"message": "", "places": {}}
     places = {

@@ -1,7 +1,7 @@
-"""How mail comes in: by LMTP (RFC 2033) from a mail server on this machine, or one mail handed over by a program.
+"""Receiving mail: by LMTP (RFC 2033) from a mail server on this machine, or one mail handed over by a program.
 
-Each recipient gets an answer of its own. Whatever our side fails at is "later" (451), so that the mail server keeps
-the mail and tries again; a mail is refused for good only for what is wrong with itself.
+Each recipient gets its own reply. Any failure on our side is temporary (451), so that the mail server keeps the mail
+and tries again; a mail is rejected for good only for its own faults.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from server.mail.incoming import receive, reply
 from server.store.engine import utc_now
 
 LOGGER = logging.getLogger(__name__)
-AT_ONCE = 4
-"""Mails that are worked on at the same time."""
-TAKEN, LATER, UNKNOWN, TOO_BIG = 250, 451, 550, 552
+WORKERS = 4
+"""Mails that are processed at the same time."""
+ACCEPTED, TRY_LATER, UNKNOWN, TOO_BIG = 250, 451, 550, 552
 ANSWERS = {
-    TAKEN: "2.0.0 taken",
-    LATER: "4.3.0 not now, please keep it and try again",
-    UNKNOWN: "5.1.1 this address takes no mail; the newest mail about the game has the one that does",
-    TOO_BIG: "5.3.4 too big",
+    ACCEPTED: "2.0.0 accepted",
+    TRY_LATER: "4.3.0 temporary failure, please try again later",
+    UNKNOWN: "5.1.1 no such address; reply to the latest mail about the game",
+    TOO_BIG: "5.3.4 message too big",
 }
 
 
-def taken(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
-    """Take one mail for one recipient; the status to answer with, one of `ANSWERS`.
+def accept(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
+    """Process one mail for one recipient and return the reply code, one of `ANSWERS`.
 
     Args:
-        raw: as it came in.
+        raw: the mail as received.
         sender: of the envelope, empty for `<>`.
         recipient: of the envelope.
     """
-    if len(raw) > reply.LARGEST:
+    if len(raw) > reply.LARGEST_MAIL:
         return TOO_BIG
     with app.app_context():
         try:
@@ -49,56 +49,60 @@ def taken(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
         except receive.NoSuchAddress:
             return UNKNOWN
         except SQLAlchemyError as error:
-            LOGGER.error("the database does not take a mail: %s", type(error).__name__)
-            return LATER
+            LOGGER.error("the database failed while a mail came in: %s", type(error).__name__)
+            return TRY_LATER
         except Exception:
-            LOGGER.exception("a mail that came in cannot be worked on; it is kept by who brought it")
-            return LATER
-    return TAKEN
+            LOGGER.exception("an incoming mail cannot be processed; the mail server keeps it")
+            return TRY_LATER
+    return ACCEPTED
 
 
 def serve(app: Flask, listener: socket.socket) -> None:
-    """Take mail on a bound socket, until the process is told to stop."""
-    with suppress(SystemExit, KeyboardInterrupt), ThreadPoolExecutor(AT_ONCE, "byzanz-mail-in") as pool:
-        asyncio.run(converse(app, listener, pool))
+    """Receive mail on a bound socket until the process is stopped."""
+    with suppress(SystemExit, KeyboardInterrupt), ThreadPoolExecutor(WORKERS, "byzanz-mail-in") as pool:
+        asyncio.run(serve_async(app, listener, pool))
 
 
-async def converse(app: Flask, listener: socket.socket, pool: ThreadPoolExecutor) -> None:
-    """Answer whoever connects to a bound socket, until this task is cancelled.
+async def serve_async(app: Flask, listener: socket.socket, pool: ThreadPoolExecutor) -> None:
+    """Answer connections on a bound socket until this task is cancelled.
 
     Args:
-        pool: whose threads work on the mails.
+        pool: the threads that process mails.
     """
     with app.app_context():
         domain = settings().mail_domain
-    door = Door(app, pool)
+    handler = Handler(app, pool)
     loop = asyncio.get_running_loop()
 
-    def conversation() -> LMTP:
-        # Twice what is taken: a mail that is too big is to get its own answer from `taken`, one for each recipient.
-        made = _Conversation(
-            door, data_size_limit=2 * reply.LARGEST, enable_SMTPUTF8=True, hostname=domain, ident="Byzanz"
+    def connection() -> LMTP:
+        # Twice the limit, so that a mail that is too big gets its reply from `accept`, one for each recipient.
+        made = _Connection(
+            handler,
+            data_size_limit=2 * reply.LARGEST_MAIL,
+            enable_SMTPUTF8=True,
+            hostname=domain,
+            ident="Byzanz",
         )
         made.loop = loop
         return made
 
-    server = await loop.create_server(conversation, sock=listener)
+    server = await loop.create_server(connection, sock=listener)
     async with server:
         await server.serve_forever()
 
 
-class _Conversation(LMTP):
-    """One connection; mail servers on this machine may bring lines longer than those that cross the network."""
+class _Connection(LMTP):
+    """One connection; mail servers on this machine may send longer lines than those on the network."""
 
     line_length_limit = 1 << 20
 
 
-class Door:
-    """What aiosmtpd asks at each step of a conversation.
+class Handler:
+    """The callbacks of aiosmtpd.
 
     Args:
-        app: in whose context mails are worked on.
-        pool: whose threads do it, so that the conversation of others goes on.
+        app: the application in whose context mails are processed.
+        pool: the threads that process them, so that other connections go on.
     """
 
     def __init__(self, app: Flask, pool: ThreadPoolExecutor) -> None:
@@ -108,21 +112,23 @@ class Door:
     async def handle_RCPT(  # noqa: N802  # aiosmtpd's name
         self, _server: Any, _session: Any, envelope: Any, address: str, options: list[str]
     ) -> str:
-        """Refuse at once what can be no address of ours."""
+        """Reject at once an address that cannot be ours."""
         with self._app.app_context():
             known = receive.is_ours(address)
         if not known:
             return f"{UNKNOWN} {ANSWERS[UNKNOWN]}"
         envelope.rcpt_tos.append(address)
         envelope.rcpt_options.extend(options)
-        return "250 2.1.5 go on"
+        return "250 2.1.5 recipient ok"
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802
-        """Work on a mail that came in whole: one answer for each recipient, in their order."""
+        """Process a complete mail: one reply for each recipient, in their order."""
         loop = asyncio.get_running_loop()
         raw = bytes(envelope.content)
         codes = [
-            await loop.run_in_executor(self._pool, taken, self._app, raw, envelope.mail_from or "", recipient)
+            await loop.run_in_executor(
+                self._pool, accept, self._app, raw, envelope.mail_from or "", recipient
+            )
             for recipient in envelope.rcpt_tos
         ]
         return "\r\n".join(f"{code} {ANSWERS[code]}" for code in codes)

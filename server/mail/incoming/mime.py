@@ -1,7 +1,7 @@
-"""A mail that came in, taken apart: headers, parts, text. Bounded in every direction, and it never raises.
+"""Parsing incoming mail: headers, parts, text. Bounded in every direction, and never raises.
 
-Whoever likes can write to us, so nothing here is believed: depth, number of parts, headers and characters have a
-limit, only charsets for people are decoded, and what makes no sense is left out.
+Anybody can write to us, so nothing is trusted: depth, number of parts, headers and characters are limited, only
+charsets in common use are decoded, and nonsense is ignored.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-DEEPEST = 8
-"""Parts within parts; real mails have four."""
+MOST_NESTED = 8
+"""How deep parts may be nested; real mails have four levels."""
 MOST_PARTS = 100
 MOST_LINES = 2000
-"""Lines of a head, whether a header begins or goes on with them."""
+"""Lines of a header block, including continuation lines."""
 LARGEST_HEAD = 256 * 1024
 LONGEST_HEADER = 4000
-LONGEST_TEXT = 200_000
-"""Characters of one text that are looked at."""
+LONGEST_BODY = 200_000
+"""Characters of one text that are read."""
 _CHARSET = re.compile(
     r"utf-?8|(?:us-)?ascii|iso-?8859-[0-9]{1,2}|(?:windows-?|cp)12(?:5[0-8])|latin-?[19]|macintosh|koi8-[ru]"
     r"|gb2312|gbk|gb18030|big5|euc-(?:kr|jp)|shift_jis|iso-2022-jp|utf-?16(?:le|be)?",
@@ -35,9 +35,9 @@ class Part:
     """A mail, or a part of one.
 
     Args:
-        headers: name in small letters and value, unfolded, in their order.
-        body: as it came, lines ended by `\\n`.
-        depth: how many parts it lies in.
+        headers: lower-case names and unfolded values, in their order.
+        body: as received, with lines ended by `\\n`.
+        depth: in how many parts it is nested.
     """
 
     headers: tuple[tuple[str, str], ...]
@@ -46,41 +46,41 @@ class Part:
     fallback: str = field(default="text/plain")
 
     def header(self, name: str) -> str:
-        """The first header of this name in small letters, empty if there is none."""
+        """Return the first header with this lower-case name, or ""."""
         return next((value for found, value in self.headers if found == name), "")
 
-    def every(self, name: str) -> list[str]:
-        """All headers of this name."""
+    def all_headers(self, name: str) -> list[str]:
+        """Return all headers with this name."""
         return [value for found, value in self.headers if found == name]
 
     @property
     def kind(self) -> str:
-        """Its content type, such as `text/plain`."""
+        """The content type, such as `text/plain`."""
         named = self.header("content-type").partition(";")[0].strip().lower()
         return named if re.fullmatch(r"[a-z0-9.+_-]{1,60}/[a-z0-9.+_-]{1,80}", named) else self.fallback
 
     def parameter(self, name: str) -> str:
-        """A parameter of its content type, empty if there is none."""
+        """Return a parameter of the content type, or ""."""
         for found, quoted, bare in _PARAMETER.findall(self.header("content-type")):
             if found.lower() == name:
                 return re.sub(r"\\(.)", r"\1", quoted) or bare
         return ""
 
     @property
-    def attached(self) -> bool:
-        """Whether it is a file and no text of the mail."""
+    def is_attachment(self) -> bool:
+        """Whether it is an attached file rather than text of the mail."""
         return self.header("content-disposition").strip().lower().startswith("attachment")
 
-    def pieces(self) -> list[bytes]:
-        """The parts of a multipart as they came, none of anything else."""
+    def subparts(self) -> list[bytes]:
+        """Return the raw parts of a multipart; empty for anything else."""
         boundary = self.parameter("boundary")
-        if not self.kind.startswith("multipart/") or not boundary or self.depth >= DEEPEST:
+        if not self.kind.startswith("multipart/") or not boundary or self.depth >= MOST_NESTED:
             return []
-        return _pieces(self.body, boundary.encode())
+        return _split(self.body, boundary.encode())
 
     def text(self) -> str:
-        """Its content as text, whatever charset and encoding it claims."""
-        return decoded(self._content()[: 4 * LONGEST_TEXT], self.parameter("charset"))[:LONGEST_TEXT]
+        """Return the content as text, whatever charset and encoding it claims."""
+        return decode(self._content()[: 4 * LONGEST_BODY], self.parameter("charset"))[:LONGEST_BODY]
 
     def _content(self) -> bytes:
         encoding = self.header("content-transfer-encoding").strip().lower()
@@ -89,8 +89,8 @@ class Part:
         return binascii.a2b_qp(self.body) if encoding == "quoted-printable" else self.body
 
 
-def parted(raw: bytes, depth: int = 0) -> Part:
-    """Take a mail, or a part of one, apart; any bytes will do."""
+def parse(raw: bytes, depth: int = 0) -> Part:
+    """Parse a mail, or a part of one; accepts any bytes."""
     raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if raw.startswith(b"\n"):
         return Part((), raw[1:], depth)
@@ -98,20 +98,20 @@ def parted(raw: bytes, depth: int = 0) -> Part:
     return Part(tuple(_headers(head[:LARGEST_HEAD])), body, depth)
 
 
-def walked(whole: Part) -> Iterator[Part]:
-    """A part and all parts within it, in their order, as many as are looked at."""
-    yield whole
-    waiting = [(piece, whole.depth + 1) for piece in reversed(whole.pieces())]
+def walk(root: Part) -> Iterator[Part]:
+    """Yield a part and all parts within it, in order, up to `MOST_PARTS`."""
+    yield root
+    waiting = [(piece, root.depth + 1) for piece in reversed(root.subparts())]
     for _ in range(MOST_PARTS - 1):
         if not waiting:
             return
-        part = parted(*waiting.pop())
+        part = parse(*waiting.pop())
         yield part
-        waiting.extend((piece, part.depth + 1) for piece in reversed(part.pieces()))
+        waiting.extend((piece, part.depth + 1) for piece in reversed(part.subparts()))
 
 
-def decoded(content: bytes, charset: str) -> str:
-    """Bytes as text: in the charset they claim if people use it, else UTF-8 if they are, else as Windows writes."""
+def decode(content: bytes, charset: str) -> str:
+    """Decode bytes: with the claimed charset if it is in common use, else as UTF-8 or Windows-1252."""
     if _CHARSET.fullmatch(charset) and charset.lower() not in ("us-ascii", "ascii"):
         try:
             return content.decode(charset, "replace")
@@ -123,28 +123,28 @@ def decoded(content: bytes, charset: str) -> str:
         return content.decode("cp1252", "replace")
 
 
-def words(value: str) -> str:
-    """A header for people, its encoded words decoded; never for an address."""
-    return _ENCODED.sub(_word, re.sub(r"(\?=)\s+(?==\?)", r"\1", value))
+def decode_header(value: str) -> str:
+    """Decode the encoded words of a header meant for people; never use it for an address."""
+    return _ENCODED.sub(_decode_word, re.sub(r"(\?=)\s+(?==\?)", r"\1", value))
 
 
-def _word(found: re.Match[str]) -> str:
+def _decode_word(found: re.Match[str]) -> str:
     charset, how, text = found.groups()
     if how in "bB":
-        return decoded(_from_base64(text.encode()), charset)
-    return decoded(binascii.a2b_qp(text.encode().replace(b"_", b" ")), charset)
+        return decode(_from_base64(text.encode()), charset)
+    return decode(binascii.a2b_qp(text.encode().replace(b"_", b" ")), charset)
 
 
 def _from_base64(body: bytes) -> bytes:
     letters = _NO_BASE64.sub(b"", body)
-    whole = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
-    return binascii.a2b_base64(whole + b"=" * (-len(whole) % 4))
+    root = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
+    return binascii.a2b_base64(root + b"=" * (-len(root) % 4))
 
 
 def _headers(head: bytes) -> Iterator[tuple[str, str]]:
     name, value = "", ""
     for line in head.split(b"\n", MOST_LINES)[:MOST_LINES]:
-        text = decoded(line[:LONGEST_HEADER], "")
+        text = decode(line[:LONGEST_HEADER], "")
         if text[:1] in (" ", "\t"):
             value = f"{value} {text.strip()}"[:LONGEST_HEADER]
             continue
@@ -156,8 +156,8 @@ def _headers(head: bytes) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def _pieces(body: bytes, boundary: bytes) -> list[bytes]:
-    """What stands between the boundaries; the rest if the last one is missing."""
+def _split(body: bytes, boundary: bytes) -> list[bytes]:
+    """Return the parts between the boundaries; the rest if the last boundary is missing."""
     body = b"\n" + body
     pieces, start = [], 0
     for mark in re.finditer(rb"\n--%b(--)?[ \t\r\f\v]*(?=\n|\Z)" % re.escape(boundary), body):

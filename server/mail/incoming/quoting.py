@@ -1,7 +1,7 @@
-"""Which lines of a mail its writer wrote himself: nothing of what he quotes, no greeting, no signature.
+"""Finding the lines of a mail that its writer wrote: no quoted text, no greeting, no signature.
 
-Mail readers mark what they quote in many ways and languages; here are those of English, Dutch and German ones
-(docs/mail-in.md). Each line is made plain first: no odd blanks, signs or punctuation that a phone has added.
+Mail clients mark quoted text in many ways and languages; those of English, Dutch and German clients are known here
+(docs/mail-in.md). Each line is normalised first: without odd blanks, characters or punctuation that a phone added.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import unicodedata
 from collections.abc import Sequence
 
 MARKER = re.compile(r"##-.{1,200}-##")
-"""The line in our own mails above which people write; words in any language between the signs."""
-LONGEST = 1000
-"""Characters of a line that are looked at; no move has as many."""
-MOST_LINES = 4000
-"""Lines that are looked at: a mail that quotes a whole thread has some hundred."""
+"""The line in our own mails above which people write; the text between the signs may be in any language."""
+LONGEST_LINE = 1000
+"""Characters of a line that are read; no move is as long."""
+MOST_LINES_READ = 4000
+"""Lines that are read: a mail that quotes a whole thread has some hundreds."""
 
 _WROTE = re.compile(
     r"(?:on|at)\b.{4,300}\bwrote ?:?"
@@ -64,63 +64,63 @@ _BYE = re.compile(
 )
 _BULLET = re.compile(r"(?:[-*•·‣▪>]|[0-9]{1,2}[.)])\s+")
 _ODD = frozenset(("Cf", "So", "Sk", "Cs", "Co", "Cn"))
-"""Kinds of characters that no move has: invisible ones, emoji, what no font can show."""
+"""Categories of characters that no move contains: invisible ones, emoji, unassigned ones."""
 _QUOTES = "\"'`´‘’‚‛“”„‟«»‹›*_"
 
 
 def own_lines(text: str, name: str = "") -> tuple[str, ...]:
-    """What the writer says, a line each, plain: above what he quotes, or below it if nothing stands above.
+    """Return the writer's own lines, normalised: those above the quoted text, else those below it.
 
     Args:
-        text: of the mail, as it came.
-        name: under which he writes: as the last line, it is a signature.
+        text: the mail's text as received.
+        name: the writer's name: as the last line it is a signature.
     """
-    lines = [line[: LONGEST + 1] for line in text.split("\n", MOST_LINES)[:MOST_LINES]]
-    began = _quote(lines)
-    above = _said(lines[:began], name)
-    return above or _said(_below(lines[began:]), name)
+    lines = [line[: LONGEST_LINE + 1] for line in text.split("\n", MOST_LINES_READ)[:MOST_LINES_READ]]
+    began = _quote_start(lines)
+    above = _without_courtesies(lines[:began], name)
+    return above or _without_courtesies(_lines_below(lines[began:]), name)
 
 
-def plain(line: str) -> str:
-    """A line as a move is read: without invisible characters, emoji, bullets, quotes and final punctuation."""
+def normalize_line(line: str) -> str:
+    """Normalise a line for parsing: no invisible characters, emoji, bullets, quotes or final punctuation."""
     kept = []
-    for sign in unicodedata.normalize("NFKC", line):
-        kind = unicodedata.category(sign)
+    for char in unicodedata.normalize("NFKC", line):
+        kind = unicodedata.category(char)
         if kind == "Pd":
             kept.append("-")
         elif kind == "Cf":
             continue
-        elif kind in _ODD or kind[0] in "ZC" or sign in "\ufe0e\ufe0f":
+        elif kind in _ODD or kind[0] in "ZC" or char in "\ufe0e\ufe0f":
             kept.append(" ")
         else:
-            kept.append(sign)
+            kept.append(char)
     text = " ".join("".join(kept).replace(",", " ").split())
     text = _BULLET.sub("", text, count=1) if _BULLET.match(text) else text
     return text.strip(_QUOTES).rstrip(" .;:!?…").strip(_QUOTES + " ")
 
 
-def _quote(lines: Sequence[str]) -> int:
-    """Where what is quoted begins; the number of lines if nothing is."""
-    for place, line in enumerate(lines):
-        text = _bare(line)
+def _quote_start(lines: Sequence[str]) -> int:
+    """Return the index at which quoted text begins, or the number of lines."""
+    for index, line in enumerate(lines):
+        text = _visible(line)
         if text.startswith(">") or MARKER.search(text):
-            return _introduced(lines, place, ours=not text.startswith(">"))
+            return _attribution_start(lines, index, ours=not text.startswith(">"))
         if text and (_RULE.fullmatch(text) or _FORWARDED.fullmatch(text)):
-            return place
-        if text and (_attribution(lines, place) or _header_block(lines, place)):
-            return place
+            return index
+        if text and (_attribution(lines, index) or _header_block(lines, index)):
+            return index
     return len(lines)
 
 
-def _bare(line: str) -> str:
-    return "".join(sign for sign in line if unicodedata.category(sign) != "Cf").replace("\xa0", " ").strip()
+def _visible(line: str) -> str:
+    return "".join(char for char in line if unicodedata.category(char) != "Cf").replace("\xa0", " ").strip()
 
 
-def _attribution(lines: Sequence[str], place: int) -> bool:
-    """Whether "On …, Byzanz wrote:" begins here; mail readers break it into up to four lines."""
+def _attribution(lines: Sequence[str], index: int) -> bool:
+    """Whether "On …, Byzanz wrote:" begins here; mail clients wrap it into up to four lines."""
     joined = ""
-    for line in lines[place : place + 4]:
-        bare = _bare(line)
+    for line in lines[index : index + 4]:
+        bare = _visible(line)
         if not bare or bare.startswith(">"):
             return False
         joined = f"{joined} {bare}".strip()
@@ -131,72 +131,72 @@ def _attribution(lines: Sequence[str], place: int) -> bool:
     return False
 
 
-def _header_block(lines: Sequence[str], place: int) -> bool:
-    """Whether "From: … Sent: …" begins here, as Outlook and GMX put it above what they quote."""
-    labels = [line for line in map(_bare, lines[place : place + 5]) if line][:2]
+def _header_block(lines: Sequence[str], index: int) -> bool:
+    """Whether "From: … Sent: …" begins here, as Outlook and GMX write it above quoted text."""
+    labels = [line for line in map(_visible, lines[index : index + 5]) if line][:2]
     return len(labels) == 2 and all(_LABEL.match(line) for line in labels)
 
 
-def _introduced(lines: Sequence[str], place: int, *, ours: bool) -> int:
-    """Where the words begin that lead to a quote, in a language that nobody here speaks.
+def _attribution_start(lines: Sequence[str], index: int, *, ours: bool) -> int:
+    """Return the index at which the words that introduce a quote begin, in a language not known here.
 
     Args:
-        ours: the quote is our own marker without any sign before it: the paragraph above it is ours, too.
+        ours: the quote is our own marker without a quote sign: the paragraph above it is ours, too.
     """
-    last = place
-    while last and not _bare(lines[last - 1]):
+    last = index
+    while last and not _visible(lines[last - 1]):
         last -= 1
     if ours:
-        while last and _bare(lines[last - 1]):
+        while last and _visible(lines[last - 1]):
             last -= 1
         return last
-    if last and _bare(lines[last - 1]).endswith(":"):
+    if last and _visible(lines[last - 1]).endswith(":"):
         last -= 1
         if last and re.search(r"@|\b[0-9]{4}\b", lines[last - 1]):
             last -= 1
     return last
 
 
-def _below(lines: Sequence[str]) -> list[str]:
-    """The lines without a sign of quoting, below or between those that have one.
+def _lines_below(lines: Sequence[str]) -> list[str]:
+    """Return the lines without a quote sign, below or between those that have one.
 
-    A line squeezed between quoted ones is the rest of a quoted line that was too long, and no word of the writer.
+    A line squeezed between quoted lines is the wrapped rest of one of them, and not the writer's.
     """
     marked = [line.lstrip().startswith(">") for line in lines]
     if True not in marked:
         return []
     first, last = marked.index(True), len(marked) - 1 - marked[::-1].index(True)
     runs: list[list[str]] = [[]]
-    for place in range(first, last + 1):
-        if marked[place]:
+    for index in range(first, last + 1):
+        if marked[index]:
             runs.append([])
         else:
-            runs[-1].append(lines[place])
-    between = [line for run in runs if any(not _bare(line) for line in run) for line in run]
+            runs[-1].append(lines[index])
+    between = [line for run in runs if any(not _visible(line) for line in run) for line in run]
     return between + list(lines[last + 1 :])
 
 
-def _said(lines: Sequence[str], name: str) -> tuple[str, ...]:
-    """What is left without greetings, thanks and signature."""
+def _without_courtesies(lines: Sequence[str], name: str) -> tuple[str, ...]:
+    """Return the lines without greetings, thanks and signature."""
     found: list[str] = []
     for line in lines:
-        bare = _bare(line)
+        bare = _visible(line)
         if bare and (_SIGNATURE.fullmatch(bare) or _SENT_FROM.fullmatch(bare)):
             break
-        text = plain(line)
+        text = normalize_line(line)
         if found and _BYE.fullmatch(text):
             break
         if text and not any(words.fullmatch(text) for words in (_HELLO, _THANKS, _BYE)):
             found.append(text)
-    names = _names(name)
+    names = _signatures(name)
     while len(found) > 1 and found[-1].casefold().lstrip("-/ ") in names:
         found.pop()
     return tuple(found)
 
 
-def _names(name: str) -> set[str]:
-    """How somebody of this name may sign."""
-    whole = plain(name).casefold()
+def _signatures(name: str) -> set[str]:
+    """Return the ways in which somebody of this name may sign."""
+    whole = normalize_line(name).casefold()
     parts = [part for part in re.split(r"[\s@]+", whole) if part]
     if not parts:
         return set()

@@ -1,6 +1,6 @@
-"""A mail that came in, read as an answer to one of ours: who wrote it, what he says, or why it is left alone.
+"""Reading an incoming mail as a reply: its author, their own lines, or why it is ignored.
 
-Pure: bytes in, words out. What is done about it is decided in `receiving`.
+Pure: bytes in, text out. `receive` decides what is done about it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from server.mail.incoming.mime import Part
 from server.mail.text import quoted
 from server.store.facts import Fact
 
-LARGEST = 5 * 1024 * 1024
-"""Bytes of a mail that are read: a photograph in a signature is in, a film is not."""
-MOST_LINES = 40
-"""Lines of one's own; a mail that has more is no answer to a question."""
+LARGEST_MAIL = 5 * 1024 * 1024
+"""Bytes of a mail that are read: enough for a photograph in a signature, not for a film."""
+MOST_OWN_LINES = 40
+"""The writer's own lines; a mail with more is no answer to a question."""
 _ADDRESS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\u0080-\U0010ffff-]{1,64}@[A-Za-z0-9.\u0080-\U0010ffff_-]{1,255}"
 _BARE = re.compile(_ADDRESS)
 _IN_ANGLES = re.compile(rf"([^<>]*)<\s*({_ADDRESS})\s*>\s*")
 _MACHINES = re.compile(
     r"(?:mailer-?daemon|postmaster|no-?reply|do-?not-?reply|bounces?|autoreply|listserv|majordomo)(?:[+=-].*)?(?:@.*)?"
 )
-_AWAY = re.compile(
+_AUTO_REPLY = re.compile(
     r"\s*(?:(?:auto(?:matic)?[ -]?(?:reply|response|antwort)|automatisch(?:e|es)? (?:antwoord|antwort)"
     r"|out of (?:the )?office|away from (?:my )?(?:mail|desk)|abwesend|abwesenheit\w*|afwezig\w*|vacation"
     r"|ich bin (?:nicht )?(?:im urlaub|im büro)|undelivered|undeliverable|delivery status notification"
@@ -39,12 +39,12 @@ _BY_MACHINES = (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A mail, read.
+    """A parsed mail.
 
     Args:
-        sender: the one address in its From, in small letters; empty if there is none, or more than one.
-        lines: what its writer says, a line each; greetings, quotes and signature left out.
-        ignored: why it is no answer of a person; None if it may be one.
+        sender: the only address in its From, lower-case; empty if there is none, or more than one.
+        lines: the writer's own lines, without greetings, quotes and signature.
+        ignored: why it is not a person's reply; None if it may be one.
     """
 
     sender: str
@@ -52,44 +52,44 @@ class Reply:
     ignored: Fact | None = None
 
 
-def read(raw: bytes, envelope_sender: str) -> Reply:
-    """Read a mail; any bytes will do, and it never raises.
+def parse_reply(raw: bytes, envelope_sender: str) -> Reply:
+    """Parse a mail; accepts any bytes and never raises.
 
     Args:
-        raw: as it came in.
+        raw: the mail as received.
         envelope_sender: of `MAIL FROM`, empty for `<>`.
     """
-    if len(raw) > LARGEST:
+    if len(raw) > LARGEST_MAIL:
         return Reply("", ignored=Fact("too_big"))
-    whole = mime.parted(raw)
-    sender, name = author(whole)
-    why = automatic(whole, envelope_sender, sender)
-    if why is not None:
-        return Reply(sender, ignored=why)
-    return Reply(sender, quoting.own_lines(words_of(whole), name)[: MOST_LINES + 1])
+    message = mime.parse(raw)
+    sender, name = author(message)
+    reason = automatic_reason(message, envelope_sender, sender)
+    if reason is not None:
+        return Reply(sender, ignored=reason)
+    return Reply(sender, quoting.own_lines(body_text(message), name)[: MOST_OWN_LINES + 1])
 
 
-def digest(raw: bytes, recipient: str) -> str:
-    """What makes it the same mail (schema: IncomingMail): its Message-ID and to whom it came; without one, all of it.
+def fingerprint(raw: bytes, recipient: str) -> str:
+    """Return what identifies a delivered mail (models: Received): its Message-ID, or else its body, and its recipient.
 
     Args:
-        recipient: as the envelope names it.
+        recipient: of the envelope.
     """
-    whole = mime.parted(raw[: 256 * 1024])
-    mail_id = whole.header("message-id").strip()
-    same = mail_id.encode("utf-8", "replace") or hashlib.sha256(whole.body).digest()
+    message = mime.parse(raw[: 256 * 1024])
+    mail_id = message.header("message-id").strip()
+    same = mail_id.encode("utf-8", "replace") or hashlib.sha256(message.body).digest()
     return hashlib.sha256(recipient.lower().encode("utf-8", "replace") + b"\n" + same).hexdigest()
 
 
-def author(whole: Part) -> tuple[str, str]:
-    """Address and name in the From of a mail; both empty unless there is exactly one of exactly one person."""
-    headers = whole.every("from")
+def author(message: Part) -> tuple[str, str]:
+    """Return address and name from the From header; both empty unless there is exactly one header with one person."""
+    headers = message.all_headers("from")
     if len(headers) != 1:
         return "", ""
     bare = re.sub(r'"(?:[^"\\]|\\.)*"', " ", headers[0])
     for _ in range(3):
         bare = re.sub(r"\([^()]*\)", " ", bare)
-    name = mime.words(headers[0].partition("<")[0]).strip().strip('"')
+    name = mime.decode_header(headers[0].partition("<")[0]).strip().strip('"')
     angles = _IN_ANGLES.fullmatch(bare)
     if angles is not None:
         alone = not re.search(r"[@,:;]", angles[1]) or angles[1].strip(" '") == angles[2]
@@ -97,51 +97,51 @@ def author(whole: Part) -> tuple[str, str]:
     return (bare.strip().lower(), "") if _BARE.fullmatch(bare.strip()) else ("", "")
 
 
-def automatic(whole: Part, envelope_sender: str, sender: str) -> Fact | None:
-    """Why no person wrote this mail (RFC 3834), or None."""
+def automatic_reason(message: Part, envelope_sender: str, sender: str) -> Fact | None:
+    """Return why no person wrote this mail (RFC 3834), or None."""
     if not envelope_sender.strip("<> "):
         return Fact("no_sender")
-    submitted = whole.header("auto-submitted").partition(";")[0].strip().lower()
+    submitted = message.header("auto-submitted").partition(";")[0].strip().lower()
     if submitted not in ("", "no"):
         return Fact("automatic", {"said": quoted(submitted[:40])})
-    if whole.header("precedence").strip().lower() in ("bulk", "junk", "list", "auto_reply", "auto-reply"):
+    if message.header("precedence").strip().lower() in ("bulk", "junk", "list", "auto_reply", "auto-reply"):
         return Fact("bulk")
-    found = next((name for name in _BY_MACHINES if whole.header(name)), None)
+    found = next((name for name in _BY_MACHINES if message.header(name)), None)
     if found is not None:
         return Fact("automatic", {"said": quoted(found)})
     if _MACHINES.fullmatch(sender) or _MACHINES.fullmatch(envelope_sender.strip("<> ").lower()):
         return Fact("machine")
-    if whole.kind == "multipart/report":
+    if message.kind == "multipart/report":
         return Fact("report")
-    return Fact("automatic_subject") if _AWAY.match(subject(whole)) else None
+    return Fact("automatic_subject") if _AUTO_REPLY.match(subject(message)) else None
 
 
-def subject(whole: Part) -> str:
-    """The subject in words."""
-    return mime.words(whole.header("subject"))
+def subject(message: Part) -> str:
+    """Return the decoded subject."""
+    return mime.decode_header(message.header("subject"))
 
 
-def words_of(whole: Part) -> str:
-    """The text of a mail, or its HTML reduced to text if it has no other; empty if it has neither."""
+def body_text(message: Part) -> str:
+    """Return the text of a mail, or its HTML converted to text; empty if it has neither."""
     pages = ""
-    for part in mime.walked(whole):
-        if part.attached or part.kind not in ("text/plain", "text/html"):
+    for part in mime.walk(message):
+        if part.is_attachment or part.kind not in ("text/plain", "text/html"):
             continue
         if part.kind == "text/plain":
             text = part.text()
             if text.strip():
                 flowed = part.parameter("format").lower() == "flowed"
-                return unflowed(text, joined=part.parameter("delsp").lower() == "yes") if flowed else text
+                return unflow(text, joined=part.parameter("delsp").lower() == "yes") if flowed else text
         elif not pages:
             pages = html_text.as_text(part.text())
     return pages
 
 
-def unflowed(text: str, *, joined: bool = False) -> str:
-    """The paragraphs of a text in which a blank at the end says that the line goes on (RFC 3676).
+def unflow(text: str, *, joined: bool = False) -> str:
+    """Join the lines of a flowed text, in which a blank at the end of a line means that it continues (RFC 3676).
 
     Args:
-        joined: the blank at the end is no part of the text (`DelSp=yes`).
+        joined: that blank is not part of the text (`DelSp=yes`).
     """
     lines: list[str] = []
     depth_before = -1

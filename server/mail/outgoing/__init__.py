@@ -1,1 +1,1 @@
-"""Email that goes out."""
+"""Outgoing email."""

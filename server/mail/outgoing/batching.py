@@ -1,9 +1,9 @@
-"""When a mail that is news waits all the same: for the end of quiet hours, or for a mail that tells its news as well.
+"""Deciding when a mail waits: until quiet hours end, or for another mail that tells the same news.
 
-Several news for one reader about one game that have not gone out yet become one mail, by one rule: a mail waits while
-another waits that can tell the same (`TOLD_BY`). That one gathers what it tells when it is written, and what it told
-is dropped in the transaction that marks it as sent. If it comes to nothing, the first goes out by itself: nothing is
-lost, and each keeps its Message-ID.
+Several waiting mails to one reader about one game are merged by one rule: a mail waits while another one waits that
+can tell its news (`MERGED_INTO`). That one collects the news when it is written, and the transaction that marks it as
+sent drops the merged mails. If it is never sent, the first goes out by itself: nothing is lost, and each keeps its
+Message-ID.
 """
 
 from __future__ import annotations
@@ -14,58 +14,62 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.mail.outgoing.relevance import ASKED_FOR, Facts, OldNews
+from server.mail.outgoing.relevance import REQUESTED, MailRows, Outdated
 from server.play import clock
 from server.store import outbox
 from server.store.facts import Fact
 from server.store.models import Mail, Turn
 
-AT_ONCE = ASKED_FOR | {"turn", "digest"}
-"""Mails that go in quiet hours, too: no clock counts those, and a digest has an hour of its own."""
-TOLD_BY = {"act": {"turn", "over", "act"}, "timeout": {"turn", "over", "timeout"}, "answered": {"answered"}}
-"""By kind of news: the kinds of mails about the same game to the same reader that can tell it as well."""
+IMMEDIATE = REQUESTED | {"turn", "digest"}
+"""Mails that are sent in quiet hours, too: no clock counts those hours, and a digest has a time of its own."""
+MERGED_INTO = {
+    "act": {"turn", "over", "act"},
+    "timeout": {"turn", "over", "timeout"},
+    "answered": {"answered"},
+}
+"""For each kind of mail, the kinds of mail about the same game to the same reader that can tell its news."""
 
 
-class Later(Exception):
-    """This mail is to be sent, but not before `until`."""
+class Postponed(Exception):
+    """The mail is to be sent, but not before `until`."""
 
     def __init__(self, until: datetime) -> None:
         super().__init__(until)
         self.until = until
 
 
-def check(session: Session, found: Facts, now: datetime) -> None:
-    """Whether a mail that is news may go now.
+def check_sendable(session: Session, rows: MailRows, now: datetime) -> None:
+    """Check that a relevant mail may be sent now.
 
     Raises:
-        Later: it is its reader's quiet hour, or a mail that can tell the same waits to be sent. OldNews: one has.
+        Postponed: it is the reader's quiet hours, or a mail that can tell the same news waits. Outdated: one was sent.
     """
-    if session.scalar(select(Mail.status).where(Mail.id == found.mail.id)) != "waiting":
-        raise OldNews(Fact("told_by_another"))
-    if found.mail.kind not in AT_ONCE and (end := _quiet_until(found, now)) is not None:
-        raise Later(end)
-    for other in _same_table(session, found.mail, TOLD_BY.get(found.mail.kind, ())):
-        if _tells(session, other, found.mail):
-            raise Later(max(other.not_before, now + timedelta(seconds=outbox.FIRST_WAIT)))
+    if session.scalar(select(Mail.status).where(Mail.id == rows.mail.id)) != "waiting":
+        raise Outdated(Fact("told_by_another"))
+    if rows.mail.kind not in IMMEDIATE and (end := _quiet_until(rows, now)) is not None:
+        raise Postponed(end)
+    for other in _waiting_mails(session, rows.mail, MERGED_INTO.get(rows.mail.kind, ())):
+        if _covers(session, other, rows.mail):
+            raise Postponed(max(other.not_before, now + timedelta(seconds=outbox.FIRST_RETRY)))
 
 
-def _quiet_until(found: Facts, now: datetime) -> datetime | None:
-    """When the reader's quiet hours end, as they are set now; None if this is none of them."""
-    person = found.person
+def _quiet_until(rows: MailRows, now: datetime) -> datetime | None:
+    """Return the end of the reader's quiet hours, or None outside them."""
+    person = rows.person
     if person.quiet_from is None or person.quiet_to is None:
         return None
-    zone = person.time_zone or (found.game.time_zone if found.game else "UTC")
+    zone = person.time_zone or (rows.game.time_zone if rows.game else "UTC")
     return clock.night_end(now, clock.Hours(zone, (person.quiet_from, person.quiet_to)))
 
 
-def told_along(session: Session, mail: Mail) -> list[Mail]:
-    """The news that waits for the same reader about the same game and that this mail can tell, too, oldest first."""
-    kinds = [kind for kind, tellers in TOLD_BY.items() if mail.kind in tellers]
-    return [other for other in _same_table(session, mail, kinds) if _tells(session, mail, other)]
+def mergeable(session: Session, mail: Mail) -> list[Mail]:
+    """Return the waiting mails to the same reader about the same game whose news this mail can tell, oldest first."""
+    kinds = [kind for kind, tellers in MERGED_INTO.items() if mail.kind in tellers]
+    return [other for other in _waiting_mails(session, mail, kinds) if _covers(session, mail, other)]
 
 
-def _same_table(session: Session, mail: Mail, kinds: Collection[str]) -> Sequence[Mail]:
-    """The other mails of these kinds that wait for the same reader about the same game."""
+def _waiting_mails(session: Session, mail: Mail, kinds: Collection[str]) -> Sequence[Mail]:
+    """Return the other waiting mails of these kinds to the same reader about the same game."""
     if not kinds or mail.game_id is None:
         return ()
     query = select(Mail).where(Mail.person_id == mail.person_id, Mail.game_id == mail.game_id)
@@ -73,8 +77,8 @@ def _same_table(session: Session, mail: Mail, kinds: Collection[str]) -> Sequenc
     return session.scalars(query.order_by(Mail.id)).all()
 
 
-def _tells(session: Session, teller: Mail, news: Mail) -> bool:
-    """Whether one mail can tell the news of another: of the same kind the younger one, of a turn while it is open."""
+def _covers(session: Session, teller: Mail, news: Mail) -> bool:
+    """Whether a mail can tell another's news: the younger of one kind, or a turn's while it is open."""
     if teller.kind == "turn":
         turn = session.get(Turn, (teller.game_id, teller.seat))
         return turn is not None and turn.opened_seq == teller.seq

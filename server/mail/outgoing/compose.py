@@ -1,4 +1,4 @@
-"""Writing one mail: its headers, and its text and HTML, which carry the same."""
+"""Composing a mail: its headers, and text and HTML parts with the same content."""
 
 from __future__ import annotations
 
@@ -25,150 +25,152 @@ from sqlalchemy.orm import Session
 from server import i18n, play
 from server.config import settings
 from server.mail.incoming import bounces
-from server.mail.outgoing import context, rounds
-from server.mail.outgoing.context import Doors
-from server.mail.outgoing.relevance import Facts
+from server.mail.outgoing import context, digest
+from server.mail.outgoing.context import MailLinks
+from server.mail.outgoing.relevance import MailRows
 from server.mail.outgoing.smtp import ascii_domain
 from server.mail.text import one_line
 from server.store import outbox
 from server.store.models import Person
 
-WIDE = 998
-"""The longest line of a header that mail servers pass on."""
+LONGEST_LINE = 998
+"""The longest header line that mail servers pass on."""
 
 
 class _Policy(EmailPolicy):
-    """Headers stay on one line, or ids and links would be encoded; letters beyond ASCII are encoded word by word.
+    """Keep headers on one line, since folding would break ids and links, and encode letters beyond ASCII word by word.
 
-    The library's own folding loses blanks between encoded words, and unfolded its words are longer than readers take.
+    The library's own folding loses blanks between encoded words, and unfolded its words are longer than clients
+    accept.
     """
 
     def fold(self, name: str, value: Any) -> str:
-        return str(super().fold(name, value)) if str(value).isascii() else _encoded(name, value)
+        return str(super().fold(name, value)) if str(value).isascii() else _encode_header(name, value)
 
     def fold_binary(self, name: str, value: Any) -> bytes:
         return self.fold(name, value).encode()
 
 
-POLICY = _Policy(linesep="\r\n", max_line_length=WIDE)
+HEADER_POLICY = _Policy(linesep="\r\n", max_line_length=LONGEST_LINE)
 
 
-def _encoded(name: str, value: Any) -> str:
+def _encode_header(name: str, value: Any) -> str:
     if isinstance(value, AddressHeader):
         address = value.addresses[0]
-        shown = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
-        return f"{name}: {shown}\r\n <{ascii_domain(address.addr_spec)}>\r\n"
-    words = Header(str(value), "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
-    return f"{name}: {words}\r\n"
+        name = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
+        return f"{name}: {name}\r\n <{ascii_domain(address.addr_spec)}>\r\n"
+    variables = Header(str(value), "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
+    return f"{name}: {variables}\r\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class ComposedMail:
     """A mail ready to be sent.
 
     Args:
-        due: the moment until which a turn mail says there is time; None for other mails.
-        named: the turns of a digest, those among them whose clocks begin with it.
-        along: the ids of mails whose news it tells, too.
+        due: the deadline that a turn mail prints; None for other mails.
+        turns: the turns that a digest lists.
+        merged: the ids of other mails whose news it tells.
     """
 
     message: EmailMessage
     due: datetime | None
-    named: tuple[play.NamedTurn, ...] = ()
-    along: tuple[int, ...] = ()
+    turns: tuple[play.NamedTurn, ...] = ()
+    merged: tuple[int, ...] = ()
 
 
-def compose(session: Session, found: Facts, doors: Doors, now: datetime) -> Letter:
-    """Write a mail anew, as things stand at the moment of sending.
+def compose(session: Session, rows: MailRows, mail_links: MailLinks, now: datetime) -> ComposedMail:
+    """Compose a mail from the state at the moment of sending.
 
     Args:
-        found: what it is about, looked up in this session.
-        doors: the links it carries.
+        rows: what it is about, loaded in this session.
+        mail_links: the links it carries.
 
     Raises:
         Broken: the game's log does not replay.
     """
-    with force_locale(language(session, found)):
-        return _letter(session, found, doors, now)
+    with force_locale(language(session, rows)):
+        return _compose(session, rows, mail_links, now)
 
 
-def language(session: Session, found: Facts) -> str:
-    """In which language a mail is written: its reader's, else the one it was asked for in, else the organiser's."""
-    organiser = session.get(Person, found.game.organiser_id or 0) if found.game else None
-    asked = outbox.details(found.mail).get("language")
-    wished = (found.person.language, asked, organiser.language if organiser else None)
-    return next((code for code in wished if code in i18n.NAMES), i18n.DEFAULT)
+def language(session: Session, rows: MailRows) -> str:
+    """Return the language of a mail: its reader's, else the one it was requested in, else the organiser's."""
+    organiser = session.get(Person, rows.game.organiser_id or 0) if rows.game else None
+    requested_language = outbox.details(rows.mail).get("language")
+    candidates = (rows.person.language, requested_language, organiser.language if organiser else None)
+    return next((code for code in candidates if code in i18n.NAMES), i18n.DEFAULT)
 
 
-def _letter(session: Session, found: Facts, doors: Doors, now: datetime) -> Letter:
-    times = context.times(session, found, now)
-    words = context.told(session, found, doors, times)
-    if found.mail.kind in rounds.KINDS:
-        words |= rounds.told_of(session, found, doors.seats, now)
-    text, html = written(words)
-    message = EmailMessage(policy=POLICY)
-    _address(message, found, now)
-    message["Subject"] = subject(words)
-    if found.game is not None:
-        root = f"<{found.game.id}.table@{settings().sender_domain}>"
+def _compose(session: Session, rows: MailRows, mail_links: MailLinks, now: datetime) -> ComposedMail:
+    times = context.turn_times(session, rows, now)
+    variables = context.template_context(session, rows, mail_links, times)
+    if rows.mail.kind in digest.OVERVIEWS:
+        variables |= digest.overview_context(session, rows.mail, mail_links.seats, now)
+    text, html = render(variables)
+    message = EmailMessage(policy=HEADER_POLICY)
+    _address(message, rows, now)
+    message["Subject"] = subject(variables)
+    if rows.game is not None:
+        root = f"<{rows.game.id}.table@{settings().sender_domain}>"
         message["In-Reply-To"] = root
         message["References"] = root
-    if doors.reply is not None:
-        message["Reply-To"] = doors.reply
-    bounce = bounces.envelope_sender(found.mail.id)
+    if mail_links.reply is not None:
+        message["Reply-To"] = mail_links.reply
+    bounce = bounces.envelope_sender(rows.mail.id)
     if bounce is not None:
-        message["Return-Path"] = f"<{bounce}>"  # for the transport, which takes it off
-    if doors.stop is not None:
-        message["List-Unsubscribe"] = f"<{doors.stop}>"
+        message["Return-Path"] = f"<{bounce}>"  # the transport removes it
+    if mail_links.stop is not None:
+        message["List-Unsubscribe"] = f"<{mail_links.stop}>"
         message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     message.set_content(text, cte=_encoding(text))
     message.add_alternative(html, subtype="html", cte=_encoding(html))
-    message.set_boundary(
-        f"=_{message['Message-ID'].strip('<>').partition('@')[0]}"
-    )  # not by chance: every copy is equal
-    return Letter(message, times.due if times else None, words.get("named", ()), words["along"])
+    # Derived, not random: every copy is identical.
+    message.set_boundary(f"=_{message['Message-ID'].strip('<>').partition('@')[0]}")
+    return ComposedMail(message, times.due if times else None, variables.get("named", ()), variables["along"])
 
 
-def _address(message: EmailMessage, found: Facts, now: datetime) -> None:
+def _address(message: EmailMessage, rows: MailRows, now: datetime) -> None:
     name, address = parseaddr(settings().mail_from)
     message["From"] = Address(display_name=one_line(name), addr_spec=address)
-    local, _at, domain = (found.person.email or "").rpartition("@")
-    message["To"] = Address(display_name=one_line(found.person.name), username=local, domain=domain)
+    local, _at, domain = (rows.person.email or "").rpartition("@")
+    message["To"] = Address(display_name=one_line(rows.person.name), username=local, domain=domain)
     message["Date"] = format_datetime(now)
-    message["Message-ID"] = message_id(found.mail.key)
-    message["Auto-Submitted"] = "auto-replied" if found.mail.kind == "answer" else "auto-generated"
+    message["Message-ID"] = message_id(rows.mail.key)
+    message["Auto-Submitted"] = "auto-replied" if rows.mail.kind == "answer" else "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
 
 
-def subject(words: dict[str, Any]) -> str:
-    """The subject, the same for every mail of a game, so that they stand in one thread."""
-    if "game" in words:
-        return one_line(f"{words['title']}: {words['game']}")  # in no language: its reader may choose another
-    if "items" in words:
+def subject(variables: dict[str, Any]) -> str:
+    """Return the subject, the same for every mail of a game, so that clients group them in one thread."""
+    if "game" in variables:
+        return one_line(
+            f"{variables['title']}: {variables['game']}"
+        )  # not translated: the reader may switch languages
+    if "items" in variables:
         return one_line(_("Byzanz: your games"))
     return one_line(_("Your Byzanz sign-in link"))
 
 
 def message_id(key: str) -> str:
-    """The id of a mail, the same for every copy of it; nobody can tell from it what the mail is about."""
+    """Return the Message-ID, the same for every copy of a mail; it does not reveal what the mail is about."""
     secret = hashlib.sha256(b"byzanz mail ids" + settings().secret_key.get_secret_value().encode()).digest()
     return f"<{hmac.digest(secret, key.encode(), 'sha256').hex()[:32]}@{settings().sender_domain}>"
 
 
-def written(words: dict[str, Any]) -> tuple[str, str]:
-    """The text and the HTML of a mail; most kinds have one template, whose text is drawn again as HTML."""
+def render(variables: dict[str, Any]) -> tuple[str, str]:
+    """Render text and HTML; most kinds have only a text template, from which the HTML is made."""
     environment = current_app.jinja_env
-    drawn = environment.get_template(f"mail/{words['kind']}.txt").render(words)
-    text = re.sub(r"\n{3,}", "\n\n", drawn).strip() + "\n"
+    rendered = environment.get_template(f"mail/{variables['kind']}.txt").render(variables)
+    text = re.sub(r"\n{3,}", "\n\n", rendered).strip() + "\n"
     try:
-        page = environment.get_template(f"mail/{words['kind']}.html").render(words)
+        page = environment.get_template(f"mail/{variables['kind']}.html").render(variables)
     except TemplateNotFound:
-        page = environment.get_template("mail/letter.html").render(words, paragraphs=paragraphs(text))
+        page = environment.get_template("mail/letter.html").render(variables, paragraphs=paragraphs(text))
     return text, _inliner().inline(page)
 
 
 def paragraphs(text: str) -> list[list[str]]:
-    """The lines of each paragraph of a text."""
+    """Split a text into paragraphs of lines."""
     return [block.split("\n") for block in text.strip().split("\n\n")]
 
 
@@ -178,5 +180,5 @@ def _inliner() -> css_inline.CSSInliner:
 
 
 def _encoding(text: str) -> str:
-    short = all(len(line) < WIDE for line in text.split("\n"))
+    short = all(len(line) < LONGEST_LINE for line in text.split("\n"))
     return "7bit" if text.isascii() and short else "quoted-printable"

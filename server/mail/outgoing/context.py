@@ -1,4 +1,4 @@
-"""What the templates of a mail are told: rows, views and words of the log as this reader may know them, and links."""
+"""The template context of a mail: rows, views and log entries as its reader may know them, and links."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from byzanz.games import rules_of
 from byzanz.rules import PUBLIC
 from server.config import settings
 from server.mail.outgoing import batching, digest, relevance
-from server.mail.outgoing.relevance import Facts
+from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
 from server.play import history, notes, positions, turns
 from server.store import facts, links, log, outbox, standing_orders
-from server.store.models import Game, Link, Mail, Person, Seat, Turn
+from server.store.models import Game, Link, Mail, Person
 
 PURPOSES: dict[str, links.Purpose] = {
     "turn": "seat",
@@ -38,136 +38,141 @@ PURPOSES: dict[str, links.Purpose] = {
     "answered": "organise",
     "answer": "seat",
 }
-"""Which of its reader's links a kind of mail carries."""
+"""Which of its reader's links each kind of mail carries."""
 EXAMPLES = 3
-"""Answers by mail that a turn mail shows."""
+"""How many example replies a turn mail shows."""
 LONGEST_EXAMPLE = 60
-"""Characters that mail readers leave in one line."""
+"""Characters that mail clients leave on one line."""
 LEGAL_MOVES = 40
-"""Moves that the answer to a mail lists at the most; the page has all of them."""
-STORY_LINES = 40
-"""Entries told in one mail at the most; the page has all of them."""
+"""How many moves a reply to a mail lists at most; the page has all of them."""
+LOG_LINES = 40
+"""How many log entries one mail shows at most; the page has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class MailLinks:
     """The addresses that a mail carries; None where it has none."""
 
     link: str | None
     stop: str | None
     reply: str | None = None
-    """The mail address to which moves are sent."""
+    """The email address to which moves are sent."""
     seats: Mapping[str, str] = field(default_factory=dict)
-    """By game, of a mail that names several."""
+    """By game, for a mail that lists several."""
 
 
-def doors(session: Session, found: Facts, now: datetime) -> Doors:
-    """The links of a mail; in a writing transaction, because one that is missing is made."""
-    seats = {game.id: _seat_link(session, found, game, now) for game, _, _ in places(session, found)}
-    return Doors(_link(session, found, now), _stop(session, found, now), _reply(session, found, now), seats)
+def issue_links(session: Session, rows: MailRows, now: datetime) -> MailLinks:
+    """Return the links of a mail; call it in a writing transaction, since missing ones are created."""
+    seats = {
+        game.id: _seat_link(session, rows, game, now)
+        for game, _, _ in digest.listed_turns(session, rows.mail.kind, rows.person.id)
+    }
+    return MailLinks(
+        _link(session, rows, now),
+        _unsubscribe_link(session, rows, now),
+        _reply_address(session, rows, now),
+        seats,
+    )
 
 
-def places(session: Session, found: Facts) -> list[tuple[Game, Seat, Turn]]:
-    """The turns that a mail names which is about all games of its reader."""
-    if found.mail.kind == "digest":
-        return digest.named_by(session, found.person.id)
-    return turns.of_person(session, found.person.id) if found.mail.kind == "games" else []
+def _seat_link(session: Session, rows: MailRows, game: Game, now: datetime) -> str:
+    return links.url(links.link_for(session, "seat", rows.person.id, game.id, now))
 
 
-def _seat_link(session: Session, found: Facts, game: Game, now: datetime) -> str:
-    return links.url(links.link_for(session, "seat", found.person.id, game.id, now))
-
-
-def _link(session: Session, found: Facts, now: datetime) -> str | None:
-    given = outbox.details(found.mail)
+def _link(session: Session, rows: MailRows, now: datetime) -> str | None:
+    given = outbox.details(rows.mail)
     if "link" in given:
         return links.url(session.get_one(Link, given["link"]))
-    if found.game is None:
+    if rows.game is None:
         return None
-    purpose = PURPOSES.get(found.mail.kind)
-    if found.mail.kind == "fresh":
+    purpose = PURPOSES.get(rows.mail.kind)
+    if rows.mail.kind == "fresh":
         purpose = given.get("purpose", "seat")
-    if found.mail.kind in relevance.ABOUT_OTHERS and found.person.id == found.game.organiser_id:
+    if rows.mail.kind in relevance.ABOUT_OTHERS and rows.person.id == rows.game.organiser_id:
         purpose = "organise"
     if purpose is None:
         return None
-    return links.url(links.link_for(session, purpose, found.person.id, found.game.id, now))
+    return links.url(links.link_for(session, purpose, rows.person.id, rows.game.id, now))
 
 
-def _stop(session: Session, found: Facts, now: datetime) -> str | None:
-    """Where one click ends the mails about a game, for those who have a seat kept in it; of a digest all mails."""
-    if found.mail.kind == "digest":
-        return links.url(links.link_for(session, "stop", found.person.id, None, now))
-    if found.game is None or found.seat is None:
+def _unsubscribe_link(session: Session, rows: MailRows, now: datetime) -> str | None:
+    """Return the link that stops the mails of a game to a seated or invited reader; for a digest, all mails."""
+    if rows.mail.kind == "digest":
+        return links.url(links.link_for(session, "stop", rows.person.id, None, now))
+    if rows.game is None or rows.seat is None:
         return None
-    return links.url(links.link_for(session, "stop", found.person.id, found.game.id, now))
+    return links.url(links.link_for(session, "stop", rows.person.id, rows.game.id, now))
 
 
-def _reply(session: Session, found: Facts, now: datetime) -> str | None:
-    """Where an answer goes to: about the open turn, else, of an answer to a mail, to where that mail went."""
-    if not settings().mail_domain or found.game is None or found.seat is None:
+def _reply_address(session: Session, rows: MailRows, now: datetime) -> str | None:
+    """Return the reply address: for the open turn, else, in an answer to a mail, the one that mail was sent to."""
+    if not settings().mail_domain or rows.game is None or rows.seat is None:
         return None
-    if found.turn is not None:
-        turn = found.turn
+    if rows.turn is not None:
+        turn = rows.turn
         return links.reply_address(
-            links.link_for(session, "reply", found.person.id, found.game.id, now, turn.opened_seq)
+            links.link_for(session, "reply", rows.person.id, rows.game.id, now, turn.opened_seq)
         )
-    used = session.get(Link, outbox.details(found.mail).get("reply", 0))
+    used = session.get(Link, outbox.details(rows.mail).get("reply", 0))
     return links.reply_address(used) if used and used.revoked_at is None else None
 
 
-def times(session: Session, found: Facts, now: datetime) -> turns.Times | None:
-    """Until when the turn has time: of a turn mail that is accepted now, else as its clock runs."""
-    if found.turn is None or found.game is None:
+def turn_times(session: Session, rows: MailRows, now: datetime) -> turns.Times | None:
+    """Return the turn's deadlines: as if a turn mail were accepted now, else as its clock runs."""
+    if rows.turn is None or rows.game is None:
         return None
-    if found.turn.started_at is None and found.mail.kind != "answer":
-        return turns.times_if_started(session, found.game, found.turn, now)
-    return turns.times(session, found.game, found.turn)
+    if rows.turn.started_at is None and rows.mail.kind != "answer":
+        return turns.times_if_started(session, rows.game, rows.turn, now)
+    return turns.times(session, rows.game, rows.turn)
 
 
-def told(session: Session, found: Facts, doors: Doors, times: turns.Times | None) -> dict[str, Any]:
-    """The words that a mail's templates may use; of a game only what its reader may know."""
-    words: dict[str, Any] = {
-        "kind": found.mail.kind,
-        "name": one_line(found.person.name),
-        "details": _details(found.mail),
-        "link": doors.link,
-        "stop": doors.stop,
-        "reply": doors.reply,
+def template_context(
+    session: Session, rows: MailRows, mail_links: MailLinks, times: turns.Times | None
+) -> dict[str, Any]:
+    """Build the context for a mail's templates; of a game it holds only what the reader may know."""
+    context: dict[str, Any] = {
+        "kind": rows.mail.kind,
+        "name": one_line(rows.person.name),
+        "details": _details(rows.mail),
+        "link": mail_links.link,
+        "stop": mail_links.stop,
+        "reply": mail_links.reply,
         "base_url": settings().base_url,
-        "zone": found.person.time_zone or (found.game.time_zone if found.game else "UTC"),
-        "own_zone": found.person.time_zone is not None,
+        "zone": rows.person.time_zone or (rows.game.time_zone if rows.game else "UTC"),
+        "own_zone": rows.person.time_zone is not None,
         "times": times,
     }
-    if found.game is not None:
-        words |= _of_game(session, found, found.game)
-    if found.turn is not None and found.game is not None:
-        words |= _of_turn(session, found.game, found.turn.seat)
-        words["examples"] = examples(words["moves"], words["fallback"])
-        words["chosen"] = {move: f"{doors.link}?{urlencode({'move': move})}" for move in words["examples"]}
-    if found.mail.kind == "answer":
-        words |= _of_answer(session, found)
-    return words | _along(session, found, words)
+    if rows.game is not None:
+        context |= _game_context(session, rows, rows.game)
+    if rows.turn is not None and rows.game is not None:
+        context |= _turn_context(session, rows.game, rows.turn.seat)
+        context["examples"] = examples(context["moves"], context["fallback"])
+        context["chosen"] = {
+            move: f"{mail_links.link}?{urlencode({'move': move})}" for move in context["examples"]
+        }
+    if rows.mail.kind == "answer":
+        context |= _answer_context(session, rows)
+    return context | _merged(session, rows, context)
 
 
-def _along(session: Session, found: Facts, words: dict[str, Any]) -> dict[str, Any]:
-    """The entries that a mail is about, with the news that it tells beside its own, and the ids of that news."""
-    along, mail = batching.told_along(session, found.mail), found.mail
-    if mail.kind == "turn":  # what its story leaves out it does not tell
-        first = words["entries"][0].seq if words["entries"] else mail.seq
+def _merged(session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries that a mail and those merged into it are about, and the ids of the merged mails."""
+    along, mail = batching.mergeable(session, rows.mail), rows.mail
+    if mail.kind == "turn":  # it cannot tell the news of entries that it leaves out
+        first = context["entries"][0].seq if context["entries"] else mail.seq
         along = [other for other in along if other.seq and first and other.seq >= first]
     more: dict[str, Any] = {"along": tuple(other.id for other in along)}
     if mail.kind == "answered":
         more["answers"] = [_details(other) for other in (*along, mail)]
-    elif found.game is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
+    elif rows.game is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
         telling = [*along, mail] if mail.kind != "over" else along
-        stretches = [_news(session, found.game, other) for other in telling if other.seq is not None]
+        stretches = [_entries_about(session, rows.game, other) for other in telling if other.seq is not None]
         more["entries"] = [entry for stretch in stretches for entry in stretch]
     return more
 
 
-def _news(session: Session, game: Game, mail: Mail) -> list[record.Entry]:
-    """The entries that a mail is about, as its reader may read them."""
+def _entries_about(session: Session, game: Game, mail: Mail) -> list[record.Entry]:
+    """Return the entries that a mail is about, as its reader may see them."""
     first = mail.seq or 0
     return _entries(session, game, mail.seat, first - 1, outbox.details(mail).get("last", first))
 
@@ -179,7 +184,7 @@ def _details(mail: Mail) -> dict[str, Any]:
     return {name: one_line(value) if isinstance(value, str) else value for name, value in details.items()}
 
 
-def _of_game(session: Session, found: Facts, game: Game) -> dict[str, Any]:
+def _game_context(session: Session, rows: MailRows, game: Game) -> dict[str, Any]:
     seats = positions.seats_of(session, game.id)
     organiser = session.get(Person, game.organiser_id) if game.organiser_id else None
     return {
@@ -190,13 +195,13 @@ def _of_game(session: Session, found: Facts, game: Game) -> dict[str, Any]:
         "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
         "begun": game.started_at is not None,
         "names": [one_line(seat.name) for seat in seats],
-        "me": found.seat.seat if found.seat else None,
+        "me": rows.seat.seat if rows.seat else None,
         "organiser": one_line(organiser.name) if organiser else "",
         "result": json.loads(game.result) if game.result else None,
     }
 
 
-def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
+def _turn_context(session: Session, game: Game, seat: int) -> dict[str, Any]:
     position = positions.load(session, game)
     rules, state = position.rules, position.state
     view, moves = rules.view(state, seat), rules.moves(state, seat)
@@ -208,8 +213,8 @@ def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
         "moves": [str(move) for move in moves],
         "asides": [str(move) for move in rules.out_of_turn_moves(state, seat)],
         "fallback": str(rules.fallback(view, moves)),
-        "entries": entries[-STORY_LINES:],
-        "left_out": max(0, len(entries) - STORY_LINES),
+        "entries": entries[-LOG_LINES:],
+        "left_out": max(0, len(entries) - LOG_LINES),
         "stopped": [
             {"text": row.text, "reason": one_line(facts.sentence(row.reason))}
             for row in ended
@@ -221,38 +226,40 @@ def _of_turn(session: Session, game: Game, seat: int) -> dict[str, Any]:
 
 
 def examples(moves: Sequence[str], fallback: str) -> list[str]:
-    """Moves that show how an answer by mail is written: of each verb one, then of any, none too long for a line.
+    """Choose moves that show how to reply by email: one per verb, then any, all short enough for one line.
 
     Args:
-        moves: the legal ones.
-        fallback: the one of them that is played if no answer comes.
+        moves: the legal moves.
+        fallback: the move that is played if no answer comes.
     """
     others = [move for move in moves if move != fallback]
     verbs = {move.partition(" ")[0]: move for move in reversed(others)}
     spread = [others[0], others[len(others) // 2], others[-1]] if others else []
-    wished = dict.fromkeys((fallback, *reversed(verbs.values()), *spread))
-    return [move for move in wished if len(move) <= LONGEST_EXAMPLE][:EXAMPLES]
+    candidates = dict.fromkeys((fallback, *reversed(verbs.values()), *spread))
+    return [move for move in candidates if len(move) <= LONGEST_EXAMPLE][:EXAMPLES]
 
 
-def _of_answer(session: Session, found: Facts) -> dict[str, Any]:
-    """What became of a mail that came in, line by line, and what happened at the table since."""
-    given = outbox.details(found.mail)
+def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
+    """Return the result of an incoming mail line by line, and what has happened in the game since."""
+    given = outbox.details(rows.mail)
     since: list[record.Entry] = []
-    seated = found.seat is not None and found.seat.status == "seated"
-    if seated and found.seat and found.game and found.mail.seq and not found.game.quarantine:
-        since = _entries(session, found.game, found.seat.seat, found.mail.seq - 1)
+    seated = rows.seat is not None and rows.seat.status == "seated"
+    if seated and rows.seat and rows.game and rows.mail.seq and not rows.game.quarantine:
+        since = _entries(session, rows.game, rows.seat.seat, rows.mail.seq - 1)
     return {
-        "results": [line | {"text": one_line(line["text"]), "why": _why(line)} for line in given["lines"]],
-        "fault": _why(given),
-        "since": since[:STORY_LINES],
-        "more": len(since) > STORY_LINES,
-        "asked": found.turn is not None,
+        "results": [
+            line | {"text": one_line(line["text"]), "why": _refusal_text(line)} for line in given["lines"]
+        ],
+        "fault": _refusal_text(given),
+        "since": since[:LOG_LINES],
+        "more": len(since) > LOG_LINES,
+        "asked": rows.turn is not None,
         "most": LEGAL_MOVES,
     }
 
 
-def _why(given: Mapping[str, Any]) -> str:
-    """A refusal as it was kept, in the reader's language; empty if there is none."""
+def _refusal_text(given: Mapping[str, Any]) -> str:
+    """Return a stored refusal in the reader's language, or "" if there is none."""
     if not given.get("message"):
         return ""
     sentence: str = gettext(given["message"])
@@ -262,7 +269,7 @@ def _why(given: Mapping[str, Any]) -> str:
 def _entries(
     session: Session, game: Game, seat: int | None, after: int, upto: int | None = None
 ) -> list[record.Entry]:
-    """A part of the log as this seat may read it, its notes in the language of the email."""
+    """Return a stretch of the log as this seat may see it."""
     viewer = PUBLIC if seat is None else seat
     seen = history.entries_for(session, game, viewer, after=after, upto=upto)
     return [

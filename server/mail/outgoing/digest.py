@@ -1,36 +1,47 @@
-"""The daily digest: when it goes, which turns it names, and when the clocks of those begin.
+"""The daily digest: when it is sent, which turns it lists, and when their clocks start.
 
-Who has chosen it gets no mail for a single turn. A turn's clock begins when the mail server has accepted the digest
-that names it, at the latest a day after the turn opened.
+People who chose it get no mail about single turns. A turn's clock starts when the mail server accepts the digest that
+lists it, at the latest a day after the turn opened.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from byzanz.games import rules_of
+from byzanz.moves import BadSetup
 from server import play
-from server.play import clock, turns
+from server.mail.text import one_line
+from server.play import clock, positions, turns
+from server.play.positions import Broken
 from server.store import outbox
 from server.store.engine import reading, transaction
 from server.store.models import Game, Mail, Person, Seat, Turn
 
-HOUR = 7 * 60
-"""The minute of the day at which the digest goes to who has no quiet hours; others get it at the end of theirs."""
+LOGGER = logging.getLogger(__name__)
+OVERVIEWS = ("digest", "games")
+"""The kinds of mail that cover all games of their reader."""
+NEVER = datetime.max.replace(tzinfo=UTC)
+
+DEFAULT_MINUTE = 7 * 60
+"""The minute of the day of the digest for people without quiet hours; others get it when theirs end."""
 
 
-def hour_of(person: Person) -> int:
-    """The minute of the day at which a person gets the digest."""
-    return HOUR if person.quiet_to is None else person.quiet_to
+def digest_minute(person: Person) -> int:
+    """Return the minute of the day at which a person gets the digest."""
+    return DEFAULT_MINUTE if person.quiet_to is None else person.quiet_to
 
 
-def last_hour(zone: str, minute: int, now: datetime) -> tuple[date, datetime]:
-    """The last time that clocks in a zone came to this minute of the day, and the day on which they did."""
+def last_occurrence(zone: str, minute: int, now: datetime) -> tuple[date, datetime]:
+    """Return the last time that clocks in a zone showed this minute of the day, and that day."""
     here = ZoneInfo(zone)
     day = now.astimezone(here).date()
     while (at := clock.last_shown(here, day, minute)) > now:
@@ -39,14 +50,14 @@ def last_hour(zone: str, minute: int, now: datetime) -> tuple[date, datetime]:
 
 
 def queue_due(now: datetime) -> int:
-    """Queue a digest to each person whose hour has come since a turn of his has opened; how many."""
+    """Queue a digest to each person whose digest hour has passed since one of their turns opened; return how many."""
     with reading() as session:
         first: dict[int, tuple[Person, datetime, str]] = {}
-        for person, game, turn in session.execute(_wanted()).unique().tuples():
+        for person, game, turn in session.execute(_digest_turns()).unique().tuples():
             first.setdefault(person.id, (person, turn.opened_at, person.time_zone or game.time_zone))
         keys = {}
         for person, opened_at, zone in first.values():
-            day, at = last_hour(zone, hour_of(person), now)
+            day, at = last_occurrence(zone, digest_minute(person), now)
             key = f"digest:{person.id}:{day}"
             if opened_at <= at and session.scalar(select(Mail.id).where(Mail.key == key)) is None:
                 keys[key] = person.id
@@ -56,16 +67,18 @@ def queue_due(now: datetime) -> int:
     return len(keys)
 
 
-def start_late(now: datetime) -> int:
-    """Start the clocks of turns that no digest has named within a day; how many."""
+def start_overdue_clocks(now: datetime) -> int:
+    """Start the clocks of turns that no digest has listed within a day; return how many."""
     late = (Turn.started_at.is_(None), Turn.refused.is_(None), Turn.opened_at <= now - play.LATEST_DIGEST)
     with reading() as session:
-        hints = [(game.id, turn.seat) for _, game, turn in session.execute(_wanted().where(*late)).unique()]
+        hints = [
+            (game.id, turn.seat) for _, game, turn in session.execute(_digest_turns().where(*late)).unique()
+        ]
     return sum(play.digest_overdue(game_id, seat, now) for game_id, seat in hints)
 
 
-def _wanted() -> Select[tuple[Person, Game, Turn]]:
-    """Who wants a digest, and the turns that it is to name, the oldest of each person first."""
+def _digest_turns() -> Select[tuple[Person, Game, Turn]]:
+    """Select the people who want a digest with the turns that it is to list, the oldest of each person first."""
     return (
         select(Person, Game, Turn)
         .join(Seat, Seat.person_id == Person.id)
@@ -78,13 +91,13 @@ def _wanted() -> Select[tuple[Person, Game, Turn]]:
     )
 
 
-def named_by(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
-    """The turns that a digest to this person names now: those in games whose mails he has not switched off."""
+def turns_for(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
+    """Return the turns that a digest to this person lists now, leaving out muted games."""
     return [place for place in turns.of_person(session, person_id) if not place[1].silent]
 
 
-def accepted(session: Session, mail: Mail, named: Sequence[play.NamedTurn], now: datetime) -> None:
-    """Start the clocks of the turns that an accepted digest named, and store which they are: it may still bounce.
+def start_clocks(session: Session, mail: Mail, named: Sequence[play.NamedTurn], now: datetime) -> None:
+    """Start the clocks of the turns that an accepted digest lists, and store which they are, since it may still bounce.
 
     Args:
         named: their games are locked.
@@ -94,8 +107,8 @@ def accepted(session: Session, mail: Mail, named: Sequence[play.NamedTurn], now:
     play.digest_accepted(session, named, now)
 
 
-def named_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
-    """The turns that a digest named when it was accepted or, if it was not, would name now.
+def turns_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
+    """Return the turns that a digest listed when it was accepted or, if it was not, would list now.
 
     Returns:
         Of each the game's id, the seat, and the head at which the turn opened.
@@ -103,4 +116,51 @@ def named_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
     kept = outbox.details(mail).get("named")
     if kept is not None:
         return [(str(game_id), int(seat), int(opened)) for game_id, seat, opened in kept]
-    return [(game.id, turn.seat, turn.opened_seq) for game, _, turn in named_by(session, mail.person_id)]
+    return [(game.id, turn.seat, turn.opened_seq) for game, _, turn in turns_for(session, mail.person_id)]
+
+
+def listed_turns(session: Session, kind: str, person_id: int) -> list[tuple[Game, Seat, Turn]]:
+    """Return the turns that a mail of this kind lists: empty unless it covers all games of its reader."""
+    if kind == "digest":
+        return turns_for(session, person_id)
+    return turns.of_person(session, person_id) if kind == "games" else []
+
+
+def overview_context(session: Session, mail: Mail, links: Mapping[str, str], now: datetime) -> dict[str, Any]:
+    """Build the context of a mail about all games: `items`, one per game, the most urgent first; and `named`.
+
+    Args:
+        links: to the reader's seats, by game; turns that opened after these were made wait for the next mail.
+        now: when a digest is accepted: the clocks of turns that none has listed before start then.
+    """
+    items, named = [], []
+    for game, seat, turn in listed_turns(session, mail.kind, mail.person_id):
+        if game.id not in links:
+            continue
+        starts = mail.kind == "digest" and (turn.started_at is None or turn.refused is not None)
+        times = (
+            turns.times_if_started(session, game, turn, now) if starts else turns.times(session, game, turn)
+        )
+        try:
+            items.append(_item(session, game, seat, turn, times) | {"link": links[game.id]})
+        except (Broken, BadSetup) as broken:  # one broken game must not block the others
+            LOGGER.warning("game %s is left out of a mail: %s", game.id, broken)
+            continue
+        if times is not None:
+            named.append(play.NamedTurn(game.id, turn.seat, turn.opened_seq, times.due, starts))
+    items.sort(key=lambda item: item["times"].due if item["times"] else NEVER)
+    return {"items": items, "named": tuple(named)}
+
+
+def _item(session: Session, game: Game, seat: Seat, turn: Turn, times: turns.Times | None) -> dict[str, Any]:
+    position = positions.load(session, game)
+    person = seat.person
+    return {
+        "slug": game.slug,
+        "title": rules_of(game.slug, game.rules).title,
+        "game": one_line(game.name),
+        "names": [one_line(other.name) for other in positions.seats_of(session, game.id)],
+        "view": position.view(turn.seat),
+        "times": times,
+        "zone": (person.time_zone if person else None) or game.time_zone,
+    }

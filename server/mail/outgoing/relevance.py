@@ -1,4 +1,4 @@
-"""Whether a queued mail is still news at the moment of sending, and whether its reader wants it."""
+"""Whether a queued mail is still true when it is about to be sent, and whether its reader wants it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from server.store import outbox
 from server.store.facts import Fact
 from server.store.models import Game, Link, Mail, Person, Seat, Turn
 
-ASKED_FOR = frozenset({"signin", "fresh", "confirm", "answer", "games"})
-"""Mails that a person has just asked for: no wish for silence stops them."""
-AT_THE_TABLE = frozenset({"turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
-"""Mails to whoever holds a seat and has not left it."""
+REQUESTED = frozenset({"signin", "fresh", "confirm", "answer", "games"})
+"""Mails that a person has just requested: unsubscribing does not stop them."""
+FOR_SEATED = frozenset({"turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
+"""Mails to people who hold a seat and have not left it."""
 ABOUT_OTHERS = frozenset({"refused", "vacant"})
-"""Mails to whoever looks after a game, about somebody else's seat."""
+"""Mails to the people in charge of a game, about somebody else's seat."""
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class MailRows:
     """The rows that a mail is about, as they are now."""
 
     mail: Mail
@@ -33,56 +33,48 @@ class Facts:
     seat: Seat | None
     """The reader's own seat in that game."""
     turn: Turn | None
-    """The turn that the mail was queued for, if it is still open; of an answer, the reader's own open turn."""
+    """The turn that the mail was queued for, if still open; for an answer, the reader's own open turn."""
 
 
-class OldNews(Exception):
-    """This mail is not to be sent.
-
-    Args:
-        why: for moderators and for its reader's page.
-    """
+class Outdated(Exception):
+    """The mail is not to be sent; the text says why."""
 
     def __init__(self, why: Fact) -> None:
         super().__init__(why)
         self.why = why
 
 
-class Suppressed(OldNews):
-    """This mail would be news, but its reader's address bounced or complained; `why` is what it said."""
+class AddressSuppressed(Outdated):
+    """The mail is relevant, but the reader's address bounced or complained; the text is the diagnostic."""
 
 
-def facts(session: Session, mail: Mail, now: datetime) -> Facts:
-    """The rows behind a mail that is still to be sent.
+def load_rows(session: Session, mail: Mail, now: datetime) -> MailRows:
+    """Load the rows of a mail that is still to be sent.
 
     Raises:
-        OldNews: it is no longer true, or its reader wants none; Suppressed: or his address takes none.
+        Outdated: it is no longer true or wanted. AddressSuppressed: the address is suppressed.
     """
     person = session.get(Person, mail.person_id)
     if person is None or not person.email:
-        raise OldNews(Fact("no_address"))
-    if person.silent and mail.kind not in ASKED_FOR:
-        raise OldNews(Fact("silent"))
+        raise Outdated(Fact("no_address"))
+    if person.silent and mail.kind not in REQUESTED:
+        raise Outdated(Fact("silent"))
     game = session.get(Game, mail.game_id) if mail.game_id else None
     seat = _seat(session, mail)
-    if seat is not None and seat.silent and mail.kind not in ASKED_FOR | ABOUT_OTHERS:
-        raise OldNews(Fact("silent_here"))
-    if mail.kind in AT_THE_TABLE and (seat is None or seat.status != "seated"):
-        raise OldNews(Fact("not_seated"))
-    if (
-        mail.kind in AT_THE_TABLE
-        and seat is not None
-        and autopilot.has_left(session, seat.game_id, seat.seat)
-    ):
-        raise OldNews(Fact("has_left"))
-    found = Facts(mail, person, game, seat, _turn(session, mail, game, seat))
+    if seat is not None and seat.silent and mail.kind not in REQUESTED | ABOUT_OTHERS:
+        raise Outdated(Fact("silent_here"))
+    if mail.kind in FOR_SEATED and (seat is None or seat.status != "seated"):
+        raise Outdated(Fact("not_seated"))
+    if mail.kind in FOR_SEATED and seat is not None and autopilot.has_left(session, seat.game_id, seat.seat):
+        raise Outdated(Fact("has_left"))
+    rows = MailRows(mail, person, game, seat, _turn(session, mail, game, seat))
     check = CHECKS.get(mail.kind)
-    why = check(session, found, now) if check else None
-    if why:
-        raise OldNews(why)
-    if person.suppressed and mail.kind not in ASKED_FOR:
-        raise Suppressed(person.suppressed)
-    return found
+    reason = check(session, rows, now) if check else None
+    if reason:
+        raise Outdated(reason)
+    if person.suppressed and mail.kind not in REQUESTED:
+        raise AddressSuppressed(person.suppressed)
+    return rows
 
 
 def _seat(session: Session, mail: Mail) -> Seat | None:
@@ -100,50 +92,50 @@ def _turn(session: Session, mail: Mail, game: Game | None, seat: Seat | None) ->
     return turn if turn is not None and turn.opened_seq == mail.seq else None
 
 
-def _turn_open(_session: Session, found: Facts, now: datetime) -> Fact | None:
-    if found.turn is None or found.game is None or found.game.paused or found.game.status != "running":
+def _turn_open(_session: Session, rows: MailRows, now: datetime) -> Fact | None:
+    if rows.turn is None or rows.game is None or rows.game.paused or rows.game.status != "running":
         return Fact("turn_over")
-    if found.mail.kind == "remind" and (found.turn.due_at is None or found.turn.due_at <= now):
+    if rows.mail.kind == "remind" and (rows.turn.due_at is None or rows.turn.due_at <= now):
         return Fact("no_time_left")
     return None
 
 
-def _is_over(_session: Session, found: Facts, _now: datetime) -> Fact | None:
-    return None if found.game and found.game.status == "over" else Fact("not_over")
+def _is_over(_session: Session, rows: MailRows, _now: datetime) -> Fact | None:
+    return None if rows.game and rows.game.status == "over" else Fact("not_over")
 
 
-def _is_invited(_session: Session, found: Facts, _now: datetime) -> Fact | None:
-    waits = found.game and found.game.status == "inviting" and found.seat and found.seat.status == "invited"
+def _is_invited(_session: Session, rows: MailRows, _now: datetime) -> Fact | None:
+    waits = rows.game and rows.game.status == "inviting" and rows.seat and rows.seat.status == "invited"
     return None if waits else Fact("invitation_closed")
 
 
-def _is_unconfirmed(_session: Session, found: Facts, _now: datetime) -> Fact | None:
-    return None if found.game and found.game.status == "asked" else Fact("confirmation_closed")
+def _is_unconfirmed(_session: Session, rows: MailRows, _now: datetime) -> Fact | None:
+    return None if rows.game and rows.game.status == "asked" else Fact("confirmation_closed")
 
 
-def _opens(session: Session, found: Facts, now: datetime) -> Fact | None:
-    link = session.get(Link, outbox.details(found.mail).get("link", 0))
+def _link_is_live(session: Session, rows: MailRows, now: datetime) -> Fact | None:
+    link = session.get(Link, outbox.details(rows.mail).get("link", 0))
     dead = link is None or link.revoked_at or link.used_at or (link.expires_at and link.expires_at <= now)
     return Fact("link_dead") if dead else None
 
 
-def _digest(session: Session, found: Facts, _now: datetime) -> Fact | None:
-    if found.person.cadence != "digest":
+def _digest_is_due(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
+    if rows.person.cadence != "digest":
         return Fact("no_digest")
-    theirs = (Mail.person_id == found.person.id, Mail.kind == "digest", Mail.status == "waiting")
-    if session.scalar(select(Mail.id).where(*theirs, Mail.id > found.mail.id)) is not None:
+    same_person = (Mail.person_id == rows.person.id, Mail.kind == "digest", Mail.status == "waiting")
+    if session.scalar(select(Mail.id).where(*same_person, Mail.id > rows.mail.id)) is not None:
         return Fact("newer_digest")
-    return None if digest.named_by(session, found.person.id) else Fact("nothing_to_tell")
+    return None if digest.turns_for(session, rows.person.id) else Fact("nothing_to_tell")
 
 
-CHECKS: dict[str, Callable[[Session, Facts, datetime], Fact | None]] = {
+CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {
     "turn": _turn_open,
     "remind": _turn_open,
     "over": _is_over,
     "invite": _is_invited,
     "nudge": _is_invited,
     "confirm": _is_unconfirmed,
-    "signin": _opens,
-    "digest": _digest,
+    "signin": _link_is_live,
+    "digest": _digest_is_due,
 }
-"""Why a mail of a kind is no longer news, or None; other kinds tell of what has happened and stay true."""
+"""For each kind of mail, why it is outdated, or None; mails of other kinds report the past and stay true."""

@@ -1,7 +1,8 @@
-"""Handing mails to a mail server: one connection for many, and what each kind of failure means.
+"""Sending mail by SMTP: one connection for many mails, and what each kind of failure means.
 
-A 5xx about the recipient or the mail is final (`Refused`). Whatever else goes wrong passes (`TryLater`); a 5xx
-about ourselves (greeting, login, sender) is a mistake in our settings, which no recipient may suffer for.
+A 5xx reply about the recipient or the mail is permanent (`PermanentFailure`); anything else is temporary
+(`TemporaryFailure`). A 5xx about ourselves (greeting, login, sender) is an error in our settings, for which no
+recipient may be marked as unreachable.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from server.config import ConfigError
 from server.mail.text import quoted
 from server.store.facts import Fact
 
-TIMEOUT = 30.0
-"""Seconds to wait for one answer of the mail server."""
-LONGEST = 120.0
-"""Seconds for one mail in all, however slowly the server drips its answers."""
+REPLY_TIMEOUT = 30.0
+"""Seconds to wait for one reply of the mail server."""
+SEND_TIMEOUT = 120.0
+"""Seconds for one mail in total, however slowly the server drips its replies."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-class NotTaken(Exception):
+class DeliveryFailure(Exception):
     """The mail server has not taken a mail.
 
     Args:
@@ -42,28 +43,28 @@ class NotTaken(Exception):
         self.said = said if isinstance(said, Fact) else quoted(said)
 
 
-class Refused(NotTaken):
+class PermanentFailure(DeliveryFailure):
     """The mail server will never take this mail for this recipient."""
 
 
-class TryLater(NotTaken):
-    """Not this time.
+class TemporaryFailure(DeliveryFailure):
+    """The mail could not be sent this time.
 
     Args:
-        said: as of every mail that is not taken.
-        lost: the connection is gone, other mails of the batch had better wait, too.
-        ours: the server objects to us and not to the recipient; somebody must look at the settings.
+        reply: the server's reply, or what went wrong on the way.
+        connection_lost: the connection is gone; other mails of the batch should wait, too.
+        our_fault: the server rejects us rather than the recipient; somebody must check the settings.
     """
 
-    def __init__(self, said: str | Fact, *, lost: bool = False, ours: bool = False) -> None:
-        super().__init__(said)
-        self.lost = lost
-        self.ours = ours
+    def __init__(self, reply: str | Fact, *, connection_lost: bool = False, our_fault: bool = False) -> None:
+        super().__init__(reply)
+        self.connection_lost = connection_lost
+        self.our_fault = our_fault
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
-    """A mail server as BYZANZ_MAIL_URL names it; `tls` is "smtps", "starttls" or "none"."""
+class MailServer:
+    """The mail server named by BYZANZ_MAIL_URL; `tls` is "smtps", "starttls" or "none"."""
 
     host: str
     port: int
@@ -72,11 +73,11 @@ class Server:
     password: str = ""
 
 
-def server_at(url: str) -> Server:
-    """Read `smtp://user:password@host:587?tls=starttls` or `smtps://user:password@host`.
+def parse_mail_url(url: str) -> MailServer:
+    """Parse `smtp://user:password@host:587?tls=starttls` or `smtps://user:password@host`.
 
     Raises:
-        ConfigError: one line that says what would do.
+        ConfigError: a one-line message says what is valid.
     """
     parts = urlsplit(url)
     try:
@@ -85,34 +86,41 @@ def server_at(url: str) -> Server:
         raise ConfigError("BYZANZ_MAIL_URL: the port must be a number from 1 to 65535") from None
     if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
         raise ConfigError("BYZANZ_MAIL_URL must look like smtp://user:password@host:587?tls=starttls")
-    asked = parse_qs(parts.query).get("tls", [""])[-1]
-    tls = "smtps" if parts.scheme == "smtps" else asked or "none"
+    tls_option = parse_qs(parts.query).get("tls", [""])[-1]
+    tls = "smtps" if parts.scheme == "smtps" else tls_option or "none"
     if tls not in ("smtps", "starttls", "none"):
-        raise ConfigError("BYZANZ_MAIL_URL: tls is starttls or none")
-    if parts.password and tls == "none" and not asked and parts.hostname not in LOOPBACK:
+        raise ConfigError("BYZANZ_MAIL_URL: tls must be starttls or none")
+    if parts.password and tls == "none" and not tls_option and parts.hostname not in LOOPBACK:
         raise ConfigError(
-            "BYZANZ_MAIL_URL would send the password in the clear: add ?tls=starttls (or, if it must be, ?tls=none)"
+            "BYZANZ_MAIL_URL would send the password unencrypted: add ?tls=starttls (or ?tls=none if you accept that)"
         )
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    return Server(parts.hostname, port or {"smtps": 465, "starttls": 587}.get(tls, 25), tls, user, password)
+    return MailServer(
+        parts.hostname, port or {"smtps": 465, "starttls": 587}.get(tls, 25), tls, user, password
+    )
 
 
 class Transport:
-    """A connection to the mail server, made when the first mail is sent and again whenever it was lost.
+    """A connection to the mail server, opened with the first mail and reopened when it was lost.
 
     Args:
-        server: where to.
-        hello: the name under which this server greets: the domain of its mails.
-        timeout, longest: seconds for one answer, and for one mail in all.
+        server: the mail server.
+        helo: the name for the greeting: the domain of our mails.
+        timeout, send_timeout: seconds for one reply, and for one mail in total.
     """
 
     def __init__(
-        self, server: Server, hello: str, *, timeout: float = TIMEOUT, longest: float = LONGEST
+        self,
+        server: MailServer,
+        helo: str,
+        *,
+        timeout: float = REPLY_TIMEOUT,
+        send_timeout: float = SEND_TIMEOUT,
     ) -> None:
         self._server = server
-        self._hello = hello
+        self._helo = helo
         self._timeout = timeout
-        self._longest = longest
+        self._send_timeout = send_timeout
         self._smtp: smtplib.SMTP | None = None
 
     def __enter__(self) -> Transport:
@@ -124,65 +132,71 @@ class Transport:
         self.close()
 
     def send(self, message: EmailMessage) -> None:
-        """Hand over one mail, to its one To; returns when the server has accepted it.
+        """Send one mail to its only To address; return when the server has accepted it.
 
-        Its envelope sender is its Return-Path, which is taken off (RFC 5321 4.4), or else its From.
+        The envelope sender is its Return-Path, which is removed (RFC 5321 4.4), or else its From.
 
         Raises:
-            Refused: never again. TryLater: not this time.
+            PermanentFailure: it will never be accepted. TemporaryFailure: it was not this time.
         """
         try:
-            smtp = self._connected()
-            with self._in_time(smtp):
-                self._hand_over(smtp, message)
+            smtp = self._connection()
+            with self._time_limit(smtp):
+                self._transmit(smtp, message)
         except (smtplib.SMTPException, OSError) as error:
             self.close()
-            raise TryLater(Fact("connection_lost", {"said": quoted(str(error))}), lost=True) from None
+            raise TemporaryFailure(
+                Fact("connection_lost", {"said": quoted(str(error))}), connection_lost=True
+            ) from None
 
-    def greet(self) -> None:
-        """Connect and log in, to see whether that works, and send nothing.
+    def check_connection(self) -> None:
+        """Connect and log in without sending anything.
 
         Raises:
-            TryLater: it does not.
+            TemporaryFailure: that failed.
         """
-        self._connected()
+        self._connection()
 
     def close(self) -> None:
         """Say goodbye, or hang up if the server does not listen."""
         smtp, self._smtp = self._smtp, None
         if smtp is not None:
-            with contextlib.suppress(smtplib.SMTPException, OSError), self._in_time(smtp):
+            with contextlib.suppress(smtplib.SMTPException, OSError), self._time_limit(smtp):
                 smtp.quit()
             smtp.close()
 
-    def _connected(self) -> smtplib.SMTP:
+    def _connection(self) -> smtplib.SMTP:
         if self._smtp is None:
             try:
                 self._smtp = self._connect()
             except smtplib.SMTPResponseException as error:
-                ours = error.smtp_code >= 500
-                raise TryLater(_said(error.smtp_code, error.smtp_error), lost=True, ours=ours) from None
+                our_fault = error.smtp_code >= 500
+                raise TemporaryFailure(
+                    _reply_line(error.smtp_code, error.smtp_error), connection_lost=True, our_fault=our_fault
+                ) from None
             except (smtplib.SMTPNotSupportedError, ssl.SSLError) as error:
-                raise TryLater(str(error), lost=True, ours=True) from None
+                raise TemporaryFailure(str(error), connection_lost=True, our_fault=True) from None
             except (smtplib.SMTPException, OSError) as error:
-                raise TryLater(Fact("no_connection", {"said": quoted(str(error))}), lost=True) from None
+                raise TemporaryFailure(
+                    Fact("no_connection", {"said": quoted(str(error))}), connection_lost=True
+                ) from None
         return self._smtp
 
     def _connect(self) -> smtplib.SMTP:
         server = self._server
         smtp = (
             smtplib.SMTP_SSL(
-                timeout=self._timeout, local_hostname=self._hello, context=ssl.create_default_context()
+                timeout=self._timeout, local_hostname=self._helo, context=ssl.create_default_context()
             )
             if server.tls == "smtps"
-            else smtplib.SMTP(timeout=self._timeout, local_hostname=self._hello)
+            else smtplib.SMTP(timeout=self._timeout, local_hostname=self._helo)
         )
         smtp._host = server.host  # type: ignore[attr-defined]  # the name the certificate is checked against
-        with self._in_time(smtp):
+        with self._time_limit(smtp):
             try:
-                code, said = smtp.connect(server.host, server.port)
+                code, reply = smtp.connect(server.host, server.port)
                 if code != 220:
-                    raise smtplib.SMTPConnectError(code, said)
+                    raise smtplib.SMTPConnectError(code, reply)
                 if server.tls == "starttls":
                     smtp.starttls(context=ssl.create_default_context())
                 smtp.ehlo_or_helo_if_needed()
@@ -193,8 +207,10 @@ class Transport:
                 raise
         return smtp
 
-    def _hand_over(self, smtp: smtplib.SMTP, message: EmailMessage) -> None:
-        sender, recipient = (_envelope(message[name].addresses[0].addr_spec) for name in ("From", "To"))
+    def _transmit(self, smtp: smtplib.SMTP, message: EmailMessage) -> None:
+        sender, recipient = (
+            _envelope_address(message[name].addresses[0].addr_spec) for name in ("From", "To")
+        )
         if "Return-Path" in message:
             sender = str(message["Return-Path"]).strip("<>")
             message = copy.copy(message)
@@ -203,40 +219,42 @@ class Transport:
         policy = message.policy
         if not (sender + recipient).isascii():
             if not smtp.has_extn("smtputf8"):
-                raise Refused(Fact("ascii_only"))
+                raise PermanentFailure(Fact("ascii_only"))
             options, policy = ("SMTPUTF8", "BODY=8BITMIME"), SMTPUTF8.clone(max_line_length=998)
-        self._judge(*smtp.mail(sender, options), at_recipient=False)
-        self._judge(*smtp.rcpt(recipient), at_recipient=True)
-        self._judge(*_data(smtp, message.as_bytes(policy=policy)), at_recipient=True)
+        self._check_reply(*smtp.mail(sender, options), at_recipient=False)
+        self._check_reply(*smtp.rcpt(recipient), at_recipient=True)
+        self._check_reply(*_data(smtp, message.as_bytes(policy=policy)), at_recipient=True)
 
-    def _judge(self, code: int, said: bytes | str, *, at_recipient: bool) -> None:
-        """Go on after a 2xx; raise what any other answer means."""
+    def _check_reply(self, code: int, reply: bytes | str, *, at_recipient: bool) -> None:
+        """Return after a 2xx reply; raise the failure that any other reply means."""
         if 200 <= code < 300:
             return
-        lost = code == 421 or not self._made_ready()
-        if lost:
+        connection_lost = code == 421 or not self._reset()
+        if connection_lost:
             self.close()
         if 500 <= code < 600 and at_recipient:
-            raise Refused(_said(code, said))
-        raise TryLater(_said(code, said), lost=lost, ours=code >= 500)
+            raise PermanentFailure(_reply_line(code, reply))
+        raise TemporaryFailure(
+            _reply_line(code, reply), connection_lost=connection_lost, our_fault=code >= 500
+        )
 
-    def _made_ready(self) -> bool:
-        """Clear the connection for the next mail; what was said about this one stands, whether or not that works."""
+    def _reset(self) -> bool:
+        """Reset the connection for the next mail; the outcome of this one stands whether or not that works."""
         try:
             return self._smtp is not None and self._smtp.rset()[0] == 250
         except (smtplib.SMTPException, OSError):
             return False
 
     @contextlib.contextmanager
-    def _in_time(self, smtp: smtplib.SMTP) -> Iterator[None]:
-        """Hang up on a server that takes longer in all than it may; the next read or write then fails."""
+    def _time_limit(self, smtp: smtplib.SMTP) -> Iterator[None]:
+        """Hang up when the server takes too long in total, so that the next read or write fails."""
 
         def hang_up() -> None:
             with contextlib.suppress(OSError):
                 if smtp.sock is not None:
                     smtp.sock.shutdown(socket.SHUT_RDWR)
 
-        timer = Timer(self._longest, hang_up)
+        timer = Timer(self._send_timeout, hang_up)
         timer.daemon = True
         timer.start()
         try:
@@ -246,30 +264,30 @@ class Transport:
 
 
 def ascii_domain(address: str) -> str:
-    """An address with its domain in the ASCII form that mail servers exchange.
+    """Return an address with its domain in ASCII form.
 
     Raises:
-        UnicodeError: no domain can be written like this.
+        UnicodeError: the domain has none.
     """
     local, _, domain = address.rpartition("@")
     return address if domain.isascii() else f"{local}@{domain.encode('idna').decode()}"
 
 
-def _envelope(address: str) -> str:
+def _envelope_address(address: str) -> str:
     try:
         return ascii_domain(address)
     except UnicodeError:
-        raise Refused(Fact("bad_address")) from None
+        raise PermanentFailure(Fact("bad_address")) from None
 
 
 def _data(smtp: smtplib.SMTP, content: bytes) -> tuple[int, bytes | str]:
-    """The last answer to a mail's content, or the first if the server does not want to hear it."""
+    """Return the last reply to a mail's content, or the first if the server refuses to receive it."""
     try:
         return smtp.data(content)
     except smtplib.SMTPDataError as error:
         return error.smtp_code, error.smtp_error
 
 
-def _said(code: int, said: bytes | str) -> str:
-    words = said.decode(errors="replace") if isinstance(said, bytes) else said
-    return f"{code} {' '.join(words.split())}"[:500]
+def _reply_line(code: int, reply: bytes | str) -> str:
+    text = reply.decode(errors="replace") if isinstance(reply, bytes) else reply
+    return f"{code} {' '.join(text.split())}"[:500]

@@ -134,7 +134,7 @@ def _seat_newcomer(session: Session, game: Game, seat: Seat, newcomer: Newcomer,
     seat.bank = game.bank
     autopilot.switch_off(session, seat, now)
     if newcomer.bot is None:
-        person = people.person_at(session, newcomer.email, newcomer.name, now)
+        person = people.get_or_create(session, newcomer.email, newcomer.name, now)
         if sits(session, game.id, person.id):
             raise ActNotPossible("This person holds a seat of this game already.")
         if has_looked(session, game.id, person.id):

@@ -1,4 +1,4 @@
-"""Signing in by mail, one's own name, time zone and mails, and the unsubscribe link that mails carry."""
+"""Signing in by email, a person's name, time zone and email settings, and the unsubscribe link in emails."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sqlalchemy.orm import Session
 
 from server import accounts, i18n, validation
 from server.accounts import absences, login, mail_settings
-from server.errors import BadWish, Refused
+from server.errors import InvalidInput, Refused
 from server.lobby import time_control
 from server.mail.outgoing import digest
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Game, Link, Person, Seat
 from server.web import locale
-from server.web.filters import wall
+from server.web.filters import time_of_day
 from server.web.http import GAME_ID, csrf, limiter, unknown_link
 
 blueprint = Blueprint("account", __name__)
@@ -25,26 +25,26 @@ blueprint = Blueprint("account", __name__)
 
 @blueprint.get("/sign-in")
 def sign_in() -> ResponseReturnValue:
-    """A form for one's mail address."""
+    """Show the sign-in form."""
     return render_template("account/sign_in.html", address="", refusal=None)
 
 
 @blueprint.post("/sign-in")
 @limiter.limit("10/minute")
 def ask_link() -> ResponseReturnValue:
-    """Mail a sign-in link; the answer is the same whether the address is known or not."""
+    """Mail a sign-in link; the response is the same whether the address is known or not."""
     address = flask.request.form.get("address", "")
     try:
-        accounts.mail_sign_in(address, utc_now(), i18n.spoken())
-    except BadWish as refusal:
+        accounts.mail_sign_in(address, utc_now(), i18n.current_language())
+    except InvalidInput as refusal:
         page = render_template("account/sign_in.html", address=address, refusal=refusal)
         return page, refusal.status
     return render_template("account/link_sent.html")
 
 
 @blueprint.get("/s/<token>")
-def door(token: str) -> ResponseReturnValue:
-    """A button that signs in; the link is not used up by looking, for machines look at mailed links, too."""
+def confirm_sign_in(token: str) -> ResponseReturnValue:
+    """Show a button that signs in; viewing does not use up the link, since machines open mailed links, too."""
     with reading() as session:
         link = links.find(session, "signin", token, utc_now()) or unknown_link(token)
         if link.used_at is not None:
@@ -57,27 +57,27 @@ def door(token: str) -> ResponseReturnValue:
 @blueprint.post("/s/<token>")
 @limiter.limit("10/minute")
 def redeem(token: str) -> ResponseReturnValue:
-    """Sign this browser in, once a link.
+    """Sign in to this browser, once per link.
 
-    The form needs its own page's CSRF token although the address vouches for it: else a stranger's page could sign
-    somebody in as the stranger.
+    The form needs its own page's CSRF token although the URL authorises it: otherwise a stranger's page could sign a
+    visitor in as the stranger.
     """
     person = accounts.redeem(token, utc_now()) or unknown_link(token)
     login.sign_in(person)
-    locale.keep()
+    locale.save_language()
     return flask.redirect(url_for("lobby.index"), 303)
 
 
 @blueprint.post("/sign-out")
 def sign_out() -> ResponseReturnValue:
-    """Forget who sits at this browser."""
+    """Sign out."""
     login.sign_out()
     return flask.redirect(url_for("lobby.index"), 303)
 
 
 @blueprint.get("/account")
 def account() -> ResponseReturnValue:
-    """Name, time zone and mails of who is signed in."""
+    """Show the settings of the signed-in person."""
     return _account_page(None)
 
 
@@ -93,9 +93,9 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             absences=absences.absences_of(session, me.id, utc_now()),
             now=utc_now(),
             days_a_year=absences.BUDGET,
-            tables=_tables(session, me),
+            tables=_current_games(session, me),
             zones=validation.time_zones(),
-            hour=digest.hour_of(me),
+            hour=digest.digest_minute(me),
             feed=_feed(session, me),
             refusal=refusal,
         )
@@ -103,23 +103,23 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
 
 
 def _feed(session: Session, me: Person) -> str | None:
-    """The address of his feeds without its ending, if he has made one."""
+    """Return the URL of their feeds without its extension, if they have created one."""
     live = (Link.person_id == me.id, Link.purpose == "feed", Link.revoked_at.is_(None))
     link = session.scalar(select(Link).where(*live).order_by(Link.id.desc()).limit(1))
     return links.url(link) if link else None
 
 
 def _fields(me: Person) -> dict[str, str]:
-    """What the forms show: what was just typed into them, else what is kept."""
-    kept = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
-    kept["language"] = me.language or ""
+    """Return the values of the forms: what was just typed, else what is stored."""
+    fields = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
+    fields["language"] = me.language or ""
     if me.quiet_from is not None and me.quiet_to is not None:
-        kept |= {"quiet_from": wall(me.quiet_from), "quiet_to": wall(me.quiet_to)}
-    return kept | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
+        fields |= {"quiet_from": time_of_day(me.quiet_from), "quiet_to": time_of_day(me.quiet_to)}
+    return fields | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
 
 
-def _tables(session: Session, me: Person) -> list[tuple[Game, Seat]]:
-    """The games that still send him mails, newest first."""
+def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
+    """Return the games that still send them mail, newest first."""
     query = (
         select(Game, Seat)
         .join(Seat, Seat.game_id == Game.id)
@@ -132,7 +132,7 @@ def _tables(session: Session, me: Person) -> list[tuple[Game, Seat]]:
 @blueprint.post("/account")
 @limiter.limit("30/minute")
 def save() -> ResponseReturnValue:
-    """Keep name and hours, enter or take back an absence, or switch mails, whichever button was pressed."""
+    """Save name and hours, add or remove an absence, or change email settings, depending on the button."""
     form, now = flask.request.form, utc_now()
     with reading() as session:
         me = login.signed_in(session)
@@ -168,33 +168,35 @@ def _save(person_id: int) -> None:
     form = flask.request.form
     name, zone = validation.clean_name(form.get("name", "")), form.get("time_zone", "")
     chosen = validation.clean_zone(zone) if zone else None
-    hours = time_control.read_quiet(form.get("quiet_from", ""), form.get("quiet_to", ""))
-    spoken = form.get("language", "")
-    if spoken and spoken not in i18n.NAMES:
-        raise BadWish(
-            "“%(code)s” is not one of the languages offered.", field="language", code=validation.shown(spoken)
+    hours = time_control.parse_quiet_hours(form.get("quiet_from", ""), form.get("quiet_to", ""))
+    language = form.get("language", "")
+    if language and language not in i18n.NAMES:
+        raise InvalidInput(
+            "“%(code)s” is not one of the languages offered.",
+            field="language",
+            code=validation.excerpt(language),
         )
     with transaction() as session:
         person = session.get_one(Person, person_id)
         person.name, person.time_zone = name, chosen
         person.quiet_from, person.quiet_to = hours or (None, None)
-        person.language = spoken or None
+        person.language = language or None
 
 
 @blueprint.get("/u/<token>")
-def stop(token: str) -> ResponseReturnValue:
-    """Buttons that switch off the mails of one game, or all, and on again, and make them fewer."""
-    return _stop_page(token)
+def unsubscribe_form(token: str) -> ResponseReturnValue:
+    """Show buttons that mute or unmute one game or all mail, or make mails fewer."""
+    return _unsubscribe_page(token)
 
 
 @blueprint.post("/u/<token>")
 @limiter.limit("30/minute")
 def unsubscribe(token: str) -> ResponseReturnValue:
-    """Switch mails off or on; without a choice, as a mail reader posts it (RFC 8058), those of this game off.
+    """Mute or unmute; without a choice, as mail clients post it (RFC 8058), mute this game.
 
-    The link in a digest is about no one game: there all mails are switched off.
+    The link in a digest is about no single game: there it mutes all mail.
 
-    Answers with a page and no redirect, which mail readers would not follow.
+    It answers with a page instead of a redirect, which mail clients would not follow.
     """
     now = utc_now()
     with reading() as session:
@@ -208,10 +210,10 @@ def unsubscribe(token: str) -> ResponseReturnValue:
             accounts.set_cadence(link.person_id, cadence, now)
         case _:
             flask.abort(400)
-    return _stop_page(token)
+    return _unsubscribe_page(token)
 
 
-def _stop_page(token: str) -> ResponseReturnValue:
+def _unsubscribe_page(token: str) -> ResponseReturnValue:
     with reading() as session:
         link = links.find(session, "stop", token, utc_now()) or unknown_link(token)
         seat = session.scalar(
@@ -222,11 +224,11 @@ def _stop_page(token: str) -> ResponseReturnValue:
             token=token,
             game=session.get(Game, link.game_id) if link.game_id else None,
             seat=seat,
-            hour=digest.hour_of(session.get_one(Person, link.person_id)),
+            hour=digest.digest_minute(session.get_one(Person, link.person_id)),
             person=session.get_one(Person, link.person_id),
         )
 
 
-# These two work without cookies: one only mails, for the other the address itself vouches.
+# These two work without cookies: one only sends mail, the other is authorised by the token in the URL.
 for view in (ask_link, unsubscribe):
     csrf.exempt(view)

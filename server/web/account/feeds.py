@@ -1,7 +1,7 @@
-"""A person's own feeds, opened by a link of their own: a calendar of deadlines, and news of his games.
+"""A person's own feeds, opened by their own link: a calendar of deadlines, and news of their games.
 
-A feed may end up in calendars and readers that others can see: it leads to the public pages of games, never to a seat,
-and tells nothing that those do not tell, but which games are his. The link opens nothing else and can be renewed.
+A feed may end up in calendars and readers that others can see: it links to the public pages of games, never to a seat,
+and reveals nothing beyond those but which games are theirs. The link opens nothing else and can be renewed.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from server.store.models import Game, Link, Person, Seat, Turn
 
 blueprint = Blueprint("feeds", __name__)
 
-MOST = 50
-"""Games that a feed names at the most."""
-OVER_SINCE = timedelta(days=30)
-"""How long a game that is over stays in a feed."""
-FRESH = 300
+MOST_GAMES = 50
+"""Games that a feed lists at most."""
+KEEP_FINISHED = timedelta(days=30)
+"""How long a finished game stays in a feed."""
+MAX_AGE = 300
 """Seconds for which a reader need not ask again."""
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """How one game stands for its player.
+class FeedItem:
+    """The state of one game for its player.
 
     Args:
-        mark: changes with each turn of his, so that readers show it as something new.
-        updated: since when it stands so.
-        due: until when he has time, if he is awaited and his clock runs.
+        mark: changes with each of their turns, so that readers show it as new.
+        updated: since when this is the state.
+        due: their deadline, if they are to move and their clock runs.
     """
 
     game: Game
@@ -59,91 +59,91 @@ class News:
 
 @blueprint.app_template_filter("instant")
 def instant(at: datetime) -> str:
-    """A moment as RFC 3339 writes it, in UTC, whole seconds."""
+    """Format a moment as RFC 3339, in UTC, in whole seconds."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @blueprint.get("/feed/<token>.ics")
 def calendar(token: str) -> Response:
-    """The moments until which he has time, in UTC."""
+    """Serve their deadlines as a calendar, in UTC."""
     with reading() as session:
-        _link, games = _opened(session, token)
-        own = [news for news in games if news.due is not None]
-    made = icalendar.Calendar()
-    made.add("prodid", "-//Byzanz//Deadlines//EN")
-    made.add("version", "2.0")
-    made.add("x-wr-calname", _("Byzanz: your deadlines"))
-    for news in own:
-        made.add_component(_event(news))
-    return _answer(made.to_ical(), "text/calendar")
+        _link, games = _open_feed(session, token)
+        own = [item for item in games if item.due is not None]
+    calendar_ = icalendar.Calendar()
+    calendar_.add("prodid", "-//Byzanz//Deadlines//EN")
+    calendar_.add("version", "2.0")
+    calendar_.add("x-wr-calname", _("Byzanz: your deadlines"))
+    for item in own:
+        calendar_.add_component(_event(item))
+    return _feed_response(calendar_.to_ical(), "text/calendar")
 
 
-def _event(news: News) -> icalendar.Event:
-    name = one_line(news.game.name)
+def _event(item: FeedItem) -> icalendar.Event:
+    name = one_line(item.game.name)
     event = icalendar.Event()
-    event.add("uid", f"{news.game.id}-{news.mark}@{settings().sender_domain}")
-    event.add("dtstamp", news.updated)
-    event.add("dtstart", news.due)
+    event.add("uid", f"{item.game.id}-{item.mark}@{settings().sender_domain}")
+    event.add("dtstamp", item.updated)
+    event.add("dtstart", item.due)
     event.add("summary", _("Your deadline in “%(game)s”", game=name))
     event.add("description", _("Move before then. The link is in the email about this turn."))
-    event.add("url", news.address)
+    event.add("url", item.address)
     event.add("transp", "TRANSPARENT")
     return event
 
 
 @blueprint.get("/feed/<token>.atom")
 def atom(token: str) -> Response:
-    """How his games stand."""
+    """Serve the state of their games as an Atom feed."""
     with reading() as session:
-        link, games = _opened(session, token)
+        link, games = _open_feed(session, token)
         person = session.get_one(Person, link.person_id)
         page = render_template(
             "account/feed.atom",
             games=games,
             feed_id=f"{settings().base_url}/#{link.digest[:32]}",
-            updated=max([person.created_at, *(news.updated for news in games)]),
+            updated=max([person.created_at, *(item.updated for item in games)]),
             base_url=settings().base_url,
         )
-    return _answer(page.encode(), "application/atom+xml")
+    return _feed_response(page.encode(), "application/atom+xml")
 
 
-def _opened(session: Session, token: str) -> tuple[Link, Sequence[News]]:
-    """The link of a feed and what it tells; 404 for any other token, with no word about why."""
+def _open_feed(session: Session, token: str) -> tuple[Link, Sequence[FeedItem]]:
+    """Return the link of a feed and its items; 404 for any other token, without a reason."""
     link = links.find(session, "feed", token, utc_now())
     if link is None:
         flask.abort(404)
     return link, _games(session, link.person_id, utc_now())
 
 
-def _games(session: Session, person_id: int, now: datetime) -> Sequence[News]:
-    """A person's games, the newest news first."""
+def _games(session: Session, person_id: int, now: datetime) -> Sequence[FeedItem]:
+    """Return a person's games, the most recently changed first."""
     open_turns = {game.id: turn for game, _seat, turn in turns.of_person(session, person_id)}
-    alive = or_(Game.status == "running", (Game.status == "over") & (Game.ended_at > now - OVER_SINCE))
+    alive = or_(Game.status == "running", (Game.status == "over") & (Game.ended_at > now - KEEP_FINISHED))
     query = (
         select(Game)
         .join(Seat, Seat.game_id == Game.id)
         .where(Seat.person_id == person_id, Seat.status == "seated", alive, Game.quarantine.is_(None))
         .order_by(Game.started_at.desc(), Game.id)
-        .limit(MOST)
+        .limit(MOST_GAMES)
     )
-    found = [_news(session, game, open_turns.get(game.id)) for game in session.scalars(query).unique()]
-    return sorted(found, key=lambda news: news.updated, reverse=True)
+    found = [_feed_item(session, game, open_turns.get(game.id)) for game in session.scalars(query).unique()]
+    return sorted(found, key=lambda item: item.updated, reverse=True)
 
 
-def _news(session: Session, game: Game, turn: Turn | None) -> News:
+def _feed_item(session: Session, game: Game, turn: Turn | None) -> FeedItem:
     if turn is not None:
         times = turns.times(session, game, turn)
-        return News(game, f"turn-{turn.opened_seq}", turn.opened_at, True, times.due if times else None)
+        return FeedItem(game, f"turn-{turn.opened_seq}", turn.opened_at, True, times.due if times else None)
     began = game.started_at or game.created_at
     if game.status == "over":
-        return News(game, "over", game.ended_at or began, False, None)
-    return News(game, "waiting", began, False, None)
+        return FeedItem(game, "over", game.ended_at or began, False, None)
+    return FeedItem(game, "waiting", began, False, None)
 
 
-def _answer(body: bytes, kind: str) -> Response:
-    """A feed, for its owner's reader alone to keep, and not sent again while it is the same."""
+def _feed_response(body: bytes, kind: str) -> Response:
+    """Respond with a feed that only its owner's reader may cache, and with 304 while it is unchanged."""
     response = Response(body, content_type=f"{kind}; charset=utf-8")
-    response.headers["Cache-Control"] = f"private, max-age={FRESH}"
+    response.headers["Cache-Control"] = f"private, max-age={MAX_AGE}"
     response.set_etag(hashlib.sha256(body).hexdigest()[:32])
     response.make_conditional(flask.request)
     return response

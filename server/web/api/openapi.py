@@ -1,4 +1,4 @@
-"""The bodies of the API and the OpenAPI document that describes it (formats.md §7)."""
+"""The bodies of the API, and the OpenAPI document that describes it (formats.md §7)."""
 
 from __future__ import annotations
 
@@ -24,61 +24,61 @@ REFUSED = (
 
 
 class Body(BaseModel):
-    """What all bodies share: the line under a field describes it."""
+    """The base of all bodies: the string under a field is its description."""
 
     model_config = ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True)
 
 
-class Wish(Body):
+class MoveRequest(Body):
     """A move to be played."""
 
     move: Annotated[str, Field(min_length=1, max_length=play.LONGEST_TEXT, examples=["pass"])]
     """One line of text, abbreviated or not (formats.md §1)."""
     seen: Annotated[int, Field(ge=0)]
-    """Any `seq` that the client had seen when deciding; a turn that opened later is not answered by this move."""
+    """Any `seq` that the client had seen when deciding; the move does not answer a turn that opened later."""
     request_id: Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,64}$")]
-    """The client's own name for this intent: the same one again plays nothing twice."""
+    """The client's own id for this request: repeating it plays nothing twice."""
 
 
-class Played(Body):
-    """What became of a move."""
+class MoveReceipt(Body):
+    """The result of a move."""
 
     seq: int
-    """The number of the entry that it is."""
+    """The number of its entry."""
 
 
-class OrderWish(Body):
+class OrderRequest(Body):
     """A standing order to be left."""
 
     order: Annotated[str, Field(min_length=1, max_length=play.LONGEST_TEXT, examples=["pass this lot"])]
     """One line of text in the grammar of the game (docs/orders.md)."""
 
 
-class OrderNow(Body):
-    """A standing order of the seat; nobody else sees it before the game is over."""
+class OrderState(Body):
+    """A standing order of the seat; hidden from others until the game is over."""
 
     id: int
     """Counts this seat's orders from 1."""
     order: str
-    """Canonical."""
+    """Canonical text."""
     status: str
     """`standing`, or `resting` after a void until it is confirmed, or `stopped`."""
     reason: str | None
     """Why it stopped."""
 
 
-class Orders(Body):
+class OrderList(Body):
     """The standing orders of the seat, oldest first."""
 
-    orders: list[OrderNow]
+    orders: list[OrderState]
 
 
-class Left(Body):
-    """What became of an order that was left."""
+class OrderReceipt(Body):
+    """The result of leaving an order."""
 
     id: int
     order: str
-    """Canonical."""
+    """Canonical text."""
     seq: int
     """The head of the log afterwards: an order that answers an open question is carried out at once."""
 
@@ -91,7 +91,7 @@ class Result(Body):
     reason: str
 
 
-class SeatNow(Body):
+class SeatState(Body):
     """What a seat may know, and what it may do."""
 
     game: str
@@ -101,36 +101,36 @@ class SeatNow(Body):
     """The head of the log."""
     seat: int
     awaited: list[int]
-    """The seats that are asked something now."""
+    """The seats that are to move."""
     deadline: str | None
     """RFC 3339, UTC; null while no clock runs for this seat."""
     view: dict[str, Any]
-    """The table with this seat's eyes, as its game describes it: the schemas `VIEW_…`."""
+    """The table as this seat sees it, in the schema of its game: `VIEW_…`."""
     moves: list[str]
-    """All legal moves of this seat, answers before what it may do besides."""
+    """All legal moves of this seat, answers before out-of-turn moves."""
     result: Result | None
 
 
-class Fault(Body):
+class ErrorDetail(Body):
     """Why a call was refused."""
 
     code: str
     message: str
     legal: list[str]
-    """The legal moves, if a move was refused as not legal; else empty."""
+    """The legal moves, if a move was refused as illegal; else empty."""
 
 
-class Refusal(Body):
-    """The body of every answer that is no success."""
+class ErrorBody(Body):
+    """The body of every unsuccessful response."""
 
-    error: Fault
+    error: ErrorDetail
 
 
-MODELS = (Wish, Played, SeatNow, Refusal, OrderWish, Orders, Left)
+MODELS = (MoveRequest, MoveReceipt, SeatState, ErrorBody, OrderRequest, OrderList, OrderReceipt)
 
 
 def document() -> dict[str, Any]:
-    """The OpenAPI document of this API."""
+    """Return the OpenAPI document of this API."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -175,8 +175,8 @@ def _parameter(name: str, pattern: str, description: str) -> dict[str, Any]:
 
 def _seat() -> dict[str, Any]:
     answers = {
-        "200": _json("SeatNow", "The seat now."),
-        "409": _json("Refusal", "The game has not begun, or is set aside."),
+        "200": _json("SeatState", "The seat now."),
+        "409": _json("ErrorBody", "The game has not begun, or is on hold."),
     }
     return {
         "operationId": "seat",
@@ -187,15 +187,15 @@ def _seat() -> dict[str, Any]:
 
 def _move() -> dict[str, Any]:
     answers = {
-        "200": _json("Played", "This request was made before; nothing was played again."),
-        "201": _json("Played", "Played."),
-        "400": _json("Refusal", "The body is not JSON."),
-        "409": _json("Refusal", NOT_NOW),
-        "413": _json("Refusal", f"The body is longer than {LONGEST_BODY} bytes."),
-        "415": _json("Refusal", "The body is not sent as application/json."),
-        "422": _json("Refusal", REFUSED),
+        "200": _json("MoveReceipt", "A repeated request; nothing was played again."),
+        "201": _json("MoveReceipt", "Played."),
+        "400": _json("ErrorBody", "The body is not JSON."),
+        "409": _json("ErrorBody", NOT_NOW),
+        "413": _json("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
+        "415": _json("ErrorBody", "The body is not sent as application/json."),
+        "422": _json("ErrorBody", REFUSED),
     }
-    body = {"required": True, "content": {"application/json": {"schema": _ref("Wish")}}}
+    body = {"required": True, "content": {"application/json": {"schema": _ref("MoveRequest")}}}
     return {
         "operationId": "move",
         "summary": "Play a move for the seat.",
@@ -206,8 +206,8 @@ def _move() -> dict[str, Any]:
 
 def _orders() -> dict[str, Any]:
     answers = {
-        "200": _json("Orders", "The orders that stand or rest."),
-        "409": _json("Refusal", "The game has not begun."),
+        "200": _json("OrderList", "The orders of the seat."),
+        "409": _json("ErrorBody", "The game has not begun."),
     }
     return {
         "operationId": "orders",
@@ -218,15 +218,17 @@ def _orders() -> dict[str, Any]:
 
 def _leave() -> dict[str, Any]:
     answers = {
-        "201": _json("Left", "It stands, or has been carried out."),
-        "400": _json("Refusal", "The body is not JSON."),
-        "409": _json("Refusal", "The game has not begun, is over, or is set aside."),
-        "413": _json("Refusal", f"The body is longer than {LONGEST_BODY} bytes."),
-        "415": _json("Refusal", "The body is not sent as application/json."),
-        "422": _json("Refusal", "Not an order, or one that could never be carried out; nothing has changed."),
-        "429": _json("Refusal", "Too many requests from this address, or orders of this seat (`too_many`)."),
+        "201": _json("OrderReceipt", "The order was stored, or has been carried out already."),
+        "400": _json("ErrorBody", "The body is not JSON."),
+        "409": _json("ErrorBody", "The game has not begun, is over, or is on hold."),
+        "413": _json("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
+        "415": _json("ErrorBody", "The body is not sent as application/json."),
+        "422": _json("ErrorBody", "Not an order, or one that can never apply; nothing has changed."),
+        "429": _json(
+            "ErrorBody", "Too many requests from this address, or orders of this seat (`too_many`)."
+        ),
     }
-    body = {"required": True, "content": {"application/json": {"schema": _ref("OrderWish")}}}
+    body = {"required": True, "content": {"application/json": {"schema": _ref("OrderRequest")}}}
     return {
         "operationId": "leave_order",
         "summary": "Leave a sealed standing order.",
@@ -237,8 +239,8 @@ def _leave() -> dict[str, Any]:
 
 def _withdraw() -> dict[str, Any]:
     answers = {
-        "204": {"description": "It stands no more."},
-        "409": _json("Refusal", "The game has not begun, is over, or is set aside."),
+        "204": {"description": "The order was withdrawn."},
+        "409": _json("ErrorBody", "The game has not begun, is over, or is on hold."),
     }
     return {
         "operationId": "withdraw_order",
@@ -254,15 +256,15 @@ def _record(whose: str) -> dict[str, Any]:
             "description": "JSON Lines: header, entries, result once over.",
             "content": {"application/jsonl": text},
         },
-        "409": _json("Refusal", "The game has not begun, or is set aside."),
+        "409": _json("ErrorBody", "The game has not begun, or is on hold."),
     }
     return {"summary": f"The record, {whose}.", "responses": answers | _common()}
 
 
 def _common() -> dict[str, Any]:
     return {
-        "404": _json("Refusal", "No seat or game has this address."),
-        "429": _json("Refusal", "Too many requests from this address; wait a minute."),
+        "404": _json("ErrorBody", "There is no such seat or game."),
+        "429": _json("ErrorBody", "Too many requests from this address; wait a minute."),
     }
 
 

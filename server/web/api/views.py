@@ -1,4 +1,4 @@
-"""The JSON API: a seat's view and moves, and records, for other people's programs (formats.md §7)."""
+"""The JSON API for other people's programs: a seat's view and moves, and records (formats.md §7)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from server.store import engine, links, log, standing_orders
 from server.store.models import Game, Turn
 from server.web import http
 from server.web.api import openapi
-from server.web.api.openapi import Body, OrderWish, Wish
+from server.web.api.openapi import Body, MoveRequest, OrderRequest
 
 B = TypeVar("B", bound=Body)
 LOGGER = logging.getLogger(__name__)
@@ -37,22 +37,22 @@ blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
 
 
 class NoSuchSeat(Refused):
-    """The token opens no seat: unknown, revoked, or its owner sits there no more."""
+    """The token opens no seat: it is unknown, revoked, or its owner no longer holds the seat."""
 
     status = 404
     code = "no_such_seat"
 
 
-class Unreadable(Refused):
-    """The body is not JSON at all."""
+class InvalidJson(Refused):
+    """The body is not JSON."""
 
     status = 400
     code = "bad_json"
 
 
 def init_app(app: Flask) -> None:
-    """Give an app its API; whatever fails under /api/ is told in JSON."""
-    http.csrf.exempt(blueprint)  # the token in the address vouches, no cookie does
+    """Register the API; every error under /api/ is reported as JSON."""
+    http.csrf.exempt(blueprint)  # authorised by the token in the URL, not by a cookie
     app.register_blueprint(blueprint)
     app.before_request(_no_such_call)
 
@@ -60,10 +60,10 @@ def init_app(app: Flask) -> None:
 @blueprint.get("/seats/<token>")
 @http.limiter.limit(READS)
 def seat(token: str) -> dict[str, Any]:
-    """What the seat may know now, and what it may do."""
+    """Return what the seat may know and do now."""
     with engine.reading() as session:
-        place = _place(session, token)
-        return _told(session, place.game, place.seat.seat)
+        access = _seat_access(session, token)
+        return _seat_state(session, access.game, access.seat.seat)
 
 
 @blueprint.post("/seats/<token>/moves")
@@ -71,34 +71,34 @@ def seat(token: str) -> dict[str, Any]:
 def move(token: str) -> tuple[dict[str, Any], int]:
     """Play a move for the seat."""
     with engine.reading() as session:
-        place = _place(session, token)
-    wish = _body(Wish)
-    game_id, number = place.game.id, place.seat.seat
+        access = _seat_access(session, token)
+    body = _body(MoveRequest)
+    game_id, number = access.game.id, access.seat.seat
     try:
         receipt = play.submit(
             game_id,
             number,
-            wish.move,
-            seen=wish.seen,
-            request_id=wish.request_id,
+            body.move,
+            seen=body.seen,
+            request_id=body.request_id,
             now=engine.utc_now(),
-            link_id=place.link.id,
+            link_id=access.link.id,
         )
     except RulesError as error:
         with engine.reading() as session:
-            return _error(422, _code(error), http.said(error), _legal_now(session, game_id, number))
+            return _error(422, _code(error), http.refusal_text(error), _legal_now(session, game_id, number))
     return {"seq": receipt.seq}, 200 if receipt.repeated else 201
 
 
 @blueprint.get("/seats/<token>/orders")
 @http.limiter.limit(READS)
 def seat_orders(token: str) -> dict[str, Any]:
-    """The standing orders of the seat, for its owner alone."""
+    """Return the standing orders of the seat, for its owner alone."""
     with engine.reading() as session:
-        place = _place(session, token)
-        _begun(place.game)
-        rows = standing_orders.of_seat(session, place.game.id, place.seat.seat)
-        told = [
+        access = _seat_access(session, token)
+        _require_begun(access.game)
+        rows = standing_orders.of_seat(session, access.game.id, access.seat.seat)
+        orders = [
             {
                 "id": row.number,
                 "order": row.text,
@@ -107,7 +107,7 @@ def seat_orders(token: str) -> dict[str, Any]:
             }
             for row in rows
         ]
-        return {"orders": told}
+        return {"orders": orders}
 
 
 @blueprint.post("/seats/<token>/orders")
@@ -115,14 +115,14 @@ def seat_orders(token: str) -> dict[str, Any]:
 def leave_order(token: str) -> tuple[dict[str, Any], int]:
     """Leave a standing order for the seat."""
     with engine.reading() as session:
-        place = _place(session, token)
-    wish = _body(OrderWish)
+        access = _seat_access(session, token)
+    body = _body(OrderRequest)
     try:
         left = play.place_order(
-            place.game.id, place.seat.seat, wish.order, now=engine.utc_now(), link_id=place.link.id
+            access.game.id, access.seat.seat, body.order, now=engine.utc_now(), link_id=access.link.id
         )
     except RulesError as error:
-        return _error(422, _code(error), http.said(error))
+        return _error(422, _code(error), http.refusal_text(error))
     return {"id": left.number, "order": left.text, "seq": left.seq}, 201
 
 
@@ -131,27 +131,27 @@ def leave_order(token: str) -> tuple[dict[str, Any], int]:
 def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
     """Withdraw a standing order of the seat."""
     with engine.reading() as session:
-        place = _place(session, token)
+        access = _seat_access(session, token)
     if not re.fullmatch(openapi.ORDER_ID[1:-1], order_id):
         raise NoSuchOrder("This order does not stand any more.")
-    now, link_id = engine.utc_now(), place.link.id
-    play.withdraw_order(place.game.id, place.seat.seat, int(order_id), now=now, link_id=link_id)
+    now, link_id = engine.utc_now(), access.link.id
+    play.withdraw_order(access.game.id, access.seat.seat, int(order_id), now=now, link_id=link_id)
     return "", 204
 
 
 @blueprint.get("/seats/<token>/record")
 @http.limiter.limit(READS)
 def seat_record(token: str) -> Response:
-    """The record as this seat may see it."""
+    """Return the record as this seat may see it."""
     with engine.reading() as session:
-        place = _place(session, token)
-        return _record(session, place.game, place.seat.seat)
+        access = _seat_access(session, token)
+        return _record(session, access.game, access.seat.seat)
 
 
 @blueprint.get("/games/<game_id>/record")
 @http.limiter.limit(READS)
 def public_record(game_id: str) -> Response:
-    """The record as everybody may see it."""
+    """Return the record as everybody may see it."""
     with engine.reading() as session:
         game = session.get(Game, game_id) if re.fullmatch(openapi.GAME_ID[1:-1], game_id) else None
         if game is None:
@@ -162,15 +162,15 @@ def public_record(game_id: str) -> Response:
 @blueprint.get("/openapi.json")
 @http.limiter.limit(READS)
 def description() -> dict[str, Any]:
-    """The OpenAPI document of this API."""
+    """Return the OpenAPI document of this API."""
     return openapi.document()
 
 
-def _place(session: Session, token: str) -> links.Place:
-    place = links.seat_of(session, token, engine.utc_now())
-    if place is None:
-        raise NoSuchSeat("This link opens no seat. A fresh one can be asked for at its page.")
-    return place
+def _seat_access(session: Session, token: str) -> links.SeatAccess:
+    access = links.seat_access(session, token, engine.utc_now())
+    if access is None:
+        raise NoSuchSeat("This link does not open a seat. Open it in a browser to request a fresh one.")
+    return access
 
 
 def _body(model: type[B]) -> B:
@@ -180,7 +180,7 @@ def _body(model: type[B]) -> B:
     try:
         body = json.loads(flask.request.get_data(cache=False))
     except (ValueError, RecursionError):
-        raise Unreadable("The body is not JSON.") from None
+        raise InvalidJson("The body is not JSON.") from None
     try:
         return model.model_validate(body)
     except ValidationError as error:
@@ -189,7 +189,7 @@ def _body(model: type[B]) -> B:
         raise BadRequest("%(field)s: %(fault)s", field=field, fault=first["msg"]) from None
 
 
-def _told(session: Session, game: Game, seat: int) -> dict[str, Any]:
+def _seat_state(session: Session, game: Game, seat: int) -> dict[str, Any]:
     position = _position(session, game)
     return {
         "game": game.slug,
@@ -200,23 +200,23 @@ def _told(session: Session, game: Game, seat: int) -> dict[str, Any]:
         "awaited": sorted(position.awaited),
         "deadline": _deadline(session, game, seat),
         "view": dataclasses.asdict(position.view(seat)),
-        "moves": legal(position, seat),
+        "moves": legal_moves(position, seat),
         "result": _result(position.outcome),
     }
 
 
-def _begun(game: Game) -> None:
+def _require_begun(game: Game) -> None:
     if game.started_at is None:
         raise NotRunning("The game has not begun.")
 
 
 def _position(session: Session, game: Game) -> Position:
-    _begun(game)
+    _require_begun(game)
     return positions.load(session, game)
 
 
-def legal(position: Position, seat: int) -> list[str]:
-    """Every move that this seat could make now, answers before out_of_turn_moves, in canonical text."""
+def legal_moves(position: Position, seat: int) -> list[str]:
+    """Return every move that this seat could make now, answers before out-of-turn moves, in canonical text."""
     if position.paused or position.outcome:
         return []
     rules, state = position.rules, position.state
@@ -225,7 +225,7 @@ def legal(position: Position, seat: int) -> list[str]:
 
 def _legal_now(session: Session, game_id: str, seat: int) -> list[str]:
     game = session.get_one(Game, game_id)
-    return legal(_position(session, game), seat) if game.status == "running" else []
+    return legal_moves(_position(session, game), seat) if game.status == "running" else []
 
 
 def _deadline(session: Session, game: Game, seat: int) -> str | None:
@@ -239,7 +239,7 @@ def _result(outcome: Outcome | None) -> dict[str, Any] | None:
 
 
 def _record(session: Session, game: Game, viewer: Viewer) -> Response:
-    _begun(game)
+    _require_begun(game)
     text = record.write(history.record_for(session, game, viewer))
     return Response(text, mimetype="application/jsonl")
 
@@ -258,27 +258,27 @@ def _error(
 
 @blueprint.errorhandler(Refused)
 def _refused(error: Refused) -> tuple[dict[str, Any], int]:
-    return _error(error.status, error.code, http.said(error))
+    return _error(error.status, error.code, http.refusal_text(error))
 
 
 @blueprint.errorhandler(Broken)
 def _broken(_error_met: Broken) -> tuple[dict[str, Any], int]:
-    said = gettext("This game is on hold while we look into an error. Nothing has been lost.")
-    return _error(409, NotRunning.code, said)
+    message = gettext("This game is on hold while we look into an error. Nothing has been lost.")
+    return _error(409, NotRunning.code, message)
 
 
 @blueprint.errorhandler(HTTPException)
 def _http_error(error: HTTPException) -> Response:
     status = error.code or 500
-    said = {
-        404: gettext("There is no such call; /api/v1/openapi.json describes them all."),
-        405: gettext("This address does not take that method."),
-        413: gettext("The body is too long; nothing has changed."),
+    messages = {
+        404: gettext("There is no such endpoint; see /api/v1/openapi.json."),
+        405: gettext("Method not allowed."),
+        413: gettext("The request body is too large; nothing has changed."),
         415: gettext("Send the body as application/json."),
         429: gettext("Too many requests came from your address. Wait a minute and try again."),
     }
     code = error.name.lower().replace(" ", "_")
-    body, _ = _error(status, code, said.get(status, gettext("The request could not be read.")))
+    body, _ = _error(status, code, messages.get(status, gettext("The request could not be read.")))
     response = flask.jsonify(body)
     response.status_code = status
     for name, value in error.get_headers():
@@ -288,14 +288,14 @@ def _http_error(error: HTTPException) -> Response:
 
 
 @blueprint.errorhandler(Exception)
-def _fault(error: Exception) -> tuple[dict[str, Any], int]:
-    # The address holds a link's token, so the route is logged and not the address.
+def _internal_error(error: Exception) -> tuple[dict[str, Any], int]:
+    # Log the route, since the URL holds a link's token.
     LOGGER.error("fault at %s", flask.request.endpoint, exc_info=error)
     return _error(500, "fault", gettext("Something went wrong on our side; nothing has changed."))
 
 
 def _no_such_call() -> Response | None:
-    """Answer in JSON where no route of this API fits: Flask would ask the pages for their error page."""
+    """Answer unknown API routes in JSON: Flask would render the pages' error page."""
     error = flask.request.routing_exception
     under_api = flask.request.path.startswith("/api/")
     if not under_api or not isinstance(error, HTTPException) or (error.code or 500) < 400:

@@ -1,1 +1,1 @@
-"""A game's public pages: history, charts, verification."""
+"""A game's pages: history, charts, verification."""

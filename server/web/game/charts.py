@@ -1,7 +1,7 @@
-"""Charts of a finished game: where each line, bar and point of a drawing goes, and the table of the same numbers.
+"""Charts of a finished game: the geometry of each line, bar and point, and a table of the same numbers.
 
-Pure geometry, in the units of the drawing: x to the right and y down from its upper left corner. The drawing is as wide
-as a small phone, so that its letters are never smaller there than on a desk. templates/partials/charts.html draws it.
+Pure geometry in the units of the drawing: x to the right and y down from its upper left corner. The drawing is as wide
+as a small phone, so that its text is never smaller there than on a desktop. templates/partials/charts.html draws it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import NamedTuple
 from byzanz.charts import Chart, Heading
 
 WIDTH, TOP, PLOT, BELOW = 320.0, 12.0, 160.0, 22.0
-"""Of a drawing: how wide it is, the room above, the height of what is drawn between, the room below for the steps."""
+"""The drawing's width, the margin above, the height of the plot, the margin below for the steps."""
 ROW = 27.0
-"""The height of a row, of which the profile takes what ROW_GAP leaves."""
+"""The height of a row, of which ROW_GAP stays empty."""
 ROW_GAP = 6.0
 BAND = 0.86
 """The part of a step that its bars fill, and of a bar's share that the bar fills."""
@@ -30,8 +30,8 @@ class Stroke:
 
     Args:
         of: whom or what it shows, see `byzanz.charts.Line`.
-        path: as SVG has it.
-        marks: its values, each where it is drawn.
+        path: an SVG path.
+        marks: the position of each value.
         label: the y of its label.
         last: its last value.
     """
@@ -62,7 +62,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number of the table: of whom where the column does not say, and the entry of the log that shows it."""
+    """A number of the table; `of` says whose where the column does not, `seq` is the log entry that shows it."""
 
     value: int | None
     of: str = ""
@@ -74,8 +74,8 @@ class Row:
     """A row of the table.
 
     Args:
-        heading: of its step.
-        seq: the entry of the log after which it was so; 0 where each cell has its own.
+        part: of the game.
+        seq: the log entry after which it holds; 0 where each cell has its own.
     """
 
     heading: Heading
@@ -89,14 +89,14 @@ class Drawing:
 
     Args:
         name, kind: of the chart.
-        lines: whom or what each line is of.
-        left, right: where what is drawn begins and ends; base: the y of the value 0.
+        lines: whom or what each line shows.
+        left, right: where the plot begins and ends; base: the y of the value 0.
         most: the highest value on the scale.
         ticks: of the scale: the y of each value.
-        stops: the x at which a large part of the game is named, and its word.
+        stops: the x and the label of each large part of the game.
         walls: the x between two large parts.
         strokes: of lines and rows; bars: of bars and points.
-        columns: of the table: lines, or for points the words of the smaller parts.
+        columns: of the table: lines, or for points the names of the smaller parts.
         rows: of the table.
     """
 
@@ -118,10 +118,10 @@ class Drawing:
 
 
 class Frame(NamedTuple):
-    """The room of a drawing and its scale.
+    """The plot area of a drawing and its scale.
 
     Args:
-        left, right: where what is drawn begins and ends; there is room for names beside it.
+        left, right: where the plot begins and ends; there is room for names beside it.
         band: the width of a step.
         base: the y of the lowest 0.
         step, most: of the scale.
@@ -135,20 +135,20 @@ class Frame(NamedTuple):
     most: int
 
     def y(self, value: int) -> float:
-        """Where a value lies."""
+        """Return the y of a value."""
         return round(self.base - PLOT * value / self.most, 1)
 
     def x(self, at: float) -> float:
-        """Where a step begins, or, with a half, its middle."""
+        """Return the x at which a step begins, or, with a half, its middle."""
         return round(self.left + at * self.band, 1)
 
 
-def drawn(chart: Chart, seqs: Sequence[int]) -> Drawing:
-    """The drawing of a chart and its table.
+def draw(chart: Chart, seqs: Sequence[int]) -> Drawing:
+    """Return the drawing of a chart and its table.
 
     Args:
         chart: with one step or more.
-        seqs: for each step the entry of the log that shows it.
+        seqs: for each step the log entry that shows it.
     """
     frame = _frame(chart)
     bare = chart.kind == "rows"
@@ -182,12 +182,12 @@ def _frame(chart: Chart) -> Frame:
 
 
 def _strokes(chart: Chart, frame: Frame) -> tuple[Stroke, ...]:
-    """Lines from the middle of each step to that of the next, and where their names stand behind them."""
+    """Draw lines between the middles of the steps, with their names at the end."""
     marks = [
         tuple((frame.x(at + 0.5), frame.y(v)) for at, v in enumerate(line.values) if v is not None)
         for line in chart.lines
     ]
-    labels = spread([each[-1][1] if each else frame.base for each in marks], TOP, frame.base)
+    labels = spread_labels([each[-1][1] if each else frame.base for each in marks], TOP, frame.base)
     paths = ["M" + "L".join(f"{x:g} {y:g}" for x, y in each) if each else "" for each in marks]
     return tuple(
         Stroke(line.of, path, each, label, line.values[-1])
@@ -196,7 +196,7 @@ def _strokes(chart: Chart, frame: Frame) -> tuple[Stroke, ...]:
 
 
 def _profiles(chart: Chart, frame: Frame) -> tuple[Stroke, ...]:
-    """A row of steps for each line, all on the same scale."""
+    """Draw a row of steps for each line, all on the same scale."""
     unit = (ROW - ROW_GAP) / frame.most
     found = []
     for number, line in enumerate(chart.lines, start=1):
@@ -210,7 +210,7 @@ def _profiles(chart: Chart, frame: Frame) -> tuple[Stroke, ...]:
 
 
 def _bars(chart: Chart, frame: Frame) -> tuple[Bar, ...]:
-    """At each step the bars that it has, side by side; of a point only the stem."""
+    """Draw the bars of each step side by side; for points only the stems."""
     found = []
     for at in range(len(chart.steps)):
         values = [(number, line.values[at]) for number, line in enumerate(chart.lines)]
@@ -226,7 +226,7 @@ def _bars(chart: Chart, frame: Frame) -> tuple[Bar, ...]:
 
 
 def scale(chart: Chart) -> tuple[int, int]:
-    """The step of the scale and its highest value: a multiple of the step, no less than any value, at least 1."""
+    """Return the step of the scale and its highest value: a multiple of the step, at least every value and 1."""
     highest = max((value for line in chart.lines for value in line.values if value is not None), default=0)
     if chart.kind == "rows":
         return max(1, highest), max(1, highest)
@@ -235,7 +235,7 @@ def scale(chart: Chart) -> tuple[int, int]:
 
 
 def _stops(chart: Chart, frame: Frame) -> tuple[tuple[tuple[float, str], ...], tuple[float, ...]]:
-    """Where the large parts of the game are named, in the middle of each, and what parts them."""
+    """Return where the large parts of the game are labelled, in the middle of each, and what separates them."""
     firsts = [
         (next(same), word)
         for word, same in groupby(range(len(chart.steps)), key=lambda at: chart.steps[at].heading[0])
@@ -245,12 +245,12 @@ def _stops(chart: Chart, frame: Frame) -> tuple[tuple[tuple[float, str], ...], t
     return tuple(stops), tuple(frame.x(at) for at in ends[:-1] if len(firsts) < len(chart.steps))
 
 
-def spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Where labels go so that none lies on another: as near to where they are wanted as that allows, in their order.
+def spread_labels(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
+    """Place labels in order so that none overlap, as close as possible to where they are wanted.
 
     Args:
         wanted: the y of each.
-        top, bottom: the room, which holds them all.
+        top, bottom: the available room, which holds them all.
     """
     order = sorted(range(len(wanted)), key=lambda at: wanted[at])
     placed = [0.0] * len(wanted)
@@ -266,7 +266,7 @@ def spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
 
 
 def _table(chart: Chart, seqs: Sequence[int]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
-    """A column a line, a row a step."""
+    """Make a column for each line and a row for each step."""
     rows = [
         Row(step.heading, seq, tuple(Cell(line.values[at]) for line in chart.lines))
         for at, (step, seq) in enumerate(zip(chart.steps, seqs, strict=True))
@@ -275,7 +275,7 @@ def _table(chart: Chart, seqs: Sequence[int]) -> tuple[tuple[str, ...], tuple[Ro
 
 
 def _matrix(chart: Chart, seqs: Sequence[int]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
-    """A row for each large part of the game, a column for each of the smaller ones that they have in common."""
+    """Make a row for each large part of the game and a column for each smaller part that they share."""
     found: dict[Heading, Cell] = {}
     for at, (step, seq) in enumerate(zip(chart.steps, seqs, strict=True)):
         line = next(line for line in chart.lines if line.values[at] is not None)

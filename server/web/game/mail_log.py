@@ -1,6 +1,6 @@
-"""What is kept beside a log and is no part of it: mails about a game, what became of them, and mails that came in.
+"""Mails about a game, outgoing with their outcome and incoming: stored beside the log, not part of it.
 
-A player is shown his own, moderators everything; nobody else learns of any.
+Players see their own, moderators all of them, nobody else any.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from sqlalchemy.orm import Session
 from server import i18n
 from server.store import facts
 from server.store.models import Game, IncomingMail, Mail, Person, Seat
-from server.web.game.history import Line
+from server.web.game.history import HistoryLine
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """A mail that was queued, or one that came in.
+class MailLogItem:
+    """A queued or an incoming mail.
 
     Args:
-        at: when it was queued, or came in; when: the same, short and in the reader's time zone.
+        at: when it was queued or came in; when: the same, short and in the reader's time zone.
         kind: of the mail.
-        seat: whom it concerns; name: of its reader or writer, empty where the page is his own.
-        status: as in the outbox; `received` of one that came in.
-        finished: when a mail server accepted it for good or refused it, short; empty before.
-        said: why it was not sent or did not get through, or what was done about one that came in.
-        tries: how often it was tried in vain.
+        seat: whom it concerns; name: of its reader or writer, empty on their own page.
+        status: as in the outbox; `received` for an incoming mail.
+        finished: when a mail server accepted or rejected it, short; empty before.
+        said: why it was not sent or delivered, or what was done about an incoming mail.
+        tries: the number of failed attempts.
     """
 
     at: datetime
@@ -47,8 +47,8 @@ class Evidence:
     tries: int = 0
 
 
-def of_seat(session: Session, seat: Seat, zone: str) -> list[Evidence]:
-    """What concerns whoever sits there now, by time."""
+def of_seat(session: Session, seat: Seat, zone: str) -> list[MailLogItem]:
+    """Return the mails that concern the current player of a seat, by time."""
     if seat.person_id is None:
         return []
     mails = select(Mail).where(Mail.game_id == seat.game_id, Mail.person_id == seat.person_id)
@@ -56,16 +56,17 @@ def of_seat(session: Session, seat: Seat, zone: str) -> list[Evidence]:
         IncomingMail.game_id == seat.game_id, IncomingMail.person_id == seat.person_id
     )
     found = [_of_mail(mail, seat.seat, "", zone) for mail in session.scalars(mails)]
-    found += [_of_received(row, "", zone, told=False) for row in session.scalars(came)]
+    found += [_of_received(row, "", zone, show_outcome=False) for row in session.scalars(came)]
     return sorted(found, key=lambda item: item.at)
 
 
-def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) -> list[Evidence]:
-    """All there is about a game, for moderators, by time.
+def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) -> list[MailLogItem]:
+    """Return all mails about a game, for moderators, by time.
 
     Args:
-        sitter: the person who reads, if he sits at this table. He is not told what others wrote or were answered: a
-            mail that was carried out and made no entry left a standing order, and those are sealed.
+        sitter: the reader, if they play at this table. They do not see the replies of others: a reply that was carried
+            out
+            without a log entry left a standing order, and those are sealed.
     """
     mails = select(Mail, Person.name).join(Person, Person.id == Mail.person_id)
     came = select(IncomingMail, Person.name).outerjoin(Person, Person.id == IncomingMail.person_id)
@@ -79,23 +80,23 @@ def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) 
         for mail, name in session.execute(mails.where(Mail.game_id == game.id))
     ]
     found += [
-        _of_received(row, name or "", zone, told=True)
+        _of_received(row, name or "", zone, show_outcome=True)
         for row, name in session.execute(came.where(IncomingMail.game_id == game.id))
     ]
     return sorted(found, key=lambda item: item.at)
 
 
-def beside(chapter: Mapping[str, Any], items: Sequence[Evidence]) -> dict[int, list[Evidence]]:
-    """Which evidence stands after which of the entries of a chapter, by seq; none with a filter by cause or part.
+def by_entry(chapter: Mapping[str, Any], items: Sequence[MailLogItem]) -> dict[int, list[MailLogItem]]:
+    """Return the mails by the seq of the entry after which they stand; none with a filter by cause or part.
 
     Args:
-        chapter: of a history, as `story.chapter` gives it.
+        chapter: of a history, from `history.page_context`.
         items: by time.
     """
-    lines: list[Line] = chapter["lines"]
+    lines: list[HistoryLine] = chapter["lines"]
     chosen, until = chapter["chosen"], chapter["until"]
     times = [line.at for line in lines]
-    found: dict[int, list[Evidence]] = {}
+    found: dict[int, list[MailLogItem]] = {}
     for item in items:
         others = chosen["seat"] and item.seat != int(chosen["seat"])
         hidden = chosen["cause"] or chosen["part"] or others or (until and item.at >= until)
@@ -105,18 +106,18 @@ def beside(chapter: Mapping[str, Any], items: Sequence[Evidence]) -> dict[int, l
     return found
 
 
-def _of_mail(mail: Mail, seat: int | None, name: str, zone: str) -> Evidence:
+def _of_mail(mail: Mail, seat: int | None, name: str, zone: str) -> MailLogItem:
     finished = _short(mail.finished_at, zone) if mail.finished_at else ""
     when = _short(mail.created_at, zone)
     said, tries = facts.sentence(mail.error), mail.attempts
-    return Evidence(mail.created_at, when, mail.kind, seat, name, mail.status, finished, said, tries)
+    return MailLogItem(mail.created_at, when, mail.kind, seat, name, mail.status, finished, said, tries)
 
 
-def _of_received(row: IncomingMail, name: str, zone: str, *, told: bool) -> Evidence:
-    said = facts.sentence(row.outcome) if told else ""
-    return Evidence(row.at, _short(row.at, zone), row.kind, row.seat, name, "received", "", said)
+def _of_received(row: IncomingMail, name: str, zone: str, *, show_outcome: bool) -> MailLogItem:
+    said = facts.sentence(row.outcome) if show_outcome else ""
+    return MailLogItem(row.at, _short(row.at, zone), row.kind, row.seat, name, "received", "", said)
 
 
 def _short(at: datetime, zone: str) -> str:
-    text: str = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day()}, HH:mm", rebase=False)
+    text: str = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
     return text

@@ -1,4 +1,4 @@
-"""A game's public page, and its history: every entry in words, and the table as it stood at any of them."""
+"""A game's public page, and its history: every entry in words, and the table at any of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import flask
 from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 
@@ -18,15 +19,14 @@ from server.store import links, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.models import Game
 from server.web.game import charts, history, mail_log
-from server.web.http import GAME_ID, error_page, said, unknown_link
+from server.web.http import GAME_ID, error_page, refusal_text, unknown_link
 
-blueprint = Blueprint("history", __name__)
-Answer = str | tuple[str, int]
+blueprint = Blueprint("game", __name__)
 
 
 @blueprint.get("/g/<game_id>")
-def game(game_id: str) -> Answer:
-    """What everybody may know of a game."""
+def show(game_id: str) -> ResponseReturnValue:
+    """Show a game's public page."""
     with reading() as session:
         found = _game(session, game_id)
         if found is None:
@@ -40,38 +40,38 @@ def game(game_id: str) -> Answer:
             "due": {},
         }
         if found.status in ("running", "over"):
-            context |= _standing(session, found)
+            context |= _running_context(session, found)
         return render_template("game/game.html", **context)
 
 
 @blueprint.get("/g/<game_id>/history")
-def public(game_id: str) -> Answer:
-    """The history as everybody may read it."""
+def public_history(game_id: str) -> ResponseReturnValue:
+    """Show the history as everybody may see it."""
     with reading() as session:
         found = _game(session, game_id)
         if found is None or found.status not in ("running", "over"):
             return _no_game()
-        here = url_for(".public", game_id=game_id)
-        return _history(session, found, PUBLIC, found.time_zone, here, url_for(".game", game_id=game_id))
+        here = url_for(".public_history", game_id=game_id)
+        return _history(session, found, PUBLIC, found.time_zone, here, url_for(".show", game_id=game_id))
 
 
 @blueprint.get("/t/<token>/history")
-def seat(token: str) -> Answer:
-    """The history as this seat may read it."""
+def seat_history(token: str) -> ResponseReturnValue:
+    """Show the history as this seat may see it."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
-        if place.game.status not in ("running", "over"):
+        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        if access.game.status not in ("running", "over"):
             return _no_game()
-        person = place.seat.person
-        zone = (person.time_zone if person else None) or place.game.time_zone
-        here = url_for(".seat", token=token)
+        person = access.seat.person
+        zone = (person.time_zone if person else None) or access.game.time_zone
+        here = url_for(".seat_history", token=token)
         back = url_for("turn.show", token=token)
-        own = mail_log.of_seat(session, place.seat, zone)
-        return _history(session, place.game, place.seat.seat, zone, here, back, own)
+        own = mail_log.of_seat(session, access.seat, zone)
+        return _history(session, access.game, access.seat.seat, zone, here, back, own)
 
 
 def _game(session: Session, game_id: str) -> Game | None:
-    """The game, unless nobody has confirmed it yet."""
+    """Return the game, unless it is not confirmed yet."""
     found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
     return found if found and found.status != "asked" else None
 
@@ -91,24 +91,24 @@ def _history(
     zone: str,
     here: str,
     back: str,
-    items: Sequence[mail_log.Evidence] = (),
-) -> Answer:
+    items: Sequence[mail_log.MailLogItem] = (),
+) -> ResponseReturnValue:
     if game.quarantine:
         raise Broken(str(game.quarantine))
     try:
-        context = history.chapter(session, game, viewer, zone, flask.request.args, here)
+        context = history.page_context(session, game, viewer, zone, flask.request.args, here)
     except Refused as error:
-        return error_page(400, _("Entry not found"), said(error), back=here)
-    beside = mail_log.beside(context, items)
+        return error_page(400, _("Entry not found"), refusal_text(error), back=here)
+    beside = mail_log.by_entry(context, items)
     return render_template("game/history.html", back=back, beside=beside, **context)
 
 
-def _standing(session: Session, game: Game) -> dict[str, object]:
-    """The table of a game that has begun, and what became of one that is over."""
+def _running_context(session: Session, game: Game) -> dict[str, object]:
+    """Return the context for the table of a running game, or the result of a finished one."""
     if game.quarantine:
         raise Broken(str(game.quarantine))
     if game.status == "over":
-        return _ended(session, game)
+        return _finished_context(session, game)
     position = positions.load(session, game)
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     return {
@@ -119,13 +119,13 @@ def _standing(session: Session, game: Game) -> dict[str, object]:
     }
 
 
-def _ended(session: Session, game: Game) -> dict[str, object]:
-    """The last table of a game, its result, its charts, and the orders that were sealed."""
-    told = timeline.read(session, game, ALL)
+def _finished_context(session: Session, game: Game) -> dict[str, object]:
+    """Return the context of a finished game: its final table, result, charts and revealed orders."""
+    moments = timeline.load(session, game, ALL)
     return {
-        "view": told.view(game.head),
+        "view": moments.view(game.head),
         "result": json.loads(game.result or "null"),
-        "charts": [charts.drawn(chart, seqs) for chart, seqs in told.charts()],
-        "openings": history.jumps(told.openings()),
+        "charts": [charts.draw(chart, seqs) for chart, seqs in moments.charts()],
+        "openings": history.jumps(moments.openings()),
         "revealed": standing_orders.of_game(session, game.id),
     }

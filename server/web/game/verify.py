@@ -1,4 +1,4 @@
-"""`byzanz verify` as a page: a record that somebody sends, or a finished game of this server, checked step by step."""
+"""`byzanz verify` as a page: an uploaded record, or a finished game of this server, checked step by step."""
 
 from __future__ import annotations
 
@@ -27,55 +27,55 @@ from server.web.http import GAME_ID, error_page, limiter
 blueprint = Blueprint("verify", __name__)
 
 MOST_GAMES = 20
-"""Records that one file sent here may hold; the command takes any number."""
-OFFERED = 20
-"""Finished games that the form offers at the most."""
+"""Records that an uploaded file may hold; the command takes any number."""
+MOST_OFFERED = 20
+"""Finished games that the form lists at most."""
 
 
 class BadUpload(Refused):
-    """What was sent is no file of records that can be checked here."""
+    """The upload is not a file of records that can be checked here."""
 
     status = 422
 
 
 class NotOver(Refused):
-    """Nothing of the deal of a game may be known before it is over."""
+    """The deal of a game stays hidden until it is over."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """A record and what checking it found."""
+class CheckedRecord:
+    """A record and the report on it."""
 
     record: Record
     report: Report
 
     @property
     def title(self) -> str:
-        """The title of its game, or its slug where no such game is known."""
+        """The title of its game, or its slug if the game is unknown."""
         slug = self.record.header.game
         return next((rules.title for rules in games.latest() if rules.slug == slug), slug)
 
 
 @blueprint.app_template_filter("plain")
-def plain(text: object, most: int = 80) -> str:
-    """What somebody else's record says, as a page may hold it: printable, and no longer than `most`."""
-    whole = "".join(sign for sign in str(text) if sign.isprintable())
-    return whole if len(whole) <= most else whole[: most - 1] + "…"
+def printable(text: object, most: int = 80) -> str:
+    """Return text from somebody else's record, printable and no longer than `most`."""
+    full_record = "".join(char for char in str(text) if char.isprintable())
+    return full_record if len(full_record) <= most else full_record[: most - 1] + "…"
 
 
 @blueprint.get("/verify")
 def form() -> str:
-    """A form to send a record, and the finished games whose deal can be looked at here."""
+    """Show a form to upload a record, and finished games whose deal can be checked here."""
     return _form(None, [])
 
 
 @blueprint.post("/verify")
 @limiter.limit("10/minute")
 def upload() -> str | tuple[str, int]:
-    """Check the records of a file, up to the first thing wrong. Nothing is kept."""
-    checked: list[Checked] = []
+    """Check the records of a file, up to the first error. Nothing is stored."""
+    checked: list[CheckedRecord] = []
     try:
-        for each in _checked(_file()):
+        for each in _check_records(_file()):
             checked.append(each)
     except BadUpload as refusal:
         return _form(refusal, checked), refusal.status
@@ -85,7 +85,7 @@ def upload() -> str | tuple[str, int]:
 @blueprint.get("/g/<game_id>/verify")
 @limiter.limit("30/minute")
 def game(game_id: str) -> str:
-    """Check a finished game of this server, from its log."""
+    """Check a finished game of this server from its log."""
     with reading() as session:
         found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
         if found is None or found.status not in ("running", "over"):
@@ -97,15 +97,17 @@ def game(game_id: str) -> str:
                 "This game is still in progress. When it is over, the server’s secret is revealed and the deal can be "
                 "verified here. Until then, the game’s page shows the commitment."
             )
-        whole = history.record_for(session, found, PUBLIC)
+        full_record = history.record_for(session, found, PUBLIC)
         return render_template(
-            "game/verified.html", checked=[Checked(whole, record.examine(whole))], game=found
+            "game/verified.html",
+            checked=[CheckedRecord(full_record, record.examine(full_record))],
+            game=found,
         )
 
 
 @blueprint.errorhandler(413)
 def too_much(_error: RequestEntityTooLarge) -> tuple[str, int]:
-    """The file is longer than this server reads."""
+    """The upload is larger than this server accepts."""
     return error_page(
         413,
         _("This file is too large to check here"),
@@ -118,27 +120,27 @@ def too_much(_error: RequestEntityTooLarge) -> tuple[str, int]:
     )
 
 
-def _form(refusal: BadUpload | None, checked: Sequence[Checked]) -> str:
+def _form(refusal: BadUpload | None, checked: Sequence[CheckedRecord]) -> str:
     with reading() as session:
         return render_template(
             "game/verify.html",
             refusal=refusal,
             checked=checked,
-            games=_finished(session),
+            games=_finished_games(session),
             titles={rules.slug: rules.title for rules in games.latest()},
             most_games=MOST_GAMES,
             most=flask.current_app.config["MAX_CONTENT_LENGTH"] // 1024**2,
         )
 
 
-def _finished(session: Session) -> Sequence[Game]:
-    """The newest finished games that anybody may find in the lobby, and those of who is signed in."""
+def _finished_games(session: Session) -> Sequence[Game]:
+    """Return the newest finished games that are listed in the lobby, and those of the signed-in person."""
     known: ColumnElement[bool] = Game.listed.is_(True)
     if (me := login.signed_in(session)) is not None:
         seats = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status == "seated")
         known = known | Game.id.in_(seats)
     query = select(Game).where(Game.status == "over", Game.quarantine.is_(None), known)
-    return session.scalars(query.order_by(Game.ended_at.desc()).limit(OFFERED)).all()
+    return session.scalars(query.order_by(Game.ended_at.desc()).limit(MOST_OFFERED)).all()
 
 
 def _file() -> IO[bytes]:
@@ -148,11 +150,11 @@ def _file() -> IO[bytes]:
     return sent.stream
 
 
-def _checked(file: IO[bytes]) -> Iterator[Checked]:
-    """The records of a file, checked one after another, the first wrong one last.
+def _check_records(file: IO[bytes]) -> Iterator[CheckedRecord]:
+    """Check the records of a file one after another; the first wrong one comes last.
 
     Raises:
-        BadUpload: the file is none of records, or of too many.
+        BadUpload: the file holds no records, or too many.
     """
     number = 0
     try:
@@ -162,10 +164,10 @@ def _checked(file: IO[bytes]) -> Iterator[Checked]:
                     "This file holds more than %(most)s games. Upload fewer at a time.", most=MOST_GAMES
                 )
             report = record.examine(each)
-            yield Checked(each, report)
+            yield CheckedRecord(each, report)
             if report.wrong is not None:
                 return
     except BadRecord as fault:
-        raise BadUpload("This is not a record: %(fault)s.", fault=plain(fault, 300)) from fault
+        raise BadUpload("This is not a record: %(fault)s.", fault=printable(fault, 300)) from fault
     if not number:
         raise BadUpload("This file contains no record.")

@@ -1,1 +1,1 @@
-"""Games before they begin: the list, new games, invitations, rules."""
+"""Games before they begin: the lobby, new games, invitations, rules."""

@@ -1,4 +1,4 @@
-"""The page of somebody invited, the organiser's page, and the way to a free seat; the first two need no cookie."""
+"""The invited player's page, the organiser's page, and joining a free seat; the first two need no cookie."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from byzanz.bots import BOTS
 from byzanz.games import rules_of
 from server import errors, i18n, lobby, validation
 from server.accounts import login
-from server.errors import BadWish, Refused
+from server.errors import InvalidInput, Refused
 from server.lobby import names
 from server.play import positions
 from server.store import links
@@ -28,7 +28,7 @@ blueprint = Blueprint("invitations", __name__)
 
 @blueprint.get("/i/<token>")
 def invitation(token: str) -> ResponseReturnValue:
-    """The table one is invited to; nothing happens by looking."""
+    """Show an invitation; viewing it changes nothing."""
     return _invitation_page(token, None)
 
 
@@ -45,29 +45,29 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             organiser=session.get(Person, found.game.organiser_id or 0),
             title=rules_of(found.game.slug, found.game.rules).title,
             name=form.get("name", _offered_name(found)),
-            cut=form.get("cut", names.offered_cut()),
+            cut=form.get("cut", names.random_cut()),
             refusal=refusal,
-            wrong=refusal.field if isinstance(refusal, BadWish) else None,
+            wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
     return page, refusal.status if refusal else 200
 
 
 def _offered_name(found: lobby.Invitation) -> str:
-    """What somebody invited has called himself, or what his friend calls him if he never has."""
-    never = found.person.name == validation.name_from(found.person.email or "")
+    """Return the name that an invited person has used before, else the one the organiser gave them."""
+    never = found.person.name == validation.name_from_address(found.person.email or "")
     return found.seat.name if found.seat and never else found.person.name
 
 
 @blueprint.post("/i/<token>")
 @limiter.limit("30/minute")
 def answer(token: str) -> ResponseReturnValue:
-    """Accept or decline. Who accepts last goes straight to the table."""
+    """Accept or decline; if the game begins with it, go straight to the table."""
     form, now = flask.request.form, utc_now()
     try:
         match form.get("answer"):
             case "accept":
-                spoken = i18n.spoken()
-                game_id = lobby.accept(token, form.get("name", ""), form.get("cut", ""), now, spoken)
+                language = i18n.current_language()
+                game_id = lobby.accept(token, form.get("name", ""), form.get("cut", ""), now, language)
             case "decline":
                 game_id = lobby.decline(token, now)
             case _:
@@ -76,34 +76,34 @@ def answer(token: str) -> ResponseReturnValue:
         unknown_link(token)
     except Refused as refusal:
         return _invitation_page(token, refusal)
-    return flask.redirect(_begun(token, game_id, now) or url_for(".invitation", token=token), 303)
+    return flask.redirect(_seat_url_if_begun(token, game_id, now) or url_for(".invitation", token=token), 303)
 
 
-def _begun(token: str, game_id: str, now: datetime) -> str | None:
-    """The address of the seat of who has just accepted, if the game has begun with it."""
+def _seat_url_if_begun(token: str, game_id: str, now: datetime) -> str | None:
+    """Return the URL of the seat just accepted if the game has begun with it."""
     with reading() as session:
         link = links.find(session, "invite", token, now)
-        return _seat_address(session, link.person_id, game_id) if link else None
+        return _seat_url(session, link.person_id, game_id) if link else None
 
 
-def _seat_address(session: Session, person_id: int | None, game_id: str) -> str | None:
+def _seat_url(session: Session, person_id: int | None, game_id: str) -> str | None:
     game = session.get_one(Game, game_id)
     if game.status != "running":
         return None
-    theirs = (Link.purpose == "seat", Link.person_id == person_id, Link.game_id == game_id)
-    link = session.scalar(select(Link).where(*theirs, Link.revoked_at.is_(None)).limit(1))
+    filters = (Link.purpose == "seat", Link.person_id == person_id, Link.game_id == game_id)
+    link = session.scalar(select(Link).where(*filters, Link.revoked_at.is_(None)).limit(1))
     return links.url(link) if link else None
 
 
 @blueprint.get("/o/<token>")
 def organise(token: str) -> ResponseReturnValue:
-    """Who has accepted, and what the organiser may do about it; nothing happens by looking."""
+    """Show the organiser who has accepted and what they can do; viewing it changes nothing."""
     return _organiser_page(token, None)
 
 
 def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
-        game = lobby.organised(session, token, utc_now()) or unknown_link(token)
+        game = lobby.organised_game(session, token, utc_now()) or unknown_link(token)
         seats = positions.seats_of(session, game.id)
         rules = rules_of(game.slug, game.rules)
         page = render_template(
@@ -117,16 +117,16 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             rules=rules,
             may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
             bots=tuple(BOTS),
-            name=flask.request.form.get("name", lobby.asked_name(session, game)),
-            cut=flask.request.form.get("cut", names.offered_cut()),
+            name=flask.request.form.get("name", lobby.requested_name(session, game)),
+            cut=flask.request.form.get("cut", names.random_cut()),
             refusal=refusal,
-            wrong=refusal.field if isinstance(refusal, BadWish) else None,
+            wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
     return page, refusal.status if refusal else 200
 
 
 def _mails(session: Session, game: Game) -> dict[int, Mail]:
-    """The newest invitation or reminder of each person."""
+    """Return the newest invitation or reminder of each person."""
     about = (Mail.game_id == game.id, Mail.kind.in_(("invite", "nudge")))
     return {mail.person_id: mail for mail in session.scalars(select(Mail).where(*about).order_by(Mail.id))}
 
@@ -143,22 +143,22 @@ ACTS: dict[str, Act] = {
     "list": lambda token, _seat, now: lobby.set_listed(token, True, now),
     "unlist": lambda token, _seat, now: lobby.set_listed(token, False, now),
 }
-"""What the organiser's buttons do, by the name they post as `do`."""
+"""The organiser's actions, by the value that their buttons post as `do`."""
 
 
 def _confirm(token: str, now: datetime) -> str:
     form = flask.request.form
-    return lobby.confirm_game(token, now, form.get("cut", ""), form.get("name"), i18n.spoken())
+    return lobby.confirm_game(token, now, form.get("cut", ""), form.get("name"), i18n.current_language())
 
 
 def _guest() -> validation.Guest:
-    return validation.read_guest(flask.request.form.get("guest", ""), "guest")
+    return validation.parse_guest(flask.request.form.get("guest", ""), "guest")
 
 
 @blueprint.post("/o/<token>")
 @limiter.limit("30/minute")
 def act(token: str) -> ResponseReturnValue:
-    """One of the organiser's buttons; if the game begins with it and he plays, on to his seat."""
+    """Carry out one of the organiser's actions; if the game begins with it and they play, go to their seat."""
     form, now = flask.request.form, utc_now()
     number = form.get("seat", "0")
     if form.get("do") not in ACTS or number not in set("0123456789"):
@@ -170,22 +170,22 @@ def act(token: str) -> ResponseReturnValue:
     except Refused as refusal:
         return _organiser_page(token, refusal)
     with reading() as session:
-        game = lobby.organised(session, token, now)
+        game = lobby.organised_game(session, token, now)
         starts = form["do"] in {"confirm", "fill", "start"}
-        seat = _seat_address(session, game.organiser_id, game.id) if game and starts else None
+        seat = _seat_url(session, game.organiser_id, game.id) if game and starts else None
     return flask.redirect(seat or url_for(".organise", token=token), 303)
 
 
 @blueprint.get("/join/<game_id>")
 def free_seat(game_id: str) -> ResponseReturnValue:
-    """A listed game with a free seat: who sits there, and the form for somebody signed in."""
+    """Show a listed game with a free seat: its players, and the form for a signed-in person."""
     return _join_page(game_id, None)
 
 
 @blueprint.post("/join/<game_id>")
 @limiter.limit("30/minute")
 def join(game_id: str) -> ResponseReturnValue:
-    """Take a free seat; only for somebody signed in."""
+    """Take a free seat; for signed-in people only."""
     form, now = flask.request.form, utc_now()
     with reading() as session:
         me = login.signed_in(session)
@@ -196,7 +196,7 @@ def join(game_id: str) -> ResponseReturnValue:
     except Refused as refusal:
         return _join_page(game_id, refusal)
     with reading() as session:
-        seat = _seat_address(session, me.id, game_id)
+        seat = _seat_url(session, me.id, game_id)
     return flask.redirect(seat or url_for("lobby.index"), 303)
 
 
@@ -217,13 +217,13 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,
             title=rules_of(game.slug, game.rules).title,
             name=form.get("name", me.name if me else ""),
-            cut=form.get("cut", names.offered_cut()),
+            cut=form.get("cut", names.random_cut()),
             refusal=refusal,
-            wrong=refusal.field if isinstance(refusal, BadWish) else None,
+            wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
     return page, refusal.status if refusal else 200
 
 
-# The address itself vouches for these; they work without cookies.
+# Authorised by the token in the URL; they work without cookies.
 for view in (answer, act):
     csrf.exempt(view)

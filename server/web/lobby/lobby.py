@@ -1,4 +1,4 @@
-"""The front page, a new game, and a fresh link for a dead one."""
+"""The front page, new games, and fresh links for dead ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from byzanz.moves import BadSetup
 from byzanz.rules import PUBLIC
 from server import accounts, errors, i18n, lobby, validation
 from server.accounts import login
-from server.errors import BadWish, Refused
+from server.errors import InvalidInput, Refused
 from server.lobby import create, names, time_control
 from server.store import links
 from server.store.engine import reading, utc_now
@@ -30,43 +30,43 @@ from server.web.http import csrf, error_page, limiter
 
 blueprint = Blueprint("lobby", __name__)
 
-SHOWN = 50
-"""Games of one kind that the front page lists at the most."""
+MOST_LISTED = 50
+"""Games of one kind that the front page lists at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mine:
-    """A game on the front page of somebody signed in.
+class OwnGame:
+    """A game of the signed-in person on the front page.
 
     Args:
-        seat: his own, None if he only organises.
-        awaited: whether it is his turn.
-        door: the address of his seat, his invitation or his organiser's page.
+        seat: theirs, None if they only organise.
+        awaited: whether they are to move.
+        url: of their seat, their invitation or their organiser's page.
     """
 
     game: Game
     seat: Seat | None
     awaited: bool
-    door: str
+    url: str
 
 
 @blueprint.app_template_filter("typed")
-def typed(text: str) -> str:
-    """What somebody typed, as a form gives it back: without characters that no page may hold."""
-    return "".join(sign for sign in text if sign.isprintable() or sign in "\r\n")
+def form_text(text: str) -> str:
+    """Return typed text for a form, without characters that no page may contain."""
+    return "".join(char for char in text if char.isprintable() or char in "\r\n")
 
 
 @blueprint.get("/")
 def index() -> ResponseReturnValue:
-    """What this is, how to begin, and for somebody signed in, his games."""
+    """Show the front page, with the games of the signed-in person."""
     with reading() as session:
         me = login.signed_in(session)
-        mine = _mine(session, me) if me else []
+        own = _own_games(session, me) if me else []
         return render_template(
             "lobby/lobby.html",
             me=me,
-            mine=mine,
-            awaiting=sum(entry.awaited for entry in mine),
+            mine=own,
+            awaiting=sum(entry.awaited for entry in own),
             games=games.latest(),
             titles={rules.slug: rules.title for rules in games.latest()},
             open_games=_listed(session, Game.status == "inviting", Game.seats.any(Seat.status == "free")),
@@ -78,11 +78,11 @@ def _listed(session: Session, *which: ColumnElement[bool]) -> Sequence[Game]:
     query = (
         select(Game).where(Game.listed, Game.quarantine.is_(None), *which).options(selectinload(Game.seats))
     )
-    return session.scalars(query.order_by(Game.created_at.desc()).limit(SHOWN)).all()
+    return session.scalars(query.order_by(Game.created_at.desc()).limit(MOST_LISTED)).all()
 
 
-def _mine(session: Session, me: Person) -> list[Mine]:
-    """His games that are not over, those that wait for him first."""
+def _own_games(session: Session, me: Person) -> list[OwnGame]:
+    """Return their unfinished games, those in which they are to move first."""
     alive = ("asked", "inviting", "running")
     seats = {
         seat.game_id: seat
@@ -93,9 +93,9 @@ def _mine(session: Session, me: Person) -> list[Mine]:
         )
     }
     ids = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != "declined")
-    theirs = (Game.organiser_id == me.id) | Game.id.in_(ids)
+    own_game = (Game.organiser_id == me.id) | Game.id.in_(ids)
     found = session.scalars(
-        select(Game).where(theirs, Game.status.in_(alive)).order_by(Game.created_at.desc())
+        select(Game).where(own_game, Game.status.in_(alive)).order_by(Game.created_at.desc())
     )
     awaited = set(
         session.execute(
@@ -104,25 +104,25 @@ def _mine(session: Session, me: Person) -> list[Mine]:
             .where(Seat.person_id == me.id)
         ).tuples()
     )
-    mine = []
+    own = []
     for game in found.unique():
         seat = seats.get(game.id)
-        if (door := _door(session, me, game, seat)) is not None:
-            mine.append(Mine(game, seat, seat is not None and (game.id, seat.seat) in awaited, door))
-    return sorted(mine, key=lambda entry: not entry.awaited)
+        if (url := _entry_url(session, me, game, seat)) is not None:
+            own.append(OwnGame(game, seat, seat is not None and (game.id, seat.seat) in awaited, url))
+    return sorted(own, key=lambda entry: not entry.awaited)
 
 
-def _door(session: Session, me: Person, game: Game, seat: Seat | None) -> str | None:
-    """The address by which he enters a game; None for an invitation that has not been sent yet."""
+def _entry_url(session: Session, me: Person, game: Game, seat: Seat | None) -> str | None:
+    """Return the URL by which a person enters a game; None for an invitation that has not been sent yet."""
     if seat is not None and game.status == "running":
-        return _live(session, me, game, "seat") or url_for("history.game", game_id=game.id)
+        return _live_link(session, me, game, "seat") or url_for("game.show", game_id=game.id)
     if game.organiser_id == me.id:
-        return _live(session, me, game, "organise")
-    return _live(session, me, game, "invite")
+        return _live_link(session, me, game, "organise")
+    return _live_link(session, me, game, "invite")
 
 
-def _live(session: Session, me: Person, game: Game, purpose: str) -> str | None:
-    """The address of a link that exists and is live; a page that is only looked at makes none."""
+def _live_link(session: Session, me: Person, game: Game, purpose: str) -> str | None:
+    """Return the URL of an existing live link; a GET request creates none."""
     link = session.scalar(
         select(Link)
         .where(Link.person_id == me.id, Link.game_id == game.id, Link.purpose == purpose)
@@ -136,31 +136,31 @@ def _live(session: Session, me: Person, game: Game, purpose: str) -> str | None:
 ALLOWANCES = (600, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
 """Seconds for a decision, as the form offers them."""
 BANKS = (0, 3600, 4 * 3600, 12 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 14 * 86400)
-"""Seconds beyond them for a whole game."""
+"""Seconds beyond them, for a whole game."""
 
 
 @blueprint.route("/new", methods=["GET", "POST"])
 @limiter.limit("10/minute", methods=["POST"])
 def new() -> ResponseReturnValue:
-    """A form for a new game; it makes one that waits for the button in the organiser's mail."""
+    """Show the form for a new game, or create one that waits for the organiser's confirmation."""
     if flask.request.method != "POST":
-        return _new_form(_first_fields(), None)
+        return _new_form(_initial_fields(), None)
     fields = flask.request.form
     with reading() as session:
         me = login.signed_in(session)
     try:
-        with suppress(errors.TooMany):  # whose games wait for him, and how many, is his own affair
-            lobby.create_game(_wish(), utc_now(), me.id if me else None)
+        with suppress(errors.TooMany):  # do not tell a stranger how many games wait under an address
+            lobby.create_game(_read_request(), utc_now(), me.id if me else None)
     except Refused as refusal:
         return _new_form(fields.to_dict(), refusal), refusal.status
-    return flask.redirect(url_for("lobby.asked"), 303)
+    return flask.redirect(url_for("lobby.confirm_sent"), 303)
 
 
-def _first_fields() -> dict[str, str]:
+def _initial_fields() -> dict[str, str]:
     with reading() as session:
         me = login.signed_in(session)
     return {
-        "title": names.offered_name(),
+        "title": names.random_game_name(),
         "game": flask.request.args.get("game", games.latest()[0].slug),
         "name": me.name if me else "",
         "address": (me.email or "") if me else "",
@@ -177,7 +177,7 @@ def _new_form(fields: dict[str, str], refusal: Refused | None) -> str:
         "lobby/new.html",
         fields=fields,
         refusal=refusal,
-        wrong=refusal.field if isinstance(refusal, BadWish) else None,
+        wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         games=games.latest(),
         bots=tuple(BOTS),
         most=_most_seats(),
@@ -189,76 +189,80 @@ def _new_form(fields: dict[str, str], refusal: Refused | None) -> str:
 
 
 def _most_seats() -> int:
-    """How many may sit at the largest table of any game."""
+    """Return the largest number of players of any game."""
     return max(max(rules.seats) for rules in games.latest())
 
 
-def _wish() -> create.Wish:
-    """The game that the form asks for."""
+def _read_request() -> create.GameRequest:
+    """Return the game that the form requests."""
     fields = flask.request.form
-    return create.Wish(
+    return create.GameRequest(
         organiser=Guest(fields.get("name", ""), fields.get("address", "")),
         slug=fields.get("game", games.latest()[0].slug),
         name=fields.get("title", ""),
-        pace=_pace(),
-        players=validation.read_guests(fields.get("players", "")),
-        bots=[kind for kind in BOTS for _ in range(_number(f"bot_{kind}", 0, field="bots"))],
-        free=_number("free", 0),
+        time_control=_read_time_control(),
+        players=validation.parse_guests(fields.get("players", "")),
+        bots=[kind for kind in BOTS for _ in range(_read_number(f"bot_{kind}", 0, field="bots"))],
+        free=_read_number("free", 0),
         time_zone=fields.get("time_zone", "UTC"),
         plays="plays" in fields,
         listed="listed" in fields,
-        language=i18n.spoken(),
+        language=i18n.current_language(),
     )
 
 
-def _pace() -> time_control.Pace:
-    """The time of the table: one of those that have a name, or the form's own values."""
+def _read_time_control() -> time_control.TimeControl:
+    """Return the time control: a preset, or the form's own values."""
     fields = flask.request.form
     chosen = fields.get("pace", "own")
     if chosen in time_control.PRESETS:
         return time_control.PRESETS[chosen]
     if chosen != "own":
-        raise BadWish(
-            "“%(text)s” is not one of the time controls offered.", field="pace", text=validation.shown(chosen)
+        raise InvalidInput(
+            "“%(text)s” is not one of the time controls offer.", field="pace", text=validation.excerpt(chosen)
         )
-    allowance = _number("allowance", 86400)
+    allowance = _read_number("allowance", 86400)
     days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
-    return time_control.Pace(allowance, _number("bank", time_control.usual_bank(allowance)), days_off)
+    return time_control.TimeControl(
+        allowance, _read_number("bank", time_control.default_bank(allowance)), days_off
+    )
 
 
-def _number(name: str, absent: int, field: str | None = None) -> int:
-    """A whole number from the form; seats are counted, so a number of them is small."""
+def _read_number(name: str, absent: int, field: str | None = None) -> int:
+    """Return a whole number from the form; numbers of seats are small."""
     text = flask.request.form.get(name, "") or str(absent)
     number = validation.whole_number(text, 9_999_999)
     if number is None:
-        raise BadWish("“%(text)s” must be a whole number.", field=field or name, text=validation.shown(text))
+        raise InvalidInput(
+            "“%(text)s” must be a whole number.", field=field or name, text=validation.excerpt(text)
+        )
     if name not in ("allowance", "bank") and number > _most_seats():
-        raise BadWish("No game has that many seats.", field=field or name)
+        raise InvalidInput("No game has that many seats.", field=field or name)
     return number
 
 
 @blueprint.get("/asked")
-def asked() -> ResponseReturnValue:
-    """Look into your mail: the same page whatever was asked for."""
+def confirm_sent() -> ResponseReturnValue:
+    """Ask the organiser to check their email: the same page whatever was requested."""
     return render_template("lobby/confirm_sent.html")
 
 
 @blueprint.post("/link")
 @limiter.limit("10/minute")
 def fresh_link() -> ResponseReturnValue:
-    """Somebody opened a dead link: its owner gets a mail if there is something he may open; the answer is the same."""
+    """Mail the owner of a dead link a fresh one, if any; the response is the same in all cases."""
     accounts.mail_fresh_link(flask.request.form.get("token", ""), utc_now())
     return render_template("lobby/link_requested.html")
 
 
-# These two work without cookies: one only mails, and so does the other, a little more often for who is signed in.
+# These two work without cookies, since all they do is send mail.
 for view in (new, fresh_link):
     csrf.exempt(view)
 
 
 @blueprint.get("/rules/<slug>")
 def rules(slug: str) -> str | tuple[str, int]:
-    """The rules of one game, and the table before the first shuffle, from which its cards can be drawn."""
+    """Show the rules of one game, and the table before the first shuffle, used to draw its cards."""
     try:
         found = rules_of(slug)
     except BadSetup:

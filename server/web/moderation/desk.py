@@ -1,6 +1,6 @@
-"""The moderators' desk: what wants attention at a glance, the search across all games, and what moderators did.
+"""The moderators' desk: what needs attention, the search across all games, and the moderators' actions.
 
-The blueprint stands within that of `moderate`, which lets nobody else in.
+The blueprint is nested in `moderation`, which admits nobody else.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from server.web.moderation import issues
 blueprint = Blueprint("desk", __name__)
 
 STATUSES = ("asked", "inviting", "running", "over", "cancelled")
-PAGE = 50
-"""Games, or deeds, on one page."""
+PAGE_SIZE = 50
+"""Games, or actions, on one page."""
 
 
 def zone() -> str:
-    """The time zone in which this moderator reads."""
+    """Return this moderator's time zone."""
     found: str = g.me.time_zone or "UTC"
     return found
 
 
 @blueprint.get("/")
 def show() -> ResponseReturnValue:
-    """What wants attention, kind by kind, each line with a way to what helps."""
+    """Show what needs attention by kind, each with a link to what helps."""
     now = utc_now()
     with reading() as session:
-        away, stuck = issues.away(session), issues.stuck(session, now)
+        away, stuck = issues.on_autopilot(session), issues.stuck(session, now)
         return render_template(
             "moderation/desk.html",
             now=now,
@@ -53,25 +53,25 @@ def show() -> ResponseReturnValue:
             unreached=issues.unreached(session),
             refused=issues.refused(session, now),
             stuck=stuck,
-            last={game.id: log.moment(entry.at) for game, entry in stuck.rows},
+            last={game.id: log.parse_stamp(entry.at) for game, entry in stuck.rows},
             resting=autopilot.unattended(session, [game.id for game, _ in stuck.rows if game.paused]),
-            aside=issues.aside(session),
+            aside=issues.quarantined(session),
             away=away,
-            left=autopilot.left(session, {seat.game_id for _, seat in away.rows}),
+            left=autopilot.seats_left(session, {seat.game_id for _, seat in away.rows}),
             titles=_titles(),
         )
 
 
 @blueprint.post("/alarms/<int:alarm_id>")
 def clear(alarm_id: int) -> ResponseReturnValue:
-    """Somebody has seen to an alert."""
+    """Clear an alert that somebody has dealt with."""
     with transaction() as session:
         found = session.get(Alert, alarm_id) if alarm_id < 2**31 else None
         if found is None:
             flask.abort(404)
         now = utc_now()
-        if found.key == heartbeat.CLOCK_JUMPED:  # to say that the time is right is more than to have seen it
-            outbox.mend(session, now)
+        if found.key == heartbeat.CLOCK_JUMPED:  # clearing this alert confirms that the clock is right
+            outbox.reset_future_times(session, now)
             heartbeat.thaw(session, now)
         else:
             alerts.clear(session, found.key, now)
@@ -80,28 +80,28 @@ def clear(alarm_id: int) -> ResponseReturnValue:
 
 @blueprint.get("/games")
 def games() -> ResponseReturnValue:
-    """All games, newest first, by status or trouble, by kind, and by what is searched for."""
-    asked = flask.request.args
+    """Show all games, newest first, filtered by status or issue, kind and search text."""
+    query = flask.request.args
     titles = _titles()
     sought = {
-        "q": _text(asked.get("q", "")),
-        "status": _choice(asked.get("status", ""), (*STATUSES, "trouble", *issues.KINDS)),
-        "kind": _choice(asked.get("kind", ""), titles),
+        "q": _text(query.get("q", "")),
+        "status": _choice(query.get("status", ""), (*STATUSES, "trouble", *issues.KINDS)),
+        "kind": _choice(query.get("kind", ""), titles),
     }
-    page = _page(asked.get("page", ""))
+    page = _page(query.get("page", ""))
     with reading() as session:
-        found = session.scalars(_search(**sought).offset((page - 1) * PAGE).limit(PAGE + 1)).all()
+        found = session.scalars(_search(**sought).offset((page - 1) * PAGE_SIZE).limit(PAGE_SIZE + 1)).all()
         return render_template(
             "moderation/games.html",
             zone=zone(),
-            games=found[:PAGE],
-            waits=_waits(session, [game.id for game in found[:PAGE]]),
+            games=found[:PAGE_SIZE],
+            waits=_open_turns(session, [game.id for game in found[:PAGE_SIZE]]),
             statuses=STATUSES,
             troubles=issues.KINDS,
             titles=titles,
             sought=sought,
             page=page,
-            more=len(found) > PAGE,
+            more=len(found) > PAGE_SIZE,
         )
 
 
@@ -122,8 +122,8 @@ def _search(q: str, status: str, kind: str) -> Select[tuple[Game]]:
     return query
 
 
-def _waits(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
-    """The open turns of each of these games."""
+def _open_turns(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
+    """Return the open turns of each of these games."""
     waits: dict[str, list[Turn]] = {game_id: [] for game_id in ids}
     for turn in session.scalars(select(Turn).where(Turn.game_id.in_(ids)).order_by(Turn.seat)):
         waits[turn.game_id].append(turn)
@@ -131,27 +131,27 @@ def _waits(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
 
 
 @blueprint.get("/deeds")
-def deeds() -> ResponseReturnValue:
-    """What moderators did and looked at, newest first, by moderator and by game."""
-    asked = flask.request.args
-    page = _page(asked.get("page", ""))
+def actions() -> ResponseReturnValue:
+    """Show the moderators' actions and looks, newest first, by moderator and by game."""
+    query = flask.request.args
+    page = _page(query.get("page", ""))
     with reading() as session:
         moderators = _moderators(session)
         sought = {
-            "by": _choice(asked.get("by", ""), [str(person.id) for person in moderators]),
-            "game": _text(asked.get("game", "")).lower(),
-            "what": _choice(asked.get("what", ""), ("look", "act")),
+            "by": _choice(query.get("by", ""), [str(person.id) for person in moderators]),
+            "game": _text(query.get("game", "")).lower(),
+            "what": _choice(query.get("what", ""), ("look", "act")),
         }
-        found = session.execute(_deeds(**sought).offset((page - 1) * PAGE).limit(PAGE + 1)).all()
+        found = session.execute(_deeds(**sought).offset((page - 1) * PAGE_SIZE).limit(PAGE_SIZE + 1)).all()
         return render_template(
             "moderation/actions.html",
             zone=zone(),
-            deeds=found[:PAGE],
-            names=_names(session, {deed.game_id for deed, _, _, _ in found[:PAGE]}),
+            deeds=found[:PAGE_SIZE],
+            names=_names(session, {deed.game_id for deed, _, _, _ in found[:PAGE_SIZE]}),
             moderators=moderators,
             sought=sought,
             page=page,
-            more=len(found) > PAGE,
+            more=len(found) > PAGE_SIZE,
         )
 
 
@@ -173,14 +173,14 @@ def _deeds(by: str, game: str, what: str) -> Select[tuple[ModeratorAction, Entry
 
 
 def _moderators(session: Session) -> Sequence[Person]:
-    """Who moderates now, and who has done anything as a moderator."""
+    """Return the current moderators and everybody who has acted as one."""
     did = select(ModeratorAction.person_id).distinct()
     query = select(Person).where(or_(Person.moderator, Person.id.in_(did)))
     return session.scalars(query.order_by(Person.name, Person.id)).all()
 
 
 def _names(session: Session, ids: Iterable[str]) -> dict[str, list[str]]:
-    """The names at each of these tables, by seat."""
+    """Return the names at each of these tables, by seat."""
     names: dict[str, list[str]] = {game_id: [] for game_id in ids}
     for seat in session.scalars(select(Seat).where(Seat.game_id.in_(names)).order_by(Seat.seat)):
         names[seat.game_id].append(seat.name)

@@ -1,7 +1,7 @@
-"""What moderators see and do in one game: its mails and clocks, acts with a preview and a reason, looks into hands.
+"""What moderators see and do in one game: its mails and clocks, acts with preview and reason, looks at hidden hands.
 
-Everybody else is told that there is nothing at these addresses. Hidden hands of a running game open by a POST that
-leaves a `!look` entry; the page it leads to shows the game up to that entry and no further.
+For everybody else these pages do not exist. Hidden hands of a running game are revealed by a POST that leaves a
+`!look` entry; the page it leads to shows the game up to that entry and no further.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from server.web.game import history, mail_log
 from server.web.http import GAME_ID
 from server.web.moderation import desk, forms
 
-blueprint = Blueprint("moderate", __name__, url_prefix="/m")
+blueprint = Blueprint("moderation", __name__, url_prefix="/m")
 blueprint.register_blueprint(desk.blueprint)
-MAILS = 60
-"""Mails that went out, and that came in, on the page of a game: the newest."""
+MOST_MAILS = 60
+"""Outgoing and incoming mails on the page of a game: the newest."""
 
 
 @blueprint.before_request
@@ -54,9 +54,9 @@ def _game(session: Session, game_id: str) -> Game:
 
 @blueprint.get("/<game_id>")
 def game(game_id: str) -> ResponseReturnValue:
-    """One game: its seats, mails, clocks, acts, and its history with the eyes of the public.
+    """Show one game: its seats, mails, clocks, acts, and its history as the public sees it.
 
-    The query may choose an act (`do`) and whom it is about (`of`): its form stands open then.
+    The query may choose an act (`do`) and its seat (`of`), whose form is then open.
     """
     asked = flask.request.args
     return _game_page(game_id, {"act": asked.get("do", ""), "seat": asked.get("of", "")})
@@ -67,24 +67,24 @@ def _game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = 
         game = _game(session, game_id)
         sits = acts.sits(session, game.id, g.me.id)
         items = mail_log.of_game(session, game, desk.zone(), sitter=g.me.id if sits else None)
-        told = _story(session, game, PUBLIC, url_for(".game", game_id=game.id))
-        if told is not None:
-            told["beside"] = mail_log.beside(told, items)
+        log_context = _history_context(session, game, PUBLIC, url_for(".game", game_id=game.id))
+        if log_context is not None:
+            log_context["beside"] = mail_log.by_entry(log_context, items)
         page = render_template(
             "moderation/game.html",
-            **_facts(session, game) | (told or {}),
-            readable=told is not None,
+            **_game_context(session, game) | (log_context or {}),
+            readable=log_context is not None,
             looks=_looks(session, game),
             sits=sits,
-            mails=[item for item in reversed(items) if item.status != "received"][:MAILS],
-            received=[item for item in reversed(items) if item.status == "received"][:MAILS],
+            mails=[item for item in reversed(items) if item.status != "received"][:MOST_MAILS],
+            received=[item for item in reversed(items) if item.status == "received"][:MOST_MAILS],
             form=form,
             refusal=refusal,
         )
     return page, refusal.status if refusal else 200
 
 
-def _facts(session: Session, game: Game) -> dict[str, Any]:
+def _game_context(session: Session, game: Game) -> dict[str, Any]:
     seats = positions.seats_of(session, game.id)
     ids = {seat.person_id for seat in seats} | {game.organiser_id}
     persons = {person.id: person for person in session.scalars(select(Person).where(Person.id.in_(ids)))}
@@ -95,21 +95,23 @@ def _facts(session: Session, game: Game) -> dict[str, Any]:
         "seats": seats,
         "names": [seat.name for seat in seats],
         "host": persons.get(game.organiser_id or 0),
-        "left": {seat for _, seat in autopilot.left(session, [game.id])},
+        "left": {seat for _, seat in autopilot.seats_left(session, [game.id])},
         "rests": autopilot.is_unattended(session, game),
         "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
     }
 
 
-def _story(
+def _history_context(
     session: Session, game: Game, viewer: Viewer, here: str, last: int | None = None
 ) -> dict[str, Any] | None:
-    """What templates/game/log.html draws, not beyond the entry `last`; None if the log cannot be read."""
+    """Return the context of templates/game/log.html up to the entry `last`; None if the log cannot be read."""
     asked = flask.request.args.to_dict()
     if last is not None:
         asked["at"] = _capped(asked.get("at", ""), last)
     try:
-        return history.chapter(session, game, viewer, desk.zone(), asked, here, last) if game.head else None
+        return (
+            history.page_context(session, game, viewer, desk.zone(), asked, here, last) if game.head else None
+        )
     except positions.Broken:
         return None
 
@@ -119,8 +121,8 @@ def _capped(text: str, most: int) -> str:
 
 
 def _looks(session: Session, game: Game) -> list[Entry]:
-    """The looks of this moderator into this game."""
-    mine = (
+    """Return this moderator's looks at this game."""
+    own = (
         ModeratorAction.game_id == game.id,
         ModeratorAction.person_id == g.me.id,
         log.is_act("!look"),
@@ -128,12 +130,12 @@ def _looks(session: Session, game: Game) -> list[Entry]:
     joined = select(Entry).join(
         ModeratorAction, (ModeratorAction.game_id == Entry.game_id) & (ModeratorAction.seq == Entry.seq)
     )
-    return list(session.scalars(joined.where(*mine).order_by(Entry.seq.desc())))
+    return list(session.scalars(joined.where(*own).order_by(Entry.seq.desc())))
 
 
 @blueprint.post("/<game_id>/look")
 def look(game_id: str) -> ResponseReturnValue:
-    """Open hidden hands: leaves an entry with the reason, which the players see, and leads to what was opened."""
+    """Reveal hidden hands: leaves an entry with the reason, which the players see, and leads to what was revealed."""
     form = flask.request.form
     with reading() as session:
         _game(session, game_id)
@@ -142,12 +144,12 @@ def look(game_id: str) -> ResponseReturnValue:
         seq = play.moderate(game_id, act, reason=form.get("reason", ""), person_id=g.me.id, now=utc_now())
     except Refused as refusal:
         return _game_page(game_id, flask.request.form, refusal)
-    return flask.redirect(url_for(".looked", game_id=game_id, seq=seq), 303)
+    return flask.redirect(url_for(".show_look", game_id=game_id, seq=seq), 303)
 
 
 @blueprint.get("/<game_id>/look/<int:seq>")
-def looked(game_id: str, seq: int) -> ResponseReturnValue:
-    """The game up to a look of one's own, with the eyes it opened."""
+def show_look(game_id: str, seq: int) -> ResponseReturnValue:
+    """Show the game up to one of the moderator's looks, with the hands it revealed."""
     with reading() as session:
         game = _game(session, game_id)
         entry = next((entry for entry in _looks(session, game) if entry.seq == seq), None)
@@ -155,37 +157,37 @@ def looked(game_id: str, seq: int) -> ResponseReturnValue:
             flask.abort(404)
         word = entry.move.split()[1]
         viewer: Viewer = int(word) if word.isdigit() else ALL if word == ALL else PUBLIC
-        here = url_for(".looked", game_id=game.id, seq=seq)
-        told = _story(session, game, viewer, here, last=seq)
+        here = url_for(".show_look", game_id=game.id, seq=seq)
+        log_context = _history_context(session, game, viewer, here, last=seq)
         return render_template(
             "moderation/look.html",
-            **{"game": game} | (told or {}),
+            **{"game": game} | (log_context or {}),
             entry=entry,
             viewer=viewer,
-            readable=told is not None,
+            readable=log_context is not None,
         )
 
 
 @blueprint.post("/<game_id>/preview")
 def preview(game_id: str) -> ResponseReturnValue:
-    """What an act would do; nothing is done yet."""
+    """Preview an act; nothing is done yet."""
     return _preview_page(game_id, None)
 
 
 def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
     try:
-        asked = forms.read(flask.request.form)
+        asked = forms.read_act(flask.request.form)
         with reading() as session:
             game = _game(session, game_id)
             reason = flask.request.form.get("reason", "")
             acts.check(session, game, asked.words, reason, g.me.id)
             page = render_template(
                 "moderation/preview.html",
-                **_facts(session, game),
+                **_game_context(session, game),
                 act=asked.words[0][1:],
                 asked=asked,
-                lost=forms.lost(session, game, asked.words, desk.zone()),
-                seat=forms.seat(session, game, asked.words),
+                lost=forms.voided_lines(session, game, asked.words, desk.zone()),
+                seat=forms.affected_seat(session, game, asked.words),
                 form=flask.request.form,
                 refusal=moved,
             )
@@ -196,7 +198,7 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
 
 @blueprint.post("/<game_id>/act")
 def act(game_id: str) -> ResponseReturnValue:
-    """Do what was previewed, unless the game has moved on since: then the preview comes anew."""
+    """Carry out a previewed act, unless the game has moved on since: then show a new preview."""
     form = flask.request.form
     with reading() as session:
         _game(session, game_id)
@@ -204,7 +206,7 @@ def act(game_id: str) -> ResponseReturnValue:
     if seen is None:
         flask.abort(400)
     try:
-        asked = forms.read(flask.request.form)
+        asked = forms.read_act(flask.request.form)
         play.moderate(
             game_id,
             " ".join(asked.words),

@@ -1,6 +1,6 @@
-"""What wants a moderator's attention: late turns, people whom no mail reaches, games that stand still or are set aside.
+"""Issues for moderators: late turns, unreachable players, and games that are stuck, stopped or on hold.
 
-Each kind of trouble is a selection of games, for the search, and a list of its places, for the desk.
+Each kind of issue is a selection of games, for the search, and a list of occurrences, for the desk.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from sqlalchemy.orm import Session
 from server.store import log
 from server.store.models import Alert, Entry, Game, Mail, Person, Seat, Turn
 
-SOON = timedelta(hours=6)
-"""A turn that is due within this time is told."""
+DUE_SOON = timedelta(hours=6)
+"""Turns that are due within this time are listed."""
 OVERDUE_MAIL = timedelta(hours=1)
-"""A turn whose mail is not out for so long is told; who gets one mail a day may wait for a day."""
-QUIET = timedelta(days=7)
-"""A game without any entry for so long stands still."""
-LATELY = timedelta(days=7)
-"""So long a mail that did not get through is told."""
-SHOWN = 8
-"""Places of one kind that the desk shows; the search has all."""
+"""A turn whose mail has not been sent for this long is listed; digest subscribers may wait a day."""
+STALLED_AFTER = timedelta(days=7)
+"""A game without a log entry for this long is stuck."""
+RECENT = timedelta(days=7)
+"""How long a failed mail is listed."""
+MOST_SHOWN = 8
+"""Occurrences of one kind that the desk shows; the search has all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
-    """The first few of what was found.
+class IssueList:
+    """The first few occurrences.
 
     Args:
-        rows: up to SHOWN.
+        rows: up to MOST_SHOWN.
         count: how many there are in all.
     """
 
@@ -41,24 +41,24 @@ class Some:
     count: int
 
 
-def _going() -> ColumnElement[bool]:
-    """The game goes on: neither paused nor set aside."""
+def _is_active() -> ColumnElement[bool]:
+    """The game runs: it is neither paused nor on hold."""
     return and_(Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
 
 
-def _awaited(*what: Any) -> Select[Any]:
-    """The open turns of people in games that go on."""
+def _waiting_turns(*what: Any) -> Select[Any]:
+    """Select the open turns of people in active games."""
     joined = select(*what).select_from(Turn).join(Game, Game.id == Turn.game_id)
-    return joined.where(_going(), Turn.bot.is_(False))
+    return joined.where(_is_active(), Turn.bot.is_(False))
 
 
 def _late(now: datetime, *what: Any) -> Select[Any]:
-    return _awaited(*what).where(Turn.due_at <= now + SOON)
+    return _waiting_turns(*what).where(Turn.due_at <= now + DUE_SOON)
 
 
 def _unsent(now: datetime, *what: Any) -> Select[Any]:
-    """Turns whose mail should be out long since."""
-    found = _awaited(*what).join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
+    """Select turns whose mail should have been sent long ago."""
+    found = _waiting_turns(*what).join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
     found = found.join(Person, Person.id == Seat.person_id).where(Person.cadence != "digest")
     return found.where(
         Turn.started_at.is_(None), Turn.refused.is_(None), Turn.opened_at <= now - OVERDUE_MAIL
@@ -66,7 +66,7 @@ def _unsent(now: datetime, *what: Any) -> Select[Any]:
 
 
 def _unreached(*what: Any) -> Select[Any]:
-    """Seats whose person gets no mail, and turns whose clock stands for that."""
+    """Select seats whose players get no mail, and turns whose clocks are stopped for that."""
     persons = select(Person.id).where(or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None)))
     lost = select(Seat.game_id, Seat.seat).where(Seat.person_id.in_(persons))
     stopped = select(Turn.game_id, Turn.seat).where(Turn.refused_at.is_not(None))
@@ -78,25 +78,25 @@ def _unreached(*what: Any) -> Select[Any]:
 
 
 def _stuck(now: datetime, *what: Any) -> Select[Any]:
-    """Games that are paused or rest, or whose last entry is long ago."""
+    """Select games that are paused, or whose last entry is long ago."""
     last = (Entry.game_id == Game.id) & (Entry.seq == Game.head)
     found = select(*what).select_from(Game).join(Entry, last)
     found = found.where(Game.status == "running", Game.quarantine.is_(None))
-    return found.where(or_(Game.paused, Entry.at <= log.stamp(now - QUIET)))
+    return found.where(or_(Game.paused, Entry.at <= log.stamp(now - STALLED_AFTER)))
 
 
-def _away(*what: Any) -> Select[Any]:
-    """Seats for which the server plays: their players do not answer, or have left."""
+def _on_autopilot(*what: Any) -> Select[Any]:
+    """Select seats for which the server plays: their players do not answer or have left."""
     found = select(*what).select_from(Seat).join(Game, Game.id == Seat.game_id)
     return found.where(Seat.autopilot, Game.status == "running")
 
 
 KINDS = ("late", "mail", "stuck", "aside", "away")
-"""The kinds of trouble, as the search names them."""
+"""The kinds of issues, as the search names them."""
 
 
 def games(kind: str, now: datetime) -> ColumnElement[bool]:
-    """Which games are in this kind of trouble; in any for `trouble`."""
+    """Select the games with this kind of issue; with any for `trouble`."""
     match kind:
         case "late":
             return Game.id.in_(_late(now, Turn.game_id))
@@ -107,59 +107,61 @@ def games(kind: str, now: datetime) -> ColumnElement[bool]:
         case "aside":
             return Game.quarantine.is_not(None)
         case "away":
-            return Game.id.in_(_away(Seat.game_id))
+            return Game.id.in_(_on_autopilot(Seat.game_id))
     return or_(*(games(each, now) for each in KINDS))
 
 
-def late(session: Session, now: datetime) -> Some:
-    """Turns that are due soon or overdue, the most urgent first: (game, seat, turn)."""
+def late(session: Session, now: datetime) -> IssueList:
+    """List turns that are due soon or overdue, the most urgent first: (game, seat, turn)."""
     own = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
-    return _some(session, _late(now, Game, Seat, Turn).join(Seat, own).order_by(Turn.due_at, Turn.game_id))
+    return _first_rows(
+        session, _late(now, Game, Seat, Turn).join(Seat, own).order_by(Turn.due_at, Turn.game_id)
+    )
 
 
-def unsent(session: Session, now: datetime) -> Some:
-    """Turns whose mail is not out: (game, seat, turn)."""
-    return _some(session, _unsent(now, Game, Seat, Turn).order_by(Turn.opened_at, Turn.game_id))
+def unsent(session: Session, now: datetime) -> IssueList:
+    """List turns whose mail has not been sent: (game, seat, turn)."""
+    return _first_rows(session, _unsent(now, Game, Seat, Turn).order_by(Turn.opened_at, Turn.game_id))
 
 
-def unreached(session: Session) -> Some:
-    """Seats that no mail reaches: (game, seat, person, open turn or None)."""
+def unreached(session: Session) -> IssueList:
+    """List seats that no mail reaches: (game, seat, person, open turn or None)."""
     order = (Turn.refused_at.is_(None), Turn.refused_at, Seat.game_id, Seat.seat)
-    return _some(session, _unreached(Game, Seat, Person, Turn).order_by(*order))
+    return _first_rows(session, _unreached(Game, Seat, Person, Turn).order_by(*order))
 
 
-def stuck(session: Session, now: datetime) -> Some:
-    """Games that stand still, longest first: (game, last entry)."""
-    return _some(session, _stuck(now, Game, Entry).order_by(Entry.at, Game.id))
+def stuck(session: Session, now: datetime) -> IssueList:
+    """List stuck games, the longest first: (game, last entry)."""
+    return _first_rows(session, _stuck(now, Game, Entry).order_by(Entry.at, Game.id))
 
 
-def aside(session: Session) -> Some:
-    """Games that are set aside: (game,)."""
-    return _some(session, select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id))
+def quarantined(session: Session) -> IssueList:
+    """List games that are on hold: (game,)."""
+    return _first_rows(session, select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id))
 
 
-def away(session: Session) -> Some:
-    """Seats on autopilot: (game, seat)."""
-    return _some(session, _away(Game, Seat).order_by(Game.id, Seat.seat))
+def on_autopilot(session: Session) -> IssueList:
+    """List seats on autopilot: (game, seat)."""
+    return _first_rows(session, _on_autopilot(Game, Seat).order_by(Game.id, Seat.seat))
 
 
-def refused(session: Session, now: datetime) -> Some:
-    """Mails that did not get through of late, the newest first: (mail, person, game or None)."""
+def refused(session: Session, now: datetime) -> IssueList:
+    """List recently failed mails, newest first: (mail, person, game or None)."""
     found = select(Mail, Person, Game).join(Person, Person.id == Mail.person_id)
     found = found.outerjoin(Game, Game.id == Mail.game_id)
-    found = found.where(Mail.status == "failed", Mail.not_before > now - LATELY)
-    return _some(session, found.order_by(Mail.not_before.desc(), Mail.id.desc()))
+    found = found.where(Mail.status == "failed", Mail.not_before > now - RECENT)
+    return _first_rows(session, found.order_by(Mail.not_before.desc(), Mail.id.desc()))
 
 
-def alerts(session: Session) -> Some:
-    """What nobody has seen to yet, the newest first: (alert, its game or None)."""
+def alerts(session: Session) -> IssueList:
+    """List open alerts, newest first: (alert, its game or None)."""
     found = select(Alert, Game).outerjoin(Game, Game.id == Alert.game_id).where(Alert.cleared_at.is_(None))
-    return _some(session, found.order_by(Alert.at.desc(), Alert.id.desc()))
+    return _first_rows(session, found.order_by(Alert.at.desc(), Alert.id.desc()))
 
 
-def _some(session: Session, query: Select[Any]) -> Some:
-    rows = session.execute(query.limit(SHOWN)).all()
-    if len(rows) < SHOWN:
-        return Some(rows, len(rows))
+def _first_rows(session: Session, query: Select[Any]) -> IssueList:
+    rows = session.execute(query.limit(MOST_SHOWN)).all()
+    if len(rows) < MOST_SHOWN:
+        return IssueList(rows, len(rows))
     count = query.order_by(None).with_only_columns(func.count(), maintain_column_froms=True)
-    return Some(rows, session.scalar(count) or 0)
+    return IssueList(rows, session.scalar(count) or 0)

@@ -1,11 +1,11 @@
-"""Leaving a game from the seat's own page: asked first, then done by a button."""
+"""Leaving a game from the seat's page: confirmed first, then done by a button."""
 
 from __future__ import annotations
 
 import flask
 from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
-from werkzeug.wrappers import Response
 
 from server import play
 from server.play import autopilot, positions
@@ -14,30 +14,28 @@ from server.store.engine import reading, utc_now
 from server.web.http import csrf, error_page, unknown_link
 
 blueprint = Blueprint("leave", __name__)
-csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
-
-Answer = str | tuple[str, int] | Response
+csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
 
 
 @blueprint.get("/t/<token>/leave")
-def ask(token: str) -> Answer:
-    """What leaving would mean, and the button that does it."""
+def ask(token: str) -> ResponseReturnValue:
+    """Explain what leaving means, with a button to do it."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
-        positions.check_running(place.game)
-        positions.load(session, place.game)
-        if autopilot.has_left(session, place.game.id, place.seat.seat):
+        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        positions.check_running(access.game)
+        positions.load(session, access.game)
+        if autopilot.has_left(session, access.game.id, access.seat.seat):
             return flask.redirect(url_for("turn.show", token=token), 303)
-        return render_template("seat/leave.html", token=token, game=place.game, seat=place.seat)
+        return render_template("seat/leave.html", token=token, game=access.game, seat=access.seat)
 
 
 @blueprint.post("/t/<token>/leave")
-def leave(token: str) -> Answer:
-    """Leave, then lead back to the table, which can still be seen."""
+def leave(token: str) -> ResponseReturnValue:
+    """Leave the game and return to the table, which can still be watched."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
+        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
     if flask.request.form.get("do") != "leave":
         back = url_for("turn.show", token=token)
         return error_page(400, _("The form was incomplete"), _("Nothing has changed."), back=back)
-    play.leave(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
+    play.leave(access.game.id, access.seat.seat, now=utc_now(), link_id=access.link.id)
     return flask.redirect(url_for("turn.show", token=token), 303)

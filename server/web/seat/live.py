@@ -1,6 +1,6 @@
-"""What an open page asks from time to time: has the table moved on?
+"""What an open page polls: has the game moved on?
 
-It must not cost much, for every open page asks it about three times a minute; it says nothing that the page does not.
+It must be cheap, since every open page asks about three times a minute; it reveals nothing that the page does not.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ blueprint = Blueprint("live", __name__)
 
 @blueprint.get("/t/<token>/head")
 def head(token: str) -> Response | tuple[str, int]:
-    """The newest entry and the seats that are awaited, as JSON; 304 for a browser that knows this answer."""
+    """Return the newest entry and the seats to move as JSON; 304 if the browser has this response."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
-        awaited = [turn.seat for turn in turns.open_turns(session, place.game.id)]
-        answer = flask.jsonify(seq=place.game.head, awaited=awaited)
+        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        awaited = [turn.seat for turn in turns.open_turns(session, access.game.id)]
+        answer = flask.jsonify(seq=access.game.head, awaited=awaited)
     answer.add_etag()
     return answer.make_conditional(flask.request)

@@ -1,6 +1,6 @@
-"""A seat's standing orders: previewed in plain words, left, confirmed, withdrawn; and a seat taken back from autopilot.
+"""A seat's standing orders: preview, leave, confirm, withdraw; and taking the seat back from autopilot.
 
-Opened by the seat's link alone, like its turn page. Nobody else's pages know of them before the game is over.
+Opened by the seat's link alone, like its turn page. No other page shows them before the game is over.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import Any
 
 import flask
 from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
@@ -19,13 +20,13 @@ from server.errors import Refused
 from server.play import positions
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.links import Place
+from server.store.links import SeatAccess
 from server.validation import whole_number
 from server.web.game import history
-from server.web.http import csrf, error_page, limiter, said, unknown_link
+from server.web.http import csrf, error_page, limiter, refusal_text, unknown_link
 
 blueprint = Blueprint("orders", __name__)
-csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
+csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
 
 LAST = 999_999_999
 """The greatest number of an order that is looked for."""
@@ -34,69 +35,71 @@ Answer = str | tuple[str, int] | Response
 
 @blueprint.post("/t/<token>/orders")
 @limiter.limit("120/minute")
-def order(token: str) -> Answer:
-    """Show what an order would do, keep it, end it, let it stand again, or end an autopilot: the button says which."""
+def order(token: str) -> ResponseReturnValue:
+    """Preview, leave, withdraw or confirm orders, or end the autopilot, depending on the button."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
+        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
     form = flask.request.form
     try:
         match form.get("do"):
             case "preview":
-                return _preview(token, place, _written(form.getlist("part"), form.get("order", "")))
+                return _preview(token, access, _order_text(form.getlist("part"), form.get("order", "")))
             case "leave":
-                _leave(place, _written((), form.get("order", "")))
+                _leave(access, _order_text((), form.get("order", "")))
             case "withdraw" if (number := whole_number(form.get("id", ""), LAST)) is not None:
-                _withdraw(place, number)
+                _withdraw(access, number)
             case "confirm":
-                play.confirm_orders(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
+                play.confirm_orders(access.game.id, access.seat.seat, now=utc_now(), link_id=access.link.id)
             case "reclaim":
-                play.reclaim(place.game.id, place.seat.seat, now=utc_now(), link_id=place.link.id)
+                play.reclaim(access.game.id, access.seat.seat, now=utc_now(), link_id=access.link.id)
             case _:
                 return _malformed(token)
     except RulesError as error:
-        return _refusal(token, place, 422, said(error))
+        return _refused(token, access, 422, refusal_text(error))
     except Refused as error:
-        return _refusal(token, place, error.status, said(error))
+        return _refused(token, access, error.status, refusal_text(error))
     return flask.redirect(url_for("turn.show", token=token, _anchor="orders"), 303)
 
 
-def _written(parts: list[str] | tuple[()], text: str) -> str:
-    """The order of a form: its parts one after another, or the line that somebody wrote."""
+def _order_text(parts: list[str] | tuple[()], text: str) -> str:
+    """Return the order of a form: its parts joined, or the line that somebody typed."""
     return " ".join(parts) if parts else text
 
 
-def _leave(place: Place, text: str) -> None:
-    play.place_order(place.game.id, place.seat.seat, text, now=utc_now(), link_id=place.link.id)
+def _leave(access: SeatAccess, text: str) -> None:
+    play.place_order(access.game.id, access.seat.seat, text, now=utc_now(), link_id=access.link.id)
 
 
-def _withdraw(place: Place, number: int) -> None:
-    play.withdraw_order(place.game.id, place.seat.seat, number, now=utc_now(), link_id=place.link.id)
+def _withdraw(access: SeatAccess, number: int) -> None:
+    play.withdraw_order(access.game.id, access.seat.seat, number, now=utc_now(), link_id=access.link.id)
 
 
-def _preview(token: str, place: Place, text: str) -> str:
+def _preview(token: str, access: SeatAccess, text: str) -> str:
     with reading() as session:
-        previewed = play.preview_order(session, place.game, place.seat.seat, text[: play.LONGEST_TEXT + 1])
-        return render_template("seat/order.html", **_frame(session, token, place), previewed=previewed)
+        previewed = play.preview_order(session, access.game, access.seat.seat, text[: play.LONGEST_TEXT + 1])
+        return render_template(
+            "seat/order.html", **_base_context(session, token, access), previewed=previewed
+        )
 
 
-def _refusal(token: str, place: Place, status: int, sentence: str) -> Answer:
+def _refused(token: str, access: SeatAccess, status: int, sentence: str) -> ResponseReturnValue:
     form = flask.request.form
     with reading() as session:
-        context = _frame(session, token, place)
-        written = _written(form.getlist("part"), form.get("order", ""))[:300]
+        context = _base_context(session, token, access)
+        written = _order_text(form.getlist("part"), form.get("order", ""))[:300]
         page = render_template("seat/order.html", **context, previewed=None, wrong=sentence, written=written)
     return page, status
 
 
-def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
-    game = place.game
+def _base_context(session: Session, token: str, access: SeatAccess) -> dict[str, Any]:
+    game = access.game
     view = None
     if game.status == "running" and not game.quarantine:
-        view = positions.load(session, game).view(place.seat.seat)
+        view = positions.load(session, game).view(access.seat.seat)
     names = history.names_of(session, game)
-    return {"token": token, "game": game, "seat": place.seat, "names": names, "view": view}
+    return {"token": token, "game": game, "seat": access.seat, "names": names, "view": view}
 
 
-def _malformed(token: str) -> Answer:
+def _malformed(token: str) -> ResponseReturnValue:
     sentence = _("Nothing has changed. Reload the page and try again.")
     return error_page(400, _("The form was incomplete"), sentence, back=url_for("turn.show", token=token))

@@ -1,4 +1,4 @@
-"""What a seat's page shows beside the table: an answer that a mailed link has chosen, and the other games that wait."""
+"""A move preselected by a mailed link, and the player's other open turns."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from server.accounts import login
 from server.play import turns
 from server.play.positions import Position
 from server.store import links
-from server.store.links import Place
+from server.store.links import SeatAccess
 from server.store.models import Link
-from server.web.http import said
+from server.web.http import refusal_text
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """An answer that a link names; nothing is played before a button is pressed.
+class Preselected:
+    """A move named by a link; nothing is played before a button is pressed.
 
     Args:
         text: the move, canonical; empty if the link names none.
@@ -36,28 +36,28 @@ class Chosen:
     why: str = ""
 
 
-def chosen(position: Position, seat: int, text: str) -> Chosen:
-    """What becomes of the answer that a link names.
+def from_link(position: Position, seat: int, text: str) -> Preselected:
+    """Check the move that a link names.
 
     Args:
-        text: the move as it stands in the address, which anybody may have made up.
+        text: the move as it stands in the URL, which anybody may have made up.
     """
     if position.outcome or position.paused:
-        return Chosen("", why=_("Nobody is to move in this game now."))
+        return Preselected("", why=_("Nobody is to move in this game now."))
     if not text.isprintable():
-        return Chosen("", why=_("The link does not contain a valid answer."))
+        return Preselected("", why=_("The link does not contain a valid answer."))
     rules, state = position.rules, position.state
     move = None
     try:
         move = rules.parse(text[: play.LONGEST_TEXT + 1])
         umpire.play(rules, state, seat, move)
     except RulesError as error:
-        return Chosen(str(move or ""), why=said(error))
-    return Chosen(str(move), _boxes(position.view(seat).hand, move.args))
+        return Preselected(str(move or ""), why=refusal_text(error))
+    return Preselected(str(move), _boxes(position.view(seat).hand, move.args))
 
 
 def _boxes(hand: Sequence[str], cards: Sequence[str]) -> tuple[str, ...]:
-    """The boxes of these cards in a hand: of two that are alike each has a number of its own."""
+    """Return the checkboxes of these cards in a hand; duplicates have different numbers."""
     found: dict[str, str] = {}
     for card in cards:
         places = [f"{name}#{number}" for number, name in enumerate(hand) if name == card]
@@ -67,16 +67,16 @@ def _boxes(hand: Sequence[str], cards: Sequence[str]) -> tuple[str, ...]:
     return (*found, *found.values())
 
 
-def next_games(session: Session, place: Place) -> list[tuple[str, str]] | None:
-    """Name and address of the person's other games that wait, the most urgent first; None in a stranger's browser."""
+def next_games(session: Session, access: SeatAccess) -> list[tuple[str, str]] | None:
+    """Return name and URL of the person's other open turns, the most urgent first; None in a browser not theirs."""
     person = login.signed_in(session)
-    if person is None or person.id != place.seat.person_id:
+    if person is None or person.id != access.seat.person_id:
         return None
     found = []
     for game, _seat, _turn in turns.of_person(session, person.id):
-        theirs = (Link.purpose == "seat", Link.person_id == person.id, Link.game_id == game.id)
-        query = select(Link).where(*theirs, Link.revoked_at.is_(None)).order_by(Link.id.desc()).limit(1)
+        filters = (Link.purpose == "seat", Link.person_id == person.id, Link.game_id == game.id)
+        query = select(Link).where(*filters, Link.revoked_at.is_(None)).order_by(Link.id.desc()).limit(1)
         link = session.scalar(query)
-        if link is not None and game.id != place.game.id:
+        if link is not None and game.id != access.game.id:
             found.append((game.name, links.url(link)))
     return found

@@ -10,6 +10,7 @@ from typing import Any
 
 import flask
 from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
@@ -23,34 +24,34 @@ from server.play import autopilot, positions, turns
 from server.play.positions import Broken, Position
 from server.store import links, log, standing_orders
 from server.store.engine import reading, utc_now
-from server.store.links import Place
+from server.store.links import SeatAccess
 from server.store.models import Game, StandingOrder
 from server.validation import whole_number
 from server.web.game import history
-from server.web.http import csrf, error_page, limiter, said, unknown_link
+from server.web.http import csrf, error_page, limiter, refusal_text, unknown_link
 from server.web.seat import preselect
 
 blueprint = Blueprint("turn", __name__)
-csrf.exempt(blueprint)  # the token in the address vouches, and a mail reader's browser keeps no cookies
+csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
 
-SINCE = 60
-"""The most entries shown of what happened since the own last move; the history has the rest."""
+MOST_RECENT = 60
+"""The most log entries shown since the player's last move; the history has the rest."""
 VERB = re.compile(r"[a-z][a-z-]{0,19}")
-TICKED = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
+CARD = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
 Answer = str | tuple[str, int] | Response
 
 
-class Malformed(Exception):
-    """A form that this server's pages do not send; its text says what is wrong with it."""
+class MalformedForm(Exception):
+    """A form that no page of this server sends; the text says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a form asks for.
+class MoveForm:
+    """A submitted move form.
 
     Args:
         text: the move.
-        seen: the newest entry when the page was drawn.
+        seen: the newest entry when the page was rendered.
         ticked: values of the ticked boxes, to be ticked again if the move is refused.
     """
 
@@ -74,140 +75,138 @@ class Problem:
 
 
 @blueprint.get("/t/<token>")
-def show(token: str) -> Answer:
-    """The table, the own hand, and what the seat may do now; with `?move=…` that answer is ready to be confirmed."""
+def show(token: str) -> ResponseReturnValue:
+    """Show the table, the player's hand and their moves; `?move=…` preselects a move to be confirmed."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
-        return _page(session, token, place, wanted=flask.request.args.get("move"))
+        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        return _page(session, token, access, preselected=flask.request.args.get("move"))
 
 
 @blueprint.post("/t/<token>")
-def move(token: str) -> Answer:
-    """Play the move of the form, then lead to its receipt."""
+def move(token: str) -> ResponseReturnValue:
+    """Play the submitted move and redirect to its receipt."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
+        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
     try:
-        wish = _wish(flask.request.form, place.game.head)
-    except Malformed as fault:
+        form = _read_form(flask.request.form, access.game.head)
+    except MalformedForm as fault:
         sentence = _("%(fault)s Nothing has changed. Reload the page and try again.", fault=fault)
         return error_page(400, _("The form was incomplete"), sentence, back=url_for(".show", token=token))
-    if (
-        not wish.ticked and "move" not in flask.request.form
-    ):  # in some games a verb alone is a move, but no wish
-        return _again(token, 422, Problem(_("Select the cards first."), at_hand=True), wish)
+    if not form.ticked and "move" not in flask.request.form:  # a verb alone, even where that is a legal move
+        return _redraw(token, 422, Problem(_("Select the cards first."), at_hand=True), form)
     try:
         receipt = play.submit(
-            place.game.id,
-            place.seat.seat,
-            wish.text,
-            seen=wish.seen,
-            request_id=wish.request_id,
+            access.game.id,
+            access.seat.seat,
+            form.text,
+            seen=form.seen,
+            request_id=form.request_id,
             now=utc_now(),
-            link_id=place.link.id,
+            link_id=access.link.id,
         )
     except RulesError as error:
-        return _again(token, 422, Problem(said(error), at_hand=bool(wish.ticked)), wish)
+        return _redraw(token, 422, Problem(refusal_text(error), at_hand=bool(form.ticked)), form)
     except Refused as error:
-        return _again(token, error.status, Problem(said(error)), wish)
+        return _redraw(token, error.status, Problem(refusal_text(error)), form)
     return flask.redirect(url_for(".receipt", token=token, seq=receipt.seq), 303)
 
 
 @blueprint.get("/t/<token>/receipt/<int(max=999999999):seq>")
-def receipt(token: str, seq: int) -> Answer:
-    """What became of the own move `seq`, and what comes next."""
+def receipt(token: str, seq: int) -> ResponseReturnValue:
+    """Show the result of the player's move `seq`, and what comes next."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
-        game, number = place.game, place.seat.seat
-        told = history.lines(session, game, number, _zone(place), after=seq - 1, upto=seq + SINCE)
-        if not told or told[0].entry.seq != seq or told[0].entry.seat != number:
+        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        game, number = access.game, access.seat.seat
+        recent = history.lines(session, game, number, _zone(access), after=seq - 1, upto=seq + MOST_RECENT)
+        if not recent or recent[0].entry.seq != seq or recent[0].entry.seat != number:
             back = url_for(".show", token=token)
             return error_page(404, _("Receipt not found"), _("Continue to the table."), back=back)
         position = positions.load(session, game)
-        context = _frame(session, token, place)
-        context |= {"lines": told, "more": game.head > seq + SINCE, "view": position.view(number)}
+        context = _base_context(session, token, access)
+        context |= {"lines": recent, "more": game.head > seq + MOST_RECENT, "view": position.view(number)}
         context |= {"orders": None if position.outcome else _orders(session, position, number, seq)}
         context |= {"playing_on": number in position.awaited}
         return render_template("seat/receipt.html", **context)
 
 
 @blueprint.post("/t/<token>/mail")
-def mail_again(token: str) -> Answer:
-    """Whoever sits there says that his address takes mail: his stopped turns are mailed again."""
+def mail_again(token: str) -> ResponseReturnValue:
+    """Resume mail to the player, who confirms the address: their stopped turns are mailed again."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
-    deliverability.again(place.link.person_id, utc_now())
+        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+    deliverability.mark_reachable(access.link.person_id, utc_now())
     return flask.redirect(url_for(".show", token=token), 303)
 
 
 @blueprint.post("/t/<token>/games")
 @limiter.limit("10/minute")
-def mail_games(token: str) -> Answer:
-    """Mail the person who sits there the links to all games that await him; the answer is the same for everybody."""
+def mail_games(token: str) -> ResponseReturnValue:
+    """Mail the player the links to all their open turns; the response never depends on the address."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
-    accounts.mail_games(place.link.person_id, utc_now())
+        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+    accounts.mail_games(access.link.person_id, utc_now())
     return render_template("seat/links_sent.html", token=token)
 
 
-def _wish(form: MultiDict[str, str], head: int) -> Wish:
+def _read_form(form: MultiDict[str, str], head: int) -> MoveForm:
     """Read a form strictly: our own pages send nothing else.
 
     Raises:
-        Malformed: a field is missing or cannot be what the page sent.
+        MalformedForm: a field is missing or cannot be what the page sent.
     """
     seen, request_id = whole_number(form.get("seen", ""), head), form.get("request_id", "")
     if seen is None:
-        raise Malformed(_("The form lacks the game version it was made from."))
+        raise MalformedForm(_("The form lacks the game version it was made from."))
     if not play.REQUEST_ID.fullmatch(request_id):
-        raise Malformed(_("The form lacks its request ID."))
+        raise MalformedForm(_("The form lacks its request ID."))
     ticked = tuple(form.getlist("card"))
-    if not all(map(TICKED.fullmatch, ticked)):
-        raise Malformed(_("The form names an invalid card."))
-    return Wish(_text(form, ticked), seen, request_id, ticked)
+    if not all(map(CARD.fullmatch, ticked)):
+        raise MalformedForm(_("The form names an invalid card."))
+    return MoveForm(_move_text(form, ticked), seen, request_id, ticked)
 
 
-def _text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
-    whole = form.get("move")
-    if whole is not None:
-        if len(whole) > play.LONGEST_TEXT or not whole.isprintable():
-            raise Malformed(_("The move in the form is not a single line of text."))
-        return whole
+def _move_text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
+    text = form.get("move")
+    if text is not None:
+        if len(text) > play.LONGEST_TEXT or not text.isprintable():
+            raise MalformedForm(_("The move in the form is not a single line of text."))
+        return text
     verb = form.get("verb", "")
     if not VERB.fullmatch(verb):
-        raise Malformed(_("The form does not say what to do."))
+        raise MalformedForm(_("The form does not say what to do."))
     return " ".join((verb, *(value.partition("#")[0] for value in ticked)))
 
 
-def _again(token: str, status: int, problem: Problem, wish: Wish) -> Answer:
-    """The fresh page after a refusal, the selection kept."""
+def _redraw(token: str, status: int, problem: Problem, form: MoveForm) -> ResponseReturnValue:
+    """Show the current page after a refusal, keeping the selection."""
     with reading() as session:
-        place = links.seat_of(session, token, utc_now()) or unknown_link(token)
-        since = wish.seen if status == 409 else None
-        return _page(session, token, place, problem, wish.ticked, since), status
+        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        since = form.seen if status == 409 else None
+        return _page(session, token, access, problem, form.ticked, since), status
 
 
 def _page(
     session: Session,
     token: str,
-    place: Place,
+    access: SeatAccess,
     problem: Problem | None = None,
     ticked: Collection[str] = (),
     since: int | None = None,
-    wanted: str | None = None,
+    preselected: str | None = None,
 ) -> str:
-    game, number = place.game, place.seat.seat
-    context = _frame(session, token, place) | {"problem": problem, "ticked": ticked, "chosen": None}
+    game, number = access.game, access.seat.seat
+    context = _base_context(session, token, access) | {"problem": problem, "ticked": ticked, "chosen": None}
     if game.status not in ("running", "over"):
         return render_template("seat/turn.html", view=None, **context)
     if game.quarantine:
         raise Broken(str(game.quarantine))
     position = positions.load(session, game)
     after = log.last_move(session, game.id, number, ("player", "bot")) if since is None else since
-    told = history.lines(session, game, number, _zone(place), after=max(after, game.head - SINCE))
+    recent = history.lines(session, game, number, _zone(access), after=max(after, game.head - MOST_RECENT))
     context |= {
         "view": position.view(number),
-        "lines": told,
-        "more": game.head - after > SINCE,
+        "lines": recent,
+        "more": game.head - after > MOST_RECENT,
         "orders": _orders(session, position, number, after),
         "gone": autopilot.has_left(session, game.id, number),
         "rests": autopilot.is_unattended(session, game),
@@ -216,36 +215,36 @@ def _page(
         "request_id": secrets.token_urlsafe(16),
     }
     context |= _choices(position, number) | _times(session, game, position, number)
-    if wanted is not None:
-        answer = preselect.chosen(position, number, wanted)
+    if preselected is not None:
+        answer = preselect.from_link(position, number, preselected)
         context |= {"chosen": answer, "ticked": answer.ticked}
     return render_template("seat/turn.html", **context)
 
 
-def _frame(session: Session, token: str, place: Place) -> dict[str, Any]:
-    """What each page of a seat needs, whatever the game is at."""
+def _base_context(session: Session, token: str, access: SeatAccess) -> dict[str, Any]:
+    """Return what each page of a seat needs, whatever the state of the game."""
     return {
         "token": token,
-        "game": place.game,
-        "seat": place.seat,
-        "seats": positions.seats_of(session, place.game.id),
-        "names": history.names_of(session, place.game),
-        "zone": _zone(place),
-        "next": preselect.next_games(session, place),
-        "seen": place.game.head,
-        "lost": place.seat.person is not None
-        and (place.seat.person.suppressed or place.seat.person.unreachable),
-        "own_zone": place.seat.person is not None and place.seat.person.time_zone is not None,
+        "game": access.game,
+        "seat": access.seat,
+        "seats": positions.seats_of(session, access.game.id),
+        "names": history.names_of(session, access.game),
+        "zone": _zone(access),
+        "next": preselect.next_games(session, access),
+        "seen": access.game.head,
+        "lost": access.seat.person is not None
+        and (access.seat.person.suppressed or access.seat.person.unreachable),
+        "own_zone": access.seat.person is not None and access.seat.person.time_zone is not None,
     }
 
 
-def _zone(place: Place) -> str:
-    person = place.seat.person
-    return (person.time_zone if person else None) or place.game.time_zone
+def _zone(access: SeatAccess) -> str:
+    person = access.seat.person
+    return (person.time_zone if person else None) or access.game.time_zone
 
 
 def _choices(position: Position, seat: int) -> dict[str, Any]:
-    """The moves of a seat by verb, and what is played for it if it does not answer."""
+    """Return the seat's moves by verb, and the fallback that is played if it does not answer."""
     if position.paused or position.outcome:
         return {"answers": {}, "asides": {}, "fallback": None}
     rules, state = position.rules, position.state
@@ -258,12 +257,14 @@ def _choices(position: Position, seat: int) -> dict[str, Any]:
 
 
 def _orders(session: Session, position: Position, seat: int, after: int) -> list[StandingOrder] | None:
-    """The orders that stand or rest, and those that stopped since the last own move; None if the game takes none."""
+    """Return the active orders, and those stopped since the last move; None if the game takes none."""
     if position.outcome or not standing_orders.taken(position.rules):
         return None
-    shown = ("standing", "resting", "stopped")
+    visible = ("standing", "resting", "stopped")
     return [
-        row for row in standing_orders.of_seat(session, position.game_id, seat, after) if row.status in shown
+        row
+        for row in standing_orders.of_seat(session, position.game_id, seat, after)
+        if row.status in visible
     ]
 
 
@@ -275,7 +276,7 @@ def _by_verb(moves: Iterable[Move]) -> dict[str, list[str]]:
 
 
 def _times(session: Session, game: Game, position: Position, seat: int) -> dict[str, Any]:
-    """Until when the seat has time, and the others that are awaited."""
+    """Return the deadlines of this seat and of the others that are to move."""
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     due = {turn.seat: turns.times(session, game, turn) for turn in open_turns}
     others = {other: times for other, times in due.items() if other != seat}
