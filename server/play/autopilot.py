@@ -100,7 +100,7 @@ def resume_if_attended(session: Session, game: Game, now: datetime) -> None:
 
 def has_left(session: Session, game_id: str, number: int) -> bool:
     """Whether the player of this seat has left the game and has not returned."""
-    return (game_id, number) in left(session, [game_id])
+    return (game_id, number) in seats_left(session, [game_id])
 
 
 def seats_left(session: Session, game_ids: Collection[str]) -> set[tuple[str, int]]:

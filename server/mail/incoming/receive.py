@@ -122,9 +122,8 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -
         return _finish(row, access, "auto", Fact("ignored", {"why": message.ignored}), now)
     if not _same_address(message.sender, person.email or ""):
         strange = commands.BadReply(
-            "A reply to this turn came from another address, so nothing was played. Reply from this "
-            "address or use "
-            "your link."
+            "A reply to this turn came from a different address, so nothing was played. "
+            "Reply from this address or use your link."
         )
         return _finish(row, access, "refused", Fact("another_address"), now, [], strange)
     deliverability.mark_reachable(person.id, now)
