@@ -37,7 +37,7 @@ class Place:
         x, y: the centre of its card, from the middle to the east and to the south, in tenths of the short side; a
             card is 10 by 14.
         upright: whether the long side points north and south.
-        state: `taken`; `open`: a card could be placed there now; `waiting`: nothing lies where it hangs; `closed`: a card
+        state: `taken`; `open`: a card could be placed now; `waiting`: nothing lies where it hangs; `closed`: a card
             there would touch another, or it hangs on such a slot; `dead`: a card there would touch the other Ace.
         card: what lies there.
         takes: the cards off the cross that could be placed there now, none unless it is open.
