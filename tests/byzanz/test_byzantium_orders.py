@@ -88,7 +88,7 @@ def test_a_list_is_for_the_deal_and_ends_with_it():
 def test_what_could_never_be_placed_is_refused():
     with pytest.raises(IllegalMove, match="do not hold 6r"):
         order_scope(at(HANDS), "put 7r on e, 6r on ef")
-    with pytest.raises(IllegalMove, match="On e no card"):
+    with pytest.raises(IllegalMove, match="No card can be placed on e"):
         order_scope(at(HANDS, "e 8r"), "put 7r on e")
     with pytest.raises(IllegalMove, match="out for this deal"):
         order_scope(at(HANDS, passed=(0,), turn=1), "put 7r on e")

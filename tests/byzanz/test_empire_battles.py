@@ -139,9 +139,9 @@ def test_melds_are_sealed_until_both_are_in():
         ("meld trade trade trade", "You hold only 2 of trade"),
         ("meld taxes trade", "order: trade taxes"),
         ("meld unicorn", "You do not hold unicorn"),
-        ("defend vandals", "asked to meld"),
-        ("decline", "asked to meld"),
-        ("redraw", "asked to meld"),
+        ("defend vandals", "must meld"),
+        ("decline", "must meld"),
+        ("redraw", "must meld"),
     ],
 )
 def test_refused_melds(line, reason):
@@ -209,7 +209,7 @@ def test_the_foe_may_decline_and_the_emperor_is_not_asked():
     with pytest.raises(NotAwaited, match="not your turn"):
         EMPIRE.apply(state, 0, move("decline"))
     assert "Defend with one card" in refusal(state, "F", "defend riots")
-    assert "to defend a card or to decline" in refusal(state, "F", "negotiate siege")
+    assert "Answer with defend or decline" in refusal(state, "F", "negotiate siege")
     state = after(state, "F decline")
     assert words(state.battle[1]) == "siege"
 

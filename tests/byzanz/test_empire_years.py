@@ -331,8 +331,8 @@ def test_redrawn_cards_are_thrown_away_before_cards_are_drawn():
         ("redraw trade trade trade", "You hold only 2 of trade"),
         ("redraw trade justinian", "in this order: justinian trade"),
         ("redraw justinian trade trade taxes reforms", "at most 4"),
-        ("meld trade", "asked to redraw"),
-        ("decline", "asked to redraw"),
+        ("meld trade", "must redraw"),
+        ("decline", "must redraw"),
     ],
 )
 def test_refused_redraws(line, reason):

@@ -40,12 +40,12 @@ VERBS = ("put", "pass")
 
 
 def names(cards: Iterable[int]) -> Names:
-    """The names of cards."""
+    """Return the names of cards."""
     return tuple([NAME[card] for card in cards])
 
 
 def numbers(cards: Iterable[str]) -> Cards:
-    """The cards of these names, in the order given."""
+    """Return the cards with these names, in the order given."""
     return tuple([CARD[name] for name in cards])
 
 

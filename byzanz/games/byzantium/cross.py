@@ -40,7 +40,7 @@ class Box(NamedTuple):
 
 
 def spot(slot: str, half_short: int = HALF_SHORT, half_long: int = HALF_LONG) -> Spot:
-    """Where a card on this slot lies (rules/byzantium.md "Slots").
+    """Return where a card on this slot lies (rules/byzantium.md "Slots").
 
     Args:
         slot: its name.
@@ -58,19 +58,19 @@ def spot(slot: str, half_short: int = HALF_SHORT, half_long: int = HALF_LONG) ->
 
 
 def box(card: Spot, half_short: int = HALF_SHORT, half_long: int = HALF_LONG) -> Box:
-    """The edges of a card that lies there."""
+    """Return the edges of a card that lies there."""
     wide, high = (half_long, half_short) if card.dx else (half_short, half_long)
     return Box(card.x - wide, card.y - high, card.x + wide, card.y + high)
 
 
 def touch(one: Box, other: Box) -> bool:
-    """Whether two cards overlap or share a point of an edge."""
+    """Return whether two cards overlap or share a point of an edge."""
     across = one.left <= other.right and other.left <= one.right
     return across and one.top <= other.bottom and other.top <= one.bottom
 
 
 def kin(one: str, other: str) -> bool:
-    """Whether one of two slots hangs on the other, or both are the same."""
+    """Return whether one of two slots hangs on the other, or both are the same."""
     return one[:-1] == other or other[:-1] == one or one == other
 
 
@@ -94,7 +94,7 @@ _SECOND = {arm: tuple(SLOT[arm + step] for step in "flr") for arm in ARMS}
 
 
 def direction(cross: Cross, arm: str) -> int:
-    """1 when the steps of an arm rise, -1 when they fall, 0 while no card on it hangs on another."""
+    """Return 1 if the steps of an arm rise, -1 if they fall, 0 while no card on it hangs on another."""
     for slot in _SECOND[arm]:
         if cross[slot] != EMPTY:
             return 1 if cross[slot] > cross[SLOT[arm]] else -1
@@ -102,12 +102,12 @@ def direction(cross: Cross, arm: str) -> int:
 
 
 def placed(cross: Cross, slot: int, card: int) -> Cross:
-    """The cross with a card on one more slot."""
+    """Return the cross with a card on one more slot."""
     return (*cross[:slot], card, *cross[slot + 1 :])
 
 
 def rival(cross: Cross, slot: int) -> int:
-    """A slot with a card that a card on this slot would touch, or EMPTY."""
+    """Return a slot with a card that a card on this slot would touch, or EMPTY."""
     for other in RIVALS[slot]:
         if cross[other] != EMPTY:
             return other
@@ -116,9 +116,9 @@ def rival(cross: Cross, slot: int) -> int:
 
 @lru_cache(maxsize=1 << 11)
 def openings(cross: Cross) -> Mapping[int, Cards]:
-    """The slots on which a card could be placed now, with all cards off the cross that fit there.
+    """Return the slots that are open now, with all cards off the cross that fit there.
 
-    A slot that hangs on no card, is taken or closed is left out (rules/byzantium.md "Play").
+    A slot that hangs on no card, is taken or is closed is left out (rules/byzantium.md "Play").
     """
     found: dict[int, Cards] = {}
     lying = set(cross)
@@ -131,7 +131,7 @@ def openings(cross: Cross) -> Mapping[int, Cards]:
 
 
 def _beyond(cross: Cross, slot: int) -> Cards:
-    """The cards of the arm that go on in its direction from the card that the slot hangs on."""
+    """Return the cards of the arm that continue its direction from the card that the slot hangs on."""
     arm, parent = SLOTS[slot][0], _PARENT[slot]
     way = 0 if parent == EMPTY else direction(cross, arm)
     if way == 0:
@@ -142,7 +142,7 @@ def _beyond(cross: Cross, slot: int) -> Cards:
 
 @lru_cache(maxsize=1 << 11)
 def playable(cross: Cross) -> Mapping[int, int]:
-    """The cards off the cross that could be placed now, ascending, each with the number of slots it fits on."""
+    """Return the cards that could be placed now, ascending, each with the number of slots it fits on."""
     found: dict[int, int] = {}
     for cards in openings(cross).values():
         for card in cards:
@@ -151,7 +151,7 @@ def playable(cross: Cross) -> Mapping[int, int]:
 
 
 def conditions(cross: Cross) -> dict[str, str]:
-    """Of each slot whether it is `taken`, `open`, `waiting`, `closed` or `dead`; one comes after that it hangs on."""
+    """Return of each slot whether it is `taken`, `open`, `waiting`, `closed` or `dead`; parents come first."""
     states = {"": "taken"}
     for slot, name in enumerate(SLOTS):
         if cross[slot] != EMPTY:
@@ -166,7 +166,7 @@ def conditions(cross: Cross) -> dict[str, str]:
 
 
 def refusal(cross: Cross, slot: int, card: int) -> IllegalMove:
-    """Why a card that does not fit on a slot does not."""
+    """Return the error that says why a card does not fit on a slot."""
     name, arm = SLOTS[slot], SLOTS[slot][0]
     if name in DEAD:
         return IllegalMove("No card can be placed on %(slot)s: it would touch the other Ace.", slot=name)

@@ -70,7 +70,7 @@ def _check_turn(state: State, seat: int) -> None:
 
 
 def _deal(state: State, move: Move) -> State:
-    """Deal from the front, hand by hand from the dealer's left; what is left is the kitty."""
+    """Deal from the front, hand by hand from the dealer's left; the remaining cards are the kitty."""
     due = due_shuffle(state)
     if due is None or move.verb != "shuffle":
         raise IllegalMove("Nothing is to be shuffled now.")
@@ -115,7 +115,7 @@ def _put(state: State, seat: int, words: Names) -> State:
 
 
 def _pass(state: State, seat: int) -> State:
-    """Who cannot place is out for the round: a card once unplayable stays so (rules/byzantium.md "Play")."""
+    """Take a seat out for the round: a card once unplayable stays unplayable (rules/byzantium.md "Play")."""
     can = playable(state.cross)
     card = next((card for card in state.hands[seat] if card in can), EMPTY)
     if card != EMPTY:
@@ -125,7 +125,7 @@ def _pass(state: State, seat: int) -> State:
 
 
 def _onward(state: State, seat: int) -> State:
-    """The turn goes clockwise to the next who is not out; when all are, the round ends."""
+    """Pass the turn clockwise to the next seat that is not out; end the round if all are."""
     seats = len(state.hands)
     for step in range(1, seats + 1):
         other = (seat + step) % seats

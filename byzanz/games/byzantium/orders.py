@@ -1,6 +1,6 @@
-"""The standing orders of Byzantium: how a line is read, how long it stands, and what it answers (docs/orders.md).
+"""The standing orders of Byzantium: their text, their scope, and their answers (docs/orders.md).
 
-An order sees what its owner sees: the view. A seat has one order at the most: a list of placements.
+An order sees what its owner sees: the view. A seat has at most one order, a list of placements.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ THEN = (ANY, "ask")
 
 
 def read_order(text: str) -> Order:
-    """Read a line in any letter case and spacing, words shortened as in moves.
+    """Read an order in any letter case and spacing, words abbreviated as in moves.
 
     Args:
         text: such as `put 7r on e, 8r on ef then any` or `order put any always`.
 
     Raises:
-        UnreadableOrder, AmbiguousMove, UnreadableMove: it is not one order; the sentence says what would be.
+        UnreadableOrder, AmbiguousMove, UnreadableMove: it is not one order; the message says what would be.
     """
     words = order_words(text)
     if not words or not VERB.startswith(words[0]):
@@ -60,7 +60,7 @@ def _read_placement(words: Sequence[str]) -> str:
 
 
 def order_scope(order: Order, view: View) -> str:
-    """The deal that an order is for, unless it is for always."""
+    """Return the deal that an order is for; empty for one with `always`."""
     if order.text.endswith(" always") or not isinstance(view.viewer, int):
         return ""
     placements = _placements(order)
@@ -79,7 +79,7 @@ def order_scope(order: Order, view: View) -> str:
 
 
 def order_expired(scope: str, view: View) -> bool:
-    """Whether the deal is over, or the seat is out of it."""
+    """Return whether the deal is over, or the seat is out of it."""
     deal = int(scope.removeprefix("deal "))
     return deal < view.round or (
         deal == view.round and isinstance(view.viewer, int) and view.out[view.viewer]
@@ -89,10 +89,10 @@ def order_expired(scope: str, view: View) -> bool:
 def answer_order(
     order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
 ) -> OrderAnswer | None:
-    """What an order answers now; see `Rules.answer_order`.
+    """Return an order's answer, see `Rules.answer_order`.
 
     Args:
-        fallback: what `any` stands for, see `Rules.fallback`.
+        fallback: chooses what `any` stands for, see `Rules.fallback`.
     """
     if (view.question or "").partition(" ")[0] != order.kind:
         return None
@@ -113,7 +113,7 @@ def answer_order(
 
 
 def _placements(order: Order) -> list[tuple[str, str, str]]:
-    """The placements listed, each as the words of its move."""
+    """Return the listed placements, each as the words of its move."""
     listed = order.text.removeprefix(f"{VERB} ").partition(" then ")[0]
     if listed in (ANY, f"{ANY} always"):
         return []
@@ -121,7 +121,7 @@ def _placements(order: Order) -> list[tuple[str, str, str]]:
 
 
 def _left_of(order: Order, placements: Sequence[tuple[str, str, str]]) -> Order | None:
-    """The order with these placements; without any it is used up, or goes on as `put any`."""
+    """Return the order with these placements left; without any it is used up or becomes `put any`."""
     then = order.text.rpartition(" ")[2]
     if not placements:
         return (

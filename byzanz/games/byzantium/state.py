@@ -27,7 +27,7 @@ class State:
         hands: of each seat.
         cross: the card on each slot, in the order of SLOTS.
         passed: the seats that had to pass this round, in the order of passing.
-        lacks: the cards of which each seat showed by passing that it did not hold them: all that could be placed.
+        lacks: the cards that each seat showed by passing that it did not hold: all that could be placed.
         shown: for each finished round what was left in each hand.
     """
 

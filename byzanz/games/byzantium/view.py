@@ -37,8 +37,8 @@ class Place:
         x, y: the centre of its card, from the middle to the east and to the south, in tenths of the short side; a
             card is 10 by 14.
         upright: whether the long side points north and south.
-        state: `taken`; `open`: its turn could come now; `waiting`: nothing lies where it hangs; `closed`: a card there
-            would touch another, or it hangs on such a slot; `dead`: a card there would touch the other Ace.
+        state: `taken`; `open`: a card could be placed now; `waiting`: nothing lies where it hangs; `closed`: a card
+            there would touch another, or it hangs on such a slot; `dead`: a card there would touch the other Ace.
         card: what lies there.
         takes: the cards off the cross that could be placed there now, none unless it is open.
     """
@@ -60,10 +60,10 @@ class View:
         viewer: a seat, `public` or `all`.
         rounds: how many are played.
         dealer: of this round; the seat to the left began.
-        awaited: the seats that are asked something; question: what the viewer is asked.
+        awaited: the seats to move; question: the viewer's, as text.
         turn: None when it is nobody.
         hands: None where hidden from the viewer.
-        out: who is out for this round, having passed or nothing left.
+        out: whether each seat is out for this round, having passed or emptied its hand.
         aces: crossed in the middle, the lower first: `ab` upright, `ar` across it.
         arms, places: the cross, in the order of the names.
         kitty: None unless the viewer is ALL.

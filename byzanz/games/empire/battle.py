@@ -32,7 +32,7 @@ HIGHEST, FALLEN = 20, 3
 
 
 def responses(state: State) -> tuple[Move, ...]:
-    """What the asked seat may answer: `decline` first, then its cards (rules/empire.md "A turn", 4)."""
+    """Return the responses of the seat to move: `decline` first, then its cards (rules/empire.md "A turn", 4)."""
     emperor = emperor_of(state.year)
     own, theirs = [sorted(set(state.melds[seat])) for seat in (emperor, 1 - emperor)]
     hand = sorted(set(state.hands[1 - emperor]))
@@ -55,7 +55,7 @@ def _is_people(card: int) -> bool:
 
 
 def ask_response(state: State, start: int) -> State:
-    """Ask for the next response that the open melds give cause for; after the last one the battle is fought."""
+    """Ask for the next response that the open melds allow; fight the battle after the last one."""
     emperor = emperor_of(state.year)
     own, theirs = state.melds[emperor], state.melds[1 - emperor]
     causes = (
@@ -70,7 +70,7 @@ def ask_response(state: State, start: int) -> State:
 
 
 def answer(state: State, move: Move) -> State:
-    """A response that is listed; `decline` leaves all as it lies."""
+    """Carry out a legal response; `decline` changes nothing on the table."""
     if move not in responses(state):
         raise _why_not(state.step)
     if move.verb != "decline":
@@ -82,7 +82,7 @@ def answer(state: State, move: Move) -> State:
 
 
 def _why_not(response: str) -> IllegalMove:
-    """What a response must be."""
+    """Return the error that says what a response must be."""
     match response:
         case "defend":
             return IllegalMove("Defend with one card from your hand that plays in defence, or decline.")
@@ -98,7 +98,7 @@ def _why_not(response: str) -> IllegalMove:
 
 
 def _laid(state: State, card: int) -> State:
-    """The Foe lays a card from hand to the meld."""
+    """Move a card from the Foe's hand to the Foe's meld."""
     foe = 1 - emperor_of(state.year)
     return replace(
         state,
@@ -109,13 +109,13 @@ def _laid(state: State, card: int) -> State:
 
 
 def _removed(state: State, seat: int, card: int) -> State:
-    """A card leaves a meld: to the discards of its deck, a unique one out of the game."""
+    """Remove a card from a meld: to the discards of its deck or, if unique, out of the game."""
     melds = put(state.melds, seat, minus(state.melds[seat], (card,)))
     return _put_away(replace(state, melds=melds), deck_of(seat, state.year), (card,))
 
 
 def _put_away(state: State, deck: int, cards: Cards) -> State:
-    """Melded cards go to the discards, unique ones out of the game."""
+    """Put melded cards on the discards, and unique ones out of the game."""
     unique = tuple([card for card in cards if CARDS[card].unique])
     return replace(
         state,
@@ -157,7 +157,7 @@ _RESPONSES: dict[str, Callable[[State, Names], State]] = {
 
 
 def _fight(state: State) -> State:
-    """Force against force, territory, legacy; then the end of the year or of the game."""
+    """Compare the forces, change territory and legacy, and go on to the end of the year or of the game."""
     emperor = emperor_of(state.year)
     own, theirs = state.melds[emperor], state.melds[1 - emperor]
     before = state.territory
@@ -179,7 +179,7 @@ def _fight(state: State) -> State:
 
 
 def end_year(state: State, first: Cards, second: Cards) -> State:
-    """What is not kept is discarded, the kept cards change hands, the next year begins."""
+    """Discard all cards but the kept ones, exchange those, and begin the next year."""
     discards = state.discards
     for seat, kept in enumerate((first, second)):
         deck = deck_of(seat, state.year)
@@ -201,7 +201,7 @@ def end_year(state: State, first: Cards, second: Cards) -> State:
 
 
 def _remembered(state: State, batch: Batch) -> Batch:
-    """Of this year's cards thrown away, the other seat has worked out those that it saw drawn and not again."""
+    """Note which of this year's redrawn cards the other seat can infer: it saw them drawn and never again."""
     year, seat, cards, _ = batch
     if year != state.year:
         return batch

@@ -122,37 +122,37 @@ MATCHING = tuple(map(_matching, CARDS))
 
 
 def age_of(year: int) -> str:
-    """The letter of the age of a year from 1 to 12."""
+    """Return the letter of the age of a year from 1 to 12."""
     return AGES[(year - 1) // 4]
 
 
 def usable(card: int, year: int) -> bool:
-    """Whether a card may be held and melded in this year."""
+    """Return whether a card may be held and melded in this year."""
     return age_of(year) in CARDS[card].ages
 
 
 def hand_size(deck: int, year: int) -> int:
-    """To how many cards a hand of this deck is filled (rules/empire.md "A turn", 1)."""
+    """Return how many cards a hand of this deck is filled to (rules/empire.md "A turn", 1)."""
     return 8 if deck == FOES else 9 - AGES.index(age_of(year))
 
 
 def names(cards: Iterable[int]) -> Names:
-    """The names of cards."""
+    """Return the names of cards."""
     return tuple([NAME[card] for card in cards])
 
 
 def numbers(deck: int, cards: Iterable[str]) -> Cards:
-    """The cards of one deck with these names, in the order given."""
+    """Return the cards of one deck with these names, in the order given."""
     return tuple([NUMBER[deck][name] for name in cards])
 
 
 def plus(cards: Cards, more: Cards) -> Cards:
-    """Both together."""
+    """Return both together."""
     return tuple(sorted(cards + more)) if more else cards
 
 
 def minus(cards: Cards, gone: Cards) -> Cards:
-    """The cards without those gone, as far as they are there."""
+    """Return the cards without those gone, as far as they are there."""
     rest = list(cards)
     for card in gone:
         if card in rest:
@@ -161,27 +161,27 @@ def minus(cards: Cards, gone: Cards) -> Cards:
 
 
 def bonus(card: int, meld: Cards) -> int:
-    """What a card adds to its force in a meld: its bonus for each troop that matches (rules/empire.md "Force")."""
+    """Return what a card gains in a meld: its bonus for each matching troop (rules/empire.md "Force")."""
     return BONUS[card] * sum(map(meld.count, MATCHING[card])) if BONUS[card] else 0
 
 
 def force(meld: Cards) -> int:
-    """The force of a meld, bonuses included."""
+    """Return the force of a meld, bonuses included."""
     return sum([FORCE[card] + bonus(card, meld) for card in meld])
 
 
 def kept_worth(card: int) -> int:
-    """What a card is worth to who keeps it: its force, and its legacy twice (rules/empire.md "Fallback")."""
+    """Return what keeping a card is worth: its force, and twice its legacy (rules/empire.md "Fallback")."""
     return FORCE[card] + 2 * LEGACY[card]
 
 
 def legacy(meld: Cards) -> int:
-    """What the legacy cards in a meld are worth."""
+    """Return the worth of the legacy cards in a meld."""
     return sum([LEGACY[card] for card in meld])
 
 
 def broken_limit(meld: Cards) -> str | None:
-    """The kind of which there are more cards than a meld may hold, or None."""
+    """Return the first kind with more cards than a meld may hold, or None."""
     kinds = [KIND[card] for card in meld]
     kinds += ["disaster"] * kinds.count("natural-disaster")
     return next((kind for kind in kinds if kinds.count(kind) > LIMITS[kind]), None)
@@ -189,14 +189,14 @@ def broken_limit(meld: Cards) -> str | None:
 
 @lru_cache(maxsize=256)
 def redraws_from(hand: Cards) -> tuple[Move, ...]:
-    """Everything that a hand can throw away for a redraw, few cards first, then in canonical order."""
+    """Return all redraws of a hand, few cards first, then in canonical order."""
     choices = [sorted(set(combinations(hand, count))) for count in range(MOST_REDRAWN + 1)]
     return tuple([Move("redraw", names(cards)) for same in choices for cards in same])
 
 
 @lru_cache(maxsize=256)
 def melds_from(hand: Cards) -> tuple[Move, ...]:
-    """All legal melds of a hand: the strongest first, of equal force those with more legacy, then canonical."""
+    """Return all legal melds of a hand by force, then by legacy, highest first, then in canonical order."""
     parts = [_parts(tuple([card for card in hand if KIND[card] in kinds])) for kinds in _GROUPS]
     melds = [tuple(sorted(sum(chosen, ()))) for chosen in product(*parts)]
     ranked = sorted([(-force(meld), -legacy(meld), meld) for meld in melds])
@@ -213,11 +213,11 @@ _GROUPS = (
     ("negotiation",),
     ("legacy",),
 )
-"""Kinds whose limits do not touch each other."""
+"""Groups of kinds whose limits are independent."""
 
 
 def _parts(cards: Cards) -> list[Cards]:
-    """All that a meld may hold of these cards, which are of one group of kinds."""
+    """Return all that a meld may hold of these cards, which are of one group of kinds."""
     most = max((LIMITS[KIND[card]] for card in cards), default=0)
     found = {part for count in range(most + 1) for part in combinations(cards, count)}
     return [part for part in sorted(found) if broken_limit(part) is None]
@@ -227,13 +227,13 @@ def _parts(cards: Cards) -> list[Cards]:
 
 
 def read_move(text: str) -> Move:
-    """Read a line in any letter case, spacing, card order and unambiguous abbreviation (formats.md §1).
+    """Read a move in any letter case, spacing, card order and unambiguous abbreviation (formats.md §1).
 
     Args:
         text: such as `meld basil trade mil`, `DEFEND vandals` or `buy huns with tax`.
 
     Raises:
-        UnreadableMove, AmbiguousMove: it is not one move; the sentence says what would be.
+        UnreadableMove, AmbiguousMove: it is not one move; the message says what would be.
     """
     words = move_words(text)
     if not words:
@@ -246,7 +246,7 @@ def read_move(text: str) -> Move:
 
 
 def in_order(cards: Names) -> Names:
-    """Cards in canonical order: that of their deck; names of both decks together stand in the order of the sheet."""
+    """Return cards in the canonical order of their deck, or in the order of the sheet if they are of both decks."""
     for order in (*NUMBER, _SHEET_ORDER):
         if all(name in order for name in cards):
             return tuple(sorted(cards, key=order.__getitem__))
@@ -267,7 +267,7 @@ def _check_count(verb: str, count: int) -> None:
 
 
 def named(word: str) -> str:
-    """The card of either deck that a player means.
+    """Return the card of either deck that a word is or abbreviates.
 
     Raises:
         UnreadableMove, AmbiguousMove: it is not one card.

@@ -1,4 +1,4 @@
-"""What a game of Empire tells about itself: its years, territory, and the legacy of both players."""
+"""Headings and charts of Empire: its years, territory, and the legacy of both players."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from byzanz.games.empire.view import View
 
 
 def heading(view: View) -> Heading:
-    """The year."""
+    """Return the year."""
     return (f"year {view.year}",)
 
 
 def charts(views: Sequence[View]) -> tuple[Chart, ...]:
-    """Territory and legacy after the battle of each year.
+    """Chart territory and legacy after the battle of each year.
 
     Args:
         views: of the public, after each move that counts, from the first shuffle on.
@@ -30,7 +30,7 @@ def charts(views: Sequence[View]) -> tuple[Chart, ...]:
 
 
 def _battles(views: Sequence[View]) -> Iterator[tuple[Heading, int]]:
-    """The year of each battle, with the place of the view that shows what came of it."""
+    """Yield the year of each battle, with the place of the view that shows its result."""
     for place, (before, after) in enumerate(pairwise(views), start=1):
         if after.battle and after.battle != before.battle:
             yield (f"year {after.battle.year}",), place

@@ -1,4 +1,4 @@
-"""What a hand of Empire can meld, what a battle is likely to bring, and what a player might do: guesses for bots."""
+"""Estimates for bots: the best meld of a hand, what a battle is likely to bring, and a plausible move."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from byzanz.moves import Move
 _TYPICAL = {"E": (16, 20), "M": (18, 19), "L": (19, 16)}
 """The force of a good meld of the Foe and of the Emperor in each age, as simulated games show it."""
 _REDRAWN = 1.5
-"""What a card to be drawn adds to the force of a meld."""
+"""The force that a card still to be drawn adds to a meld, on average."""
 _GIFT = 0.05
-"""What a point of force in the card that the other seat is passed costs in legacy."""
+"""The legacy that each point of worth in the card passed to the other seat costs."""
 _WEAK = 3
-"""A card that adds no more force to a meld is thrown away for a new one; a point of legacy counts as four of force."""
+"""A card that adds at most this force to a meld is redrawn; a point of legacy counts as four of force."""
 
 
 # Melds
@@ -106,7 +106,7 @@ def rollout_move(state: State, seat: int) -> Move:
 
 
 def _thrown(hand: Cards) -> Cards:
-    """What the strongest meld does without, and what adds little to it, the worst first."""
+    """Return the cards to redraw: the worst outside the strongest meld, then those that add little to it."""
     meld = strongest(hand)
 
     def adds(card: int) -> int:
@@ -119,13 +119,13 @@ def _thrown(hand: Cards) -> Cards:
 
 
 def laid(view: View, seat: int) -> Cards:
-    """The meld of a seat as it lies on the table."""
+    """Return the meld of a seat as it lies on the table."""
     deck = BYZANTINES if seat == view.emperor else FOES
     return numbers(deck, [melded.card for melded in view.melds[seat].cards])
 
 
 def swing(own: Cards, theirs: Cards, move: Move) -> int:
-    """By how much a response changes the difference of the forces in favour of who makes it.
+    """Return how much a response improves the difference of the forces for the seat that makes it.
 
     Args:
         own: the Emperor's meld.
@@ -141,17 +141,17 @@ def swing(own: Cards, theirs: Cards, move: Move) -> int:
     return gained - lost
 
 
-# What it may bring
+# Prospects
 
 
 def evaluate(view: View, me: int) -> float:
-    """The lead in legacy, what the battle of this year may bring, and what a low territory threatens."""
+    """Return the lead in legacy, with the prospects of this year's battle and the threat of a low territory."""
     lead = float(view.legacy[me] - view.legacy[1 - me])
     return lead if view.step == "over" else lead + _prospects(view, me) + _gifts(view, me)
 
 
 def _prospects(view: View, me: int) -> float:
-    """The legacy that battles may bring to a seat: that of this year, and the threat to the next Emperor."""
+    """Return the legacy that a seat may expect of this year's battle and of the threat to the next Emperor."""
     side = 1 if me == view.emperor else -1
     if view.step == "keep":
         return side * _threat(view.territory)
@@ -166,7 +166,7 @@ def _prospects(view: View, me: int) -> float:
 
 
 def _forces(view: View, me: int, is_open: bool) -> tuple[float, float, int]:
-    """What the Emperor and the Foe bring to the battle, and the legacy of the Emperor's cards."""
+    """Return the forces of the Emperor and of the Foe, and the legacy of the Emperor's cards."""
     if is_open:
         return view.melds[view.emperor].force, view.melds[view.foe].force, legacy(laid(view, view.emperor))
     foe, emperor = _TYPICAL[view.age]
@@ -175,7 +175,7 @@ def _forces(view: View, me: int, is_open: bool) -> tuple[float, float, int]:
 
 
 def _planned(view: View, me: int) -> tuple[float, int]:
-    """Force and legacy of the meld that a seat has sealed, or of the best it can hope for."""
+    """Return force and legacy of the meld that a seat has sealed, or of the best it can hope for."""
     deck = BYZANTINES if me == view.emperor else FOES
     hand, chosen = numbers(deck, view.hands[me] or ()), numbers(deck, view.chosen[me] or ())
     if view.step == "meld" and view.sealed[me]:
@@ -186,7 +186,7 @@ def _planned(view: View, me: int) -> tuple[float, int]:
 
 
 def _threat(territory: float) -> float:
-    """The legacy that the next Emperor is likely to lose because the Empire falls."""
+    """Return the legacy that the next Emperor is likely to lose because the Empire falls."""
     return FALLEN * _chance(-(territory + 1) / 3)
 
 
@@ -195,7 +195,7 @@ def _chance(odds: float) -> float:
 
 
 def _gifts(view: View, me: int) -> float:
-    """What the card costs that the other seat was passed, or will be."""
+    """Return the cost of the card that the other seat was passed, or will be."""
     if view.step == "keep":
         return -_GIFT * sum(
             [kept_worth(NUMBER[deck_of(me, view.year)][card]) for card in view.chosen[me] or ()]

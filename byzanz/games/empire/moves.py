@@ -68,7 +68,7 @@ def apply(state: State, seat: int | None, move: Move) -> State:
 
 
 def _choices(state: State, seat: int) -> tuple[Move, ...]:
-    """All that a seat may choose under seal."""
+    """Return all sealed choices of a seat."""
     hand = state.hands[seat]
     if state.step == "redraw":
         return redraws_from(hand)
@@ -78,7 +78,7 @@ def _choices(state: State, seat: int) -> tuple[Move, ...]:
 
 
 def _cards_of(state: State, seat: int, words: Names) -> Cards:
-    """The cards of a move, which must be in hand and in canonical order."""
+    """Return the cards of a move, which must be in hand and in canonical order."""
     hand = names(state.hands[seat])
     for word in words:
         held = hand.count(word)
@@ -91,7 +91,7 @@ def _cards_of(state: State, seat: int, words: Names) -> Cards:
     return numbers(deck_of(seat, state.year), words)
 
 
-# Choices under seal
+# Sealed choices
 
 
 def _redraw(state: State, seat: int, words: Names) -> State:
@@ -117,7 +117,7 @@ def _keep(state: State, seat: int, words: Names) -> State:
 
 
 def _sealed(state: State, seat: int, cards: Cards) -> State:
-    """A choice is laid under seal, perhaps in place of an earlier one; once all are in, they happen."""
+    """Seal a choice, perhaps in place of an earlier one; once all are in, carry them out."""
     after = replace(state, chosen=put(state.chosen, seat, cards))
     if asked(after):
         return after
@@ -125,7 +125,7 @@ def _sealed(state: State, seat: int, cards: Cards) -> State:
 
 
 def _all_redraw(state: State, first: Cards, second: Cards) -> State:
-    """Both bury what they throw away, then draw as many (rules/empire.md "A turn", 3)."""
+    """Both put what they throw away face down and draw as many cards (rules/empire.md "A turn", 3)."""
     thrown = (first, second)
     batches = tuple([(state.year, seat, thrown[seat], ()) for seat in (0, 1) if thrown[seat]])
     return onward(

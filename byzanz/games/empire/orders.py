@@ -1,7 +1,7 @@
-"""The standing orders of Empire: how a line is read, how long it stands, and what it answers (docs/orders.md).
+"""The standing orders of Empire: their text, their scope, and their answers (docs/orders.md).
 
-An order sees what its owner sees: the view. About each question of a year a seat has one order at the most, and
-the verb of the order is the question.
+An order sees what its owner sees: the view. A seat has at most one order for each question of a year, and the verb of
+the order is the question.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
 from byzanz.parsing import completed, order_words
 
 VERBS = ("redraw", "meld", "defend", "negotiate", "replace", "buy-off", "keep")
-"""The questions of a year, in their order."""
+"""The questions of a year, in order."""
 ROLE = {"defend": FOES, "replace": FOES, "negotiate": BYZANTINES, "buy-off": BYZANTINES}
-"""The deck of who is asked, where it is not both."""
+"""The deck of the seat that answers, where it is not both."""
 _PEOPLES = tuple(NAME[card] for card in NUMBER[FOES].values() if KIND[card] in ("northern", "southern"))
 _OF_TRAIT = {
     trait: tuple(NAME[card] for card in NUMBER[FOES].values() if CARDS[card].trait == trait)
     for trait in ("defence", "bought-off")
 }
 EITHER = {"defend": _OF_TRAIT["defence"], "negotiate": _PEOPLES, "replace": _PEOPLES}
-"""The cards that a response can name."""
+"""The cards that a response may name."""
 THEN = ("decline", "ask")
 
 
 def read_order(text: str) -> Order:
-    """Read a line in any letter case and spacing, words shortened as in moves.
+    """Read an order in any letter case and spacing, words abbreviated as in moves.
 
     Args:
         text: such as `meld basil trade`, `defend vandals then ask` or `order keep least always`.
 
     Raises:
-        UnreadableOrder, AmbiguousMove, UnreadableMove: it is not one order; the sentence says what would be.
+        UnreadableOrder, AmbiguousMove, UnreadableMove: it is not one order; the message says what would be.
     """
     words = order_words(text)
     verb = completed(words[0], VERBS) if words else ""
@@ -69,7 +69,7 @@ def read_order(text: str) -> Order:
 
 
 def order_scope(order: Order, view: View) -> str:
-    """The year whose question an order is for, unless it is for always."""
+    """Return the year that an order is for; empty for one with `always`."""
     verb, *words = order.text.split()
     if words[-1] == "always" or not isinstance(view.viewer, int):
         return ""
@@ -86,17 +86,17 @@ def order_scope(order: Order, view: View) -> str:
 
 
 def order_expired(scope: str, view: View) -> bool:
-    """Whether the year is over."""
+    """Return whether the year is over."""
     return int(scope.removeprefix("year ")) < view.year
 
 
 def answer_order(
     order: Order, view: View, moves: Sequence[Move], fallback: Callable[[View, Sequence[Move]], Move]
 ) -> OrderAnswer | None:
-    """What an order answers now; see `Rules.answer_order`.
+    """Return an order's answer, see `Rules.answer_order`.
 
     Args:
-        fallback: what `most` stands for, see `Rules.fallback`.
+        fallback: chooses what `most` stands for, see `Rules.fallback`.
     """
     if (view.question or "").partition(" ")[0] != order.kind or not isinstance(view.viewer, int):
         return None
@@ -111,7 +111,7 @@ def answer_order(
 
 
 def _next_year(verb: str, view: View, seat: int) -> int:
-    """The first year, this one included, in which a seat may still be asked this."""
+    """Return the first year, from this one on, in which a seat may still be asked this."""
     step = VERBS.index(view.step) if view.step in VERBS else 0
     past = VERBS.index(verb) < step or (view.step == verb and view.sealed[seat])
     year = view.year + past
@@ -120,7 +120,7 @@ def _next_year(verb: str, view: View, seat: int) -> int:
 
 
 def _read_cards(verb: str, words: Sequence[str]) -> list[str]:
-    """`none`, `most`, or cards that are chosen together."""
+    """Read `none`, `most`, or cards that are chosen together."""
     if len(words) == 1 and (words[0] == "none" or (words[0] == "most" and verb == "meld")):
         return [words[0]]
     cards = in_order(tuple(map(named, words)))
@@ -137,12 +137,12 @@ def _could_be_melded(deck: int, cards: Names) -> bool:
 
 
 def _read_keep(verb: str, words: Sequence[str]) -> list[str]:
-    """Cards, the dearest first, and perhaps `most` or `least`."""
+    """Read cards, the most wanted first, and perhaps `most` or `least`."""
     return _once([word if word in ("most", "least") else named(word) for word in words])
 
 
 def _read_response(verb: str, words: Sequence[str]) -> list[str]:
-    """`none`, or cards, the dearest first, perhaps `most`, and what to do when there is none of them."""
+    """Read `none`, or cards, the most wanted first, perhaps `most`, and what to do if none of them is possible."""
     if list(words) == ["none"]:
         return ["none"]
     at = words.index("then") if "then" in words else len(words)
@@ -155,7 +155,7 @@ def _read_response(verb: str, words: Sequence[str]) -> list[str]:
 
 
 def _bargains(words: Sequence[str]) -> list[str]:
-    """Pairs of a card and its price, `CARD with CARD`."""
+    """Read pairs of a card and its price, `CARD with CARD`."""
     found, rest = list[str](), list(words)
     while rest:
         if rest[0] == "most":
@@ -195,7 +195,7 @@ READERS: dict[str, Callable[[str, Sequence[str]], list[str]]] = {
 
 
 def _choose(verb: str, line: str, moves: Sequence[Move], most: Move, lasting: Order | None) -> OrderAnswer:
-    """A redraw or a meld."""
+    """Answer with a redraw or a meld."""
     cards = () if line == "none" else tuple(line.split())
     move = most if line == "most" else Move(verb, cards)
     if move not in moves:
@@ -221,7 +221,7 @@ def _keep(
 
 
 def _respond(line: str, moves: Sequence[Move], most: Move, lasting: Order | None) -> OrderAnswer:
-    """The first of the list that may be answered; `most` gives way to what follows it if nothing helps."""
+    """Answer with the first possible response on the list; `most` is skipped if nothing helps."""
     verb = next(move.verb for move in moves if move != DECLINE)
     listed, _, then = line.partition(" then ")
     for wish in listed.split(", " if verb == "buy-off" else " "):

@@ -38,7 +38,7 @@ class Empire(Rules[State, View]):
     sealed: ClassVar[frozenset[str]] = frozenset(SEALED)
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
-        """Year 1 before the first shuffles, all cards aside; Empire has no options."""
+        """Return year 1 before the first shuffles; Empire has no options."""
         if seats not in self.seats:
             raise BadSetup("Empire is for 2 players, not %(seats)s.", seats=seats)
         if options:
@@ -46,35 +46,35 @@ class Empire(Rules[State, View]):
         return initial()
 
     def chance(self, state: State) -> Shuffle | None:
-        """The new cards of an age at its start; later a deck's discards when a card is to be drawn and none is left."""
+        """Return the shuffle of an age's new cards at its start, or of a deck's discards when its pile is empty."""
         return due_shuffle(state)
 
     def awaited(self, state: State) -> dict[int, Question]:
-        """Who owes a choice under seal, or the response that is asked."""
+        """Return the seats that owe a sealed choice, or the one that may respond."""
         return awaited(state)
 
     def moves(self, state: State, seat: int) -> tuple[Move, ...]:
-        """The answers: redraws small first, melds strong first, cards to keep, or `decline` and responses."""
+        """Return the answers: small redraws first, strong melds first, cards to keep, or `decline` and responses."""
         return moves.legal_moves(state, seat)
 
     def out_of_turn_moves(self, state: State, seat: int) -> tuple[Move, ...]:
-        """The same choices again while the other seat's is not in: the last one counts (formats.md §1)."""
+        """Return the same choices again while the other seat's is not in: the last one counts (formats.md §1)."""
         return moves.replacements(state, seat)
 
     def is_out_of_turn(self, state: State, seat: int, move: Move) -> bool:
-        """A further choice in place of one that is sealed."""
+        """Return whether the move would replace a sealed choice."""
         return move.verb == state.step and moves.has_sealed(state, seat)
 
     def apply(self, state: State, seat: int | None, move: Move) -> State:
-        """The state after a move in canonical form; refuses whatever rules/empire.md does not allow."""
+        """Return the state after a move in canonical form; refuse what rules/empire.md does not allow."""
         return moves.apply(state, seat, move)
 
     def view(self, state: State, viewer: Viewer) -> View:
-        """As rules/empire.md "Public and hidden"."""
+        """Return the view of rules/empire.md "Public and hidden"."""
         return view_of(state, viewer)
 
     def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
-        """Of a shuffle its label, of others' choices nothing while sealed, of a redraw then the count alone."""
+        """Show of a shuffle its label, of others' sealed choices nothing, and of their redraws only the count."""
         if viewer == ALL or (seat is not None and (seat == viewer or move.verb not in SEALED)):
             return str(move)
         if seat is None:
@@ -86,11 +86,11 @@ class Empire(Rules[State, View]):
         return "keep ?" if move.verb == "keep" and viewer == PUBLIC else str(move)
 
     def sample_state(self, view: View, draw: Draw) -> State:
-        """A state of this view: hidden hands, draw piles, cards face down and sealed choices are dealt anew."""
+        """Return a random state of this view: hands, piles, cards face down and sealed choices are dealt anew."""
         return sampling.sample_state(view, draw)
 
     def fallback(self, view: View, moves: Sequence[Move]) -> Move:
-        """As rules/empire.md "Fallback"; of equal ones the first listed."""
+        """Choose as rules/empire.md "Fallback" says, the first listed of equals."""
         deck = FOES if view.viewer == view.foe else BYZANTINES
         if view.step == "redraw":
             return Move("redraw")
@@ -104,26 +104,26 @@ class Empire(Rules[State, View]):
         return best if swing(own, theirs, best) > 0 else DECLINE
 
     def evaluate(self, view: View) -> float:
-        """The lead in legacy, what the battle of this year may bring, and what a low territory threatens."""
+        """Return the lead in legacy, with the prospects of this year's battle and the threat of a low territory."""
         return heuristics.evaluate(view, view.viewer) if isinstance(view.viewer, int) else 0.0
 
     def rollout_move(self, state: State, seat: int, draw: Draw) -> Move:
-        """A strong meld, troops thrown away for better ones, the worst card passed on."""
+        """Play a strong meld, redraw weak cards, and pass on the worst one."""
         return heuristics.rollout_move(state, seat)
 
     def scores(self, state: State) -> tuple[int, ...]:
-        """The legacy of each seat."""
+        """Return the legacy of each seat."""
         return state.legacy
 
     def outcome(self, state: State) -> Outcome | None:
-        """Most legacy wins, equal legacy is a draw; `fallen` when territory is gone (rules/empire.md)."""
+        """Return the end: most legacy wins, equal legacy is a draw; `fallen` if no territory is left."""
         if state.step != "over":
             return None
         winners = tuple([seat for seat in (0, 1) if state.legacy[seat] == max(state.legacy)])
         return Outcome(state.legacy, winners, "finished" if state.territory > 0 else "fallen")
 
     def parse(self, text: str) -> Move:
-        """Read a line as a player writes it (formats.md §1)."""
+        """Read a move as a player writes it (formats.md §1)."""
         return read_move(text)
 
     def parse_order(self, text: str) -> Order:
@@ -131,21 +131,21 @@ class Empire(Rules[State, View]):
         return orders.read_order(text)
 
     def order_scope(self, order: Order, view: View) -> str:
-        """The year that an order is for, such as `year 3`, unless it is for always."""
+        """Return the year that an order is for, such as `year 3`; empty for one with `always`."""
         return orders.order_scope(order, view)
 
     def order_expired(self, scope: str, view: View) -> bool:
-        """Whether the year is over."""
+        """Return whether the year is over."""
         return orders.order_expired(scope, view)
 
     def answer_order(self, order: Order, view: View, moves: Sequence[Move]) -> OrderAnswer | None:
-        """What an order answers to the question that its seat is asked (docs/orders.md)."""
+        """Return an order's answer to the open question (docs/orders.md)."""
         return orders.answer_order(order, view, moves, self.fallback)
 
     def heading(self, view: View) -> Heading:
-        """The year."""
+        """Return the year."""
         return charts.heading(view)
 
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
-        """Territory and legacy."""
+        """Return the charts of territory and legacy."""
         return charts.charts(views)

@@ -1,4 +1,4 @@
-"""Worlds of Empire: one state drawn from those that give exactly a view; what is hidden is dealt anew."""
+"""Random states of Empire that give exactly a certain view: hidden cards are dealt anew."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from byzanz.games.empire.view import HIDDEN, Deck, View
 
 @dataclass(slots=True)
 class Place:
-    """Cards that lie together.
+    """A pile or hand that is being filled.
 
     Args:
-        cards: those that the viewer knows.
-        free: how many others there are, to be dealt.
-        year: in which those must be usable; 0 for any card.
+        cards: those in it, at first the ones that the viewer knows.
+        free: how many more are to be dealt to it.
+        year: in which the dealt ones must be usable; 0 for any card.
     """
 
     cards: Cards
@@ -38,10 +38,10 @@ class Place:
 
 
 def sample_state(view: View, draw: Draw) -> State:
-    """One state of this view.
+    """Return a random state of this view.
 
     Args:
-        view: of any viewer; where it tells more than a viewer may know, a draw pile for one, the world keeps to it.
+        view: of any viewer; what it shows beyond a seat's knowledge, such as a draw pile for ALL, stays as it is.
         draw: the source of chance.
     """
     hands, piles, batches = _all_dealt(view, draw)
@@ -73,7 +73,7 @@ def sample_state(view: View, draw: Draw) -> State:
     )
 
 
-# What the view tells
+# What the view shows
 
 
 def _by_deck(view: View, pile: str) -> Pair:
@@ -106,7 +106,7 @@ def _battle(view: View) -> tuple[Cards, ...]:
 
 
 def _all_dealt(view: View, draw: Draw) -> tuple[Pair, Pair, tuple[Batch, ...]]:
-    """Hands, draw piles and what lies face down."""
+    """Return hands, draw piles and what lies face down."""
     hands: Pair = ((), ())
     piles: Pair = ((), ())
     batches: list[Batch] = []
@@ -124,7 +124,7 @@ def _all_dealt(view: View, draw: Draw) -> tuple[Pair, Pair, tuple[Batch, ...]]:
 
 
 def _places(view: View, index: int, deck: Deck, draw: Draw) -> list[Place]:
-    """The hand of a deck, and each batch of it that lies face down, with what the viewer knows of them."""
+    """Return the hand of a deck and each of its batches that lies face down, with what the viewer knows of them."""
     buried = [
         Place(numbers(index, batch.known), batch.size - len(batch.known), batch.year)
         if batch.cards is None
@@ -146,7 +146,7 @@ def _places(view: View, index: int, deck: Deck, draw: Draw) -> list[Place]:
 
 
 def _lay_known(view: View, seat: int, hand: Place, current: list[Place], draw: Draw) -> None:
-    """The known cards are in the hand, or among those redrawn this year: face down, or in the pile since."""
+    """Lay the known cards into the hand or among those redrawn this year: face down, or since then in the pile."""
     deck, redrawn = deck_of(seat, view.year), view.redrawn[seat]
     received = [card for card in (view.received[seat],) if card not in (None, HIDDEN)]
     came = numbers(deck, [*view.shown[seat], *map(str, received)])
@@ -160,9 +160,9 @@ def _lay_known(view: View, seat: int, hand: Place, current: list[Place], draw: D
 
 
 def _deal(places: list[Place], pool: Cards) -> Cards:
-    """Fill the places with cards of the pool that were usable there; what is left over, in its order.
+    """Fill the places with cards of the pool that were usable there, and return the others in their order.
 
-    If a place finds only cards that others took, those look for another card: so all are filled if they can be.
+    If a place finds only cards that others took, those look for another card, so all are filled if that is possible.
     """
     wanted = [place for place in places for _ in range(place.free)]
     holder: dict[int, int] = {}
@@ -191,7 +191,7 @@ def _deal(places: list[Place], pool: Cards) -> Cards:
 
 
 def _received(view: View, state: State, seat: int, draw: Draw) -> int:
-    """The card a seat was passed; where it is hidden, one that it holds, laid or threw away this year."""
+    """Return the card that a seat was passed or, if hidden, one that it holds, laid or redrew this year."""
     card, deck = view.received[seat], deck_of(seat, view.year)
     if card is None:
         return -1
@@ -204,7 +204,7 @@ def _received(view: View, state: State, seat: int, draw: Draw) -> int:
 
 
 def _chosen(view: View, state: State, seat: int, draw: Draw) -> Cards | None:
-    """What a seat has sealed; where it is hidden, any choice that its hand allows."""
+    """Return what a seat has sealed or, if hidden, any choice that its hand allows."""
     told, hand = view.chosen[seat], state.hands[seat]
     if told is not None:
         return numbers(deck_of(seat, view.year), told)
@@ -217,7 +217,7 @@ def _chosen(view: View, state: State, seat: int, draw: Draw) -> Cards | None:
 
 
 def _any_meld(order: Cards, draw: Draw) -> Cards:
-    """A legal meld, mostly as large as can be: what fits is rarely left out."""
+    """Return a legal meld, mostly a large one: a card that fits is rarely left out."""
     meld: Cards = ()
     for card in order:
         if draw(8) and broken_limit((*meld, card)) is None:

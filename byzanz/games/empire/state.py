@@ -1,7 +1,7 @@
-"""The table of Empire: its state, and what nobody decides: shuffling, drawing, ageing.
+"""The state of a game of Empire, who is to move in it, and what happens by itself: shuffling, drawing, ageing.
 
-A year is one of the twelve turns. What lies by deck has two items, Foes before Byzantines; what belongs to a
-player has one a seat (rules/empire.md).
+A year is one of the twelve turns. A pair by deck has the Foes before the Byzantines; a pair by player is in seat
+order (rules/empire.md).
 """
 
 from __future__ import annotations
@@ -116,34 +116,34 @@ def initial() -> State:
 
 
 def emperor_of(year: int) -> int:
-    """The seat of the Emperor: seat 0 in the odd years."""
+    """Return the seat of the Emperor: seat 0 in odd years."""
     return (year - 1) % 2
 
 
 def seat_of(deck: int, year: int) -> int:
-    """The seat that draws from a deck in a year: the Emperor from the Byzantines."""
+    """Return the seat that draws from a deck in a year; the Emperor draws from the Byzantines."""
     return emperor_of(year) if deck == BYZANTINES else 1 - emperor_of(year)
 
 
 def deck_of(seat: int, year: int) -> int:
-    """The deck of a seat in a year."""
+    """Return the deck of a seat in a year."""
     return BYZANTINES if seat == emperor_of(year) else FOES
 
 
 def put(pair: tuple[T, T], at: int, item: T) -> tuple[T, T]:
-    """The pair with another item in one place."""
+    """Return the pair with another item in one place."""
     return (item, pair[1]) if at == 0 else (pair[0], item)
 
 
 def known_of(state: State, seat: int, passed: bool) -> Cards:
-    """The cards that others saw come to a hand this year and have not seen leave it.
+    """Return the cards that others saw come to a hand this year and have not seen leave it.
 
-    Up to as many of them as the seat has redrawn may lie face down by now.
+    As many of them as the seat has redrawn may lie face down by now.
 
     Args:
         state: any moment.
         seat: whose hand.
-        passed: with the card that the seat was passed, which only the players know.
+        passed: whether to include the card that the seat was passed, which only the players know.
     """
     came = plus(tuple(sorted(state.shown[seat])), (state.received[seat],) if passed else ())
     return minus(tuple([card for card in came if card >= 0 and usable(card, state.year)]), state.played[seat])
@@ -153,7 +153,7 @@ def known_of(state: State, seat: int, passed: bool) -> Cards:
 
 
 def asked(state: State) -> tuple[int, ...]:
-    """The seats that owe an answer."""
+    """Return the seats to move."""
     if state.step in SEALED:
         return tuple([seat for seat in choosers(state) if state.chosen[seat] is None])
     if state.step in ("defend", "replace"):
@@ -162,7 +162,7 @@ def asked(state: State) -> tuple[int, ...]:
 
 
 def choosers(state: State) -> tuple[int, ...]:
-    """The seats that choose under seal in this step: all, but who has no card has none to keep."""
+    """Return the seats that make a sealed choice in this step: both, but without a card there is none to keep."""
     return tuple([seat for seat in (0, 1) if state.step != "keep" or state.hands[seat]])
 
 
@@ -172,7 +172,7 @@ def awaited(state: State) -> dict[int, Question]:
 
 
 def check_asked(state: State, seat: int, verb: str) -> None:
-    """Refuse a seat that may not move now, and a verb that does not answer the question."""
+    """Raise an error if this seat is not to move, or the verb does not answer its question."""
     if seat not in (0, 1):
         raise NotAwaited("There is no seat %(seat)s at this table.", seat=seat)
     if state.step == "over":
@@ -190,22 +190,22 @@ def check_asked(state: State, seat: int, verb: str) -> None:
         raise IllegalMove("Answer with %(verb)s or decline.", verb=state.step)
 
 
-# What nobody decides: shuffles, drawing, ageing
+# What happens by itself: shuffles, drawing, ageing
 
 
 def coming(state: State, deck: int) -> Cards:
-    """The cards set aside whose first age has begun (rules/empire.md "A turn")."""
+    """Return the cards set aside whose first age has begun (rules/empire.md "A turn")."""
     return tuple([card for card in state.aside[deck] if CARDS[card].ages[0] == age_of(state.year)])
 
 
 def thrown(state: State, deck: int) -> Cards:
-    """All discards of a deck, face up and face down."""
+    """Return all discards of a deck, face up and face down."""
     batches = [cards for year, seat, cards, _ in state.buried if deck_of(seat, year) == deck]
     return plus(state.discards[deck], sum(batches, ()))
 
 
 def due_shuffle(state: State) -> Shuffle | None:
-    """The shuffle that must happen before anything else."""
+    """Return the shuffle that must happen before anything else, or None."""
     doing, deck = _due(state)
     if doing != "shuffle":
         return None
@@ -218,7 +218,7 @@ def _shuffled_in(state: State, deck: int) -> Cards:
 
 
 def _due(state: State) -> tuple[str, int]:
-    """What happens next by itself, and in which deck: `shuffle`, `expire`, `draw` or nothing; the Foes first."""
+    """Return what happens next by itself (`shuffle`, `expire`, `draw` or nothing) and the deck; the Foes come first."""
     if state.step == "begin":
         return next((("shuffle", deck) for deck in (FOES, BYZANTINES) if coming(state, deck)), ("", 0))
     if state.step not in ("draw", "age", "redrawing"):
@@ -233,7 +233,7 @@ def _due(state: State) -> tuple[str, int]:
 
 
 def shuffle(state: State, move: Move) -> State:
-    """A deck gets its new order, and the game goes on to the next shuffle or question."""
+    """Put a shuffled deck in its new order, and go on to the next shuffle or question."""
     shuffle, (_, deck) = due_shuffle(state), _due(state)
     if shuffle is None:
         raise IllegalMove("Nothing is to be shuffled now.")
@@ -260,7 +260,7 @@ AFTERWARDS = {"begin": "draw", "draw": "age", "age": "redraw", "redrawing": "mel
 
 
 def onward(state: State) -> State:
-    """All that happens by itself, up to the next shuffle or question."""
+    """Let everything happen that happens by itself, up to the next shuffle or question."""
     while state.step in AFTERWARDS:
         doing, deck = _due(state)
         if doing == "shuffle":
@@ -277,7 +277,7 @@ def onward(state: State) -> State:
 
 
 def _expired(state: State, deck: int) -> State:
-    """The cards of a hand that are of another age leave the game."""
+    """Remove the cards of another age in a hand from the game."""
     seat = seat_of(deck, state.year)
     old = tuple([card for card in state.hands[seat] if not usable(card, state.year)])
     return replace(
@@ -288,7 +288,7 @@ def _expired(state: State, deck: int) -> State:
 
 
 def _drawn(state: State, deck: int) -> State:
-    """A hand is filled as far as the pile goes; of the draw step the first four cards are shown."""
+    """Fill a hand as far as the pile goes; in the draw step the first four cards are shown."""
     seat, pile = seat_of(deck, state.year), state.piles[deck]
     hand, shown = state.hands[seat], state.shown[seat]
     cards = pile[: hand_size(deck, state.year) - len(hand)]

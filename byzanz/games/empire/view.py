@@ -1,7 +1,6 @@
-"""What each viewer of a game of Empire may know, and worlds dealt anew from it.
+"""What each viewer of a game of Empire may know (rules/empire.md "Public and hidden").
 
-A view holds cards by their names; what lies by deck is in `decks`, what belongs to a player has one item a seat
-(rules/empire.md "Public and hidden").
+A view has cards by their names; what lies by deck is in `decks`, and what belongs to a player has one item a seat.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ class Deck:
 
     Args:
         name: `foes` or `byzantines`.
-        seat: who draws from it this year.
+        seat: that draws from it this year.
         size: how many cards the draw pile has; pile: which, top first, None unless the viewer is ALL.
         discards: face up; buried: face down.
         out: cards that left the game.
@@ -126,7 +125,7 @@ class Deck:
     shuffles: int
 
     def facts(self, card: str) -> Card:
-        """All that is printed on a card of this deck."""
+        """Return all that is printed on a card of this deck."""
         return CARDS[NUMBER[DECKS.index(self.name)][card]]
 
 
@@ -134,15 +133,15 @@ class Deck:
 class View:
     """What one viewer knows of a moment: as `State` where the names agree.
 
-    One thing that can be remembered is in no state and so in no view: which open discards a shuffle within the year
-    took back. Who counted them knows that what a hand had drawn unseen before that shuffle is none of those; a world
-    may deal them there until the year ends and the hand is laid open.
+    One thing that can be remembered is in no state and so in no view: the open discards that a shuffle within the year
+    took back. A player who counted them knows that a hand drew none of those unseen before that shuffle; a sampled
+    state may deal them there until the year ends and the hand is laid open.
 
     Args:
         viewer: a seat, `public` or `all`.
         age: the letter of the age, E, M or L.
         emperor, foe: the seats in these roles this year.
-        awaited: the seats that are asked something; question: what the viewer is asked.
+        awaited: the seats to move; question: the viewer's, as text.
         sealed: which seats have laid a choice under seal in this step; chosen: those the viewer may know.
         hands: None where hidden from the viewer.
         shown: the first four cards that each seat drew this year, as they came, expired ones included.
@@ -188,11 +187,11 @@ class View:
         return self.hands[self.viewer] if isinstance(self.viewer, int) else None
 
     def deck(self, seat: int) -> Deck:
-        """The deck that a seat draws from this year."""
+        """Return the deck that a seat draws from this year."""
         return self.decks[deck_of(seat, self.year)]
 
     def as_meld(self, seat: int, cards: Names) -> Meld:
-        """These cards of a seat's deck as they would count in a meld.
+        """Return these cards of a seat's deck as they would count in a meld.
 
         Args:
             seat: whose deck of this year.
@@ -202,7 +201,7 @@ class View:
 
 
 def melded(meld: Cards) -> Meld:
-    """A meld as it counts."""
+    """Return a meld as it counts."""
     cards = [
         Melded(CARDS[card].card, CARDS[card].force, bonus(card, meld), CARDS[card].legacy) for card in meld
     ]
@@ -210,7 +209,7 @@ def melded(meld: Cards) -> Meld:
 
 
 def view_of(state: State, viewer: Viewer) -> View:
-    """All but hands, piles, what is sealed, redrawn or passed (rules/empire.md "Public and hidden").
+    """Return all but hidden hands, piles, and sealed, redrawn or passed cards.
 
     Args:
         state: any moment.
