@@ -43,6 +43,7 @@ def bidding(**more):
         ("pass every lot", "pass every lot", "bid"),
         ("tax wood1 wi lowest", "tax wood1 wine lowest", "tax"),
         ("take wine cl merchant always", "take wine cloth merchant always", "take"),
+        ("take wine, cloth, merchant always", "take wine cloth merchant always", "take"),
         ("tax best", "tax best", "tax"),
         ("take wine be alw", "take wine best always", "take"),
         ("limit sell m lowest alw", "limit sell merchant lowest always", "limit"),
@@ -59,8 +60,8 @@ def test_an_order_is_read_as_freely_as_a_move(written, canonical, about):
     "text",
     [
         "", "order", "sing", "ladder upto 9", "ladder wine2", "ladder merchant upto 4", "ladder wine2 upto 0",
-        "ladder wine2 upto 100", "raise wine2 upto 4", "raise upto 4 then sing", "pass that lot", "take",
-        "take always", "take wine2", "take lowest", "tax most", "tax wine wine", "limit silk", "finish now",
+        "ladder wine2 upto 100", "raise upto 0999999", "raise wine2 upto 4", "raise upto 4 then sing", "pass that lot",
+        "take", "take always", "take wine2", "take lowest", "tax most", "tax wine wine", "limit silk", "finish now",
         "p\x00ss", "ladder " + "wine2 " * 300 + "upto 9", "l wine2 upto 3", "tax w",
     ],
 )  # fmt: skip

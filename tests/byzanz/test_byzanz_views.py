@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byzanz.games.byzanz import moves
 from byzanz.games.byzanz import rules as byzanz_rules
-from byzanz.games.byzanz.moves import minimum_raise
 from byzanz.moves import Move
 from byzanz.rules import ALL, PUBLIC
 from tests.byzanz.positions import (
@@ -220,7 +220,7 @@ def test_planted_leaks_are_found(leak):
 
 def test_a_move_that_looks_at_a_hidden_hand_is_found(monkeypatch):
     """Bids listed for a seat that depend on what another holds."""
-    honest = minimum_raise
+    honest = moves.minimum_raise
     monkeypatch.setattr(
         byzanz_rules,
         "minimum_raise",

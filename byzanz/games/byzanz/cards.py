@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
 from byzanz.moves import AmbiguousMove, Move, UnreadableMove
-from byzanz.parsing import completed
+from byzanz.parsing import completed, move_words, read_verb
 
 Cards: TypeAlias = tuple[int, ...]
 """Cards as numbers, ascending (only the deck has an order of its own)."""
@@ -52,8 +52,6 @@ PACK: Cards = tuple(card for card, copies in enumerate(COPIES) for _ in range(co
 PASS = Move("pass")
 DONE = Move("done")
 VERBS = ("bid", "pass", "tax", "take", "sell", "discard", "done")
-MAX_LENGTH = 1000
-"""The most characters a line of text may have."""
 
 
 def names(cards: Iterable[int]) -> Names:
@@ -187,19 +185,14 @@ def read_move(text: str) -> Move:
     Raises:
         UnreadableMove, AmbiguousMove: the line is not one move; the message says what to write.
     """
-    if len(text) > MAX_LENGTH:
-        raise UnreadableMove("A move is one line of at most %(longest)s characters.", longest=MAX_LENGTH)
-    line = text.strip().replace("\t", " ")
-    if not line:
+    words = move_words(text)
+    if not words:
         raise UnreadableMove("Write a move, such as pass or bid cloth2 wood1.")
-    if not line.isascii() or not line.isprintable():
-        raise UnreadableMove("A move is one line of plain letters, digits and spaces.")
-    first, *words = line.lower().split()
-    verb = _read_verb(first)
-    _check_count(verb, len(words))
+    verb, args = read_verb(words[0], VERBS), words[1:]
+    _check_count(verb, len(args))
     if verb == "take":
-        return Move(verb, (_read_good(words[0], GROUPS),))
-    return Move(verb, names(sorted(map(read_card, words))))
+        return Move(verb, (_read_good(args[0], GROUPS),))
+    return Move(verb, names(sorted(map(read_card, args))))
 
 
 def read_card(word: str) -> int:
@@ -224,24 +217,14 @@ def read_card(word: str) -> int:
     return CARD[good + value]
 
 
-def _read_verb(word: str) -> str:
-    fits = completed(word, VERBS)
-    if not fits:
-        known = ", ".join(VERBS)
-        raise UnreadableMove(
-            "There is no move %(word)s; the moves are %(known)s.", word=word[:20], known=known
-        )
-    return fits
-
-
 def _read_good(word: str, among: Sequence[str]) -> str:
-    fits = completed(word, among)
-    if not fits:
+    good = completed(word, among)
+    if not good:
         known = ", ".join(among)
         raise UnreadableMove(
             "There is no good %(word)s; the goods are %(known)s.", word=word[:20], known=known
         )
-    return fits
+    return good
 
 
 def _check_count(verb: str, count: int) -> None:

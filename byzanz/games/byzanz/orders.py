@@ -13,7 +13,6 @@ from byzanz.games.byzanz.cards import (
     CARD,
     DONE,
     GROUPS,
-    MAX_LENGTH,
     MERCHANT,
     NAME,
     PASS,
@@ -30,7 +29,7 @@ from byzanz.games.byzanz.cards import (
 from byzanz.games.byzanz.moves import HAND_LIMIT
 from byzanz.games.byzanz.view import View
 from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
-from byzanz.parsing import completed
+from byzanz.parsing import completed, order_words
 
 VERBS = ("ladder", "raise", "pass", "tax", "take", "limit", "finish")
 QUESTIONS = {"ladder": "bid", "raise": "bid", "pass": "bid", "finish": "end"}
@@ -40,7 +39,7 @@ MAX_LIMIT = 99
 
 
 def read_order(text: str) -> Order:
-    """Read an order in any letter case and spacing, words abbreviated as in moves.
+    """Read an order in any letter case and spacing, with or without commas, words abbreviated as in moves.
 
     Args:
         text: such as `ladder sp3 wine2 upto 9 then pass` or `order take wine cloth`.
@@ -48,12 +47,7 @@ def read_order(text: str) -> Order:
     Raises:
         UnreadableOrder, AmbiguousMove, UnreadableMove: the line is not one order; the message says what to write.
     """
-    if len(text) > MAX_LENGTH or not text.isascii() or not text.isprintable():
-        raise UnreadableOrder(
-            "An order is one line of plain letters and digits, at most %(most)s.", most=MAX_LENGTH
-        )
-    words = text.lower().split()
-    words = words[1:] if words[:1] == ["order"] else words
+    words = order_words(text)
     verb = completed(words[0], VERBS) if words else ""
     if not verb:
         known = ", ".join(VERBS)
@@ -154,7 +148,7 @@ def _read_choices(more: Sequence[str], cards: bool, words: Sequence[str]) -> lis
         raise UnreadableOrder("List what you want, first choice first.")
     choices = [_read_choice(word, (*GROUPS, *more), cards) for word in listed]
     if len(set(choices)) < len(choices):
-        raise UnreadableOrder("Name each wish once.")
+        raise UnreadableOrder("Name each choice once.")
     return [*choices, *always]
 
 

@@ -65,7 +65,7 @@ class View:
 
 
 def view_of(state: State, viewer: Viewer) -> View:
-    """Return all but others' hands, the deck and the removed cards; ALL sees those too."""
+    """Return everything but others' hands, the deck and the removed cards, which only ALL sees."""
     everything = viewer == ALL
     table = TABLES[len(state.won)]
     asked = questions(state)
