@@ -19,11 +19,7 @@ from tests.words import found
 from tests.words.catalogues import faults, missing, read, update
 
 OTHERS = [code for code in NAMES if code != DEFAULT]
-HANDED_ON = {
-    "byzanz/record/text.py",
-    "server/lifecycle/wishes.py",  # says what the rules have said, at a field
-    "server/mail/transport.py",  # another kind of refusal, by a mail server
-}
+HANDED_ON = {"server/validation.py"}  # repeats the message of the rules, with a form field
 """Where an error is made of a text that stands elsewhere."""
 
 
