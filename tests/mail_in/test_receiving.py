@@ -194,7 +194,7 @@ def test_nobody_else_can_answer_and_only_the_player_hears_of_it(game: Table, box
     assert moves_of(game.id, 0) == moves_of(game.id, 1) == []
     messages = post()
     assert {str(message["To"]) for message in messages} == {"Alice <alice@example.org>"}
-    assert all("from another address" in text_of(message) for message in messages)
+    assert all("from a different address" in text_of(message) for message in messages)
 
 
 @one_database

@@ -197,7 +197,7 @@ AWAY = [
     ((5, 4), "away_to", "before the first"),
     ((800, 801), "away_to", "two years ahead"),
     ((20, 54), "away_to", "36 days away within a year"),
-    ((12, 14), "away_from", "on some of these days already"),
+    ((12, 14), "away_from", "already entered some of these days"),
 ]
 
 

@@ -80,10 +80,10 @@ CHANGES_OF_THE_LOG = [
     ("DELETE FROM entry WHERE seq = 2", "entry 3 stands where entry 2 should"),
     ("DELETE FROM entry WHERE seq = 3", "entry 3: the log ends at 2, its game at 3"),
     ("UPDATE game SET head = 2", "entry 3: the log ends at 3, its game at 2"),
-    ("UPDATE game SET paused = NOT paused", "its pause"),
+    ("UPDATE game SET paused = NOT paused", "it is paused in the database"),
     ("UPDATE snapshot SET state = replace(state, '\"round\":1', '\"round\":2')", "its snapshot"),
     ("UPDATE game SET slug = 'chess'", "game g1"),
-    ("UPDATE seat SET cut = 'another'", "entry 1: seed and cuts give another order"),
+    ("UPDATE seat SET cut = 'another'", "entry 1: seed and cuts give a different order"),
     (f"UPDATE game SET seed = '{'1' * 64}'", "the seed does not match the commitment"),
 ]
 
@@ -255,7 +255,7 @@ def test_a_database_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch
 
 def way_in() -> list[Finding]:
     """Return the findings about incoming email."""
-    words = ("come in", "came in", "mail in at", "answers by mail")
+    words = ("come in", "incoming mail", "replies by email")
     return [
         found
         for found in doctor.findings(create_app, check_all=False)

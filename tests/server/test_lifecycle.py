@@ -234,7 +234,7 @@ def test_an_organiser_sends_twenty_invitations_a_day(now: datetime) -> None:
     before = everything()
     with pytest.raises(TooMany) as refused:
         lobby.confirm_game(last, now)
-    assert "0 are left" in str(refused.value)
+    assert "you have 0 left" in str(refused.value)
     assert everything() == before
     lobby.confirm_game(last, now + timedelta(hours=25))
     assert game_of(made[4]).status == "inviting"

@@ -22,8 +22,7 @@ from tests.words.catalogues import faults, missing, read, update
 OTHERS = [code for code in NAMES if code != DEFAULT]
 HANDED_ON = {
     "byzanz/record/jsonl.py",
-    "server/validation.py",  # repeats the message of the rules, at a field
-    "server/mail/outgoing/smtp.py",  # an unrelated class: a refusal by a mail server
+    "server/validation.py",  # repeats a message of the rules, with a form field
 }
 """Places where an error is created from a text that is defined elsewhere."""
 

@@ -89,7 +89,7 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
         _retry_later(mail, reason, now)
         return not reason.connection_lost
     except Exception as fault:  # one broken game or mail must not stop the others
-        LOGGER.exception("mail %s (%s) cannot be written", mail.id, mail.kind)
+        LOGGER.exception("mail %s (%s) cannot be composed", mail.id, mail.kind)
         _retry_later(mail, fault, now)
     else:
         try:
@@ -148,7 +148,7 @@ def _retry_later(mail: Mail, reason: Exception, now: datetime) -> None:
     reply = (
         reason.said if isinstance(reason, TemporaryFailure) else quoted(str(reason) or type(reason).__name__)
     )
-    LOGGER.warning("mail %s (%s) is put off: %s", mail.id, mail.kind, reply)
+    LOGGER.warning("mail %s (%s) will be retried: %s", mail.id, mail.kind, reply)
     with transaction() as session:
         outbox.retry_later(session, mail, now, reply, secrets.randbelow(1 << 20) / (1 << 20))
         if isinstance(reason, TemporaryFailure) and reason.our_fault:
@@ -165,7 +165,7 @@ def _late_key(mail: Mail) -> str:
 
 def _fail(mail: Mail, reply: Fact, now: datetime) -> None:
     """Give the mail up, stop the clock of its turn and tell those who can help."""
-    LOGGER.warning("mail %s (%s) is refused: %s", mail.id, mail.kind, reply)
+    LOGGER.warning("mail %s (%s) was rejected: %s", mail.id, mail.kind, reply)
     with transaction() as session:
         games = deliverability.lock_games(session, mail)
         if not outbox.mark_failed(session, mail, now, reply):

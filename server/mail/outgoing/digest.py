@@ -144,7 +144,7 @@ def overview_context(session: Session, mail: Mail, links: Mapping[str, str], now
         try:
             items.append(_item(session, game, seat, turn, times) | {"link": links[game.id]})
         except (Broken, BadSetup) as broken:  # one broken game must not block the others
-            LOGGER.warning("game %s is left out of a mail: %s", game.id, broken)
+            LOGGER.warning("game %s is omitted from a mail: %s", game.id, broken)
             continue
         if times is not None:
             named.append(play.NamedTurn(game.id, turn.seat, turn.opened_seq, times.due, starts))

@@ -219,7 +219,9 @@ def _read_time_control() -> time_control.TimeControl:
         return time_control.PRESETS[chosen]
     if chosen != "own":
         raise InvalidInput(
-            "“%(text)s” is not one of the time controls on offer.", field="pace", text=validation.excerpt(chosen)
+            "“%(text)s” is not one of the time controls on offer.",
+            field="pace",
+            text=validation.excerpt(chosen),
         )
     allowance = _read_number("allowance", 86400)
     days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
