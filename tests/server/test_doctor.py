@@ -269,7 +269,7 @@ def received(**values: object) -> None:
         "digest": "d",
         "at": engine.utc_now(),
         "kind": "reply",
-        "outcome": "1 of 1 lines carried out",
+        "outcome": Fact("carried_out", {"done": 1, "of": 1}),
     }
     with engine.transaction() as session:
         session.add(IncomingMail(**(row | values)))
