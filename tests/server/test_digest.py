@@ -118,7 +118,7 @@ def test_the_clock_starts_a_day_after_the_turn_opened_if_no_digest_came(table: B
     jobs.tick_digests(NOW + 24 * HOUR, TICK)
     assert row(Turn, (game.id, 1)).started_at is None  # nothing here has beaten yet: the server rests
     for part in heartbeat.PARTS:
-        clockwork.record_beat(heartbeat.Pulse(part, TICK), NOW + 24 * HOUR, 0.0)
+        clockwork.record_heartbeat(heartbeat.HeartbeatRecorder(part, TICK), NOW + 24 * HOUR, 0.0)
     jobs.tick_digests(NOW + 24 * HOUR + timedelta(minutes=3), TICK)
     turn = row(Turn, (game.id, 1))
     assert (turn.started_at, turn.due_at) == (NOW + 24 * HOUR, NOW + 48 * HOUR)

@@ -258,7 +258,7 @@ def _choices(position: Position, seat: int) -> dict[str, Any]:
 
 def _orders(session: Session, position: Position, seat: int, after: int) -> list[StandingOrder] | None:
     """Return the active orders, and those stopped since the last move; None if the game takes none."""
-    if position.outcome or not standing_orders.taken(position.rules):
+    if position.outcome or not standing_orders.supported(position.rules):
         return None
     visible = ("standing", "resting", "stopped")
     return [
