@@ -16,8 +16,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from byzanz import bots
 from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
-from server import lobby, play
+from server import play
 from server.errors import Refused
+from server.lobby import organiser
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
@@ -170,7 +171,7 @@ def tick_digests(now: datetime, tick: float) -> int:
 def tick_nudges(now: datetime) -> int:
     """Send reminders of unanswered invitations and return how many; also forget old incoming emails."""
     receive.purge(now)
-    return lobby.send_nudges(now)
+    return organiser.send_nudges(now)
 
 
 def steady() -> float:
