@@ -21,7 +21,7 @@ at each step; `points` show at each step the one line that has a value, and that
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChartStep:
     """A moment at which a chart has values.
 
     Args:
@@ -59,7 +59,7 @@ class Chart:
 
     name: str
     kind: Kind
-    steps: tuple[Step, ...]
+    steps: tuple[ChartStep, ...]
     lines: tuple[Line, ...]
 
 
@@ -72,7 +72,7 @@ def chart(name: str, kind: Kind, of: Sequence[str], rows: Iterable[Row]) -> Char
         rows: in order of time.
     """
     found = tuple(rows)
-    steps = tuple(Step(heading, place) for heading, place, _ in found)
+    steps = tuple(ChartStep(heading, place) for heading, place, _ in found)
     lines = tuple(Line(name, tuple(values[at] for *_, values in found)) for at, name in enumerate(of))
     return Chart(name, kind, steps, lines)
 

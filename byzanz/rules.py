@@ -20,7 +20,7 @@ from byzanz.moves import Move, Order, OrderAnswer, Outcome, Question, Shuffle, U
 PUBLIC: Literal["public"] = "public"
 """A viewer without a seat, for whom everything hidden stays hidden."""
 ALL: Literal["all"] = "all"
-"""A viewer for whom nothing is hidden: a moderator who looks, or anybody once the game is over."""
+"""A viewer for whom nothing is hidden: a moderator who looks, or anyone once the game is over."""
 Viewer: TypeAlias = int | Literal["public", "all"]
 """A seat, PUBLIC or ALL."""
 
@@ -180,7 +180,7 @@ class Rules(ABC, Generic[S, V]):
         return ""
 
     def order_expired(self, scope: str, view: V) -> bool:
-        """Return whether an order's scope has passed, so that the order ends by itself."""
+        """Return whether an order's scope has passed, so that the order ends."""
         return False
 
     def answer_order(self, order: Order, view: V, moves: Sequence[Move]) -> OrderAnswer | None:

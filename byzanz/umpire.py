@@ -100,7 +100,7 @@ def replay(
 
 
 def read_logged(rules: Rules[S, V], text: str) -> Move:
-    """Read a move from the log, where it stands in canonical form.
+    """Read a move from the log, where it is in canonical form.
 
     Args:
         rules: the game.

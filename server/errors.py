@@ -82,7 +82,7 @@ class BadRequest(Refused):
 
 
 class Closed(Refused):
-    """It is too late: the game has begun, was cancelled, or somebody else was faster."""
+    """It is too late: the game has begun or was cancelled, or another person was faster."""
 
     code = "closed"
 

@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parent / "translations"
 
 
 def N_(text: str) -> str:  # noqa: N802 - the name that every tool for catalogues looks for
-    """Mark a text for translation where it stands in a table; `gettext` looks it up when it is shown."""
+    """Mark a text in a table for translation; `gettext` translates it when it is shown."""
     return text
 
 

@@ -37,7 +37,7 @@ class Guest(NamedTuple):
 
 
 def whole_number(text: str, most: int, least: int = 0) -> int | None:
-    """The whole number from `least` to `most` that a text says in up to nine plain digits; None for any other text."""
+    """Return the number that a text of up to nine digits gives; None for other texts, or outside `least` to `most`."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         return None
     number = int(text)
@@ -50,7 +50,7 @@ def shown(text: str) -> str:
 
 
 def excerpt(text: str) -> str:
-    """Return the start of what somebody typed, printable, to be quoted in an error message."""
+    """Return the start of a typed text, printable, to be quoted in an error message."""
     return "".join(char if char.isprintable() else "�" for char in text.strip()[:80])
 
 

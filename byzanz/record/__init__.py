@@ -17,7 +17,7 @@ from byzanz.record.entry import (
 )
 from byzanz.record.jsonl import FORMAT, BadRecord, Header, Record, Result, lines, read, write
 from byzanz.record.redaction import open_choices, redact_entries, redact_record
-from byzanz.record.report import STEPS, InvalidRecord, Report, ShuffleCheck, Step
+from byzanz.record.report import STEPS, CheckStep, InvalidRecord, Report, ShuffleCheck
 from byzanz.record.verify import examine, verify
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "GENESIS",
     "STEPS",
     "BadRecord",
+    "CheckStep",
     "Entry",
     "Header",
     "InvalidRecord",
@@ -32,7 +33,6 @@ __all__ = [
     "Report",
     "Result",
     "ShuffleCheck",
-    "Step",
     "abandoned",
     "effective",
     "entry_hash",

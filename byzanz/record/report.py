@@ -67,7 +67,7 @@ class ShuffleCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CheckStep:
     """One step of a verification.
 
     Args:
@@ -105,7 +105,7 @@ class Report:
     unchecked: int
     replayed: bool
     result: Result | None
-    steps: tuple[Step, ...]
+    steps: tuple[CheckStep, ...]
     commitment: str | None
     key: bytes | None
     shuffles: tuple[ShuffleCheck, ...]

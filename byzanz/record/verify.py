@@ -14,7 +14,7 @@ from byzanz.moves import RulesError, Shuffle
 from byzanz.record.entry import GENESIS, Entry, abandoned, expected_hash, is_shuffle
 from byzanz.record.jsonl import Header, Record, Result
 from byzanz.record.replay import Replay
-from byzanz.record.report import STEPS, InvalidRecord, Report, Step, StepName, StepState
+from byzanz.record.report import STEPS, CheckStep, InvalidRecord, Report, StepName, StepState
 from byzanz.rules import Rules
 
 FindRules = Callable[[str, int | None], Rules[Any, Any]]
@@ -43,7 +43,7 @@ def examine(record: Record, find: FindRules = rules_of) -> Report:
     """Verify a record step by step, up to the first error.
 
     It checks the hash chain, numbers, times, commitment, cuts and shuffles; that each move is legal, canonical and
-    made by somebody entitled; that forced moves come when they are due and nothing else does; pauses and voids; and
+    made by someone entitled; that forced moves come when they are due and nothing else does; pauses and voids; and
     the result. Of a redacted record it checks what can still be read.
 
     Args:
@@ -152,7 +152,9 @@ class _Verification:
             unchecked=self.withheld or shuffles,
             replayed=not self.withheld,
             result=record.result,
-            steps=tuple(Step(name, self._state(name, wrong), *self._count(name, wrong)) for name in STEPS),
+            steps=tuple(
+                CheckStep(name, self._state(name, wrong), *self._count(name, wrong)) for name in STEPS
+            ),
             commitment=self.commitment,
             key=self.key,
             shuffles=tuple(dealt),

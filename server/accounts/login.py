@@ -46,9 +46,9 @@ def _find_person(session: Session, which: ColumnElement[bool]) -> tuple[int | No
 
     People who were only named in a form may not: nobody vouches for what a stranger types there.
     """
-    sits = exists().where(Seat.person_id == Person.id, Seat.status == "seated")
+    seated = exists().where(Seat.person_id == Person.id, Seat.status == "seated")
     organises = exists().where(Game.organiser_id == Person.id, Game.status != "asked")
-    may = Person.moderator | sits | organises
+    may = Person.moderator | seated | organises
     found = session.execute(select(Person.id, may).where(which, Person.email.is_not(None))).first()
     return (found[0], bool(found[1])) if found else (None, False)
 

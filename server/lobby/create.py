@@ -35,7 +35,7 @@ class GameRequest:
         bots: the kinds of the bots, after the players.
         free: the number of free seats, the last ones.
         time_zone: of the table, for people who have set none.
-        listed: shown in the lobby, where anybody may take a free seat.
+        listed: shown in the lobby, where anyone may take a free seat.
         language: in which the organiser asks; None if unknown.
     """
 

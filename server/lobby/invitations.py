@@ -13,7 +13,7 @@ from server.errors import Closed, NoSuchLink
 from server.lobby import notify
 from server.lobby.create import check_name_free, seat_person
 from server.play import positions
-from server.play.moderation import acts
+from server.play.moderation.act import has_looked
 from server.store import links
 from server.store.engine import transaction
 from server.store.models import Game, Link, Person, Seat
@@ -129,7 +129,7 @@ def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datet
         seats = positions.seats_of(session, game.id)
         if any(seat.person_id == person_id for seat in seats):
             raise Closed("You already have a seat or an invitation at this table.")
-        if acts.has_looked(session, game.id, person_id):
+        if has_looked(session, game.id, person_id):
             raise Closed("You have seen hidden hands in this game, so you cannot take a seat.")
         free = next((seat for seat in seats if seat.status == "free"), None)
         if free is None:

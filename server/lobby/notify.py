@@ -96,7 +96,7 @@ def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") ->
 def notify_organiser(
     session: Session, game: Game, seat: Seat, answer: str, now: datetime, *, begun: bool = False
 ) -> None:
-    """Tell the organiser what somebody else answered; `answer` as listed in this package's docstring."""
+    """Email the organiser about an answer that is not their own; `answer` as listed in this package's docstring."""
     if game.organiser_id is None or seat.person_id == game.organiser_id:
         return
     outbox.enqueue(

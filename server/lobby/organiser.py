@@ -21,7 +21,7 @@ from server.store.models import Game, Mail, Seat
 from server.validation import Guest
 
 NUDGE_AFTER = timedelta(hours=48)
-"""After this time people are reminded of an unanswered invitation, once, and the organiser is told."""
+"""After this time an unanswered invitation is repeated once, and the organiser gets an email."""
 REMINDER_INTERVAL = timedelta(hours=24)
 
 
@@ -165,7 +165,7 @@ def cancel(token: str, now: datetime) -> None:
 
 
 def set_listed(token: str, listed: bool, now: datetime) -> None:
-    """Show the game in the lobby, where anybody may watch it and take a free seat, or hide it."""
+    """Show the game in the lobby, where anyone may watch it and take a free seat, or hide it."""
     with transaction() as session:
         lock_organised_game(session, token, now).listed = listed
 

@@ -55,9 +55,9 @@ def delivery_failed(
 def delivery_withheld(
     session: Session, games: dict[str, Game], mail: Mail, reason: Fact, now: datetime
 ) -> None:
-    """Handle a mail that is not sent because the address bounced or complained before: its turn stops all the same.
+    """Handle a mail that is not sent because the address bounced or complained before: its turn stops nevertheless.
 
-    Organiser and moderators are told once per game until the address works again.
+    The organiser and the moderators get one email per game until the address works again.
     """
     person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
     if mail.kind == "digest":

@@ -30,7 +30,7 @@ from server.play.moves import LONGEST_TEXT, REQUEST_ID, Receipt, begin, submit
 from server.play.orders import (
     MOST_ORDERS,
     OrderPreview,
-    OrderReceipt,
+    OrderResult,
     confirm_orders,
     place_order,
     preview_order,
@@ -50,7 +50,7 @@ __all__ = [
     "REQUEST_ID",
     "NamedTurn",
     "OrderPreview",
-    "OrderReceipt",
+    "OrderResult",
     "Receipt",
     "address_works",
     "begin",

@@ -21,7 +21,7 @@ MOST_ORDERS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class OrderReceipt:
+class OrderResult:
     """The result of placing a standing order.
 
     Args:
@@ -45,7 +45,7 @@ def place_order(
     now: datetime,
     link_id: int | None = None,
     left_at: datetime | None = None,
-) -> OrderReceipt:
+) -> OrderResult:
     """Store a sealed standing order; one that answers the open question of its seat is carried out at once.
 
     One transaction, which locks the game.
@@ -70,7 +70,7 @@ def place_order(
         row.left_at = left_at or now
         autopilot.player_acted(session, game, seat, now)
         running.advance(session, game, position, position.state, now, mover=seat)
-        return OrderReceipt(row.number, row.text, game.head, moved=game.head > head)
+        return OrderResult(row.number, row.text, game.head, moved=game.head > head)
 
 
 @dataclass(frozen=True, slots=True)

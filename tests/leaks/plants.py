@@ -296,11 +296,11 @@ def asides_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
 
     def wrong(position: positions.Position, seat: int) -> dict[str, Any]:
         theirs = [
-            choices(position, other)["asides"]
+            choices(position, other)["out_of_turn"]
             for other in range(position.rules.view(position.state, PUBLIC).seats)
         ]
         return choices(position, seat) | {
-            "asides": {"sell": [m for each in theirs for m in each.get("sell", [])]}
+            "out_of_turn": {"sell": [m for each in theirs for m in each.get("sell", [])]}
         }
 
     patch.setattr(turn, "_choices", wrong)

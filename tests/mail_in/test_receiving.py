@@ -263,7 +263,7 @@ def test_orders_are_left_once_however_often_the_server_dies(
     def dies(*_args: Any, **_more: Any) -> None:
         raise Dies
 
-    def leaves_one(*args: Any, **more: Any) -> play.OrderReceipt:
+    def leaves_one(*args: Any, **more: Any) -> play.OrderResult:
         monkeypatch.setattr(play, "place_order", dies)
         return left(*args, **more)
 

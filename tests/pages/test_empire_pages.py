@@ -149,7 +149,12 @@ def form_of(state: Any, role: str) -> str:
     answers: dict[str, list[str]] = {}
     for move in EMPIRE.moves(state, seat):
         answers.setdefault(move.verb, []).append(str(move))
-    given = {"view": EMPIRE.view(state, seat), "names": ["Alice", "Bob"], "answers": answers, "asides": {}}
+    given = {
+        "view": EMPIRE.view(state, seat),
+        "names": ["Alice", "Bob"],
+        "answers": answers,
+        "out_of_turn": {},
+    }
     with flask.current_app.test_request_context():
         return render_template("games/empire/form.html", **given, ticked=(), error=None)
 

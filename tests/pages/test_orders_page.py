@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 from byzanz import record
 from server import play
 from server.mail.outgoing.deliver import deliver
-from server.play.moderation import acts
+from server.play.moderation.act import Newcomer
 from server.store import engine, links, log, people, standing_orders
 from server.store.models import Seat
 from tests.byzanz.test_orders_page import PAGE, rows
@@ -119,7 +119,7 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
     play.submit(game.id, seat, str(bid), seen=entries(game.id)[-1].seq, request_id="b", now=NOW)
     assert "raise upto 1" in look(client, url(game, other)).text
-    zoe = acts.Newcomer("Zoe", "zoe@example.org")
+    zoe = Newcomer("Zoe", "zoe@example.org")
     act = f"!replace {other}"
     play.moderate(game.id, act, reason="gone", person_id=game.people[3], now=NOW, newcomer=zoe)
     with engine.transaction() as session:

@@ -12,7 +12,7 @@ from server import play
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure as MailRefused
 from server.mail.text import quoted
-from server.play.moderation import acts
+from server.play.moderation.act import Newcomer
 from server.store import engine, links, log, outbox, people
 from server.store.models import IncomingMail, Seat
 from tests.conftest import NOW, Table
@@ -194,7 +194,7 @@ def test_a_newcomer_sees_nothing_of_the_mails_to_who_sat_there(client: FlaskClie
         reason="x",
         person_id=game.people[1],
         now=NOW,
-        newcomer=acts.Newcomer("Zoe", "zoe@example.org"),
+        newcomer=Newcomer("Zoe", "zoe@example.org"),
     )
     with engine.transaction() as session:
         zoe = session.get_one(Seat, (game.id, 0)).person_id

@@ -16,7 +16,7 @@ from werkzeug.test import TestResponse
 from byzanz import chance
 from server import play
 from server.mail.text import quoted
-from server.play.moderation import acts
+from server.play.moderation.act import Newcomer
 from server.store import alerts, engine, links, log, people
 from server.store.models import Alert, Game, Link, Person, Seat
 
@@ -189,7 +189,7 @@ def _moderated(made: Scene, now: datetime) -> None:
     mia = made.person("Mia")
     for _ in range(4):
         play.moderate("there", "!note", reason="a word", person_id=mia, now=now)
-    zoe = acts.Newcomer("Zoe", "zoe@example.org")
+    zoe = Newcomer("Zoe", "zoe@example.org")
     play.moderate("here", "!replace 1", reason="Bob is ill", person_id=mia, now=now, newcomer=zoe)
     play.moderate("here", "!link 2", reason="lost", person_id=mia, now=now)
     made.look = play.moderate("here", "!look 0", reason="a question", person_id=mia, now=now)

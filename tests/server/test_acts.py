@@ -13,7 +13,7 @@ from server import play
 from server.errors import Refused
 from server.mail.text import quoted
 from server.play import positions, turns
-from server.play.moderation import acts
+from server.play.moderation.act import Newcomer
 from server.store import engine, links, log, models, people
 from tests.conftest import NOW, Table
 from tests.server.test_play import entries, mails, play_on, position, submit, turn_of
@@ -35,7 +35,7 @@ def act(
     moderator: int,
     text: str,
     reason: str = "because",
-    newcomer: acts.Newcomer | None = None,
+    newcomer: Newcomer | None = None,
     seen: int | None = None,
 ) -> int:
     return play.moderate(
@@ -154,7 +154,7 @@ def test_a_credit_moves_every_deadline(table: Begin, moderator: int) -> None:
 
 def test_a_new_player_takes_the_seat_and_the_old_link_opens_it_no_more(table: Begin, moderator: int) -> None:
     game = table(3)
-    seq = act(game, moderator, "!replace 0", newcomer=acts.Newcomer("Zoe", "zoe@example.org"))
+    seq = act(game, moderator, "!replace 0", newcomer=Newcomer("Zoe", "zoe@example.org"))
     with engine.reading() as session:
         assert links.seat_access(session, game.tokens[0], NOW) is None
         seat = session.get_one(models.Seat, (game.id, 0))
@@ -167,12 +167,12 @@ def test_a_new_player_takes_the_seat_and_the_old_link_opens_it_no_more(table: Be
     assert [mail.person_id for mail in mails("replaced")] == [zoe]
     assert zoe in {mail.person_id for mail in mails("turn")}
     with pytest.raises(Refused, match="already"):
-        act(game, moderator, "!replace 1", newcomer=acts.Newcomer("Zoe", "ZOE@example.org"))
+        act(game, moderator, "!replace 1", newcomer=Newcomer("Zoe", "ZOE@example.org"))
 
 
 def test_a_bot_can_take_over(table: Begin, moderator: int) -> None:
     game = table(3)
-    act(game, moderator, "!replace 0", newcomer=acts.Newcomer("Basil", bot="greedy"))
+    act(game, moderator, "!replace 0", newcomer=Newcomer("Basil", bot="greedy"))
     with engine.reading() as session:
         assert [turn.seat for turn in turns.bots_to_move(session, 9)] == [0]
 
@@ -181,7 +181,7 @@ def test_who_has_looked_can_never_take_a_seat(table: Begin, moderator: int) -> N
     game = table(3)
     act(game, moderator, "!look all")
     with pytest.raises(Refused, match="looked"):
-        act(game, moderator, "!replace 0", newcomer=acts.Newcomer("Mia", "mia@example.org"))
+        act(game, moderator, "!replace 0", newcomer=Newcomer("Mia", "mia@example.org"))
 
 
 def test_who_sits_here_may_act_but_not_look(table: Begin, moderator: int) -> None:
@@ -317,7 +317,7 @@ def test_only_eyes_of_this_table_can_be_lent_even_after_the_end(
 
 def test_a_replaced_player_is_told_and_the_newcomer_only_once(table: Begin, moderator: int) -> None:
     game = table(3)
-    act(game, moderator, "!replace 1", newcomer=acts.Newcomer("Zoe", "zoe@example.org"))
+    act(game, moderator, "!replace 1", newcomer=Newcomer("Zoe", "zoe@example.org"))
     assert [mail.person_id for mail in mails("former")] == [game.people[1]]
     assert [mail.person_id for mail in mails("act")] == [game.people[0], game.people[2]]
 

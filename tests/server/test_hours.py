@@ -16,7 +16,7 @@ from server.lobby import time_control
 from server.lobby.time_control import TimeControl
 from server.mail.outgoing import deliver
 from server.play import positions, turns
-from server.play.moderation import acts
+from server.play.moderation.act import Newcomer
 from server.scheduler import jobs
 from server.store import engine, log, people
 from server.store.models import Absence, Game, Outage, Person, Seat, Turn
@@ -147,7 +147,7 @@ def test_a_turn_that_nobody_answered_takes_nothing(table: Begin, moderator: int,
     play.submit(game.id, 0, "pass", seen=1, request_id="r", now=NOW)
     post(NOW)
     late = NOW + 2 * HOUR
-    newcomer = acts.Newcomer("Zoe", "zoe@example.org") if act.startswith("!replace") else None
+    newcomer = Newcomer("Zoe", "zoe@example.org") if act.startswith("!replace") else None
     if newcomer:  # who takes over has a whole bank, whatever is left of the former's
         change(Seat, (game.id, 1), bank=1)
     play.moderate(game.id, act, reason="so", person_id=moderator, now=late, newcomer=newcomer)

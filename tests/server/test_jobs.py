@@ -549,7 +549,7 @@ def test_a_job_that_fails_is_logged_and_called_again(app: Flask, caplog: pytest.
         wait_for(lambda: len(calls) > 2)
     finally:
         scheduler.stop()
-    assert "the job failing failed" in caplog.text
+    assert "job failing failed" in caplog.text
 
 
 def test_a_web_process_beats_and_does_nothing_else(table: Begin, app: Flask) -> None:
@@ -588,7 +588,7 @@ def inbox(app: Flask) -> Inbox:
 
 def test_the_inbox_shows_each_mail_in_a_sandbox(table: Begin, inbox: Inbox, client: FlaskClient) -> None:
     game = table(4)
-    assert "No mail yet" in client.get("/inbox").text
+    assert "No email yet" in client.get("/inbox").text
     inbox.start()
     with Transport(MailServer("127.0.0.1", inbox.port, "none"), "byzanz.test") as transport:
         jobs.tick_outbox(NOW, transport)

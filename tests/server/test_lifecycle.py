@@ -23,7 +23,7 @@ from server.errors import Closed, InvalidInput, NoSuchLink, Refused, TooMany
 from server.lobby import create, invitations, organiser
 from server.lobby.time_control import TimeControl
 from server.mail.text import quoted
-from server.play.moderation import acts
+from server.play.moderation.act import Newcomer, has_looked
 from server.store import engine, links, log, outbox, people
 from server.store.models import Mail, Person, Turn
 from server.validation import Guest
@@ -907,7 +907,7 @@ def test_who_has_looked_into_a_table_cannot_sit_there(app: Flask, now: datetime)
     moderator = person(DAPHNE, now)
     play.moderate(game_id, "!look all", reason="a complaint", person_id=moderator, now=now)
     with app.app_context(), engine.reading() as session:
-        assert acts.has_looked(session, game_id, moderator)
+        assert has_looked(session, game_id, moderator)
     with pytest.raises(Refused):
         play.moderate(
             game_id,
@@ -915,5 +915,5 @@ def test_who_has_looked_into_a_table_cannot_sit_there(app: Flask, now: datetime)
             reason="a substitute",
             person_id=moderator,
             now=now,
-            newcomer=acts.Newcomer(DAPHNE.name, DAPHNE.address),
+            newcomer=Newcomer(DAPHNE.name, DAPHNE.address),
         )

@@ -15,7 +15,7 @@ from byzanz.moves import IllegalMove, UnreadableOrder
 from server import play
 from server.errors import NoSuchOrder, TooMany
 from server.play import positions, turns
-from server.play.moderation import acts
+from server.play.moderation.act import Newcomer
 from server.store import engine, log, models, standing_orders
 from server.store.models import Mail, Seat, StandingOrder
 from tests.conftest import NOW, Table
@@ -38,7 +38,7 @@ def submit(game_id: str, seat: int, text: str) -> play.Receipt:
     return play.submit(game_id, seat, text, seen=seen, request_id=f"r{seen}", now=NOW)
 
 
-def leave(game_id: str, seat: int, text: str) -> play.OrderReceipt:
+def leave(game_id: str, seat: int, text: str) -> play.OrderResult:
     return play.place_order(game_id, seat, text, now=NOW)
 
 
@@ -198,7 +198,7 @@ def test_orders_go_with_their_player_and_with_the_game(table: Begin) -> None:
         reason="gone",
         person_id=game.people[3],
         now=NOW,
-        newcomer=acts.Newcomer("Zoe", "zoe@example.org"),
+        newcomer=Newcomer("Zoe", "zoe@example.org"),
     )
     assert [row.status for row in rows(game.id)] == ["withdrawn", "standing"]
     moderator(game.people[3], game.id, "!abandon")

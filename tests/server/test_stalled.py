@@ -19,7 +19,7 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure as MailRefused
 from server.mail.text import quoted
 from server.play import history, positions, turns
-from server.play.moderation import acts
+from server.play.moderation.act import ActNotPossible, InvalidAct, Newcomer
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, links, log, people, standing_orders
 from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat, Turn
@@ -76,7 +76,7 @@ def submit(game_id: str, seat: int, text: str = "pass", by: str = "player") -> p
     return play.submit(game_id, seat, text, seen=seen, request_id=f"r{seen}", now=NOW, by=by)
 
 
-def act(person_id: int, game_id: str, text: str, newcomer: acts.Newcomer | None = None) -> int:
+def act(person_id: int, game_id: str, text: str, newcomer: Newcomer | None = None) -> int:
     return play.moderate(game_id, text, reason="because", person_id=person_id, now=NOW, newcomer=newcomer)
 
 
@@ -312,7 +312,7 @@ def test_the_first_who_is_back_wakes_the_game(table: Begin) -> None:
 def test_a_game_with_bots_rests_when_its_only_person_is_away(table: Begin, mia: int) -> None:
     game = table(3)
     for seat, name in ((1, "Basil"), (2, "Irene")):
-        act(mia, game.id, f"!replace {seat}", acts.Newcomer(name, bot="greedy"))
+        act(mia, game.id, f"!replace {seat}", Newcomer(name, bot="greedy"))
     act(mia, game.id, "!autopilot 0 on")
     assert position(game.id).paused
     assert entries(game.id)[-1] == (None, "clock", "!pause")
@@ -323,9 +323,9 @@ def test_a_moderator_cannot_resume_a_game_that_nobody_plays_but_wakes_it_with_a_
 ) -> None:
     game = table(3)
     all_away(game)
-    with pytest.raises(acts.ActNotPossible, match="Every player is on autopilot"):
+    with pytest.raises(ActNotPossible, match="Every player is on autopilot"):
         act(mia, game.id, "!resume")
-    act(mia, game.id, "!replace 2", acts.Newcomer("Zoe", "zoe@example.org"))
+    act(mia, game.id, "!replace 2", Newcomer("Zoe", "zoe@example.org"))
     assert not position(game.id).paused
     assert set(position(game.id).awaited) == {2}
     verified(game.id)
@@ -378,7 +378,7 @@ def test_a_resume_and_a_new_player_begin_the_count_anew(table: Begin, mia: int) 
     assert seat_of(game.id, 0).missed == 0
     run_out(game.id)
     act(mia, game.id, "!autopilot 0 on")
-    act(mia, game.id, "!replace 0", acts.Newcomer("Zoe", "zoe@example.org"))
+    act(mia, game.id, "!replace 0", Newcomer("Zoe", "zoe@example.org"))
     seat = seat_of(game.id, 0)
     assert (seat.missed, seat.autopilot, seat.lost) == (0, False, False)
 
@@ -392,15 +392,15 @@ def test_a_moderator_switches_an_autopilot_on_and_off(table: Begin, mia: int) ->
     assert entries(game.id)[:2] == [(0, "moderator", "!autopilot 0 on"), (0, "autopilot", "pass")]
     assert mails("autopilot") == [("autopilot", game.people[0])]
     assert game.people[0] not in {person for _, person in mails("act")}
-    with pytest.raises(acts.ActNotPossible, match="on already"):
+    with pytest.raises(ActNotPossible, match="on already"):
         act(mia, game.id, "!autopilot 0 on")
     act(mia, game.id, "!autopilot 0 off")
     assert not seat_of(game.id, 0).autopilot
-    with pytest.raises(acts.ActNotPossible, match="off already"):
+    with pytest.raises(ActNotPossible, match="off already"):
         act(mia, game.id, "!autopilot 0 off")
-    with pytest.raises(acts.InvalidAct):
+    with pytest.raises(InvalidAct):
         act(mia, game.id, "!autopilot 0 maybe")
-    with pytest.raises(acts.InvalidAct):
+    with pytest.raises(InvalidAct):
         act(mia, game.id, "!autopilot 9 on")
     assert seq == 2
     verified(game.id)
@@ -414,16 +414,16 @@ def test_a_bank_is_filled_for_decisions_to_come(table: Begin, mia: int) -> None:
     assert turn is not None
     assert turn.bank == 0
     for bad in ("!bank 0 0", "!bank 0 -60", "!bank 7 60", "!bank 0 99999999"):
-        with pytest.raises(acts.InvalidAct):
+        with pytest.raises(InvalidAct):
             act(mia, game.id, bad)
     verified(game.id)
 
 
 def test_a_bot_has_no_bank_and_no_autopilot(table: Begin, mia: int) -> None:
     game = table(3)
-    act(mia, game.id, "!replace 1", acts.Newcomer("Basil", bot="greedy"))
+    act(mia, game.id, "!replace 1", Newcomer("Basil", bot="greedy"))
     for text in ("!bank 1 60", "!autopilot 1 on"):
-        with pytest.raises(acts.ActNotPossible, match="bot"):
+        with pytest.raises(ActNotPossible, match="bot"):
             act(mia, game.id, text)
 
 
@@ -440,7 +440,7 @@ def test_who_leaves_is_played_for_until_somebody_else_sits_there(table: Begin, m
         assert [row.status for row in standing_orders.of_game(session, game.id)] == ["withdrawn"]
     assert standing() == {f"left:{game.id}:0"}
     assert mails("left", "vacant") == [("vacant", mia), ("left", game.people[0])]
-    act(mia, game.id, "!replace 0", acts.Newcomer("Zoe", "zoe@example.org"))
+    act(mia, game.id, "!replace 0", Newcomer("Zoe", "zoe@example.org"))
     assert standing() == set()
     verified(game.id)
 

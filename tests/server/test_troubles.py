@@ -46,13 +46,13 @@ def test_each_trouble_is_found_in_each_database(app: Flask, table: Callable[...,
         assert issues.alerts(session).count == 4
 
 
-def test_the_search_and_the_deeds_are_the_same_in_each_database(
+def test_the_search_and_the_actions_are_the_same_in_each_database(
     app: Flask, table: Callable[..., Table]
 ) -> None:
     troubled(table, NOW)
     with engine.reading() as session:
         found = session.scalars(desk._search(q="FELIX@", status="mail", kind="byzanz")).all()
         assert [game.id for game in found] == ["bounced"]
-        deeds = session.execute(desk._deeds(by="", game="rests", what="act")).all()
-        assert [entry.move for _, entry, _, _ in deeds] == [f"!autopilot {seat} on" for seat in (2, 1, 0)]
+        actions = session.execute(desk._select_actions(by="", game="rests", what="act")).all()
+        assert [entry.move for _, entry, _, _ in actions] == [f"!autopilot {seat} on" for seat in (2, 1, 0)]
         assert desk._names(session, {"rests"}) == {"rests": ["Alice", "Bob", "Charlie"]}

@@ -25,7 +25,7 @@ READERS = {
         "LONGEST_REASON",
         "check",
         "has_looked",
-        "sits",
+        "holds_seat",
     },
     "positions": {"Broken", "Position", "check_running", "load", "seats_of"},
     "timeline": None,

@@ -1,4 +1,4 @@
-"""The standing orders of Byzanz: how a line is read, how long it stands, and what it answers (docs/orders.md).
+"""The standing orders of Byzanz: parsing them, how long they stand, and what they answer (docs/orders.md).
 
 An order sees only its owner's view. A seat has at most one order about each kind of question.
 """

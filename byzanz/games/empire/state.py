@@ -1,4 +1,4 @@
-"""The state of a game of Empire, who is to move in it, and what happens by itself: shuffling, drawing, ageing.
+"""The state of a game of Empire, the seats to move, and automatic changes: shuffling, drawing, ageing.
 
 A year is one of the twelve turns. A pair by deck has the Foes before the Byzantines; a pair by player is in seat
 order (rules/empire.md).
@@ -190,7 +190,7 @@ def check_asked(state: State, seat: int, verb: str) -> None:
         raise IllegalMove("Answer with %(verb)s or decline.", verb=state.step)
 
 
-# What happens by itself: shuffles, drawing, ageing
+# Automatic changes: shuffles, drawing, ageing
 
 
 def coming(state: State, deck: int) -> Cards:
@@ -218,7 +218,7 @@ def _shuffled_in(state: State, deck: int) -> Cards:
 
 
 def _due(state: State) -> tuple[str, int]:
-    """Return what happens next by itself (`shuffle`, `expire`, `draw` or nothing) and the deck; the Foes come first."""
+    """Return the next automatic change (`shuffle`, `expire`, `draw` or nothing) and its deck; the Foes come first."""
     if state.step == "begin":
         return next((("shuffle", deck) for deck in (FOES, BYZANTINES) if coming(state, deck)), ("", 0))
     if state.step not in ("draw", "age", "redrawing"):
@@ -260,7 +260,7 @@ AFTERWARDS = {"begin": "draw", "draw": "age", "age": "redraw", "redrawing": "mel
 
 
 def onward(state: State) -> State:
-    """Let everything happen that happens by itself, up to the next shuffle or question."""
+    """Carry out automatic changes up to the next shuffle or question."""
     while state.step in AFTERWARDS:
         doing, deck = _due(state)
         if doing == "shuffle":

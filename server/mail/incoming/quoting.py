@@ -195,7 +195,7 @@ def _without_courtesies(lines: Sequence[str], name: str) -> tuple[str, ...]:
 
 
 def _signatures(name: str) -> set[str]:
-    """Return the ways in which somebody of this name may sign."""
+    """Return the ways in which a person of this name may sign."""
     whole = normalize_line(name).casefold()
     parts = [part for part in re.split(r"[\s@]+", whole) if part]
     if not parts:

@@ -1,8 +1,8 @@
-"""Deciding when a mail waits: until quiet hours end, or for another mail that tells the same news.
+"""Deciding when a mail waits: until quiet hours end, or for another mail with the same news.
 
 Several waiting mails to one reader about one game are merged by one rule: a mail waits while another one waits that
 can tell its news (`MERGED_INTO`). That one collects the news when it is written, and the transaction that marks it as
-sent drops the merged mails. If it is never sent, the first goes out by itself: nothing is lost, and each keeps its
+sent drops the merged mails. If it is never sent, the first goes out alone: nothing is lost, and each keeps its
 Message-ID.
 """
 
@@ -42,7 +42,7 @@ def check_sendable(session: Session, rows: MailRows, now: datetime) -> None:
     """Check that a relevant mail may be sent now.
 
     Raises:
-        Postponed: it is the reader's quiet hours, or a mail that can tell the same news waits. Outdated: one was sent.
+        Postponed: it is the reader's quiet hours, or another mail with the same news waits. Outdated: one was sent.
     """
     if session.scalar(select(Mail.status).where(Mail.id == rows.mail.id)) != "waiting":
         raise Outdated(Fact("told_by_another"))

@@ -70,7 +70,7 @@ class ComposedMail:
     Args:
         due: the deadline that a turn mail prints; None for other mails.
         turns: the turns that a digest lists.
-        merged: the ids of other mails whose news it tells.
+        merged: the ids of other mails whose news it contains.
     """
 
     message: EmailMessage

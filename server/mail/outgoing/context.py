@@ -211,7 +211,7 @@ def _turn_context(session: Session, game: Game, seat: int) -> dict[str, Any]:
     return {
         "view": view,
         "moves": [str(move) for move in moves],
-        "asides": [str(move) for move in rules.out_of_turn_moves(state, seat)],
+        "out_of_turn": [str(move) for move in rules.out_of_turn_moves(state, seat)],
         "fallback": str(rules.fallback(view, moves)),
         "entries": entries[-LOG_LINES:],
         "left_out": max(0, len(entries) - LOG_LINES),

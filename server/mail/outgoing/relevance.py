@@ -20,7 +20,7 @@ REQUESTED = frozenset({"signin", "fresh", "confirm", "answer", "games"})
 FOR_SEATED = frozenset({"turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
 """Mails to people who hold a seat and have not left it."""
 ABOUT_OTHERS = frozenset({"refused", "vacant"})
-"""Mails to the people in charge of a game, about somebody else's seat."""
+"""Mails to the people in charge of a game about another player's seat."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class TemporaryFailure(DeliveryFailure):
     Args:
         reply: the server's reply, or what went wrong on the way.
         connection_lost: the connection is gone; other mails of the batch should wait, too.
-        our_fault: the server rejects us rather than the recipient; somebody must check the settings.
+        our_fault: the server rejects us rather than the recipient; an administrator must check the settings.
     """
 
     def __init__(self, reply: str | Fact, *, connection_lost: bool = False, our_fault: bool = False) -> None:

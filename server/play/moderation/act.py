@@ -60,7 +60,7 @@ class Act:
         return number
 
 
-def sits(session: Session, game_id: str, person_id: int) -> bool:
+def holds_seat(session: Session, game_id: str, person_id: int) -> bool:
     """Whether this person holds a seat of this game."""
     query = select(Seat.seat).where(
         Seat.game_id == game_id, Seat.person_id == person_id, Seat.status == "seated"

@@ -15,10 +15,8 @@ from server.play.moderation.act import (
     Act,
     ActNotPossible,
     InvalidAct,
-    Newcomer,
-    has_looked,
+    holds_seat,
     record_only,
-    sits,
     write,
 )
 from server.play.moderation.game_acts import abandon, credit, pause, reopen, resume, void
@@ -54,7 +52,7 @@ def _check_look(session: Session, game: Game, viewer: str, person_id: int) -> No
     seats = {str(seat.seat) for seat in positions.seats_of(session, game.id)}
     if viewer not in seats | {ALL, PUBLIC}:
         raise InvalidAct("“%(viewer)s” is not a player of this game.", viewer=viewer[:40])
-    if sits(session, game.id, person_id):
+    if holds_seat(session, game.id, person_id):
         raise ActNotPossible("You play in this game, so you may not look at its hands.")
 
 
@@ -118,15 +116,3 @@ ACTS = {
     "!abandon": Kind(1, abandon),
     "!note": Kind(1, record_only),
 }
-
-__all__ = [
-    "ACTS",
-    "Act",
-    "ActNotPossible",
-    "InvalidAct",
-    "Newcomer",
-    "carry_out",
-    "check",
-    "has_looked",
-    "sits",
-]

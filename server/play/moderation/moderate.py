@@ -7,6 +7,7 @@ from datetime import datetime
 from server.errors import Stale
 from server.play import mailing, running
 from server.play.moderation import acts
+from server.play.moderation.act import Act, Newcomer
 from server.play.quarantines import quarantine_if_broken
 from server.store.engine import transaction
 from server.store.models import ModeratorAction
@@ -19,7 +20,7 @@ def moderate(
     reason: str,
     person_id: int,
     now: datetime,
-    newcomer: acts.Newcomer | None = None,
+    newcomer: Newcomer | None = None,
     seen: int | None = None,
     keep_link: bool = False,
 ) -> int:
@@ -47,9 +48,7 @@ def moderate(
             raise Stale("The game has moved on since the preview. Look again.")
         words = tuple(act.split())
         acts.check(session, game, words, reason, person_id)
-        seq = acts.carry_out(
-            session, game, acts.Act(words, reason.strip(), person_id, now, newcomer, keep_link)
-        )
+        seq = acts.carry_out(session, game, Act(words, reason.strip(), person_id, now, newcomer, keep_link))
         session.add(ModeratorAction(game_id=game.id, seq=seq, person_id=person_id, at=now))
         # These acts send that seat an email of their own.
         own = words[0] == "!replace" or (words[0] == "!autopilot" and words[2] == "on")

@@ -14,10 +14,10 @@ from server.play.moderation.act import (
     InvalidAct,
     Newcomer,
     has_looked,
+    holds_seat,
     record_only,
     seat_of,
     seconds_of,
-    sits,
     write,
 )
 from server.play.positions import Position
@@ -135,7 +135,7 @@ def _seat_newcomer(session: Session, game: Game, seat: Seat, newcomer: Newcomer,
     autopilot.switch_off(session, seat, now)
     if newcomer.bot is None:
         person = people.get_or_create(session, newcomer.email, newcomer.name, now)
-        if sits(session, game.id, person.id):
+        if holds_seat(session, game.id, person.id):
             raise ActNotPossible("This person holds a seat of this game already.")
         if has_looked(session, game.id, person.id):
             raise ActNotPossible("This person has looked into the hands of this game and cannot take a seat.")

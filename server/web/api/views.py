@@ -113,7 +113,7 @@ def seat_orders(token: str) -> dict[str, Any]:
 @blueprint.post("/seats/<token>/orders")
 @http.limiter.limit(WRITES)
 def leave_order(token: str) -> tuple[dict[str, Any], int]:
-    """Leave a standing order for the seat."""
+    """Place a standing order for the seat."""
     with engine.reading() as session:
         access = _seat_access(session, token)
     body = _body(OrderRequest)
@@ -151,7 +151,7 @@ def seat_record(token: str) -> Response:
 @blueprint.get("/games/<game_id>/record")
 @http.limiter.limit(READS)
 def public_record(game_id: str) -> Response:
-    """Return the record as everybody may see it."""
+    """Return the record as the public may see it."""
     with engine.reading() as session:
         game = session.get(Game, game_id) if re.fullmatch(openapi.GAME_ID[1:-1], game_id) else None
         if game is None:

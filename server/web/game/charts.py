@@ -45,7 +45,7 @@ class Stroke:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar, or the stem of a point, which stands at its top.
+    """A bar, or the stem of a point, which is at its top.
 
     Args:
         line: the number of its line, from 0.
@@ -246,7 +246,7 @@ def _stops(chart: Chart, frame: Frame) -> tuple[tuple[tuple[float, str], ...], t
 
 
 def spread_labels(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Place labels in order so that none overlap, as close as possible to where they are wanted.
+    """Place labels in order so that none overlap, as close as possible to the wanted positions.
 
     Args:
         wanted: the y of each.

@@ -60,20 +60,19 @@ def of_seat(session: Session, seat: Seat, zone: str) -> list[MailLogItem]:
     return sorted(found, key=lambda item: item.at)
 
 
-def of_game(session: Session, game: Game, zone: str, sitter: int | None = None) -> list[MailLogItem]:
+def of_game(session: Session, game: Game, zone: str, player_id: int | None = None) -> list[MailLogItem]:
     """Return all mails about a game, for moderators, by time.
 
     Args:
-        sitter: the reader, if they play at this table. They do not see the replies of others: a reply that was carried
-            out
-            without a log entry left a standing order, and those are sealed.
+        player_id: the reader, if they play in this game. They do not see the replies of others, because a reply that
+            left no log entry has placed a standing order, which is sealed.
     """
     mails = select(Mail, Person.name).join(Person, Person.id == Mail.person_id)
     came = select(IncomingMail, Person.name).outerjoin(Person, Person.id == IncomingMail.person_id)
-    if sitter is not None:
-        mails = mails.where(or_(Mail.kind != "answer", Mail.person_id == sitter))
+    if player_id is not None:
+        mails = mails.where(or_(Mail.kind != "answer", Mail.person_id == player_id))
         came = came.where(
-            or_(IncomingMail.kind.in_(("bounce", "complaint")), IncomingMail.person_id == sitter)
+            or_(IncomingMail.kind.in_(("bounce", "complaint")), IncomingMail.person_id == player_id)
         )
     found = [
         _of_mail(mail, mail.seat, name, zone)

@@ -46,7 +46,7 @@ def show(game_id: str) -> ResponseReturnValue:
 
 @blueprint.get("/g/<game_id>/history")
 def public_history(game_id: str) -> ResponseReturnValue:
-    """Show the history as everybody may see it."""
+    """Show the history as the public may see it."""
     with reading() as session:
         found = _game(session, game_id)
         if found is None or found.status not in ("running", "over"):
@@ -115,7 +115,7 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
         "view": position.view(PUBLIC),
         "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
         "now": utc_now(),
-        "rests": autopilot.is_unattended(session, game),
+        "unattended": autopilot.is_unattended(session, game),
     }
 
 

@@ -58,7 +58,7 @@ class CheckedRecord:
 
 @blueprint.app_template_filter("plain")
 def printable(text: object, most: int = 80) -> str:
-    """Return text from somebody else's record, printable and no longer than `most`."""
+    """Return text from an untrusted record, printable and no longer than `most`."""
     full_record = "".join(char for char in str(text) if char.isprintable())
     return full_record if len(full_record) <= most else full_record[: most - 1] + "…"
 

@@ -131,8 +131,8 @@ def _mails(session: Session, game: Game) -> dict[int, Mail]:
     return {mail.person_id: mail for mail in session.scalars(select(Mail).where(*about).order_by(Mail.id))}
 
 
-Act = Callable[[str, int, datetime], object]
-ACTS: dict[str, Act] = {
+OrganiserAction = Callable[[str, int, datetime], object]
+ACTS: dict[str, OrganiserAction] = {
     "confirm": lambda token, _seat, now: _confirm(token, now),
     "remind": organiser.remind,
     "drop": organiser.drop,
@@ -213,7 +213,7 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             game=game,
             seats=seats,
             me=me,
-            sits=me is not None and any(seat.person_id == me.id for seat in seats),
+            is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
             free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,
             title=rules_of(game.slug, game.rules).title,
             name=form.get("name", me.name if me else ""),

@@ -65,7 +65,7 @@ def index() -> ResponseReturnValue:
         return render_template(
             "lobby/lobby.html",
             me=me,
-            mine=own,
+            own_games=own,
             awaiting=sum(entry.awaited for entry in own),
             games=games.latest(),
             titles={rules.slug: rules.title for rules in games.latest()},

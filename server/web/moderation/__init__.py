@@ -1,1 +1,1 @@
-"""What moderators see and do."""
+"""The moderators' pages."""

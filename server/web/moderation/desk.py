@@ -41,32 +41,32 @@ def show() -> ResponseReturnValue:
     """Show what needs attention by kind, each with a link to what helps."""
     now = utc_now()
     with reading() as session:
-        away, stuck = issues.on_autopilot(session), issues.stuck(session, now)
+        on_autopilot, stuck = issues.on_autopilot(session), issues.stuck(session, now)
         return render_template(
             "moderation/desk.html",
             now=now,
             zone=zone(),
-            step_alarm=heartbeat.CLOCK_JUMPED,
-            alarms=issues.alerts(session),
+            clock_alert=heartbeat.CLOCK_JUMPED,
+            alerts=issues.alerts(session),
             late=issues.late(session, now),
             unsent=issues.unsent(session, now),
             unreached=issues.unreached(session),
             refused=issues.refused(session, now),
             stuck=stuck,
             last={game.id: log.parse_stamp(entry.at) for game, entry in stuck.rows},
-            resting=autopilot.unattended(session, [game.id for game, _ in stuck.rows if game.paused]),
-            aside=issues.quarantined(session),
-            away=away,
-            left=autopilot.seats_left(session, {seat.game_id for _, seat in away.rows}),
+            unattended=autopilot.unattended(session, [game.id for game, _ in stuck.rows if game.paused]),
+            on_hold=issues.quarantined(session),
+            on_autopilot=on_autopilot,
+            left=autopilot.seats_left(session, {seat.game_id for _, seat in on_autopilot.rows}),
             titles=_titles(),
         )
 
 
-@blueprint.post("/alarms/<int:alarm_id>")
-def clear(alarm_id: int) -> ResponseReturnValue:
-    """Clear an alert that somebody has dealt with."""
+@blueprint.post("/alarms/<int:alert_id>")
+def clear(alert_id: int) -> ResponseReturnValue:
+    """Clear an alert that a moderator has dealt with."""
     with transaction() as session:
-        found = session.get(Alert, alarm_id) if alarm_id < 2**31 else None
+        found = session.get(Alert, alert_id) if alert_id < 2**31 else None
         if found is None:
             flask.abort(404)
         now = utc_now()
@@ -83,23 +83,23 @@ def games() -> ResponseReturnValue:
     """Show all games, newest first, filtered by status or issue, kind and search text."""
     query = flask.request.args
     titles = _titles()
-    sought = {
+    filters = {
         "q": _text(query.get("q", "")),
         "status": _choice(query.get("status", ""), (*STATUSES, "trouble", *issues.KINDS)),
         "kind": _choice(query.get("kind", ""), titles),
     }
     page = _page(query.get("page", ""))
     with reading() as session:
-        found = session.scalars(_search(**sought).offset((page - 1) * PAGE_SIZE).limit(PAGE_SIZE + 1)).all()
+        found = session.scalars(_search(**filters).offset((page - 1) * PAGE_SIZE).limit(PAGE_SIZE + 1)).all()
         return render_template(
             "moderation/games.html",
             zone=zone(),
             games=found[:PAGE_SIZE],
-            waits=_open_turns(session, [game.id for game in found[:PAGE_SIZE]]),
+            open_turns=_open_turns(session, [game.id for game in found[:PAGE_SIZE]]),
             statuses=STATUSES,
             troubles=issues.KINDS,
             titles=titles,
-            sought=sought,
+            filters=filters,
             page=page,
             more=len(found) > PAGE_SIZE,
         )
@@ -116,18 +116,20 @@ def _search(q: str, status: str, kind: str) -> Select[tuple[Game]]:
     if q:
         persons = select(Person.id).where(Person.email.icontains(q, autoescape=True))
         named = or_(Seat.name.icontains(q, autoescape=True), Seat.person_id.in_(persons))
-        sits = Game.id.in_(select(Seat.game_id).where(named))
-        hosts = Game.organiser_id.in_(persons)
-        query = query.where(or_(Game.id == q.lower(), Game.name.icontains(q, autoescape=True), sits, hosts))
+        seated = Game.id.in_(select(Seat.game_id).where(named))
+        organised = Game.organiser_id.in_(persons)
+        query = query.where(
+            or_(Game.id == q.lower(), Game.name.icontains(q, autoescape=True), seated, organised)
+        )
     return query
 
 
 def _open_turns(session: Session, ids: Sequence[str]) -> dict[str, list[Turn]]:
     """Return the open turns of each of these games."""
-    waits: dict[str, list[Turn]] = {game_id: [] for game_id in ids}
+    found: dict[str, list[Turn]] = {game_id: [] for game_id in ids}
     for turn in session.scalars(select(Turn).where(Turn.game_id.in_(ids)).order_by(Turn.seat)):
-        waits[turn.game_id].append(turn)
-    return waits
+        found[turn.game_id].append(turn)
+    return found
 
 
 @blueprint.get("/deeds")
@@ -137,25 +139,27 @@ def actions() -> ResponseReturnValue:
     page = _page(query.get("page", ""))
     with reading() as session:
         moderators = _moderators(session)
-        sought = {
+        filters = {
             "by": _choice(query.get("by", ""), [str(person.id) for person in moderators]),
             "game": _text(query.get("game", "")).lower(),
             "what": _choice(query.get("what", ""), ("look", "act")),
         }
-        found = session.execute(_deeds(**sought).offset((page - 1) * PAGE_SIZE).limit(PAGE_SIZE + 1)).all()
+        found = session.execute(
+            _select_actions(**filters).offset((page - 1) * PAGE_SIZE).limit(PAGE_SIZE + 1)
+        ).all()
         return render_template(
             "moderation/actions.html",
             zone=zone(),
-            deeds=found[:PAGE_SIZE],
-            names=_names(session, {deed.game_id for deed, _, _, _ in found[:PAGE_SIZE]}),
+            actions=found[:PAGE_SIZE],
+            names=_names(session, {action.game_id for action, _, _, _ in found[:PAGE_SIZE]}),
             moderators=moderators,
-            sought=sought,
+            filters=filters,
             page=page,
             more=len(found) > PAGE_SIZE,
         )
 
 
-def _deeds(by: str, game: str, what: str) -> Select[tuple[ModeratorAction, Entry, Game, Person]]:
+def _select_actions(by: str, game: str, what: str) -> Select[tuple[ModeratorAction, Entry, Game, Person]]:
     query = select(ModeratorAction, Entry, Game, Person).join(
         Entry, (Entry.game_id == ModeratorAction.game_id) & (Entry.seq == ModeratorAction.seq)
     )
@@ -174,8 +178,8 @@ def _deeds(by: str, game: str, what: str) -> Select[tuple[ModeratorAction, Entry
 
 def _moderators(session: Session) -> Sequence[Person]:
     """Return the current moderators and everybody who has acted as one."""
-    did = select(ModeratorAction.person_id).distinct()
-    query = select(Person).where(or_(Person.moderator, Person.id.in_(did)))
+    acted = select(ModeratorAction.person_id).distinct()
+    query = select(Person).where(or_(Person.moderator, Person.id.in_(acted)))
     return session.scalars(query.order_by(Person.name, Person.id)).all()
 
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from byzanz.rules import PUBLIC
 from server import validation
 from server.play.moderation import acts
+from server.play.moderation.act import ActNotPossible, InvalidAct, Newcomer
 from server.store.models import Game, Seat
 from server.web.game import history
 
@@ -25,7 +26,7 @@ class RequestedAct:
     """
 
     words: tuple[str, ...]
-    newcomer: acts.Newcomer | None = None
+    newcomer: Newcomer | None = None
     keep_link: bool = False
 
 
@@ -49,26 +50,26 @@ def read_act(form: Mapping[str, str]) -> RequestedAct:
             return RequestedAct(("!autopilot", number, _switch(form.get("switch", ""))))
         case "replace":
             guest = validation.parse_guest(form.get("who", ""), "who")
-            return RequestedAct(("!replace", number), acts.Newcomer(guest.name, guest.address))
+            return RequestedAct(("!replace", number), Newcomer(guest.name, guest.address))
         case "remail":
             return RequestedAct(("!link", number), keep_link=True)
         case "link":
             return RequestedAct(("!link", number))
         case "pause" | "resume" | "abandon" | "note":
             return RequestedAct((f"!{kind}",))
-    raise acts.InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(acts.ACTS))
+    raise InvalidAct("Unknown action. Choose one of: %(acts)s.", acts=", ".join(acts.ACTS))
 
 
 def _seconds(hours: str) -> str:
     number = validation.whole_number(hours, 9999)
     if number is None:
-        raise acts.InvalidAct("“%(hours)s” must be a whole number of hours.", hours=validation.excerpt(hours))
+        raise InvalidAct("“%(hours)s” must be a whole number of hours.", hours=validation.excerpt(hours))
     return str(number * 3600)
 
 
 def _switch(word: str) -> str:
     if word not in ("on", "off"):
-        raise acts.InvalidAct("An autopilot can only be switched on or off.")
+        raise InvalidAct("An autopilot can only be switched on or off.")
     return word
 
 
@@ -82,12 +83,12 @@ def voided_lines(session: Session, game: Game, words: Sequence[str], zone: str) 
         return []
     first = validation.whole_number(words[1], game.head, 1)
     if first is None:
-        raise acts.ActNotPossible(
+        raise ActNotPossible(
             "Entry %(seq)s is not a player’s move that still counts.", seq=validation.excerpt(words[1])
         )
     lines = history.lines(session, game, PUBLIC, zone, after=first - 1)
     if lines[0].voided or lines[0].act or lines[0].entry.seat is None:
-        raise acts.ActNotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=first)
+        raise ActNotPossible("Entry %(seq)s is not a player’s move that still counts.", seq=first)
     return [line for line in lines if not line.voided and not line.act]
 
 
@@ -103,5 +104,5 @@ def affected_seat(session: Session, game: Game, words: Sequence[str]) -> Seat | 
     number = validation.whole_number(text, 99)
     found = session.get(Seat, (game.id, number)) if number is not None else None
     if found is None:
-        raise acts.InvalidAct("There is no seat %(seat)s in this game.", seat=validation.excerpt(text))
+        raise InvalidAct("There is no seat %(seat)s in this game.", seat=validation.excerpt(text))
     return found

@@ -1,4 +1,4 @@
-"""What moderators see and do in one game: its mails and clocks, acts with preview and reason, looks at hidden hands.
+"""The moderators' page of one game: its emails and clocks, acts with preview and reason, looks at hidden hands.
 
 For everybody else these pages do not exist. Hidden hands of a running game are revealed by a POST that leaves a
 `!look` entry; the page it leads to shows the game up to that entry and no further.
@@ -22,6 +22,7 @@ from server.accounts import login
 from server.errors import Refused, Stale
 from server.play import autopilot, positions, turns
 from server.play.moderation import acts
+from server.play.moderation.act import holds_seat
 from server.store import log
 from server.store.engine import reading, utc_now
 from server.store.models import Entry, Game, ModeratorAction, Person
@@ -65,8 +66,8 @@ def game(game_id: str) -> ResponseReturnValue:
 def _game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = None) -> ResponseReturnValue:
     with reading() as session:
         game = _game(session, game_id)
-        sits = acts.sits(session, game.id, g.me.id)
-        items = mail_log.of_game(session, game, desk.zone(), sitter=g.me.id if sits else None)
+        seated = holds_seat(session, game.id, g.me.id)
+        items = mail_log.of_game(session, game, desk.zone(), player_id=g.me.id if seated else None)
         log_context = _history_context(session, game, PUBLIC, url_for(".game", game_id=game.id))
         if log_context is not None:
             log_context["beside"] = mail_log.by_entry(log_context, items)
@@ -75,7 +76,7 @@ def _game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = 
             **_game_context(session, game) | (log_context or {}),
             readable=log_context is not None,
             looks=_looks(session, game),
-            sits=sits,
+            holds_seat=seated,
             mails=[item for item in reversed(items) if item.status != "received"][:MOST_MAILS],
             received=[item for item in reversed(items) if item.status == "received"][:MOST_MAILS],
             form=form,
@@ -96,7 +97,7 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "names": [seat.name for seat in seats],
         "host": persons.get(game.organiser_id or 0),
         "left": {seat for _, seat in autopilot.seats_left(session, [game.id])},
-        "rests": autopilot.is_unattended(session, game),
+        "unattended": autopilot.is_unattended(session, game),
         "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
     }
 
@@ -153,7 +154,7 @@ def show_look(game_id: str, seq: int) -> ResponseReturnValue:
     with reading() as session:
         game = _game(session, game_id)
         entry = next((entry for entry in _looks(session, game) if entry.seq == seq), None)
-        if entry is None or acts.sits(session, game.id, g.me.id):
+        if entry is None or holds_seat(session, game.id, g.me.id):
             flask.abort(404)
         word = entry.move.split()[1]
         viewer: Viewer = int(word) if word.isdigit() else ALL if word == ALL else PUBLIC

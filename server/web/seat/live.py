@@ -1,4 +1,4 @@
-"""What an open page polls: has the game moved on?
+"""The endpoint that open pages poll to learn whether the game has moved on.
 
 It must be cheap, since every open page asks about three times a minute; it reveals nothing that the page does not.
 """

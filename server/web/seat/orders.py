@@ -1,6 +1,6 @@
-"""A seat's standing orders: preview, leave, confirm, withdraw; and taking the seat back from autopilot.
+"""A seat's standing orders: preview, place, confirm, withdraw; and taking the seat back from autopilot.
 
-Opened by the seat's link alone, like its turn page. No other page shows them before the game is over.
+Opened by the seat's link alone, like its turn page. No other page shows orders before the game is over.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
-from werkzeug.wrappers import Response
 
 from byzanz.moves import RulesError
 from server import play
@@ -29,29 +28,28 @@ blueprint = Blueprint("orders", __name__)
 csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
 
 LAST = 999_999_999
-"""The greatest number of an order that is looked for."""
-Answer = str | tuple[str, int] | Response
+"""The highest number of an order."""
 
 
 @blueprint.post("/t/<token>/orders")
 @limiter.limit("120/minute")
 def order(token: str) -> ResponseReturnValue:
-    """Preview, leave, withdraw or confirm orders, or end the autopilot, depending on the button."""
+    """Preview, place, withdraw or confirm orders, or end the autopilot, depending on the button."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now()) or unknown_link(token)
-    form = flask.request.form
+    form, game_id, seat = flask.request.form, access.game.id, access.seat.seat
     try:
         match form.get("do"):
             case "preview":
                 return _preview(token, access, _order_text(form.getlist("part"), form.get("order", "")))
             case "leave":
-                _leave(access, _order_text((), form.get("order", "")))
+                play.place_order(game_id, seat, form.get("order", ""), now=utc_now(), link_id=access.link.id)
             case "withdraw" if (number := whole_number(form.get("id", ""), LAST)) is not None:
-                _withdraw(access, number)
+                play.withdraw_order(game_id, seat, number, now=utc_now(), link_id=access.link.id)
             case "confirm":
-                play.confirm_orders(access.game.id, access.seat.seat, now=utc_now(), link_id=access.link.id)
+                play.confirm_orders(game_id, seat, now=utc_now(), link_id=access.link.id)
             case "reclaim":
-                play.reclaim(access.game.id, access.seat.seat, now=utc_now(), link_id=access.link.id)
+                play.reclaim(game_id, seat, now=utc_now(), link_id=access.link.id)
             case _:
                 return _malformed(token)
     except RulesError as error:
@@ -61,17 +59,9 @@ def order(token: str) -> ResponseReturnValue:
     return flask.redirect(url_for("turn.show", token=token, _anchor="orders"), 303)
 
 
-def _order_text(parts: list[str] | tuple[()], text: str) -> str:
-    """Return the order of a form: its parts joined, or the line that somebody typed."""
+def _order_text(parts: list[str], text: str) -> str:
+    """Return the order of a form: its parts joined, or the typed line."""
     return " ".join(parts) if parts else text
-
-
-def _leave(access: SeatAccess, text: str) -> None:
-    play.place_order(access.game.id, access.seat.seat, text, now=utc_now(), link_id=access.link.id)
-
-
-def _withdraw(access: SeatAccess, number: int) -> None:
-    play.withdraw_order(access.game.id, access.seat.seat, number, now=utc_now(), link_id=access.link.id)
 
 
 def _preview(token: str, access: SeatAccess, text: str) -> str:

@@ -40,7 +40,7 @@ def from_link(position: Position, seat: int, text: str) -> Preselected:
     """Check the move that a link names.
 
     Args:
-        text: the move as it stands in the URL, which anybody may have made up.
+        text: the move in the URL, which anyone may have written.
     """
     if position.outcome or position.paused:
         return Preselected("", why=_("Nobody is to move in this game now."))
@@ -68,7 +68,7 @@ def _boxes(hand: Sequence[str], cards: Sequence[str]) -> tuple[str, ...]:
 
 
 def next_games(session: Session, access: SeatAccess) -> list[tuple[str, str]] | None:
-    """Return name and URL of the person's other open turns, the most urgent first; None in a browser not theirs."""
+    """Return name and URL of the person's other open turns, the most urgent first; None if they are not signed in."""
     person = login.signed_in(session)
     if person is None or person.id != access.seat.person_id:
         return None

@@ -14,7 +14,6 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
-from werkzeug.wrappers import Response
 
 from byzanz.moves import Move, RulesError
 from server import play
@@ -39,7 +38,6 @@ MOST_RECENT = 60
 """The most log entries shown since the player's last move; the history has the rest."""
 VERB = re.compile(r"[a-z][a-z-]{0,19}")
 CARD = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
-Answer = str | tuple[str, int] | Response
 
 
 class MalformedForm(Exception):
@@ -210,7 +208,7 @@ def _page(
         "more": game.head - after > MOST_RECENT,
         "orders": _orders(session, position, number, after),
         "gone": autopilot.has_left(session, game.id, number),
-        "rests": autopilot.is_unattended(session, game),
+        "unattended": autopilot.is_unattended(session, game),
         "changed_since": since is not None,
         "outcome": position.outcome,
         "request_id": secrets.token_urlsafe(16),
@@ -247,12 +245,12 @@ def _zone(access: SeatAccess) -> str:
 def _choices(position: Position, seat: int) -> dict[str, Any]:
     """Return the seat's moves by verb, and the fallback that is played if it does not answer."""
     if position.paused or position.outcome:
-        return {"answers": {}, "asides": {}, "fallback": None}
+        return {"answers": {}, "out_of_turn": {}, "fallback": None}
     rules, state = position.rules, position.state
     moves = rules.moves(state, seat)
     return {
         "answers": _by_verb(moves),
-        "asides": _by_verb(rules.out_of_turn_moves(state, seat)),
+        "out_of_turn": _by_verb(rules.out_of_turn_moves(state, seat)),
         "fallback": str(rules.fallback(rules.view(state, seat), moves)) if moves else None,
     }
 
