@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session
 
 from server import i18n, play
 from server.config import settings
-from server.mail.incoming import bounces
+from server.mail import envelope
 from server.mail.outgoing import context, digest
 from server.mail.outgoing.context import MailLinks
 from server.mail.outgoing.relevance import MailRows
@@ -116,7 +116,7 @@ def _compose(session: Session, rows: MailRows, mail_links: MailLinks, now: datet
         message["References"] = root
     if mail_links.reply is not None:
         message["Reply-To"] = mail_links.reply
-    bounce = bounces.envelope_sender(rows.mail.id)
+    bounce = envelope.envelope_sender(rows.mail.id)
     if bounce is not None:
         message["Return-Path"] = f"<{bounce}>"  # the transport removes it
     if mail_links.stop is not None:
