@@ -95,7 +95,7 @@ def servers(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 @pytest.fixture
-def sample_state(servers: Worlds, monkeypatch: pytest.MonkeyPatch) -> Worlds:
+def worlds(servers: Worlds, monkeypatch: pytest.MonkeyPatch) -> Worlds:
     """The two servers, their chance taken from dice."""
     load(servers.dice, monkeypatch)
     return servers
