@@ -57,7 +57,9 @@ HEADER_POLICY = _Policy(linesep="\r\n", max_line_length=LONGEST_LINE)
 def _encode_header(name: str, value: Any) -> str:
     if isinstance(value, AddressHeader):
         address = value.addresses[0]
-        encoded = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
+        encoded = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(
+            linesep="\r\n"
+        )
         return f"{name}: {encoded}\r\n <{ascii_domain(address.addr_spec)}>\r\n"
     encoded = Header(str(value), "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
     return f"{name}: {encoded}\r\n"
