@@ -13,8 +13,9 @@ from pydantic import SecretStr
 
 from byzanz import chance, umpire
 from byzanz.games import rules_of
-from server import create_app, lobby
+from server import create_app
 from server.config import Settings
+from server.lobby import create
 from server.play import positions
 from server.store import engine, links, migrate
 from server.store.models import Game
@@ -56,7 +57,7 @@ def temporary_server() -> Iterator[tuple[Flask, Path]]:
 def start_game(number: int) -> str:
     """Start a game of four and return its id."""
     players = [Guest(name, f"{name.lower()}{number}@example.org") for name in NAMES]
-    return lobby.quick_game(slug="byzanz", players=players, now=engine.utc_now(), start=True)
+    return create.quick_game(slug="byzanz", players=players, now=engine.utc_now(), start=True)
 
 
 def tokens_of(game_id: str) -> list[str]:

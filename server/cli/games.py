@@ -68,14 +68,14 @@ def add(commands: Any) -> None:
 
 
 def _new(args: Namespace) -> None:
-    from server import lobby, validation
-    from server.lobby import time_control
+    from server import validation
+    from server.lobby import create, time_control
     from server.store import engine
 
     allowance = _seconds("--allow", args.allow)
     bank = time_control.default_bank(allowance) if args.bank is None else _seconds("--bank", args.bank)
     with app_context(upgrade=True):
-        game_id = lobby.quick_game(
+        game_id = create.quick_game(
             slug=args.game,
             players=[validation.parse_guest(text) for text in args.player],
             bots=args.bot,

@@ -12,10 +12,11 @@ from flask import Flask
 from pydantic import SecretStr
 from sqlalchemy import select
 
-from server import create_app, lobby
+from server import create_app
 from server.config import ConfigError, Settings
 from server.demo import inbox as inbox_pages
 from server.demo.smtp_sink import Inbox
+from server.lobby import create
 from server.ops import serve
 from server.scheduler import jobs
 from server.scheduler.clockwork import Scheduler
@@ -94,7 +95,7 @@ def _play(app: Flask, listener: socket.socket, players: int, game: str, bot: str
     try:
         with app.app_context():
             bots = [bot] * (players - 1)
-            game_id = lobby.quick_game(
+            game_id = create.quick_game(
                 slug=game, players=[PLAYER], bots=bots, start=True, now=engine.utc_now()
             )
             _appoint_moderator()

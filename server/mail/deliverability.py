@@ -161,7 +161,7 @@ def _notify_once(
     session: Session, game: Game, mail: Mail, person: Person, reason: Fact, now: datetime
 ) -> None:
     """Tell moderators and organiser that a clock has stopped, unless they already know of this player and game."""
-    if alerts.standing(session, _alert_key(game.id, person.id)) is None:
+    if alerts.find_open(session, _alert_key(game.id, person.id)) is None:
         fact = Fact("address_failed_before", {"said": reason})
         alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
         _notify(session, game, mail, person, reason, True, now)

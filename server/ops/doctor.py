@@ -219,7 +219,7 @@ def _quarantine(session: Session) -> Iterator[Finding]:
 
 def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
     for part in heartbeat.PARTS:
-        if heartbeat.silent(session, part, now, settings.tick):
+        if heartbeat.is_silent(session, part, now, settings.tick):
             remedy = f"start `byzanz serve` or `byzanz {part}`; all clocks are stopped meanwhile"
             yield Finding(False, f"no heartbeat from the {part}", remedy)
         else:

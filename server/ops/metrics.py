@@ -122,8 +122,8 @@ def _of_health(session: Session, now: datetime) -> Iterator[Metric]:
         "Seconds since the last heartbeat of a part of the server.",
         labels=["part"],
     )
-    for beat in session.scalars(select(Heartbeat).order_by(Heartbeat.part)):
-        heartbeats.add_metric([beat.part], max(0.0, (now - beat.at).total_seconds()))
+    for row in session.scalars(select(Heartbeat).order_by(Heartbeat.part)):
+        heartbeats.add_metric([row.part], max(0.0, (now - row.at).total_seconds()))
     yield heartbeats
 
 
@@ -145,7 +145,7 @@ def _reasons() -> list[str]:
         if migrate.current_revision() != migrate.head_revision():
             return ["the database is not at the latest revision"]
         with engine.reading() as session:
-            silent = heartbeat.silent(session, "scheduler", engine.utc_now(), settings().tick)
+            silent = heartbeat.is_silent(session, "scheduler", engine.utc_now(), settings().tick)
     except SQLAlchemyError:  # its message may contain the database URL
         return ["the database does not answer"]
     return ["the scheduler sends no heartbeat"] if silent else []

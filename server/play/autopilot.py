@@ -33,7 +33,7 @@ def player_acted(session: Session, game: Game, number: int, now: datetime) -> bo
 
 
 def switch_off(session: Session, seat: Seat, now: datetime) -> None:
-    """Take a seat off autopilot; nobody need look for a substitute any longer."""
+    """Take a seat off autopilot, and clear the alerts that ask for a substitute."""
     seat.autopilot, seat.missed = False, 0
     _clear(session, seat, now)
 
@@ -104,7 +104,7 @@ def has_left(session: Session, game_id: str, number: int) -> bool:
 
 
 def seats_left(session: Session, game_ids: Collection[str]) -> set[tuple[str, int]]:
-    """The seats in these games whose players have left and have not returned, as the logs tell: game and seat."""
+    """The seats in these games whose players have left and have not returned: game and seat."""
     gone: set[tuple[str, int]] = set()
     for act in log.acts(session, game_ids, "!leave", "!autopilot", "!replace"):
         verb, seat, *switch = act.move.split()
@@ -135,7 +135,7 @@ def request_substitute(session: Session, game: Game, seat: Seat, why: str, now: 
 
 
 def clear_alerts(session: Session, game: Game, now: datetime) -> None:
-    """Clear the alerts about a game that is over: nobody need return or be replaced."""
+    """Clear the alerts about the players of a game that is over."""
     alerts.clear(session, f"rests:{game.id}", now)
     for seat in session.scalars(select(Seat).where(Seat.game_id == game.id, Seat.autopilot)).all():
         _clear(session, seat, now)

@@ -1,4 +1,4 @@
-"""What the outcome of an email does to the clocks of turns, and what a player's mail settings do to them.
+"""The effects of delivered and failed emails, and of players' mail settings, on the clocks of turns.
 
 A clock starts when a mail server accepts the email about the turn, stops when that email cannot reach its player, and
 goes on with the next one that does. Each function works in the transaction of its caller, which marks the email or
@@ -150,14 +150,14 @@ def digest_overdue(game_id: str, seat: int, now: datetime) -> bool:
 
 
 def has_stopped_turns(session: Session, person_id: int) -> bool:
-    """Whether a clock of this person stands still because no email reached them; reads only."""
+    """Whether a clock of this person is stopped because no email reached them; reads only."""
     return session.execute(_stopped(person_id)).first() is not None
 
 
 def address_works(session: Session, person_id: int, now: datetime) -> None:
     """Email a person their stopped turns again: their clocks go on when a mail server accepts that email.
 
-    Locks the games; the caller touches the person afterwards, like everybody who locks both.
+    Locks the games; the caller changes the person only afterwards, because games are locked first everywhere.
     """
     for game_id, seat in session.execute(_stopped(person_id)).tuples().all():
         game = log.lock_game(session, game_id)
@@ -169,10 +169,10 @@ def address_works(session: Session, person_id: int, now: datetime) -> None:
 
 
 def _stopped(person_id: int) -> Select[tuple[str, int]]:
-    """The turns of a person that stand still because no email reached them, by game."""
+    """The turns of a person whose clocks are stopped because no email reached them, by game."""
     places = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
-    theirs = select(Turn.game_id, Turn.seat).join(Seat, places).where(Seat.person_id == person_id)
-    return theirs.where(Turn.refused.is_not(None)).order_by(Turn.game_id, Turn.seat)
+    own = select(Turn.game_id, Turn.seat).join(Seat, places).where(Seat.person_id == person_id)
+    return own.where(Turn.refused.is_not(None)).order_by(Turn.game_id, Turn.seat)
 
 
 def mail_switched_off(session: Session, game: Game, seat: Seat, now: datetime) -> None:

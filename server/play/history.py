@@ -18,7 +18,7 @@ from server.store.models import Game
 
 
 def viewer_of(game: Game, viewer: Viewer) -> Viewer:
-    """The viewer as which somebody counts: once a game is over, nothing is hidden from anybody."""
+    """The viewer whose rights apply: ALL once the game is over, because nothing is hidden then."""
     return ALL if game.status == "over" else viewer
 
 
@@ -46,7 +46,7 @@ def redacted(
 
     Args:
         viewer: a seat, PUBLIC or ALL.
-        whole: the log from its first entry on, which tells the sealed choices that are open by now.
+        whole: the log from its first entry on, from which follows which sealed choices have been revealed.
     """
     rules, open_seqs = rules_of(game.slug, game.rules), frozenset[int]()
     if rules.sealed:
@@ -85,5 +85,5 @@ def record_for(session: Session, game: Game, viewer: Viewer) -> record.Record:
 
 
 def _result(text: str) -> record.Result:
-    told = json.loads(text)
-    return record.Result(tuple(told["scores"]), tuple(told["winners"]), told["reason"])
+    found = json.loads(text)
+    return record.Result(tuple(found["scores"]), tuple(found["winners"]), found["reason"])

@@ -35,7 +35,7 @@ def mail_turn(
 
     Args:
         delay: seconds to wait before the first attempt.
-        again: tells a further email about the same turn apart, as a part of its key; empty the first time.
+        again: a suffix of the key for another email about the same turn; empty the first time.
     """
     outbox.enqueue(
         session,

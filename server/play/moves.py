@@ -65,8 +65,8 @@ def submit(
 
     Args:
         move: the move itself, or its text, abbreviated or not.
-        seen: any seq that the player had seen when deciding.
-        request_id: the client's own name for this request; repeating it gives the same receipt.
+        seen: the newest seq that the player had seen when deciding.
+        request_id: the client's id of this request; repeating it gives the same receipt.
         by: `player` or `bot`.
         link_id: the link with which the player came; it must not have been revoked in the meantime.
 
@@ -128,7 +128,7 @@ def _check_turn(session: Session, position: Position, seat: int, move: Move, see
 
 
 def _not_your_turn(session: Session, position: Position, seat: int, seen: int) -> NotYourTurn:
-    """The refusal of a move by a seat that has no open turn; a second answer is told what the first one was."""
+    """The refusal of a move by a seat without an open turn; it names the answer that the player has given, if any."""
     first = log.last_move(session, position.game_id, seat, ("player",))
     if first > seen and not log.is_voided(session, position.game_id, first):
         move = log.entries(session, position.game_id, after=first - 1, upto=first)[0].move
@@ -139,9 +139,9 @@ def _not_your_turn(session: Session, position: Position, seat: int, seen: int) -
 
 
 def _sealed_since(session: Session, position: Position, move: Move) -> int:
-    """The head at which the question opened whose sealed answer a move changes; 0 for any other move out of turn.
+    """The head at which a question opened, for a move that changes a sealed answer to it; 0 for other moves.
 
-    The seat itself is no longer asked; those that have not chosen yet still have the same question open.
+    The turn of the seat itself is closed, so the seats that have not answered yet tell when the question opened.
     """
     if move.verb not in position.rules.sealed:
         return 0

@@ -1,7 +1,7 @@
-"""The notes of the log that the server writes, and their translation when they are read.
+"""The notes that the server writes into logs, and their translation when they are read.
 
-A note is kept in English for good (formats.md §2): its sentence is recognised by its words, whatever stands in its
-places. A sentence that is reworded stays here in its old words as well, so that older logs can still be translated.
+Notes are stored in English (formats.md §2) and recognised by matching them against the known sentences. When a
+sentence is reworded, its old version stays in the catalogues, so that older logs can still be translated.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from functools import cache
 from server import i18n
 
 KEPT = "kept"
-"""The remark in a catalogue beside a sentence that notes keep in English."""
+"""The comment in the catalogues that marks the sentences of notes."""
 _PLACE = re.compile(r"%\((\w+)\)[sd]")
 
 
 def kept(sentence: str) -> str:
-    """Mark a sentence for the notes of the log; those of standing orders are marked by `OrderAnswer`."""
+    """Mark a sentence as a note of the log; `OrderAnswer` marks those of standing orders."""
     return sentence
 
 
@@ -27,10 +27,10 @@ NOBODY = kept("Nobody at this table answers any more.")
 
 
 def translated(note: str) -> str:
-    """Translate a note into the language of this page or mail; what a moderator wrote stays as it is.
+    """Translate a note into the language of this page or email; a moderator's words stay as they are.
 
     Args:
-        note: a sentence of the server with its places filled, or anybody's words.
+        note: a sentence of the server with its placeholders filled, or a moderator's words.
     """
     language = i18n.current_language()
     for pattern, sentence in _sentences(language):
@@ -51,7 +51,7 @@ def _sentences(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def _pattern(sentence: str) -> re.Pattern[str]:
-    """The pattern of a sentence with its places filled; a place that comes twice has the same words twice."""
+    """The pattern of a sentence with filled placeholders; one that occurs twice must have the same value."""
     found, parts = set(), _PLACE.split(sentence)
     for at in range(1, len(parts), 2):
         name = parts[at]

@@ -66,7 +66,7 @@ def place_order(
         scope = rules.order_scope(order, view)
         _check_room(session, game, seat)
         head = game.head
-        row = standing_orders.leave(session, game, rules, seat, order, scope, now)
+        row = standing_orders.place(session, game, rules, seat, order, scope, now)
         row.left_at = left_at or now
         autopilot.player_acted(session, game, seat, now)
         running.advance(session, game, position, position.state, now, mover=seat)
@@ -75,11 +75,11 @@ def place_order(
 
 @dataclass(frozen=True, slots=True)
 class OrderPreview:
-    """What an order would do if it were placed now.
+    """The effect that an order would have if it were placed now.
 
     Args:
         text: canonical.
-        scope: what it would be for; empty if it stands until it is withdrawn.
+        scope: the decisions it would be for; empty if it stands until it is withdrawn.
         replaces: the text of the order that it would replace, if any.
         now: its answer to the open question; None if it would only wait.
     """
@@ -91,7 +91,7 @@ class OrderPreview:
 
 
 def preview_order(session: Session, game: Game, seat: int, text: str) -> OrderPreview:
-    """Tell what an order would do without storing it; reads only.
+    """Return what an order would do, without storing it; reads only.
 
     Args:
         text: as for `place_order`.
@@ -113,7 +113,7 @@ def preview_order(session: Session, game: Game, seat: int, text: str) -> OrderPr
 
 
 def _check_room(session: Session, game: Game, seat: int) -> None:
-    if standing_orders.newest(session, game.id, seat) >= MOST_ORDERS:
+    if standing_orders.last_number(session, game.id, seat) >= MOST_ORDERS:
         raise TooMany(
             "This seat has placed %(most)s orders, the most that one game allows. Make your moves yourself.",
             most=MOST_ORDERS,

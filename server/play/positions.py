@@ -1,4 +1,4 @@
-"""Positions: the state of a game after a prefix of its log. A position is computed, and its snapshot is disposable."""
+"""Positions: states of games after a prefix of the log, always computed; snapshots can be deleted at any time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Position:
         rules: of the version the game is played with.
         state: what the rules made of the entries that still count.
         head: the seq of the last entry, 0 before the first.
-        paused: whether nobody may move until the game is resumed.
+        paused: whether the game must be resumed before anyone can move.
         outcome: how the game ended, or None.
     """
 
@@ -121,7 +121,7 @@ def replay(session: Session, game: Game, rules: Rules[Any, Any], entries: Sequen
     try:
         moves = ((entry.seat, umpire.read_logged(rules, entry.move)) for entry in record.effective(entries))
         return umpire.replay(rules, len(seats_of(session, game.id)), json.loads(game.options), moves)
-    except Exception as error:  # whatever is wrong with one game must stay with that game
+    except Exception as error:  # an error in one game must not affect the others
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 
 
@@ -149,7 +149,7 @@ def states(session: Session, game: Game, entries: Sequence[record.Entry]) -> lis
                     state = made.pop()[1]
             found.append(state)
         return found
-    except Exception as error:  # whatever is wrong with one game must stay with that game
+    except Exception as error:  # an error in one game must not affect the others
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 
 
@@ -158,8 +158,8 @@ def _position(
 ) -> Position:
     outcome = rules.outcome(state)
     if result is not None:
-        told = json.loads(result)
-        outcome = Outcome(tuple(told["scores"]), tuple(told["winners"]), told["reason"])
+        found = json.loads(result)
+        outcome = Outcome(tuple(found["scores"]), tuple(found["winners"]), found["reason"])
     return Position(game.id, rules, state, head, paused, outcome)
 
 

@@ -1,4 +1,4 @@
-"""Quarantine: a game with an error stands still until a moderator repairs it, and the other games go on."""
+"""Quarantine: a game with an error is on hold until a moderator repairs it; the other games go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a player leaves a running game and returns to it."""
+"""Leaving a running game, and returning to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from server.store.facts import Fact
 from server.store.models import Game, Seat
 
 LEAVES = 6
-"""How often a player may leave one game within an hour: the log keeps each time for good."""
+"""How often a player may leave one game within an hour, because each time adds to the log."""
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def reclaim(game_id: str, seat: int, *, now: datetime, link_id: int | None = Non
 def leave(game_id: str, seat: int, *, now: datetime, link_id: int | None = None) -> bool:
     """Put a seat on autopilot because its player leaves; one transaction, which locks the game.
 
-    The server plays there until somebody else takes the seat, or the player returns.
+    The server plays there until another player takes the seat, or the player returns.
 
     Args:
         link_id: the link with which the player came, as for `submit`.

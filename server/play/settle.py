@@ -1,4 +1,4 @@
-"""Settling: play everything after a change that needs no person: chance, forced moves, standing orders, autopilots."""
+"""Settling: after a change, play chance, forced moves, standing orders and autopilots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from server.store.models import Game, Seat
 
 
 def settle(session: Session, game: Game, rules: Rules[Any, Any], state: Any, now: datetime) -> Any:
-    """Play and log all that needs no person, until somebody has to decide or the game is over.
+    """Play and log everything that needs no player, until a player has to decide or the game is over.
 
     Chance and forced moves come first, then standing orders, then autopilots, again and again. When an autopilot
     would play and every player is on autopilot, the game is paused instead.
@@ -46,20 +46,20 @@ def _play_order(
 ) -> Any | None:
     """Play the first move that a standing order makes for a seat to move; the state after it, or None."""
     orders = standing_orders.standing(session, rules, game, now)
-    for seat, theirs in orders.items():
-        for order in ordering.expired(rules, state, seat, theirs):
-            theirs.remove(order)
-            standing_orders.close(session, order, "done", None, game, now)
+    for seat, own in orders.items():
+        for order in ordering.expired(rules, state, seat, own):
+            own.remove(order)
+            standing_orders.end(session, order, "done", None, game, now)
     for seat in sorted(rules.awaited(state)):
         while (decision := ordering.decide(rules, state, seat, orders.get(seat, ()))) is not None:
             if decision.answer.move is None:
                 orders[seat].remove(decision.placed)
                 reason = Fact(decision.answer.message, decision.answer.places)
-                standing_orders.close(session, decision.placed, "stopped", reason, game, now)
+                standing_orders.end(session, decision.placed, "stopped", reason, game, now)
                 continue
             move, why = decision.answer.move, str(decision.answer)
             log.append(session, game, seat=seat, by="order", move=str(move), now=now, note=why)
-            standing_orders.carried_out(session, decision, game, now)
+            standing_orders.mark_carried_out(session, decision, game, now)
             return rules.apply(state, seat, move)
     return None
 

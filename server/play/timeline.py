@@ -1,4 +1,4 @@
-"""All moments of a game for one viewer, read in one pass over its log: tables, parts of the game, and charts."""
+"""The timeline of a game for one viewer, read in one pass over its log: tables, parts of the game, and charts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Timeline:
 
     Args:
         rules: of the game.
-        viewer: may know all of the others but `states`.
+        viewer: may see everything here except `states`.
         entries: from the first on, as the viewer may read them.
         states: after each entry; only `view` reads them.
         views: of the public after each entry.
@@ -66,10 +66,10 @@ class Timeline:
 
 
 def load(session: Session, game: Game, viewer: Viewer, upto: int | None = None) -> Timeline:
-    """All moments of a game that has begun, or those up to an entry.
+    """Load the timeline of a game that has begun, or of its part up to an entry.
 
     Args:
-        viewer: a seat, PUBLIC or ALL; once the game is over, nothing is hidden from anybody.
+        viewer: a seat, PUBLIC or ALL; once the game is over, nothing is hidden from anyone.
 
     Raises:
         Broken: the log does not replay.

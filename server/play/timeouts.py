@@ -1,4 +1,4 @@
-"""What happens when a player misses a deadline, or cannot be reached by email."""
+"""Missed deadlines, and players who cannot be reached by email."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from server.store.models import Game, Seat, Turn
 def time_out(game_id: str, seat: int, question: str, now: datetime) -> int | None:
     """Play the fallback for a seat that has missed its deadline; one transaction, which locks the game.
 
-    A turn whose deadline was moved by an outage gets a `!credit` entry instead, so that everybody sees why.
+    A turn whose deadline was moved by an outage gets a `!credit` entry instead, so that all players see why.
 
     Args:
         question: the text of the turn's question; nothing happens if another question is open by now.
@@ -71,7 +71,7 @@ def _mail_late_player(session: Session, game: Game, seat: int, first: int, last:
     late = session.get_one(Seat, (game.id, seat))
     if late.person_id is None:
         return
-    kind = "autopilot" if late.autopilot else "timeout"  # one mail, although two things have happened
+    kind = "autopilot" if late.autopilot else "timeout"  # one email, also if both happened
     outbox.enqueue(
         session,
         key=f"{kind}:{game.id}:{seat}:{first}",

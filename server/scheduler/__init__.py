@@ -1,1 +1,1 @@
-"""What happens without anybody asking: due turns, reminders, bots, emails, heartbeats."""
+"""Recurring work: due turns, reminders, bots, emails, heartbeats."""

@@ -37,18 +37,18 @@ NUDGE_INTERVAL = 600.0
 """Seconds between checks for unanswered invitations."""
 
 
-def record_beat(pulse: heartbeat.Pulse, now: datetime, steady: float) -> None:
-    """Record a heartbeat of one part of the server; once a wrong clock is right, make the mails it delayed due."""
-    if pulse.beat(now, steady):
+def record_heartbeat(recorder: heartbeat.HeartbeatRecorder, now: datetime, steady: float) -> None:
+    """Record a heartbeat of one part of the server; once a wrong clock is right, make the emails it delayed due."""
+    if recorder.record(now, steady):
         with transaction() as session:
             outbox.reset_future_times(session, now)
 
 
 def confirm_clock(now: datetime) -> bool:
-    """Confirm that the clock is right, so that deadlines run again; False if they were not stopped."""
+    """Confirm that the clock is right, so that deadlines are enforced again; False if it was not in doubt."""
     with transaction() as session:
         outbox.reset_future_times(session, now)
-        return heartbeat.thaw(session, now)
+        return heartbeat.accept_clock(session, now)
 
 
 class Scheduler:
@@ -65,7 +65,7 @@ class Scheduler:
     def __init__(self, app: Flask, settings: Settings, parts: tuple[str, ...] = heartbeat.PARTS) -> None:
         self._app = app
         self._tick = settings.tick
-        self._pulses = [heartbeat.Pulse(part, settings.tick) for part in parts]
+        self._recorders = [heartbeat.HeartbeatRecorder(part, settings.tick) for part in parts]
         self._runs_jobs = "scheduler" in parts
         self._server = parse_mail_url(settings.mail_url) if self._runs_jobs else None
         self._helo = settings.sender_domain
@@ -79,8 +79,8 @@ class Scheduler:
 
     def start(self) -> None:
         """Send a heartbeat first, so that outages are known before any deadline is enforced; then tick."""
-        self._run_safely("beats", self._record_beats)
-        self._schedule(self._tick, "beats", self._record_beats)
+        self._run_safely("heartbeats", self._record_heartbeats)
+        self._schedule(self._tick, "heartbeats", self._record_heartbeats)
         if self._runs_jobs:
             self._schedule(self._tick, "turns", lambda: tick_turns(utc_now(), self._tick))
             self._schedule(self._tick, "unreached", lambda: tick_unreached(utc_now(), self._tick))
@@ -119,9 +119,9 @@ class Scheduler:
             self._run_safely("bots", self._run_bots)
             self._run_safely("outbox", self._send_mail)
 
-    def _record_beats(self) -> None:
-        for pulse in self._pulses:
-            record_beat(pulse, utc_now(), steady())
+    def _record_heartbeats(self) -> None:
+        for recorder in self._recorders:
+            record_heartbeat(recorder, utc_now(), steady())
 
     def _run_bots(self) -> None:
         with self._locks["bots"]:

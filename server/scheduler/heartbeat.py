@@ -1,7 +1,7 @@
 """Heartbeats of the parts of the server: a gap is an outage, which no clock counts (promises.md 5).
 
-A clock of the machine that jumps against the monotonic one is no outage: nobody knows which time is right. Then
-auto-pass rests until the jump is taken back or somebody has said that the present time is right (`thaw`).
+When the machine's clock jumps against the monotonic one, nobody knows which time is right, so it is no outage. Then
+the server plays for nobody until the jump is undone or an administrator confirms the present time (`accept_clock`).
 """
 
 from __future__ import annotations
@@ -17,102 +17,106 @@ from server.store.facts import Fact
 from server.store.models import Heartbeat, Outage
 
 PARTS = ("web", "scheduler")
-STEP = timedelta(seconds=60)
-"""A clock that jumps further than this is not believed."""
+LARGEST_STEP = timedelta(seconds=60)
+"""A clock that jumps further than this is in doubt."""
 CLOCK_JUMPED = "clock-step"
+"""The key of the alert that the clock is in doubt."""
 SHORTEST_OUTAGE = timedelta(seconds=60)
 
 
 def longest_gap(tick: float) -> timedelta:
-    """How long a part may be silent before that is an outage; `tick` is the seconds between its beats."""
+    """Return how long a part may be silent before that is an outage; `tick` is the seconds between its heartbeats."""
     return max(SHORTEST_OUTAGE, timedelta(seconds=6 * tick))
 
 
-def silent(session: Session, part: str, now: datetime, tick: float) -> bool:
-    """Whether a part is away: it never beat, or not for longer than it may, or in a future that is not ours."""
+def is_silent(session: Session, part: str, now: datetime, tick: float) -> bool:
+    """Whether a part has sent no heartbeat lately; one from the future does not count."""
     row = session.get(Heartbeat, part)
     return row is None or abs(now - row.at) > longest_gap(tick)
 
 
-def resting(session: Session, now: datetime, tick: float) -> str | None:
-    """Why no seat may be played for at this moment, or None: an outage is still going on, or the clock jumped."""
-    if alerts.standing(session, CLOCK_JUMPED):
-        return "the clock jumped"
-    away = [part for part in PARTS if silent(session, part, now, tick)]
-    return f"no sign of life from {' and '.join(away)}" if away else None
+def deadlines_suspended(session: Session, now: datetime, tick: float) -> bool:
+    """Whether no deadline may be enforced now, because of an outage or a clock in doubt."""
+    if alerts.find_open(session, CLOCK_JUMPED):
+        return True
+    return any(is_silent(session, part, now, tick) for part in PARTS)
 
 
-def thaw(session: Session, now: datetime) -> bool:
-    """The present time is right: what passed under the other one becomes an outage. False if nothing was frozen."""
-    alert = alerts.standing(session, CLOCK_JUMPED, lock=True)
+def accept_clock(session: Session, now: datetime) -> bool:
+    """Accept the present time as right after a jump, and make an outage of the time in doubt.
+
+    Returns:
+        False if the clock was not in doubt.
+    """
+    alert = alerts.find_open(session, CLOCK_JUMPED, lock=True)
     if alert is None:
         return False
     alert.cleared_at = now
     if alert.at < now:
         session.add(Outage(part="clock", from_at=alert.at, to_at=now))
     for row in session.scalars(select(Heartbeat).where(Heartbeat.at > now)):
-        row.at = now  # a beat from a future that was none
+        row.at = now  # sent while the clock ran ahead
     return True
 
 
-class Pulse:
-    """The beats of one part in one process, which remembers how its two clocks stood to each other.
+class HeartbeatRecorder:
+    """Records the heartbeats of one part in one process, and compares the machine's clock with a steady one.
 
     Args:
         part: `web` or `scheduler`.
-        tick: seconds between beats.
+        tick: seconds between heartbeats.
     """
 
     def __init__(self, part: str, tick: float) -> None:
         self._part = part
         self._gap = longest_gap(tick)
-        self._last: tuple[datetime, float] | None = None  # the last beat at a time that was believed
-        self._frozen = False
+        self._last: tuple[datetime, float] | None = None  # the last heartbeat before the clock was in doubt
+        self._in_doubt = False
 
-    def beat(self, now: datetime, steady: float) -> bool:
-        """One sign of life; records the outage that it ends, freezes at a jump of the clock.
+    def record(self, now: datetime, steady: float) -> bool:
+        """Record a heartbeat and the outage that it ends; raise an alert instead if the clock has jumped.
 
         Args:
             now: the clock of the machine.
             steady: seconds of a clock that never jumps and runs on while the machine sleeps.
 
         Returns:
-            Whether a jump was taken back with this beat, so that auto-pass goes on.
+            Whether the clock was in doubt and a jump back has made it right, so that deadlines are enforced again.
         """
         with transaction() as session:
-            if self._frozen and not alerts.standing(session, CLOCK_JUMPED):  # somebody thawed it
-                self._last, self._frozen = (now, steady), False
+            if self._in_doubt and not alerts.find_open(session, CLOCK_JUMPED):  # an administrator accepted it
+                self._last, self._in_doubt = (now, steady), False
             row = session.scalar(select(Heartbeat).where(Heartbeat.part == self._part).with_for_update())
-            if self._jumped(row, now, steady):
-                self._freeze(session, now)
+            if self._clock_jumped(row, now, steady):
+                self._raise_alert(session, now)
                 return False
-            thawed = self._frozen and thaw(session, now)
-            self._frozen = False
+            corrected = self._in_doubt and accept_clock(session, now)
+            self._in_doubt = False
             if row is None:
                 insert(session, Heartbeat, {"part": self._part, "at": now}, key="part")
             else:
-                if not thawed and self._was_away(row, now, steady):
+                if not corrected and self._was_silent(row, now, steady):
                     session.add(Outage(part=self._part, from_at=row.at, to_at=now))
                 row.at = now
         self._last = (now, steady)
-        return thawed
+        return corrected
 
-    def _jumped(self, row: Heartbeat | None, now: datetime, steady: float) -> bool:
-        if self._last is None:  # in a new process only a clock set back can be told from an outage
-            return row is not None and now < row.at - STEP
+    def _clock_jumped(self, row: Heartbeat | None, now: datetime, steady: float) -> bool:
+        if self._last is None:  # in a new process a clock set forward looks like an outage
+            return row is not None and now < row.at - LARGEST_STEP
         last_now, last_steady = self._last
-        return abs(now - last_now - timedelta(seconds=steady - last_steady)) > STEP
+        return abs(now - last_now - timedelta(seconds=steady - last_steady)) > LARGEST_STEP
 
-    def _freeze(self, session: Session, now: datetime) -> None:
+    def _raise_alert(self, session: Session, now: datetime) -> None:
         since = min(now, self._last[0]) if self._last else now
         alerts.raise_alert(session, CLOCK_JUMPED, Fact("clock_jumped"), since)
-        alert = alerts.standing(session, CLOCK_JUMPED, lock=True)
+        alert = alerts.find_open(session, CLOCK_JUMPED, lock=True)
         assert alert is not None
         alert.at = min(alert.at, now)
-        self._frozen = True
+        self._in_doubt = True
 
-    def _was_away(self, row: Heartbeat, now: datetime, steady: float) -> bool:
-        """Judged by this process's steady clock where it has beaten before: it may have slept, or been stopped."""
+    def _was_silent(self, row: Heartbeat, now: datetime, steady: float) -> bool:
+        """Whether a gap ends, by the steady clock if this process has sent a heartbeat: it may have been suspended."""
         if self._last is not None and timedelta(seconds=steady - self._last[1]) <= self._gap:
             return False
         return now - row.at > self._gap

@@ -1,7 +1,7 @@
-"""What happens by itself: turns that fall due, reminders, bots, mails, signs of life; and the clockwork that calls it.
+"""The scheduler's jobs, or ticks: due turns, reminders, bots, emails, digests.
 
-A tick reads hints without a lock, then looks again under the lock of one game at a time. What goes wrong in one game
-stays there. Deadlines are rows: nothing is lost when a tick is late or a process dies.
+A tick reads hints without a lock, then checks again under the lock of one game at a time. An error in one game does
+not affect the others. Deadlines are rows: nothing is lost when a tick is late or a process dies.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from byzanz import bots
 from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
-from server import lobby, play
+from server import play
 from server.errors import Refused
+from server.lobby import organiser
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
@@ -28,32 +29,33 @@ from server.store.models import Game, Seat, Turn
 
 LOGGER = logging.getLogger(__name__)
 DUE_AT_ONCE = 200
-"""Games in which one tick lets time run out: after an outage all that was due is drained at this rate."""
+"""Games whose overdue turns one tick plays; after an outage the backlog is worked off at this rate."""
 REMINDERS_AT_ONCE = 200
 BOTS_AT_ONCE = 50
 THINKING = 1.0
-"""Seconds that a bot may think about a move, if it thinks at all."""
+"""Seconds that a bot which searches may take for a move."""
 THINKING_AT_ONCE = 2.0
-"""Seconds for all bots of one tick together: the more are to move, the less each thinks, and no table waits long."""
+"""Seconds for all bots of one tick together: the more are to move, the less time each has."""
 
 
 def tick_turns(now: datetime, tick: float) -> int:
-    """Play for seats whose time has run out; how many.
-
-    Nobody is played for while a part of the server is away or its clock is in doubt (promises.md 5).
+    """Play for seats that have missed their deadlines, but never in an outage or while the clock is in doubt.
 
     Args:
-        tick: seconds between two beats of a part.
+        tick: seconds between two heartbeats of a part.
+
+    Returns:
+        How many seats were played for.
     """
     with reading() as session:
-        if heartbeat.resting(session, now, tick):
+        if heartbeat.deadlines_suspended(session, now, tick):
             return 0
         games = turns.due_games(session, now, DUE_AT_ONCE)
-    began = steady()  # a turn opened late in a long tick must not begin at the moment when the tick began
-    return sum(_let_time_run_out(game_id, now + timedelta(seconds=steady() - began)) for game_id in games)
+    began = steady()  # a turn opened late in a long tick must not be dated back to the start of the tick
+    return sum(_time_out_turns(game_id, now + timedelta(seconds=steady() - began)) for game_id in games)
 
 
-def _let_time_run_out(game_id: str, now: datetime) -> int:
+def _time_out_turns(game_id: str, now: datetime) -> int:
     with reading() as session:
         due = [turn for turn in turns.open_turns(session, game_id) if turn.due_at and turn.due_at <= now]
     played = 0
@@ -78,9 +80,13 @@ def _quarantine(game_id: str, fault: Exception, now: datetime) -> None:
 
 
 def tick_unreached(now: datetime, tick: float) -> int:
-    """Put seats on autopilot that no mail has reached for 72 hours; how many. As for `tick_turns`, not while away."""
+    """Put seats on autopilot whose players no email has reached for 72 hours; as careful as `tick_turns`.
+
+    Returns:
+        How many were put on autopilot.
+    """
     with reading() as session:
-        if heartbeat.resting(session, now, tick):
+        if heartbeat.deadlines_suspended(session, now, tick):
             return 0
         hints = turns.unreachable(session, now, DUE_AT_ONCE)
     return sum(_give_up(turn, now) for turn in hints)
@@ -97,23 +103,23 @@ def _give_up(turn: Turn, now: datetime) -> bool:
 
 
 def tick_reminders(now: datetime) -> int:
-    """Queue a reminder for each turn of which most of the time is gone; how many."""
+    """Queue a reminder for each turn of which most of the time is gone, and return how many."""
     with reading() as session:
         hints = turns.due_reminders(session, now, REMINDERS_AT_ONCE)
     return sum(play.remind(turn.game_id, turn.seat, now) for turn in hints)
 
 
 def tick_bots(now: datetime, draw: Draw = secrets.randbelow) -> int:
-    """Let each bot that is awaited make one move; how many were made."""
+    """Let each bot that is to move make one move, and return how many were made."""
     with reading() as session:
         hints = turns.bots_to_move(session, BOTS_AT_ONCE)
     seconds = min(THINKING, THINKING_AT_ONCE / max(1, len(hints)))
-    return sum(_bot_moves(turn.game_id, turn.seat, now, draw, seconds) for turn in hints)
+    return sum(_play_bot(turn.game_id, turn.seat, now, draw, seconds) for turn in hints)
 
 
-def _bot_moves(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float) -> bool:
+def _play_bot(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float) -> bool:
     try:
-        found = _bots_mind(game_id, seat, draw, seconds)
+        found = _decide(game_id, seat, draw, seconds)
         if found is None:
             return False
         move, seen = found
@@ -122,7 +128,9 @@ def _bot_moves(game_id: str, seat: int, now: datetime, draw: Draw, seconds: floa
     except (Refused, SQLAlchemyError) as error:
         LOGGER.info("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
         return False
-    except IllegalMove:  # the table has moved on while it thought; if not, the next tick finds the same
+    except (
+        IllegalMove
+    ):  # the game has moved on while the bot was thinking; otherwise the next tick finds the same
         LOGGER.warning("game %s: the bot of seat %s chose what is not allowed", game_id, seat)
         return False
     except Exception as fault:
@@ -132,8 +140,8 @@ def _bot_moves(game_id: str, seat: int, now: datetime, draw: Draw, seconds: floa
     return True
 
 
-def _bots_mind(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Move, int] | None:
-    """What the bot of a seat decides, and the head of the log it has seen; thought out in no transaction."""
+def _decide(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Move, int] | None:
+    """Return the decision of a seat's bot and the head of the log it has seen; no transaction is open meanwhile."""
     with reading() as session:
         game = session.get_one(Game, game_id)
         name = session.get_one(Seat, (game_id, seat)).bot
@@ -147,27 +155,27 @@ def _bots_mind(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Mov
 
 
 def tick_outbox(now: datetime, sender: deliver.Sender) -> int:
-    """Deliver one batch of the mails that are due; how many were tried."""
+    """Deliver one batch of the due emails, and return how many were tried."""
     return deliver.deliver(now, sender)
 
 
 def tick_digests(now: datetime, tick: float) -> int:
-    """Queue the digests whose hour has come, and start clocks that no digest has started; how many digests."""
+    """Queue the due digests and start the clocks that no digest has started; return how many digests."""
     with reading() as session:
-        resting = heartbeat.resting(session, now, tick)
-    if not resting:
+        suspended = heartbeat.deadlines_suspended(session, now, tick)
+    if not suspended:
         digest.start_overdue_clocks(now)
     return digest.queue_due(now)
 
 
 def tick_nudges(now: datetime) -> int:
-    """Remind of invitations that nobody answers, and tell their organisers; how many. Old mails are forgotten."""
+    """Send reminders of unanswered invitations and return how many; also forget old incoming emails."""
     receive.purge(now)
-    return lobby.send_nudges(now)
+    return organiser.send_nudges(now)
 
 
 def steady() -> float:
-    """Seconds of a clock that nobody sets; on Linux one that counts the machine's sleep, too."""
+    """Return the seconds of a clock that nobody sets; on Linux it also runs while the machine is suspended."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()

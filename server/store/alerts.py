@@ -13,25 +13,25 @@ from server.store.models import Alert
 
 
 def raise_alert(session: Session, key: str, fact: Fact, now: datetime, game_id: str | None = None) -> None:
-    """Raise an alert, or raise it again if it was cleared; one that stands keeps its fact and its time.
+    """Raise an alert, or raise it again if it was cleared; an open one keeps its fact and its time.
 
     Args:
         key: what it is about, up to 120 characters; the same key is the same alert.
-        fact: for moderators, without anybody's link.
+        fact: for moderators; contains no link.
     """
     row = {"key": key, "text": fact, "at": now, "game_id": game_id}
     again = {"text": fact, "at": now, "cleared_at": None}
     insert(session, Alert, row, key="key", again=again, where=Alert.cleared_at.is_not(None))
 
 
-def standing(session: Session, key: str, *, lock: bool = False) -> Alert | None:
-    """The alert of this key if it is raised and not cleared; locked for this transaction if asked."""
+def find_open(session: Session, key: str, *, lock: bool = False) -> Alert | None:
+    """Return the alert of this key if it has not been cleared, or None; `lock` locks its row."""
     query = select(Alert).where(Alert.key == key, Alert.cleared_at.is_(None))
     return session.scalar(query.with_for_update() if lock else query)
 
 
 def clear(session: Session, key: str, now: datetime) -> None:
-    """The reason has gone, or somebody has seen to it; nothing if it does not stand."""
-    found = standing(session, key, lock=True)
+    """Clear an alert that is settled; do nothing if it is not open."""
+    found = find_open(session, key, lock=True)
     if found is not None:
         found.cleared_at = now

@@ -1,4 +1,4 @@
-"""The database engine, one way to write (`transaction`), one way to read (`reading`), and times always in UTC."""
+"""The database engine: `transaction` to write, `reading` to read, and timestamps always in UTC."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ except ImportError:  # not Unix: SQLite's busy handler alone serialises the writ
 
 BUSY_SECONDS = 30
 committed = threading.Event()
-"""Set after each commit in this process, so that the mailer and the bots in it need not wait for their tick."""
+"""Set after each commit in this process, so that its mailer and bots need not wait for the next tick."""
 
 
 class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
@@ -138,12 +138,12 @@ def insert(
     again: Mapping[str, Any] | None = None,
     where: ColumnElement[bool] | None = None,
 ) -> None:
-    """Insert a row; if one with the same key is there, even of a transaction that has just ended, leave it alone.
+    """Insert a row, or update the one with the same key, if there is one, with `again`.
 
     Args:
         key: the unique column.
-        again: what to change in the row that is there.
-        where: the rows to change.
+        again: the columns to update; if None, the existing row stays as it is.
+        where: a condition that the existing row must meet to be updated.
     """
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     row = dialect.insert(table).values(values)

@@ -1,4 +1,4 @@
-"""Facts as they are stored: a code and its values; and the sentence behind each code, in its reader's language."""
+"""Stored facts: a code with its values, rendered as a sentence in the reader's language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy.types import TypeDecorator
 from server.i18n import N_
 
 SENTENCES = {
-    "text": "%(text)s",  # the words of somebody else, verbatim
+    "text": "%(text)s",  # another program's words, verbatim
     # Alerts, and why a game is in quarantine
     "address_refused": N_("The address of a player is refused: %(said)s"),
     "address_failed_before": N_("A player gets no mail, for his address did not take it before: %(said)s"),
@@ -78,16 +78,16 @@ SENTENCES = {
     "left_game": N_("You have left the game."),
     "seat_replaced": N_("Somebody else has taken the seat."),
 }
-"""The sentence of each code, with places for its values."""
+"""The sentence for each code, with placeholders for its values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What happened, or why; `str` says it in English, `sentence` in the reader's language.
+    """What happened, or why; `str` gives it in English, `sentence` in the reader's language.
 
     Args:
-        code: of SENTENCES; a message of the rules is its own code.
-        values: for the places of the sentence: texts, numbers, facts.
+        code: a key of SENTENCES, or a message of the rules itself.
+        values: texts, numbers or facts for the placeholders of the sentence.
     """
 
     code: str
@@ -98,7 +98,7 @@ class Fact:
 
 
 def sentence(fact: Fact | None) -> str:
-    """A fact in the language of this page or mail; empty if there is none."""
+    """Return a fact in the language of this page or email; an empty text for None."""
     return _sentence(fact, gettext) if fact else ""
 
 
@@ -112,7 +112,7 @@ def _sentence(fact: Fact, translated: Callable[[str], str]) -> str:
 
 
 def stored(fact: Fact) -> dict[str, Any]:
-    """A fact as JSON has it."""
+    """Return a fact as a JSON object."""
     values = {
         name: stored(value) if isinstance(value, Fact) else value if isinstance(value, int) else str(value)
         for name, value in fact.values.items()
@@ -121,7 +121,7 @@ def stored(fact: Fact) -> dict[str, Any]:
 
 
 def read(found: Mapping[str, Any]) -> Fact:
-    """The fact that `stored` gave."""
+    """Return the fact from a JSON object that `stored` made."""
     values = {
         name: read(value) if isinstance(value, dict) else value for name, value in found["values"].items()
     }
@@ -129,7 +129,7 @@ def read(found: Mapping[str, Any]) -> Fact:
 
 
 class FactColumn(TypeDecorator[Fact]):
-    """A fact as canonical JSON; any other text, written by a process of an older version, is read as it stands."""
+    """A fact as canonical JSON; any other text, from before facts were stored as JSON, is read verbatim."""
 
     impl = Text
     cache_ok = True

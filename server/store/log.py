@@ -1,4 +1,4 @@
-"""The append-only log of each game: the only writer of `entry`, and its readers (formats.md §2)."""
+"""The append-only log of each game (formats.md §2): the only module that writes `entry`, and queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def lock_game(session: Session, game_id: str, skip_locked: bool = False) -> mode
     SQLite has no row locks and needs none: its writers queue from the first statement on.
 
     Args:
-        skip_locked: return None instead of waiting if somebody else holds the lock; the next tick tries again.
+        skip_locked: return None instead of waiting if another transaction holds the lock; the next tick tries again.
     """
     query = select(models.Game).where(models.Game.id == game_id).with_for_update(skip_locked=skip_locked)
     return session.scalar(query.execution_options(populate_existing=True))
@@ -47,7 +47,7 @@ def append(
     """
     last = _last(session, game)
     salt = secrets.token_hex(16)
-    at = max(stamp(now), last.at if last else "")  # a clock set back orders no entry before the last one
+    at = max(stamp(now), last.at if last else "")  # entries stay in order when the clock is set back
     entry = record.new_entry(
         last.hash if last else record.GENESIS,
         seq=game.head + 1,
@@ -106,19 +106,19 @@ def by_request(session: Session, game_id: str, seat: int, request_id: str) -> re
 
 
 def is_act(*verbs: str) -> ColumnElement[bool]:
-    """The condition of a query that an entry is an act with one of these verbs (`!void`)."""
+    """Return the query condition that an entry is an act with one of these verbs (`!void`)."""
     move = models.Entry.move
     return or_(*(condition for verb in verbs for condition in (move == verb, move.like(f"{verb} %"))))
 
 
 def acts(session: Session, game_ids: Collection[str], *verbs: str) -> Sequence[models.Entry]:
-    """The acts with these verbs in some games: by game, and in the order of the log."""
+    """Return the acts with these verbs in these games, by game and in the order of the log."""
     query = select(models.Entry).where(models.Entry.game_id.in_(game_ids), is_act(*verbs))
     return session.scalars(query.order_by(models.Entry.game_id, models.Entry.seq)).all()
 
 
 def voids(session: Session, game_id: str) -> list[tuple[int, int]]:
-    """Each void of a game: its own seq, and the seq of the first entry that it took back."""
+    """Return each void of a game: its own seq, and the seq of the first entry that it took back."""
     return [(act.seq, int(act.move.split(" ")[1])) for act in acts(session, [game_id], "!void")]
 
 
@@ -128,7 +128,7 @@ def is_voided(session: Session, game_id: str, seq: int) -> bool:
 
 
 def last_move(session: Session, game_id: str, seat: int, by: Collection[str]) -> int:
-    """The seq of a seat's last move with one of these causes, 0 before the first."""
+    """Return the seq of a seat's last move with one of these causes, or 0."""
     own = (models.Entry.game_id == game_id, models.Entry.seat == seat, models.Entry.by.in_(by))
     return session.scalar(select(func.max(models.Entry.seq)).where(*own, ~models.Entry.move.like("!%"))) or 0
 

@@ -1,7 +1,7 @@
 """The outbox: emails are queued with the change they report, leased, sent and marked, each at least once.
 
-A mail's key says what it is about, so the same news is never queued twice. If a mailer dies between the mail server's
-acceptance and the mark, one more copy goes out with the same Message-ID (promises.md 6).
+A mail's key says what it is about, so the same news is never queued twice. If a mailer dies after the mail server
+accepted a mail and before it is marked, another copy goes out with the same Message-ID (promises.md 6).
 """
 
 from __future__ import annotations
@@ -115,9 +115,9 @@ def mark_bounced(session: Session, mail: Mail, now: datetime, error: Fact) -> No
 
 
 def mark_merged(session: Session, mail_ids: Collection[int], now: datetime) -> None:
-    """Drop waiting mails whose news another mail has told, in the transaction that marks that one as sent."""
+    """Drop waiting mails whose news another mail contained, in the transaction that marks that one as sent."""
     query = update(Mail).where(Mail.id.in_(mail_ids), Mail.status == "waiting")
-    # Do not say which mail: its id would reveal how many mails others get.
+    # The reason does not name that mail: its id would reveal how many mails others get.
     reason = Fact("told_by_another")
     change = query.values(status="dropped", finished_at=now, error=reason, leased_until=None)
     session.execute(change, execution_options={"synchronize_session": False})

@@ -1,4 +1,4 @@
-"""Sealed standing orders: kept in a table of their own, never in the log; shown to nobody else before the end."""
+"""Sealed standing orders, stored outside the log and hidden from others until the game is over."""
 
 from __future__ import annotations
 
@@ -16,46 +16,44 @@ from server.store.facts import Fact
 from server.store.models import Entry, Game, StandingOrder
 
 
-def taken(rules: Rules[Any, Any]) -> bool:
-    """Whether a game takes standing orders at all."""
+def supported(rules: Rules[Any, Any]) -> bool:
+    """Whether a game has standing orders."""
     return type(rules).parse_order is not Rules.parse_order
 
 
 def of_seat(session: Session, game_id: str, seat: int, after: int | None = None) -> list[StandingOrder]:
-    """The orders of a seat that stand or rest, oldest first; with `after`, those, too, that ended later than that.
-
-    What ended before somebody else took the seat is no business of his.
+    """Return the standing and suspended orders of a seat, oldest first.
 
     Args:
-        after: a seq: the head that the seat has seen.
+        after: also include orders that ended after this seq, unless the player was replaced since.
     """
     query = select(StandingOrder).where(StandingOrder.game_id == game_id, StandingOrder.seat == seat)
     alive = StandingOrder.status.in_(("standing", "resting"))
     if after is None:
         return list(session.scalars(query.where(alive).order_by(StandingOrder.id)))
-    handed_on = select(func.coalesce(func.max(Entry.seq), 0)).where(
+    replaced_seq = select(func.coalesce(func.max(Entry.seq), 0)).where(
         Entry.game_id == game_id, Entry.move == f"!replace {seat}"
     )
-    ended = (StandingOrder.ended_seq > after) & (StandingOrder.ended_seq >= handed_on.scalar_subquery())
+    ended = (StandingOrder.ended_seq > after) & (StandingOrder.ended_seq >= replaced_seq.scalar_subquery())
     return list(session.scalars(query.where(alive | ended).order_by(StandingOrder.id)))
 
 
 def of_game(session: Session, game_id: str) -> list[StandingOrder]:
-    """All orders that were ever left in a game, in order: for the reveal after its end."""
+    """Return all orders ever placed in a game, oldest first, to be revealed when it is over."""
     query = select(StandingOrder).where(StandingOrder.game_id == game_id)
     return list(session.scalars(query.order_by(StandingOrder.id)))
 
 
-def newest(session: Session, game_id: str, seat: int) -> int:
-    """The number of the order that a seat has left last, and so how many it ever left; 0 before the first."""
-    theirs = (StandingOrder.game_id == game_id, StandingOrder.seat == seat)
-    return session.scalar(select(func.max(StandingOrder.number)).where(*theirs)) or 0
+def last_number(session: Session, game_id: str, seat: int) -> int:
+    """Return the number of a seat's last order, which is also how many it ever placed; 0 before the first."""
+    own = (StandingOrder.game_id == game_id, StandingOrder.seat == seat)
+    return session.scalar(select(func.max(StandingOrder.number)).where(*own)) or 0
 
 
 def standing(
     session: Session, rules: Rules[Any, Any], game: Game, now: datetime
 ) -> dict[int, list[PlacedOrder]]:
-    """The orders that stand at a table, by seat, oldest first; one that cannot be read any more is stopped."""
+    """Return the standing orders of a game by seat, oldest first, and stop those that can no longer be parsed."""
     query = select(StandingOrder).where(StandingOrder.game_id == game.id, StandingOrder.status == "standing")
     found: dict[int, list[PlacedOrder]] = {}
     for row in session.scalars(query.order_by(StandingOrder.id)):
@@ -68,7 +66,7 @@ def standing(
     return found
 
 
-def leave(
+def place(
     session: Session,
     game: Game,
     rules: Rules[Any, Any],
@@ -77,14 +75,14 @@ def leave(
     scope: str,
     now: datetime,
 ) -> StandingOrder:
-    """Keep an order; an older one of this seat about the same is withdrawn."""
+    """Store an order, and withdraw an older one of the same kind."""
     for row in of_seat(session, game.id, seat):
         if rules.parse_order(row.text).kind == order.kind:
             _end(row, "withdrawn", None, game, now)
     row = StandingOrder(
         game_id=game.id,
         seat=seat,
-        number=newest(session, game.id, seat) + 1,
+        number=last_number(session, game.id, seat) + 1,
         text=order.text,
         scope=scope,
         left_at=now,
@@ -95,8 +93,8 @@ def leave(
     return row
 
 
-def carried_out(session: Session, decision: Decision, game: Game, now: datetime) -> None:
-    """An order has made a move: what is left of it stands on, or it is done."""
+def mark_carried_out(session: Session, decision: Decision, game: Game, now: datetime) -> None:
+    """Record that an order has made a move: it stands with what remains of it, or is done."""
     row = session.get_one(StandingOrder, decision.placed.key)
     if decision.answer.remaining is None:
         _end(row, "done", None, game, now)
@@ -104,10 +102,10 @@ def carried_out(session: Session, decision: Decision, game: Game, now: datetime)
         row.text = decision.answer.remaining.text
 
 
-def close(
+def end(
     session: Session, placed: PlacedOrder, status: str, reason: Fact | None, game: Game, now: datetime
 ) -> None:
-    """An order stands no more.
+    """End an order.
 
     Args:
         status: done, withdrawn or stopped.
@@ -121,32 +119,32 @@ def _end(row: StandingOrder, status: str, reason: Fact | None, game: Game, now: 
 
 
 def withdraw(session: Session, game: Game, seat: int, number: int | None, now: datetime) -> int:
-    """End one order of a seat, or all (None), as its owner wishes; how many."""
+    """Withdraw one order of a seat, or all if `number` is None, at the player's request; return how many."""
     rows = [row for row in of_seat(session, game.id, seat) if number in (None, row.number)]
     for row in rows:
         _end(row, "withdrawn", None, game, now)
     return len(rows)
 
 
-def rest_all(session: Session, game_id: str) -> None:
-    """After a void every order rests until its owner confirms it (formats.md §2)."""
+def suspend_all(session: Session, game_id: str) -> None:
+    """Suspend all orders after a void, until their players confirm them (formats.md §2)."""
     for row in _alive(session, game_id):
         row.status = "resting"
 
 
 def withdraw_all(session: Session, game: Game, seat: int | None, reason: Fact, now: datetime) -> None:
-    """The orders of a seat, or of all, end: its player has gone, or the game is over."""
+    """Withdraw the orders of a seat, or of all seats if it is None, for a reason that the players see."""
     for row in _alive(session, game.id):
         if seat is None or row.seat == seat:
             _end(row, "withdrawn", reason, game, now)
 
 
 def confirm(session: Session, game_id: str, seat: int) -> int:
-    """Orders of a seat that rest stand again; how many."""
-    resting = [row for row in of_seat(session, game_id, seat) if row.status == "resting"]
-    for row in resting:
+    """Reactivate the suspended orders of a seat, and return how many."""
+    suspended = [row for row in of_seat(session, game_id, seat) if row.status == "resting"]
+    for row in suspended:
         row.status = "standing"
-    return len(resting)
+    return len(suspended)
 
 
 def _alive(session: Session, game_id: str) -> Sequence[StandingOrder]:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
-from server import accounts, lobby
+from server.accounts import absences, login
+from server.lobby import create
 from server.mail.text import quoted
 from server.store.engine import utc_now
 from tests.browser.town import (
@@ -48,7 +49,7 @@ def by_link(letter: str, game: str, name: str, purpose: str, rest: str = "", **f
 
 def organise_unconfirmed(_town: Town) -> Place:
     """The organiser's page before the invitations are sent."""
-    game_id = lobby.create_game(wish(organiser=CHARLIE, players=(BOB, DAPHNE)), utc_now())
+    game_id = create.create_game(wish(organiser=CHARLIE, players=(BOB, DAPHNE)), utc_now())
     return Place(f"/o/{token('organise', CHARLIE, game_id, utc_now())}")
 
 
@@ -73,9 +74,9 @@ def account_full(town: Town) -> Place:
     """An account with a feed, an absence and games."""
     eve, now = town.there.person("Eve"), utc_now()
     set_zone(eve, "Europe/Berlin")
-    accounts.renew_feed(eve, now)
+    login.renew_feed(eve, now)
     first, last = (now + timedelta(days=days) for days in (30, 36))
-    accounts.add_absence(eve, f"{first:%Y-%m-%d}", f"{last:%Y-%m-%d}", now)
+    absences.add_absence(eve, f"{first:%Y-%m-%d}", f"{last:%Y-%m-%d}", now)
     return Place("/account", "Eve")
 
 

@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 from sqlalchemy import update
 
-from server import accounts, create_app, lobby, play
+from server import create_app, play
+from server.accounts import login
+from server.lobby import create
 from server.store import engine, outbox
 from server.store.models import Mail, Person
 from tests.browser import judges
@@ -41,9 +43,9 @@ def letters(request: pytest.FixtureRequest, migrated_file: Path) -> list[str]:
             ]
             mia = there.person("Mia")
             play.moderate("there", "!abandon", reason="Enough", person_id=mia, now=engine.utc_now())
-            lobby.create_game(wish(), engine.utc_now())
-            accounts.mail_sign_in("alice@example.org", engine.utc_now())
-            accounts.mail_games(there.person("Alice"), engine.utc_now())
+            create.create_game(wish(), engine.utc_now())
+            login.mail_sign_in("alice@example.org", engine.utc_now())
+            login.mail_games(there.person("Alice"), engine.utc_now())
             with engine.transaction() as session:
                 key, awaits = "looks:digest", tables[0].people[0]
                 session.get_one(Person, awaits).cadence = "digest"

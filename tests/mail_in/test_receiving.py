@@ -12,7 +12,8 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from byzanz.games import rules_of
-from server import accounts, play
+from server import play
+from server.accounts import login
 from server.mail import envelope
 from server.mail.incoming import commands, lmtp, receive
 from server.mail.outgoing import deliver
@@ -352,7 +353,7 @@ def test_nothing_but_mail_asked_for_goes_where_a_mail_bounced(game: Table, box: 
     box.send(BOUNCED)
     queue("act", game.people[0], game_id=game.id, seat=0, seq=1)
     assert to_alice() == []
-    accounts.mail_sign_in(ALICE, NOW)
+    login.mail_sign_in(ALICE, NOW)
     assert len(to_alice()) == 1
     assert row(Person, game.people[0]).suppressed is not None  # accepted is not arrived
 
@@ -360,7 +361,7 @@ def test_nothing_but_mail_asked_for_goes_where_a_mail_bounced(game: Table, box: 
 def by_signing_in(game: Table, _box: Desk, _client: FlaskClient) -> None:
     with engine.transaction() as session:
         link = links.issue(session, "signin", game.people[0], NOW, expires_at=NOW + timedelta(hours=1))
-    assert accounts.redeem(links.token(link), NOW) is not None
+    assert login.redeem(links.token(link), NOW) is not None
 
 
 def by_answering(_game: Table, box: Desk, _client: FlaskClient) -> None:

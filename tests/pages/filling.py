@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from server import accounts
+from server.accounts import login
 from server.store import engine
 from server.store.models import Mail, Person
 from tests.pages.browsing import Page, look
@@ -66,7 +66,7 @@ def send(
 
 def sign_in(client: FlaskClient, address: str) -> None:
     """Sign this browser in with an emailed link."""
-    accounts.mail_sign_in(address, engine.utc_now())
+    login.mail_sign_in(address, engine.utc_now())
     with engine.reading() as session:
         query = select(Mail).join(Person, Person.id == Mail.person_id).where(Mail.kind == "signin")
         mail = session.scalars(query.where(Person.email == address).order_by(Mail.id.desc())).first()

@@ -9,7 +9,9 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from server import accounts, create_app, lobby
+from server import create_app
+from server.accounts import login
+from server.lobby import organiser
 from server.store import engine
 from server.store.models import Absence, Game, Person, Turn
 from tests.conftest import NOW, settings
@@ -63,7 +65,7 @@ def test_what_is_no_address_is_named_and_kept(client: FlaskClient) -> None:
 
 def test_looking_at_the_link_signs_nobody_in(client: FlaskClient) -> None:
     invited(NOW)
-    accounts.mail_sign_in(ALICE.address, engine.utc_now())
+    login.mail_sign_in(ALICE.address, engine.utc_now())
     [mail] = mails("signin")
     path = f"/s/{sign_in_token(mail)}"
     before = everything()
@@ -77,7 +79,7 @@ def test_looking_at_the_link_signs_nobody_in(client: FlaskClient) -> None:
 
 def test_the_button_signs_in_once(client: FlaskClient) -> None:
     invited(NOW)
-    accounts.mail_sign_in(ALICE.address, engine.utc_now())
+    login.mail_sign_in(ALICE.address, engine.utc_now())
     path = f"/s/{sign_in_token(mails('signin')[0])}"
     answer = send(client, path)
     assert answer.headers["Location"] == "/"
@@ -92,7 +94,7 @@ def test_the_button_signs_in_once(client: FlaskClient) -> None:
 
 def test_a_stranger_s_page_cannot_sign_somebody_in(client: FlaskClient) -> None:
     invited(NOW)
-    accounts.mail_sign_in(ALICE.address, engine.utc_now())
+    login.mail_sign_in(ALICE.address, engine.utc_now())
     path = f"/s/{sign_in_token(mails('signin')[0])}"
     assert read(client.post(path)).status == 400
     assert client.get("/account").status_code == 303
@@ -101,7 +103,7 @@ def test_a_stranger_s_page_cannot_sign_somebody_in(client: FlaskClient) -> None:
 
 def test_an_expired_link_signs_nobody_in(client: FlaskClient) -> None:
     invited(NOW)
-    accounts.mail_sign_in(ALICE.address, engine.utc_now() - timedelta(minutes=61))
+    login.mail_sign_in(ALICE.address, engine.utc_now() - timedelta(minutes=61))
     path = f"/s/{sign_in_token(mails('signin')[0])}"
     page = look(client, path)
     assert page.status == 404
@@ -302,7 +304,7 @@ def test_the_page_offers_to_stop_everything_and_to_undo_it(client: FlaskClient) 
 def test_who_has_no_seat_any_more_can_stop_everything(client: FlaskClient) -> None:
     game_id, host = invited(NOW)
     path = f"/u/{token('stop', BOB, game_id, NOW)}"
-    lobby.drop(host, 1, NOW)
+    organiser.drop(host, 1, NOW)
     assert read(send(client, path, do="all")).status == 200
     assert me("bob@example.org").silent
 
@@ -323,7 +325,7 @@ def test_a_person_without_address_cannot_be_signed_in_again(client: FlaskClient)
     number = person(ALICE, NOW)
     with engine.transaction() as session:
         session.get_one(Person, number).email = None
-    accounts.mail_sign_in("alice@example.org", engine.utc_now())
+    login.mail_sign_in("alice@example.org", engine.utc_now())
     assert not mails("signin")
     assert client.post("/sign-in", data={"address": ""}).status_code == 422
 

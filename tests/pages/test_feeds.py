@@ -11,7 +11,8 @@ import icalendar
 import pytest
 from flask.testing import FlaskClient
 
-from server import accounts, play
+from server import play
+from server.accounts import login
 from server.mail.outgoing import deliver
 from server.store import engine, links
 from server.store.models import Game, Link, Turn
@@ -25,7 +26,7 @@ one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True
 
 def feed(person_id: int) -> str:
     """Return the URL of a fresh feed, without its ending."""
-    accounts.renew_feed(person_id, NOW)
+    login.renew_feed(person_id, NOW)
     with engine.reading() as session:
         feeds = session.query(Link).filter_by(person_id=person_id, purpose="feed", revoked_at=None)
         return links.url(feeds.one()).removeprefix("https://byzanz.test")

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from flask.testing import FlaskClient
 
-from server import lobby
+from server.lobby import create, invitations, organiser
 from server.store import engine
 from server.validation import Guest
 from tests.conftest import NOW
@@ -115,7 +115,7 @@ def test_an_answer_that_is_none_is_a_bad_request(bare: FlaskClient) -> None:
 def test_a_seat_given_up_says_so(bare: FlaskClient) -> None:
     game_id, host = invited(NOW)
     bob = f"/i/{token('invite', BOB, game_id, NOW)}"
-    lobby.drop(host, 1, NOW)
+    organiser.drop(host, 1, NOW)
     assert "no longer kept" in look(bare, bob).text
     page = read(bare.post(bob, data={"answer": "accept", "name": "Bob"}))
     assert page.status == 409
@@ -125,7 +125,7 @@ def test_a_seat_given_up_says_so(bare: FlaskClient) -> None:
 def test_a_cancelled_or_finished_invitation_offers_no_seat(bare: FlaskClient) -> None:
     game_id, host = invited(NOW)
     bob = f"/i/{token('invite', BOB, game_id, NOW)}"
-    lobby.cancel(host, NOW)
+    organiser.cancel(host, NOW)
     page = look(bare, bob)
     assert "called off" in page.text
     assert "accept" not in page.html
@@ -157,7 +157,7 @@ def test_one_link_does_not_open_the_other_page(bare: FlaskClient) -> None:
 
 
 def test_the_organiser_confirms_with_his_cut(bare: FlaskClient) -> None:
-    game_id = lobby.create_game(wish(), NOW)
+    game_id = create.create_game(wish(), NOW)
     page = f"/o/{token('organise', ALICE, game_id, NOW)}"
     assert game_of(game_id).commitment in look(bare, page).text
     assert read(send(bare, page, {"cut": "x" * 65}, do="confirm")).status == 422
@@ -168,7 +168,7 @@ def test_the_organiser_confirms_with_his_cut(bare: FlaskClient) -> None:
 
 
 def test_a_game_against_bots_leads_straight_to_the_table(bare: FlaskClient) -> None:
-    game_id = lobby.create_game(wish(players=(), bots=("greedy", "greedy")), NOW)
+    game_id = create.create_game(wish(players=(), bots=("greedy", "greedy")), NOW)
     answer = send(bare, f"/o/{token('organise', ALICE, game_id, NOW)}", do="confirm")
     assert answer.headers["Location"] == f"https://byzanz.test/t/{token('seat', ALICE, game_id, NOW)}"
     assert bare.get(answer.headers["Location"]).status_code == 200
@@ -190,7 +190,7 @@ def test_every_button_of_the_organiser_works(bare: FlaskClient) -> None:
     assert game_of(game_id).listed
     assert send(bare, page, do="unlist").status_code == 303
     assert not game_of(game_id).listed
-    lobby.accept(token("invite", DAPHNE, game_id, NOW), "Daphne", "", NOW)
+    invitations.accept(token("invite", DAPHNE, game_id, NOW), "Daphne", "", NOW)
     answer = send(bare, page, do="start")
     assert answer.headers["Location"] == f"https://byzanz.test/t/{token('seat', ALICE, game_id, NOW)}"
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Random bot", "Daphne"]
@@ -245,7 +245,7 @@ def test_a_refused_mail_is_shown_to_the_organiser(bare: FlaskClient) -> None:
 
 def test_the_organiser_sees_and_mends_the_name_somebody_typed_for_him(bare: FlaskClient) -> None:
     stranger = Guest("You have won", ALICE.address)
-    game_id = lobby.create_game(wish(organiser=stranger, plays=False, bots=("greedy",)), NOW)
+    game_id = create.create_game(wish(organiser=stranger, plays=False, bots=("greedy",)), NOW)
     page = f"/o/{token('organise', ALICE, game_id, NOW)}"
     assert form(look(bare, page), do="confirm")[1]["name"] == "You have won"
     refused = read(send(bare, page, {"name": "www.evil.example"}, do="confirm"))
@@ -259,7 +259,7 @@ def test_a_name_of_one_s_own_is_offered_before_that_of_a_friend(bare: FlaskClien
     bobby = Guest("Bobby", BOB.address)
     pages = [token("invite", BOB, invited(NOW, players=(bobby, CHARLIE))[0], NOW) for _ in range(2)]
     assert form(look(bare, f"/i/{pages[0]}"), answer="accept")[1]["name"] == "Bobby"
-    lobby.accept(pages[0], "Robert", "", NOW)
+    invitations.accept(pages[0], "Robert", "", NOW)
     assert form(look(bare, f"/i/{pages[1]}"), answer="accept")[1]["name"] == "Robert"
 
 
@@ -298,6 +298,6 @@ def test_a_seat_is_not_taken_without_the_page_s_own_form(client: FlaskClient) ->
 
 def test_only_listed_games_have_such_a_page(client: FlaskClient) -> None:
     hidden, _host = invited(NOW)
-    asked = lobby.create_game(wish(listed=True, free=1), NOW)
+    asked = create.create_game(wish(listed=True, free=1), NOW)
     for game_id in (hidden, asked, "nothing", "a%00b", "é", "x" * 300):
         assert client.get(f"/join/{game_id}").status_code == 404

@@ -13,8 +13,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from byzanz.games import latest
-from server import i18n, lobby, play
+from server import i18n, play
 from server.i18n import NAMES
+from server.lobby import create
 from server.play import notes
 from server.store import engine, links, people
 from server.store.models import Person
@@ -248,7 +249,7 @@ def test_the_account_has_a_language(client: FlaskClient, table: Callable[..., Ta
 def test_who_confirms_a_game_or_takes_a_seat_keeps_the_language_of_the_page(client: FlaskClient) -> None:
     _game, _host = invited(NOW, language="de")
     assert chosen(person("alice@example.org")) is None  # confirmed without a page
-    game_id = lobby.create_game(wish(name="Another"), NOW)
+    game_id = create.create_game(wish(name="Another"), NOW)
     host = token("organise", ALICE, game_id, NOW)
     for language, then in (("nl", "nl"), ("de", "nl")):
         client.post(f"/o/{host}", data={"do": "confirm"}, headers={"Accept-Language": language})

@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from server import accounts, lobby, play
+from server import play
+from server.accounts import login
+from server.lobby import create, invitations, organiser
 from server.mail.text import quoted
 from server.store import engine, links
 from server.store.models import Game
@@ -120,7 +122,7 @@ def test_a_pace_has_a_name_and_is_told_in_words(
     }[pace]
     host = token("organise", ALICE, game.id, NOW)
     assert words in look(client, f"/o/{host}").text
-    lobby.confirm_game(host, NOW, "cut")
+    create.confirm_game(host, NOW, "cut")
     assert words in look(client, f"/i/{token('invite', BOB, game.id, NOW)}").text
     assert words in look(client, f"/g/{game.id}").text
 
@@ -221,7 +223,7 @@ def test_no_text_breaks_the_form(client: FlaskClient, title: str, name: str, pla
 def test_scripts_in_names_stand_as_text(client: FlaskClient) -> None:
     evil = "<script>alert(1)</script>"
     game_id, host = invited(NOW, name="<img src=x>", organiser=ALICE, listed=True)
-    lobby.accept(token("invite", BOB, game_id, NOW), evil, evil, NOW)
+    invitations.accept(token("invite", BOB, game_id, NOW), evil, evil, NOW)
     for path in (f"/o/{host}", f"/i/{token('invite', BOB, game_id, NOW)}", f"/join/{game_id}", "/"):
         page = look(client, path)
         assert page.status == 200
@@ -268,7 +270,7 @@ def test_an_organiser_finds_his_page(client: FlaskClient) -> None:
 
 def test_it_lists_open_tables_without_those_who_only_were_invited(client: FlaskClient) -> None:
     shown, _host = invited(NOW, players=(BOB,), listed=True, free=1)
-    hidden = lobby.create_game(wish(name="Secret"), NOW)
+    hidden = create.create_game(wish(name="Secret"), NOW)
     page = look(client, "/")
     assert f"/join/{shown}" in page.html
     assert "Alice" in page.text
@@ -287,7 +289,7 @@ def test_a_listed_game_that_runs_can_be_looked_at(client: FlaskClient) -> None:
 def test_the_answer_to_a_dead_link_is_always_the_same(client: FlaskClient) -> None:
     game_id, host = invited(NOW)
     bob = token("invite", BOB, game_id, NOW)
-    lobby.drop(host, 1, NOW)
+    organiser.drop(host, 1, NOW)
     texts = [host, bob, "a" * 26, "", "x" * 5000, "\0", "é"]
     answers = [client.post("/link", data={"token": text}) for text in texts]
     assert {(answer.status_code, answer.data, str(answer.headers)) for answer in answers} == {
@@ -314,7 +316,7 @@ def test_looking_changes_nothing(client: FlaskClient, table: Callable[..., Table
     game = table(3)
     other, host = invited(NOW, listed=True, organiser=BOB, players=(ALICE,), free=1)
     dead = "a" * 26
-    accounts.mail_sign_in("alice@example.org", engine.utc_now())
+    login.mail_sign_in("alice@example.org", engine.utc_now())
     [signin] = mails("signin")
     paths = [
         "/", "/new", "/asked", "/sign-in", "/account", "/m/", f"/m/{game.id}", f"/join/{other}",

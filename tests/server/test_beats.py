@@ -23,7 +23,7 @@ def test_the_first_beats_of_several_processes_do_not_collide(app: Flask, now: da
     def beat(_process: int) -> bool:
         with app.app_context():
             ready.wait()
-            return heartbeat.Pulse("web", 5).beat(now, 1.0)
+            return heartbeat.HeartbeatRecorder("web", 5).record(now, 1.0)
 
     for _ in range(ROUNDS):
         with ThreadPoolExecutor(TOGETHER) as processes:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
-from server import accounts, play
+from server import play
+from server.accounts import login, mail_settings
 from server.mail import deliverability
 from server.mail.outgoing import compose, deliver, digest
 from server.mail.outgoing.smtp import PermanentFailure
@@ -118,7 +119,7 @@ def test_the_clock_starts_a_day_after_the_turn_opened_if_no_digest_came(table: B
     jobs.tick_digests(NOW + 24 * HOUR, TICK)
     assert row(Turn, (game.id, 1)).started_at is None  # nothing here has beaten yet: the server rests
     for part in heartbeat.PARTS:
-        clockwork.record_beat(heartbeat.Pulse(part, TICK), NOW + 24 * HOUR, 0.0)
+        clockwork.record_heartbeat(heartbeat.HeartbeatRecorder(part, TICK), NOW + 24 * HOUR, 0.0)
     jobs.tick_digests(NOW + 24 * HOUR + timedelta(minutes=3), TICK)
     turn = row(Turn, (game.id, 1))
     assert (turn.started_at, turn.due_at) == (NOW + 24 * HOUR, NOW + 48 * HOUR)
@@ -282,12 +283,12 @@ def test_only_who_wants_it_is_reminded(table: Begin) -> None:
 
 def test_who_gives_up_the_digest_is_mailed_the_turns_that_none_has_named(table: Begin) -> None:
     game = late_joiner(table)
-    accounts.set_cadence(game.people[1], "once", NOW + HOUR)
+    mail_settings.set_cadence(game.people[1], "once", NOW + HOUR)
     (message,) = post(NOW + HOUR)
     assert str(message["To"]) == "Bob <bob@example.org>"
     assert row(Turn, (game.id, 1)).started_at == NOW + HOUR
-    accounts.set_cadence(game.people[1], "digest", NOW + HOUR)
-    accounts.set_cadence(game.people[1], "each", NOW + HOUR)
+    mail_settings.set_cadence(game.people[1], "digest", NOW + HOUR)
+    mail_settings.set_cadence(game.people[1], "each", NOW + HOUR)
     assert post(NOW + 2 * HOUR) == []
 
 
@@ -304,7 +305,7 @@ def test_the_link_in_a_digest_stops_all_mail_with_one_click_and_offers_less(tabl
     assert client.post(address, data={"do": "game"}).status_code == 400
     assert client.post(address, data={"List-Unsubscribe": "One-Click"}).status_code == 200
     assert (row(Person, bob).silent, row(Person, bob).cadence) == (True, "once")
-    accounts.mail_sign_in("bob@example.org", SEVEN)
+    login.mail_sign_in("bob@example.org", SEVEN)
     assert [message["Subject"] for message in post(SEVEN)] == ["Your Byzanz sign-in link"]
 
 

@@ -16,7 +16,7 @@ from server.mail.text import quoted
 from server.ops import doctor
 from server.ops.doctor import Finding
 from server.scheduler import clockwork, jobs
-from server.scheduler.heartbeat import CLOCK_JUMPED, Pulse
+from server.scheduler.heartbeat import CLOCK_JUMPED, HeartbeatRecorder
 from server.store import alerts, engine, outbox
 from server.store.facts import Fact
 from server.store.models import Game, IncomingMail, Mail, Person
@@ -46,7 +46,7 @@ def environment(database_url: str, mail_server: Inbox, monkeypatch: pytest.Monke
 def alive(app: Flask) -> Flask:
     """Return an application with current heartbeats."""
     for part in ("web", "scheduler"):
-        clockwork.record_beat(Pulse(part, 5.0), engine.utc_now(), jobs.steady())
+        clockwork.record_heartbeat(HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
     return app
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from server import accounts, play
+from server import play
 from server.accounts import absences
 from server.errors import InvalidInput
 from server.lobby import time_control
@@ -62,7 +62,7 @@ def alice(app: Any) -> int:
     with engine.transaction() as session:
         person = people.get_or_create(session, "alice@example.org", "Alice", NOW).id
     at_night(person)
-    accounts.add_absence(person, "2026-03-30", "2026-03-30", NOW)
+    absences.add_absence(person, "2026-03-30", "2026-03-30", NOW)
     return person
 
 
@@ -276,12 +276,12 @@ def test_an_absence_that_an_open_turn_counts_on_stays(table: Begin, alice: int) 
     with engine.reading() as session:
         [absence] = absences.absences_of(session, alice, NOW)
     with pytest.raises(InvalidInput, match="counts on this absence"):
-        accounts.remove_absence(alice, absence.id, NOW)
+        absences.remove_absence(alice, absence.id, NOW)
     play.submit(game.id, 0, "pass", seen=1, request_id="r", now=NOW)
     with pytest.raises(InvalidInput, match="has begun"):
-        accounts.remove_absence(alice, absence.id, absence.from_at)
-    accounts.remove_absence(game.people[1], absence.id, NOW)  # not hers: nothing happens
-    accounts.remove_absence(alice, absence.id, NOW)
+        absences.remove_absence(alice, absence.id, absence.from_at)
+    absences.remove_absence(game.people[1], absence.id, NOW)  # not hers: nothing happens
+    absences.remove_absence(alice, absence.id, NOW)
     with engine.reading() as session:
         assert absences.absences_of(session, alice, NOW) == []
 
@@ -289,7 +289,7 @@ def test_an_absence_that_an_open_turn_counts_on_stays(table: Begin, alice: int) 
 @one_database
 def test_thirty_five_days_in_any_year_and_not_one_more(alice: int) -> None:
     def enter(first: str, last: str) -> None:
-        accounts.add_absence(alice, first, last, NOW)  # one day of March is taken
+        absences.add_absence(alice, first, last, NOW)  # one day of March is taken
 
     enter("2026-10-12", "2026-11-14")  # 34 days, over the day of 25 hours
     for day in ("2026-03-10", "2027-03-29"):

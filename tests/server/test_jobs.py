@@ -48,11 +48,11 @@ class Machine:
         self.start()
 
     def start(self) -> None:
-        self.pulses = [heartbeat.Pulse(part, TICK) for part in heartbeat.PARTS]
+        self.recorders = [heartbeat.HeartbeatRecorder(part, TICK) for part in heartbeat.PARTS]
 
-    def beat(self) -> None:
-        for pulse in self.pulses:
-            clockwork.record_beat(pulse, self.now, self.steady)
+    def send_heartbeats(self) -> None:
+        for recorder in self.recorders:
+            clockwork.record_heartbeat(recorder, self.now, self.steady)
 
     def wait(self, span: timedelta) -> None:
         self.now += span
@@ -63,7 +63,7 @@ class Machine:
         played, end = 0, self.now + span
         while self.now < end:
             self.wait(min(9 * MINUTE, end - self.now))
-            self.beat()
+            self.send_heartbeats()
             played += jobs.tick_turns(self.now, TICK)
         return played
 
@@ -71,7 +71,7 @@ class Machine:
 @pytest.fixture
 def machine(app: Flask) -> Machine:
     made = Machine()
-    made.beat()
+    made.send_heartbeats()
     return made
 
 
@@ -115,7 +115,7 @@ def standing() -> set[str]:
 def test_nobody_is_played_for_before_the_mail_was_accepted(table: Begin, machine: Machine) -> None:
     game = table(4)
     machine.wait(9 * DAY)
-    machine.beat()
+    machine.send_heartbeats()
     assert jobs.tick_turns(machine.now, TICK) == 0
     assert entries(game.id) == []
 
@@ -186,7 +186,7 @@ def test_a_reminder_waits_for_as_long_as_the_server_was_away(table: Begin, machi
     table(4, allowance=3600)
     post()
     machine.wait(10 * HOUR)
-    machine.beat()
+    machine.send_heartbeats()
     assert jobs.tick_reminders(machine.now) == 0
     assert jobs.tick_reminders(machine.now + HOUR) == 1
 
@@ -200,11 +200,11 @@ def test_nobody_loses_time_to_an_outage(app: Flask, table: Begin, before: int, a
     forget(app)
     game = table(3, game_id=secrets.token_hex(6), allowance=3600)
     machine = Machine()
-    machine.beat()
+    machine.send_heartbeats()
     post()
     assert machine.run(before * MINUTE) == 0
     machine.wait(away * MINUTE)
-    machine.beat()
+    machine.send_heartbeats()
     assert jobs.tick_turns(machine.now, TICK) == 0
     left = turns_due(game.id) - machine.now
     assert left >= HOUR  # whatever was left of the hour, an hour's notice
@@ -232,7 +232,7 @@ def test_only_a_turn_that_was_about_to_fall_due_is_told_of_the_credit(table: Beg
     post()
     machine.run(10 * MINUTE)
     machine.wait(5 * HOUR)
-    machine.beat()
+    machine.send_heartbeats()
     assert jobs.tick_turns(machine.now, TICK) == 0
     assert entries(short.id) == [(0, "clock", "!credit 18600")]
     assert machine.run(3 * MINUTE) == 0
@@ -246,35 +246,35 @@ def test_a_gap_in_either_part_is_one_outage_and_nobody_is_played_for_meanwhile(
 ) -> None:
     table(4, allowance=3600)
     post()
-    web, scheduler = machine.pulses
+    web, scheduler = machine.recorders
     for _ in range(10):  # the web is away, the scheduler goes on
         machine.wait(9 * MINUTE)
-        clockwork.record_beat(scheduler, machine.now, machine.steady)
+        clockwork.record_heartbeat(scheduler, machine.now, machine.steady)
         assert jobs.tick_turns(machine.now, TICK) == 0
-    clockwork.record_beat(web, machine.now, machine.steady)
-    clockwork.record_beat(web, machine.now + MINUTE, machine.steady + 60)
+    clockwork.record_heartbeat(web, machine.now, machine.steady)
+    clockwork.record_heartbeat(web, machine.now + MINUTE, machine.steady + 60)
     (outage,) = rows(Outage)
     assert (outage.part, outage.from_at, outage.to_at) == ("web", NOW, NOW + 90 * MINUTE)
     assert jobs.tick_turns(machine.now, TICK) == 0
 
 
 def test_two_processes_of_a_part_beat_for_each_other(machine: Machine) -> None:
-    other = heartbeat.Pulse("web", TICK)
+    other = heartbeat.HeartbeatRecorder("web", TICK)
     for _ in range(10):
         machine.wait(9 * MINUTE)
-        clockwork.record_beat(other, machine.now, machine.steady)
-    machine.beat()
+        clockwork.record_heartbeat(other, machine.now, machine.steady)
+    machine.send_heartbeats()
     assert [outage.part for outage in rows(Outage)] == ["scheduler"]
 
 
 @pytest.mark.parametrize(("tick", "longest"), [(0.5, 60), (5, 60), (10, 60), (100, 600)])
 def test_a_gap_is_an_outage_after_a_minute_or_six_ticks(app: Flask, tick: float, longest: int) -> None:
-    pulse = heartbeat.Pulse("web", tick)
-    pulse.beat(NOW, 0)
+    recorder = heartbeat.HeartbeatRecorder("web", tick)
+    recorder.record(NOW, 0)
     then = NOW + timedelta(seconds=longest)
-    pulse.beat(then, longest)
+    recorder.record(then, longest)
     assert rows(Outage) == []
-    pulse.beat(then + timedelta(seconds=longest + 1), longest * 2 + 1)
+    recorder.record(then + timedelta(seconds=longest + 1), longest * 2 + 1)
     assert len(rows(Outage)) == 1
 
 
@@ -282,7 +282,7 @@ def test_a_gap_across_a_restart_is_an_outage(machine: Machine) -> None:
     machine.wait(3 * HOUR)
     machine.steady = 5.0  # the machine was started anew
     machine.start()
-    machine.beat()
+    machine.send_heartbeats()
     assert {(outage.part, outage.to_at - outage.from_at) for outage in rows(Outage)} == {
         ("web", 3 * HOUR),
         ("scheduler", 3 * HOUR),
@@ -348,38 +348,38 @@ def test_a_moderator_may_say_that_the_new_time_is_right(table: Begin, machine: M
 def test_a_clock_set_back_while_nothing_ran_freezes_until_it_is_right_again(machine: Machine) -> None:
     machine.start()
     machine.now -= DAY
-    machine.beat()
+    machine.send_heartbeats()
     assert standing() == {"clock-step"}
     machine.now += DAY + 10 * MINUTE
     machine.steady += 30
-    machine.beat()
+    machine.send_heartbeats()
     assert standing() == set()
     assert {outage.part for outage in rows(Outage)} == {"clock"}
     with engine.reading() as session:
-        assert heartbeat.resting(session, machine.now, TICK) is None
+        assert not heartbeat.deadlines_suspended(session, machine.now, TICK)
 
 
 def test_small_corrections_add_up_to_no_jump(machine: Machine) -> None:
     for _ in range(50):
         machine.wait(MINUTE)
         machine.now += timedelta(seconds=20)
-        machine.beat()
+        machine.send_heartbeats()
     assert standing() == set()
 
 
 def test_a_machine_that_slept_was_away_and_its_clock_did_not_jump(machine: Machine) -> None:
     machine.wait(8 * HOUR)  # the steady clock runs on while it sleeps
-    machine.beat()
+    machine.send_heartbeats()
     assert standing() == set()
     assert len(rows(Outage)) == 2
 
 
 def test_mails_of_a_wrong_future_go_out_when_the_clock_is_right(table: Begin, machine: Machine) -> None:
     machine.now += 3 * DAY
-    machine.beat()
+    machine.send_heartbeats()
     table(4, now=machine.now)
     machine.now -= 3 * DAY
-    machine.beat()
+    machine.send_heartbeats()
     assert len(post(machine.now).sent) == 1
 
 
@@ -485,15 +485,15 @@ def test_the_more_bots_are_to_move_the_less_each_thinks(
 def test_two_schedulers_make_one_move(table: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     game = table(3)
     give_to_bots(game, range(1))
-    real = jobs._bots_mind
+    real = jobs._decide
 
     def overtaken(*words: Any) -> Any:
         found = real(*words)
-        monkeypatch.setattr(jobs, "_bots_mind", real)
+        monkeypatch.setattr(jobs, "_decide", real)
         assert jobs.tick_bots(NOW) == 1  # the other scheduler is quicker
         return found
 
-    monkeypatch.setattr(jobs, "_bots_mind", overtaken)
+    monkeypatch.setattr(jobs, "_decide", overtaken)
     assert jobs.tick_bots(NOW) == 0
     assert len(entries(game.id)) == 1
 
@@ -520,7 +520,7 @@ def test_the_clockwork_mails_moves_bots_and_stops(table: Begin, app: Flask) -> N
     scheduler.start()
     try:
         wait_for(inbox.mails)
-        assert {beat.part for beat in rows(Heartbeat)} == {"web", "scheduler"}
+        assert {row.part for row in rows(Heartbeat)} == {"web", "scheduler"}
         play.submit(game.id, 0, "pass", seen=1, request_id="r", now=engine.utc_now())
         wait_for(lambda: len(entries(game.id)) > 3)
     finally:
@@ -557,7 +557,7 @@ def test_a_web_process_beats_and_does_nothing_else(table: Begin, app: Flask) -> 
     scheduler = clockwork.Scheduler(app, app.config["BYZANZ"], parts=("web",))
     scheduler.start()
     scheduler.stop()
-    assert [beat.part for beat in rows(Heartbeat)] == ["web"]
+    assert [row.part for row in rows(Heartbeat)] == ["web"]
     assert [mail.status for mail in rows(Mail)] == ["waiting"]
 
 

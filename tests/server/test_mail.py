@@ -25,7 +25,8 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from server import accounts, play
+from server import play
+from server.accounts import login
 from server.mail import deliverability
 from server.mail.outgoing import compose, deliver
 from server.mail.outgoing.relevance import CHECKS
@@ -425,10 +426,10 @@ def test_mails_before_the_beginning(
 def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe(app: Flask) -> None:
     with engine.transaction() as session:
         people.get_or_create(session, "ann@example.org", "Ann", NOW).moderator = True
-    accounts.mail_sign_in("Ann@Example.org", NOW)
+    login.mail_sign_in("Ann@Example.org", NOW)
     (message,) = post()
     (address,) = re.findall(r"https://byzanz\.test/s/[a-z2-7]{26}", text_of(message))
-    assert accounts.redeem(address[-26:], NOW) is not None
+    assert login.redeem(address[-26:], NOW) is not None
     assert "List-Unsubscribe" not in message
     assert "References" not in message
     assert_same(text_of(message), words_of(html_of(message)))
@@ -480,7 +481,7 @@ def test_silence_does_not_stop_what_was_asked_for(table: Begin) -> None:
     game = table(4)
     change(Person, game.people[0], silent=True)
     queue("fresh", game.people[0], game_id=game.id, details={"purpose": "seat"})
-    accounts.mail_sign_in("alice@example.org", NOW)
+    login.mail_sign_in("alice@example.org", NOW)
     assert len(post()) == 2
 
 
@@ -514,7 +515,7 @@ def test_a_reminder_after_the_time_is_dropped(table: Begin) -> None:
 def test_a_used_sign_in_link_is_not_mailed(app: Flask) -> None:
     with engine.transaction() as session:
         people.get_or_create(session, "ann@example.org", "Ann", NOW).moderator = True
-    accounts.mail_sign_in("ann@example.org", NOW)
+    login.mail_sign_in("ann@example.org", NOW)
     assert post(NOW + timedelta(hours=1)) == []
 
 

@@ -12,8 +12,10 @@ import html5lib
 import pytest
 from flask import Flask
 
-from server import accounts, i18n, lobby, play
+from server import i18n, play
+from server.accounts import login
 from server.i18n import NAMES
+from server.lobby import create
 from server.mail.incoming.quoting import MARKER, own_lines
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, outbox
@@ -147,7 +149,7 @@ def test_every_kind_of_mail_is_in_its_readers_language(app: Flask, language: str
         queue(session, there)
         for kind in ("games", "digest"):
             outbox.enqueue(session, key=kind, kind=kind, person_id=there.person("Frank"), now=there.now)
-    accounts.mail_sign_in("alice@example.org", engine.utc_now())
+    login.mail_sign_in("alice@example.org", engine.utc_now())
     play.moderate("there", "!abandon", reason="genug", person_id=there.person("Mia"), now=engine.utc_now())
     sent = delivered()
     with engine.reading() as session:
@@ -199,15 +201,15 @@ def test_an_invitation_is_in_the_guests_language_else_in_the_organisers(app: Fla
 
 
 def test_what_a_guest_asks_for_is_mailed_in_the_language_of_the_page(app: Flask) -> None:
-    game_id = lobby.create_game(wish(language="de"), NOW)
+    game_id = create.create_game(wish(language="de"), NOW)
     (mail,) = delivered()
     check(mail, "de")
     assert mails("confirm", ALICE)
-    lobby.confirm_game(token("organise", ALICE, game_id, NOW), NOW, "cut", language="de")
+    create.confirm_game(token("organise", ALICE, game_id, NOW), NOW, "cut", language="de")
     assert {re.search(r'<html lang="(\w+)">', page(mail))[1] for mail in delivered()} == {"de"}  # type: ignore[index]
     with engine.transaction() as session:
         session.query(Person).filter_by(email="alice@example.org").one().language = None
-    accounts.mail_sign_in("alice@example.org", engine.utc_now(), "nl")
+    login.mail_sign_in("alice@example.org", engine.utc_now(), "nl")
     (mail,) = delivered()
     check(mail, "nl")
 

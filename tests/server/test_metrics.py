@@ -14,7 +14,7 @@ from sqlalchemy import text
 from server import create_app
 from server.mail.text import quoted
 from server.scheduler import clockwork, jobs
-from server.scheduler.heartbeat import Pulse
+from server.scheduler.heartbeat import HeartbeatRecorder
 from server.store import alerts, engine
 from server.store.models import Mail
 from tests.conftest import NOW, Table, settings
@@ -106,12 +106,12 @@ def reasons(client: FlaskClient) -> list[str]:
 
 def test_ready_means_that_the_scheduler_beats(client: FlaskClient) -> None:
     assert reasons(client) == ["the scheduler sends no heartbeat"]
-    clockwork.record_beat(Pulse("scheduler", 5.0), engine.utc_now(), jobs.steady())
+    clockwork.record_heartbeat(HeartbeatRecorder("scheduler", 5.0), engine.utc_now(), jobs.steady())
     assert reasons(client) == []
 
 
 def test_ready_means_that_the_tables_are_the_newest(client: FlaskClient) -> None:
-    clockwork.record_beat(Pulse("scheduler", 5.0), engine.utc_now(), jobs.steady())
+    clockwork.record_heartbeat(HeartbeatRecorder("scheduler", 5.0), engine.utc_now(), jobs.steady())
     with engine.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     assert reasons(client) == ["the database is not at the latest revision"]

@@ -13,7 +13,9 @@ from flask import Flask
 from sqlalchemy import select
 from werkzeug.routing import Rule
 
-from server import accounts, lobby, play
+from server import play
+from server.accounts import login
+from server.lobby import create
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, log, outbox
 from server.store.models import Game, Mail, Person
@@ -284,8 +286,8 @@ def test_a_dead_link_is_like_one_that_never_was(there: Scene) -> None:
 def mailed(there: Scene) -> set[str]:
     """Return every URL in the emails of all kinds of links."""
     now = engine.utc_now()
-    made = lobby.create_game(wish(), now)
-    accounts.mail_sign_in(ALICE.address, now)
+    made = create.create_game(wish(), now)
+    login.mail_sign_in(ALICE.address, now)
     with engine.transaction() as session:
         ida, hugo = there.person("Ida"), there.person("Hugo")
         outbox.enqueue(session, key="i", kind="invite", person_id=ida, now=now, game_id="open", seat=1)

@@ -521,8 +521,8 @@ def refuse(at: datetime = NOW) -> None:
 def awake(now: datetime) -> None:
     """Write a heartbeat for both parts of the server now."""
     for part in heartbeat.PARTS:
-        pulse = heartbeat.Pulse(part, TICK)
-        clockwork.record_beat(pulse, now, 0.0)
+        recorder = heartbeat.HeartbeatRecorder(part, TICK)
+        clockwork.record_heartbeat(recorder, now, 0.0)
 
 
 def test_a_seat_that_no_mail_reaches_for_72_hours_goes_on_autopilot_once(table: Begin, mia: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from server import create_app, lobby, play
+from server import create_app, play
 from server.lobby import create, names
 from server.lobby.time_control import TimeControl
 from server.mail.incoming import receive
@@ -125,7 +125,7 @@ def _begin() -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(create, "secrets", SimpleNamespace(token_bytes=bytes))
         patch.setattr(names, "random_cut", lambda: "the same cut")
-        return lobby.quick_game(slug="byzanz", players=PEOPLE, time_control=PACE, start=True, now=NOW)
+        return create.quick_game(slug="byzanz", players=PEOPLE, time_control=PACE, start=True, now=NOW)
 
 
 def _tokens(game_id: str) -> dict[int, str]:

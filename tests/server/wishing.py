@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import select
 
-from server import lobby
 from server.lobby import create
 from server.lobby.time_control import TimeControl
 from server.store import engine, links, outbox, people
@@ -72,9 +71,9 @@ def everything() -> dict[str, list[Any]]:
 
 def invited(now: datetime, **more: Any) -> tuple[str, str]:
     """Create a confirmed game; return its id and its organiser's token."""
-    game_id = lobby.create_game(wish(**more), now)
+    game_id = create.create_game(wish(**more), now)
     host = token("organise", more.get("organiser", ALICE), game_id, now)
-    lobby.confirm_game(host, now, "alice cuts")
+    create.confirm_game(host, now, "alice cuts")
     return game_id, host
 
 
@@ -86,7 +85,7 @@ def person(guest: Guest, now: datetime) -> int:
 
 def known(guest: Guest, now: datetime) -> int:
     """Return the id of a person who plays in a game and so may sign in."""
-    lobby.quick_game(
+    create.quick_game(
         slug="byzanz", players=[guest], bots=["greedy"] * 2, name="Elsewhere", start=True, now=now
     )
     return person(guest, now)

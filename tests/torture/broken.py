@@ -83,7 +83,7 @@ def credulous() -> None:
     """Trust the machine's clock whatever it shows (promise 5)."""
     from server.scheduler import heartbeat
 
-    heartbeat.Pulse._jumped = lambda *_beat: False  # type: ignore[method-assign]
+    heartbeat.HeartbeatRecorder._clock_jumped = lambda *_beat: False  # type: ignore[method-assign]
 
 
 def deaf() -> None:

@@ -121,10 +121,10 @@ def _tick(clock: Time, _journal: Path, breaks: str | None) -> None:
 
     with _app(breaks):
         jobs.DUE_AT_ONCE = AT_ONCE
-        pulses = [heartbeat.Pulse(part, BEAT) for part in heartbeat.PARTS]
+        recorders = [heartbeat.HeartbeatRecorder(part, BEAT) for part in heartbeat.PARTS]
         while True:
-            for pulse in pulses:
-                clockwork.record_beat(pulse, clock.now(), clock.steady())
+            for recorder in recorders:
+                clockwork.record_heartbeat(recorder, clock.now(), clock.steady())
             jobs.tick_turns(clock.now(), BEAT)
             jobs.tick_reminders(clock.now())
             time.sleep(0.02)
@@ -135,11 +135,11 @@ def _drain(clock: Time, path: Path, breaks: str | None) -> int:
     from server.scheduler import clockwork, heartbeat, jobs
 
     with _app(breaks):
-        pulses = [heartbeat.Pulse(part, BEAT) for part in heartbeat.PARTS]
+        recorders = [heartbeat.HeartbeatRecorder(part, BEAT) for part in heartbeat.PARTS]
         now, steady = clock.now(), clock.steady()
         for _ in range(MANY_TICKS):
-            for pulse in pulses:
-                clockwork.record_beat(pulse, now, steady)
+            for recorder in recorders:
+                clockwork.record_heartbeat(recorder, now, steady)
             if jobs.tick_turns(now, BEAT) == 0:
                 Journal(path).write("end", at=now.isoformat(), slack=SLOW * RATE)
                 return 0

@@ -116,7 +116,7 @@ class World:
     off: timedelta = timedelta(0)
     away: dict[str, datetime] = field(default_factory=dict)
     last: dict[str, datetime] = field(default_factory=dict)
-    pulses: dict[str, Any] = field(default_factory=dict)
+    recorders: dict[str, Any] = field(default_factory=dict)
     doubt: tuple[datetime, datetime] | None = None
     postman: Postman = field(default_factory=Postman)
     seen: int = 0
@@ -166,19 +166,19 @@ class World:
         for part in [part for part, until in self.away.items() if until <= self.true]:
             del self.away[part]
         for part in heartbeat.PARTS:
-            if part not in self.pulses or (part not in self.away and self.draw.random() < RESTART):
-                self.pulses[part] = heartbeat.Pulse(part, BEAT)
+            if part not in self.recorders or (part not in self.away and self.draw.random() < RESTART):
+                self.recorders[part] = heartbeat.HeartbeatRecorder(part, BEAT)
 
     def _beat(self) -> None:
         from server.scheduler import clockwork, heartbeat
 
-        for part in [part for part in self.pulses if part not in self.away]:
+        for part in [part for part in self.recorders if part not in self.away]:
             last = self.last.get(part, self.true)
             if self.true - last > STEP:
                 self.noted.write("down", part=part, since=last.isoformat(), to=self.true.isoformat())
                 if self.draw.random() < 0.5:  # it was restarted; otherwise the machine has slept
-                    self.pulses[part] = heartbeat.Pulse(part, BEAT)
-            clockwork.record_beat(self.pulses[part], self.now, self.steady)
+                    self.recorders[part] = heartbeat.HeartbeatRecorder(part, BEAT)
+            clockwork.record_heartbeat(self.recorders[part], self.now, self.steady)
             self.last[part] = self.true
 
     def _jump(self) -> None:
@@ -195,7 +195,7 @@ class World:
                 self.off = timedelta(0)
                 self._beat()
             with engine.reading() as session:
-                stands = alerts.standing(session, heartbeat.CLOCK_JUMPED)
+                stands = alerts.find_open(session, heartbeat.CLOCK_JUMPED)
             if stands:
                 clockwork.confirm_clock(self.now)
             self.noted.write("doubt", since=since.isoformat(), to=self.true.isoformat())

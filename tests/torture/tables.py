@@ -86,7 +86,8 @@ def _lay(wish: Wish, answer: Connection) -> None:
 
 
 def _begin(wish: Wish, number: int) -> Table:
-    from server import lobby, play
+    from server import play
+    from server.lobby import create
     from server.lobby.time_control import TimeControl
     from server.play import positions
     from server.store import engine, links, people
@@ -98,7 +99,7 @@ def _begin(wish: Wish, number: int) -> Table:
         with engine.transaction() as session:
             for guest in guests:
                 people.get_or_create(session, guest.address, guest.name, now).silent = True
-    game_id = lobby.quick_game(
+    game_id = create.quick_game(
         slug="byzanz",
         players=guests,
         bots=["random"] * (wish.bots if number % 2 else 0),

@@ -56,7 +56,7 @@ class World:
         now = engine.utc_now()
         with self.app.app_context():
             for part in heartbeat.PARTS:
-                clockwork.record_beat(heartbeat.Pulse(part, TICK), now, now.timestamp())
+                clockwork.record_heartbeat(heartbeat.HeartbeatRecorder(part, TICK), now, now.timestamp())
             jobs.tick_turns(now, TICK)
             jobs.tick_reminders(now)
             with Transport(parse_mail_url(self.inbox.url), "byzanz.test") as transport:

@@ -1,4 +1,4 @@
-"""The parts that every act of a moderator shares: its words, its entry, and the checks of its moderator."""
+"""A moderator's act: its words, its entry, and checks shared by all acts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from server.play import positions
 from server.play.positions import Position
 from server.store import log
 from server.store.models import Entry, Game, ModeratorAction, Seat
+from server.validation import whole_number
 
 LONGEST_EXTENSION = 30 * 86400
 
@@ -53,10 +54,10 @@ class Act:
 
     def number(self, place: int) -> int:
         """The whole number at this place of the act's words."""
-        word = self.words[place]
-        if not (word.isascii() and word.isdigit() and len(word) < 10):
-            raise InvalidAct("“%(word)s” must be a whole number.", word=word[:40])
-        return int(word)
+        number = whole_number(self.words[place], 999_999_999)
+        if number is None:
+            raise InvalidAct("“%(word)s” must be a whole number.", word=self.words[place][:40])
+        return number
 
 
 def sits(session: Session, game_id: str, person_id: int) -> bool:

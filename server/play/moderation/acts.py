@@ -1,4 +1,4 @@
-"""The acts of moderators (formats.md §2): which there are, who may use them, and when. `play.moderate` calls these."""
+"""All acts of moderators (formats.md §2), checked and carried out for `play.moderate`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REPAIRS = {"!void", "!resume", "!abandon"}
 
 
 def check(session: Session, game: Game, words: tuple[str, ...], reason: str, person_id: int) -> None:
-    """Check what must hold of every act, whatever the state of the game.
+    """Check the conditions of every act that do not depend on the state of the game.
 
     Raises:
         Refused: the act is unknown, has no reason, or is a look at hands by a moderator who plays in the game.
@@ -98,7 +98,7 @@ def _repair(session: Session, game: Game, act: Act) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How many words an act with some verb has, including the verb, and the function that carries it out."""
+    """The number of words in acts with some verb, including the verb, and the function that carries them out."""
 
     words: int
     done: Callable[[Session, Game, Position, Act], int]

@@ -23,7 +23,7 @@ def void(session: Session, game: Game, position: Position, act: Act) -> int:
     seq = write(session, game, act)
     log.append(session, game, seat=None, by="moderator", move="!pause", now=act.now, note=act.reason)
     game.paused = True
-    standing_orders.rest_all(session, game.id)
+    standing_orders.suspend_all(session, game.id)
     before = [entry for entry in entries if entry.seq < target]
     state = positions.replay(session, game, position.rules, before)
     running.advance(session, game, position, state, act.now)
@@ -64,11 +64,11 @@ def reopen(session: Session, game: Game, position: Position, act: Act) -> int:
 def credit(session: Session, game: Game, position: Position, act: Act) -> int:
     """Give every open turn more time."""
     seconds = seconds_of(act, 1)
-    awaited = turns.open_turns(session, game.id)
-    if not awaited:
+    open_turns = turns.open_turns(session, game.id)
+    if not open_turns:
         raise ActNotPossible("Nobody is to move, so there is no deadline to extend.")
     seq = record_only(session, game, position, act)
-    for turn in awaited:
+    for turn in open_turns:
         turns.extend(session, game, turn, seconds)
     return seq
 

@@ -51,7 +51,8 @@ def moderate(
             session, game, acts.Act(words, reason.strip(), person_id, now, newcomer, keep_link)
         )
         session.add(ModeratorAction(game_id=game.id, seq=seq, person_id=person_id, at=now))
+        # These acts send that seat an email of their own.
         own = words[0] == "!replace" or (words[0] == "!autopilot" and words[2] == "on")
-        told = int(words[1]) if own else None  # by a mail of its own
-        mailing.mail_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq, leave_out=told)
+        left_out = int(words[1]) if own else None
+        mailing.mail_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq, leave_out=left_out)
         return seq

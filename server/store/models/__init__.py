@@ -1,4 +1,4 @@
-"""All tables, by area. `entry` is the game; everything else is evidence, people, or may be computed again."""
+"""All tables, by area. `entry` holds the games; the rest is about people and mail, or can be computed again."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from server.store.models.people import Person
 
 
 class Game(Base):
-    """A game from its first wish to its end. `status`: asked, inviting, running, over, cancelled."""
+    """A game from its request to its end. `status`: asked, inviting, running, over, cancelled."""
 
     __tablename__ = "game"
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
@@ -25,35 +25,35 @@ class Game(Base):
     allowance: Mapped[int]
     """Seconds for a decision."""
     seed: Mapped[str] = mapped_column(String(64))
-    """Hex; shown to nobody until the game is over."""
+    """Hex; secret until the game is over."""
     commitment: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(UtcTime, index=True)
     options: Mapped[str] = mapped_column(Text, default="{}")
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
     listed: Mapped[bool] = mapped_column(default=False)
-    """Shown in the lobby: anybody may look on, and take a seat that is free."""
+    """Shown in the lobby, where anyone may watch and take a free seat."""
     bank: Mapped[int] = mapped_column(default=0)
-    """Seconds beyond the allowances that each seat has for the whole game."""
+    """Seconds in each seat's time bank at the start."""
     days_off: Mapped[str] = mapped_column(String(7), default="")
-    """Weekdays that no clock of this table counts, as ISO numbers: `67` is the weekend."""
+    """Weekdays on which the game's clocks stop, as ISO numbers: `67` is the weekend."""
     started_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     ended_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     head: Mapped[int] = mapped_column(default=0)
     """The seq of the newest entry."""
     paused: Mapped[bool] = mapped_column(default=False)
     result: Mapped[str | None] = mapped_column(Text, default=None)
-    """JSON as in the record's last line, once over."""
+    """JSON as in the last line of the record; None until the game is over."""
     quarantine: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
-    """Why this game is set aside until somebody mends it; the others go on."""
+    """Why this game is on hold until a moderator repairs it."""
     seats: Mapped[list[Seat]] = relationship(init=False, order_by="Seat.seat", viewonly=True)
 
 
 class Seat(Base):
-    """A place at a table. `status`: free, invited, seated, declined. Before the start numbers may still move up."""
+    """A seat of a game. `status`: free, invited, seated, declined. Its number may change until the game begins."""
 
     __tablename__ = "seat"
     __table_args__ = (
-        # Seats on autopilot are few among many, and the moderators' desk asks for all of them.
+        # Few of many seats are on autopilot, and the moderators' desk lists them all.
         Index(
             "ix_seat_autopilot",
             "game_id",
@@ -69,17 +69,17 @@ class Seat(Base):
     bot: Mapped[str | None] = mapped_column(String(20), default=None)
     cut: Mapped[str] = mapped_column(Text, default="")
     uncut: Mapped[bool] = mapped_column(default=False)
-    """Seated without being asked: the cut was the server's offer."""
+    """Seated without being asked: the cut is the one that the server proposed."""
     silent: Mapped[bool] = mapped_column(default=False)
-    """This person wants no mail about this game; the clock starts when the turn opens."""
+    """The player has muted this game; clocks start as soon as turns open."""
     bank: Mapped[int] = mapped_column(default=0)
-    """Seconds that are left of this seat's bank."""
+    """Seconds left in the time bank."""
     missed: Mapped[int] = mapped_column(default=0)
-    """Questions in a row that the clock has answered for this seat."""
+    """Deadlines missed in a row."""
     autopilot: Mapped[bool] = mapped_column(default=False)
-    """The fallback is played at once, until the player reclaims the seat."""
+    """The server plays the fallback at once, until the player reclaims the seat."""
     lost: Mapped[bool] = mapped_column(default=False)
-    """Was put on autopilot because no mail reached its player: once a game."""
+    """Has been put on autopilot because no email reached its player, which happens once a game."""
     invited_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     answered_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     person: Mapped[Person | None] = relationship(init=False, viewonly=True)

@@ -1,4 +1,4 @@
-"""The log of a game, and what is computed from it or stands beside it."""
+"""The log of a game, snapshots computed from it, and the moderators behind its entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from server.store.engine import Base, UtcTime
 
 
 class Entry(Base):
-    """One line of a game's log (formats.md §2). Triggers refuse every change and removal; only `log.py` writes it."""
+    """One entry of a game's log (formats.md §2). Triggers refuse updates and deletions; only `log.py` writes it."""
 
     __tablename__ = "entry"
     __table_args__ = (UniqueConstraint("game_id", "seat", "request_id"),)
@@ -28,13 +28,13 @@ class Entry(Base):
 
 
 class Snapshot(Base):
-    """A state computed from the entries up to `seq`; may be thrown away at any time."""
+    """A state computed from the entries up to `seq`; it can be deleted at any time."""
 
     __tablename__ = "snapshot"
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
     seq: Mapped[int] = mapped_column(primary_key=True)
     format: Mapped[str] = mapped_column(String(40))
-    """`slug/rules version/state format`; another one makes the snapshot unreadable."""
+    """`slug/rules version/state format`; a snapshot in any other format is ignored."""
     state: Mapped[str] = mapped_column(Text)
 
 

@@ -12,7 +12,7 @@ from server.store.facts import Fact, FactColumn
 
 
 class IncomingMail(Base):
-    """An email that came in, remembered so that none counts twice. The table is `received`.
+    """An email that came in, stored so that none is processed twice. The table is `received`.
 
     `kind`: reply, auto, bounce, complaint, refused.
     """
@@ -20,24 +20,24 @@ class IncomingMail(Base):
     __tablename__ = "received"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
     digest: Mapped[str] = mapped_column(String(64), unique=True)
-    """SHA-256 of what makes it the same mail: its Message-ID and to whom it came."""
+    """SHA-256 of the Message-ID and the recipient, which identify the email."""
     at: Mapped[datetime] = mapped_column(UtcTime)
     kind: Mapped[str] = mapped_column(String(10))
     outcome: Mapped[Fact] = mapped_column(FactColumn)
-    """What was done about it, for moderators."""
+    """The result, for moderators."""
     person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
     game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), index=True, default=None)
     seat: Mapped[int | None] = mapped_column(default=None)
 
 
 class Mail(Base):
-    """The outbox. `status`: waiting, sent, dropped (no longer news), failed (refused for good)."""
+    """An outgoing email. `status`: waiting, sent, dropped (outdated or unwanted), failed (rejected for good)."""
 
     __tablename__ = "outbox"
     __table_args__ = (Index("ix_outbox_waiting", "status", "not_before"),)
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
     key: Mapped[str] = mapped_column(String(120), unique=True)
-    """What this mail is about; the same news is never queued twice. The Message-ID is made from it."""
+    """Names the news, so that none is queued twice; the Message-ID is made from it."""
     kind: Mapped[str] = mapped_column(String(20))
     person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), index=True)
     created_at: Mapped[datetime] = mapped_column(UtcTime)
@@ -45,12 +45,12 @@ class Mail(Base):
     game_id: Mapped[str | None] = mapped_column(ForeignKey("game.id"), index=True, default=None)
     seat: Mapped[int | None] = mapped_column(default=None)
     seq: Mapped[int | None] = mapped_column(default=None)
-    """The entry it is about; of a turn, the head at which it opened."""
+    """The entry it is about; for a turn, the head of the log when it opened."""
     details: Mapped[str] = mapped_column(Text, default="{}")
-    """JSON, what the template needs and cannot look up."""
+    """JSON with data that the template needs and cannot look up."""
     status: Mapped[str] = mapped_column(String(10), default="waiting")
     attempts: Mapped[int] = mapped_column(default=0)
     leased_until: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     finished_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     error: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
-    """Why it was not sent, or has not been yet."""
+    """Why it was not sent, or not yet."""

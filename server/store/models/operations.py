@@ -1,4 +1,4 @@
-"""How the server itself is doing."""
+"""Heartbeats, outages and alerts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Heartbeat(Base):
 
 
 class Outage(Base):
-    """A time without heartbeats of a part of the server; no clock counts it."""
+    """A time without heartbeats of a part of the server, which no clock counts."""
 
     __tablename__ = "outage"
     __table_args__ = (UniqueConstraint("part", "from_at"),)
@@ -31,7 +31,10 @@ class Outage(Base):
 
 
 class Alert(Base):
-    """What moderators must see: a game in quarantine, a refused address, a clock that jumped. The table is `alarm`."""
+    """A problem that needs a moderator: a quarantined game, a rejected address, a jump of the clock.
+
+    The table is `alarm`.
+    """
 
     __tablename__ = "alarm"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)

@@ -15,13 +15,13 @@ _LOST = "unreachable IS NOT NULL OR suppressed IS NOT NULL"
 
 
 class Person(Base):
-    """Somebody with a mail address. Erasure empties name and address and keeps the row."""
+    """A person with an email address; erasure clears the name and the address but keeps the row."""
 
     __tablename__ = "person"
     __table_args__ = (
-        # Those who want a digest are few among many: an index of those alone keeps a tick short.
+        # Few of many people get digests: an index of these alone keeps a tick short.
         Index("ix_person_digest", "id", sqlite_where=text(_DIGEST), postgresql_where=text(_DIGEST)),
-        # So are those whom no mail reaches, for whom the moderators' desk looks.
+        # Few people cannot be reached; the moderators' desk lists them all.
         Index("ix_person_lost", "id", sqlite_where=text(_LOST), postgresql_where=text(_LOST)),
     )
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
@@ -31,18 +31,18 @@ class Person(Base):
     time_zone: Mapped[str | None] = mapped_column(String(64), default=None)
     moderator: Mapped[bool] = mapped_column(default=False)
     silent: Mapped[bool] = mapped_column(default=False)
-    """Wants no mail at all but sign-in and links asked for."""
+    """Has muted all email except sign-in and other requested links."""
     unreachable: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
-    """What the last mail server said that refused the address for good."""
+    """The reply with which a mail server rejected the address for good."""
     suppressed: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
-    """Why nothing but mail asked for goes to this address: it bounced, or its owner complained."""
+    """The bounce or complaint because of which only requested email goes to this address."""
     cadence: Mapped[str] = mapped_column(String(10), default="each")
-    """`each` turn is mailed and reminded of, `once` leaves the reminder out, `digest` is one mail a day."""
+    """Email for `each` turn with a reminder, for each turn `once`, or one `digest` a day."""
     quiet_from: Mapped[int | None] = mapped_column(default=None)
-    """Minute of the day at which this person's quiet hours begin, in the own time zone."""
+    """Minute of the day at which the quiet hours begin, in the person's time zone."""
     quiet_to: Mapped[int | None] = mapped_column(default=None)
     language: Mapped[str | None] = mapped_column(String(5), default=None)
-    """In which mails are written and pages that this person opens; None: as the browser, or the organiser, says."""
+    """The language of their emails and pages; None: the browser's, or in emails the organiser's."""
 
 
 class Absence(Base):

@@ -12,11 +12,11 @@ from server.store.facts import Fact, FactColumn
 
 
 class Turn(Base):
-    """A seat's open question: since when, and until when it has time."""
+    """A seat's open question and its clock."""
 
     __tablename__ = "turn"
     __table_args__ = (
-        # Bots' turns are few among many: an index of those alone keeps a tick short.
+        # Few of many turns are bots': an index of these alone keeps a tick short.
         Index("ix_turn_bots", "opened_at", sqlite_where=text("bot = 1"), postgresql_where=text("bot")),
     )
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
@@ -26,31 +26,31 @@ class Turn(Base):
     opened_seq: Mapped[int]
     opened_at: Mapped[datetime] = mapped_column(UtcTime)
     bot: Mapped[bool] = mapped_column(default=False)
-    """Whether a bot holds the seat; a new holder opens the turn anew."""
+    """Whether a bot holds the seat; when the player is replaced, the turn opens again."""
     started_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
-    """When the clock began: SMTP accepted the mail, or at once for a seat that wants none. None: no clock runs."""
+    """When the clock started: a mail server took the email, or at once if the player wants none. None: not yet."""
     hours: Mapped[str] = mapped_column(Text, default="{}")
-    """JSON, fixed when the turn opened: the hours, days and absences that its clock leaves out."""
+    """JSON, fixed when the turn opened: the hours, days and absences that the clock leaves out."""
     bank: Mapped[int] = mapped_column(default=0)
-    """Seconds of the seat's bank that this turn may use after its allowance, fixed when the turn opened."""
+    """Seconds of the seat's time bank that this turn may use, fixed when it opened."""
     extra: Mapped[int] = mapped_column(default=0)
-    """Seconds that the allowance is longer: what moderators added, less what had counted before the clock stood."""
+    """Seconds added to the allowance: by moderators, minus those counted before the clock was stopped."""
     anew: Mapped[bool] = mapped_column(default=False)
-    """Its mail came back once, and the clock began anew; the next time it goes on where it stopped."""
+    """A bounce has restarted the clock in full; after another one it goes on where it stopped."""
     credited: Mapped[int] = mapped_column(default=0)
-    """Seconds of outages already told by `!credit` entries (the clock leaves outages out by itself)."""
+    """Seconds of outages that `!credit` entries have announced; the clock does not count outages anyway."""
     due_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)
-    """A hint; who acts on it computes it again."""
+    """A hint, which is computed again before anything is done."""
     remind_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)
-    """When a reminder is to go out; None once it has."""
+    """When the reminder is due; None once it was queued."""
     refused: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
-    """The turn mail was refused for good: the clock stands still."""
+    """Why the turn's email could not be delivered; the clock is stopped."""
     refused_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)
-    """Since when it stands still."""
+    """When the clock was stopped."""
 
 
 class StandingOrder(Base):
-    """What a seat has ordered beforehand, sealed. `status`: standing, resting, done, withdrawn, stopped."""
+    """A sealed standing order. `status`: standing, resting (suspended), done, withdrawn, stopped."""
 
     __tablename__ = "standing_order"
     __table_args__ = (
@@ -61,14 +61,14 @@ class StandingOrder(Base):
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"))
     seat: Mapped[int]
     number: Mapped[int]
-    """Of this seat's orders, from 1: its name to the player, for whom `id` would count the orders of others, too."""
+    """From 1 for each seat; shown to the player, because `id` would reveal how many orders others place."""
     text: Mapped[str] = mapped_column(Text)
     """Canonical, in the grammar of the game (docs/orders.md)."""
     scope: Mapped[str] = mapped_column("occasion", String(40))
-    """What it was left for, in the game's words (`lot 3.2`); empty: until withdrawn."""
+    """The decisions it is for, in the game's words (`lot 3.2`); empty: it stands until withdrawn."""
     left_at: Mapped[datetime] = mapped_column(UtcTime)
     left_seq: Mapped[int]
-    """The head of the log when it was left."""
+    """The head of the log when it was placed."""
     status: Mapped[str] = mapped_column(String(10), default="standing")
     reason: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
     """Why it ended, for its owner."""

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server import accounts, i18n, validation
+from server import i18n, validation
 from server.accounts import absences, login, mail_settings
 from server.errors import InvalidInput, Refused
 from server.lobby import time_control
@@ -35,7 +35,7 @@ def ask_link() -> ResponseReturnValue:
     """Mail a sign-in link; the response is the same whether the address is known or not."""
     address = flask.request.form.get("address", "")
     try:
-        accounts.mail_sign_in(address, utc_now(), i18n.current_language())
+        login.mail_sign_in(address, utc_now(), i18n.current_language())
     except InvalidInput as refusal:
         page = render_template("account/sign_in.html", address=address, refusal=refusal)
         return page, refusal.status
@@ -62,7 +62,7 @@ def redeem(token: str) -> ResponseReturnValue:
     The form needs its own page's CSRF token although the URL authorises it: otherwise a stranger's page could sign a
     visitor in as the stranger.
     """
-    person = accounts.redeem(token, utc_now()) or unknown_link(token)
+    person = login.redeem(token, utc_now()) or unknown_link(token)
     login.sign_in(person)
     locale.save_language()
     return flask.redirect(url_for("lobby.index"), 303)
@@ -144,19 +144,19 @@ def save() -> ResponseReturnValue:
             case "save":
                 _save(me.id)
             case "away":
-                accounts.add_absence(me.id, form.get("away_from", ""), form.get("away_to", ""), now)
+                absences.add_absence(me.id, form.get("away_from", ""), form.get("away_to", ""), now)
             case "back" if (
                 absence := validation.whole_number(form.get("absence", ""), 999_999_999)
             ) is not None:
-                accounts.remove_absence(me.id, absence, now)
+                absences.remove_absence(me.id, absence, now)
             case "mute" | "unmute" if GAME_ID.fullmatch(game_id):
-                accounts.mute(game_id, me.id, do == "mute", now)
+                mail_settings.mute(game_id, me.id, do == "mute", now)
             case "mute-all" | "unmute-all":
-                accounts.mute_all(me.id, do == "mute-all", now)
+                mail_settings.mute_all(me.id, do == "mute-all", now)
             case "feed":
-                accounts.renew_feed(me.id, now)
+                login.renew_feed(me.id, now)
             case "cadence":
-                accounts.set_cadence(me.id, form.get("cadence", ""), now)
+                mail_settings.set_cadence(me.id, form.get("cadence", ""), now)
             case _:
                 flask.abort(400)
     except Refused as refusal:
@@ -203,11 +203,11 @@ def unsubscribe(token: str) -> ResponseReturnValue:
         link = links.find(session, "stop", token, now) or unknown_link(token)
     match flask.request.form.get("do", "game" if link.game_id else "all"):
         case "game" | "undo-game" as do if link.game_id:
-            accounts.mute(link.game_id, link.person_id, do == "game", now)
+            mail_settings.mute(link.game_id, link.person_id, do == "game", now)
         case "all" | "undo-all" as do:
-            accounts.mute_all(link.person_id, do == "all", now)
+            mail_settings.mute_all(link.person_id, do == "all", now)
         case "cadence" if (cadence := flask.request.form.get("cadence", "")) in mail_settings.CADENCES:
-            accounts.set_cadence(link.person_id, cadence, now)
+            mail_settings.set_cadence(link.person_id, cadence, now)
         case _:
             flask.abort(400)
     return _unsubscribe_page(token)

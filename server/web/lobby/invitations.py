@@ -13,10 +13,10 @@ from sqlalchemy.orm import Session
 
 from byzanz.bots import BOTS
 from byzanz.games import rules_of
-from server import errors, i18n, lobby, validation
+from server import errors, i18n, validation
 from server.accounts import login
 from server.errors import InvalidInput, Refused
-from server.lobby import names
+from server.lobby import create, invitations, names, notify, organiser
 from server.play import positions
 from server.store import links
 from server.store.engine import reading, utc_now
@@ -34,7 +34,7 @@ def invitation(token: str) -> ResponseReturnValue:
 
 def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
-        found = lobby.invitation(session, token, utc_now()) or unknown_link(token)
+        found = invitations.invitation(session, token, utc_now()) or unknown_link(token)
         form = flask.request.form
         page = render_template(
             "lobby/invitation.html",
@@ -52,7 +52,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
     return page, refusal.status if refusal else 200
 
 
-def _offered_name(found: lobby.Invitation) -> str:
+def _offered_name(found: invitations.Invitation) -> str:
     """Return the name that an invited person has used before, else the one the organiser gave them."""
     never = found.person.name == validation.name_from_address(found.person.email or "")
     return found.seat.name if found.seat and never else found.person.name
@@ -67,9 +67,9 @@ def answer(token: str) -> ResponseReturnValue:
         match form.get("answer"):
             case "accept":
                 language = i18n.current_language()
-                game_id = lobby.accept(token, form.get("name", ""), form.get("cut", ""), now, language)
+                game_id = invitations.accept(token, form.get("name", ""), form.get("cut", ""), now, language)
             case "decline":
-                game_id = lobby.decline(token, now)
+                game_id = invitations.decline(token, now)
             case _:
                 flask.abort(400)
     except errors.NoSuchLink:
@@ -103,7 +103,7 @@ def organise(token: str) -> ResponseReturnValue:
 
 def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
-        game = lobby.organised_game(session, token, utc_now()) or unknown_link(token)
+        game = organiser.organised_game(session, token, utc_now()) or unknown_link(token)
         seats = positions.seats_of(session, game.id)
         rules = rules_of(game.slug, game.rules)
         page = render_template(
@@ -117,7 +117,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             rules=rules,
             may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
             bots=tuple(BOTS),
-            name=flask.request.form.get("name", lobby.requested_name(session, game)),
+            name=flask.request.form.get("name", notify.requested_name(session, game)),
             cut=flask.request.form.get("cut", names.random_cut()),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
@@ -134,21 +134,21 @@ def _mails(session: Session, game: Game) -> dict[int, Mail]:
 Act = Callable[[str, int, datetime], object]
 ACTS: dict[str, Act] = {
     "confirm": lambda token, _seat, now: _confirm(token, now),
-    "remind": lobby.remind,
-    "drop": lobby.drop,
-    "invite": lambda token, seat, now: lobby.reinvite(token, seat, _guest(), now),
-    "fill": lambda token, seat, now: lobby.fill(token, seat, flask.request.form.get("bot", ""), now),
-    "start": lambda token, _seat, now: lobby.start(token, now),
-    "cancel": lambda token, _seat, now: lobby.cancel(token, now),
-    "list": lambda token, _seat, now: lobby.set_listed(token, True, now),
-    "unlist": lambda token, _seat, now: lobby.set_listed(token, False, now),
+    "remind": organiser.remind,
+    "drop": organiser.drop,
+    "invite": lambda token, seat, now: organiser.reinvite(token, seat, _guest(), now),
+    "fill": lambda token, seat, now: organiser.fill(token, seat, flask.request.form.get("bot", ""), now),
+    "start": lambda token, _seat, now: organiser.start(token, now),
+    "cancel": lambda token, _seat, now: organiser.cancel(token, now),
+    "list": lambda token, _seat, now: organiser.set_listed(token, True, now),
+    "unlist": lambda token, _seat, now: organiser.set_listed(token, False, now),
 }
 """The organiser's actions, by the value that their buttons post as `do`."""
 
 
 def _confirm(token: str, now: datetime) -> str:
     form = flask.request.form
-    return lobby.confirm_game(token, now, form.get("cut", ""), form.get("name"), i18n.current_language())
+    return create.confirm_game(token, now, form.get("cut", ""), form.get("name"), i18n.current_language())
 
 
 def _guest() -> validation.Guest:
@@ -170,7 +170,7 @@ def act(token: str) -> ResponseReturnValue:
     except Refused as refusal:
         return _organiser_page(token, refusal)
     with reading() as session:
-        game = lobby.organised_game(session, token, now)
+        game = organiser.organised_game(session, token, now)
         starts = form["do"] in {"confirm", "fill", "start"}
         seat = _seat_url(session, game.organiser_id, game.id) if game and starts else None
     return flask.redirect(seat or url_for(".organise", token=token), 303)
@@ -192,7 +192,7 @@ def join(game_id: str) -> ResponseReturnValue:
     if me is None:
         return _join_page(game_id, None)
     try:
-        lobby.take_free_seat(game_id, me.id, form.get("name", ""), form.get("cut", ""), now)
+        invitations.take_free_seat(game_id, me.id, form.get("name", ""), form.get("cut", ""), now)
     except Refused as refusal:
         return _join_page(game_id, refusal)
     with reading() as session:

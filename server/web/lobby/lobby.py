@@ -18,7 +18,7 @@ from byzanz.bots import BOTS
 from byzanz.games import rules_of
 from byzanz.moves import BadSetup
 from byzanz.rules import PUBLIC
-from server import accounts, errors, i18n, lobby, validation
+from server import errors, i18n, validation
 from server.accounts import login
 from server.errors import InvalidInput, Refused
 from server.lobby import create, names, time_control
@@ -150,7 +150,7 @@ def new() -> ResponseReturnValue:
         me = login.signed_in(session)
     try:
         with suppress(errors.TooMany):  # do not tell a stranger how many games wait under an address
-            lobby.create_game(_read_request(), utc_now(), me.id if me else None)
+            create.create_game(_read_request(), utc_now(), me.id if me else None)
     except Refused as refusal:
         return _new_form(fields.to_dict(), refusal), refusal.status
     return flask.redirect(url_for("lobby.confirm_sent"), 303)
@@ -253,7 +253,7 @@ def confirm_sent() -> ResponseReturnValue:
 @limiter.limit("10/minute")
 def fresh_link() -> ResponseReturnValue:
     """Mail the owner of a dead link a fresh one, if any; the response is the same in all cases."""
-    accounts.mail_fresh_link(flask.request.form.get("token", ""), utc_now())
+    login.mail_fresh_link(flask.request.form.get("token", ""), utc_now())
     return render_template("lobby/link_requested.html")
 
 

@@ -72,7 +72,7 @@ def clear(alarm_id: int) -> ResponseReturnValue:
         now = utc_now()
         if found.key == heartbeat.CLOCK_JUMPED:  # clearing this alert confirms that the clock is right
             outbox.reset_future_times(session, now)
-            heartbeat.thaw(session, now)
+            heartbeat.accept_clock(session, now)
         else:
             alerts.clear(session, found.key, now)
     return flask.redirect(url_for(".show"), 303)

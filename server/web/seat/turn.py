@@ -17,7 +17,8 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
 from byzanz.moves import Move, RulesError
-from server import accounts, play
+from server import play
+from server.accounts import login
 from server.errors import Refused
 from server.mail import deliverability
 from server.play import autopilot, positions, turns
@@ -144,7 +145,7 @@ def mail_games(token: str) -> ResponseReturnValue:
     """Mail the player the links to all their open turns; the response never depends on the address."""
     with reading() as session:
         access = links.seat_access(session, token, utc_now()) or unknown_link(token)
-    accounts.mail_games(access.link.person_id, utc_now())
+    login.mail_games(access.link.person_id, utc_now())
     return render_template("seat/links_sent.html", token=token)
 
 
@@ -258,7 +259,7 @@ def _choices(position: Position, seat: int) -> dict[str, Any]:
 
 def _orders(session: Session, position: Position, seat: int, after: int) -> list[StandingOrder] | None:
     """Return the active orders, and those stopped since the last move; None if the game takes none."""
-    if position.outcome or not standing_orders.taken(position.rules):
+    if position.outcome or not standing_orders.supported(position.rules):
         return None
     visible = ("standing", "resting", "stopped")
     return [
