@@ -1,4 +1,4 @@
-"""Seed, commitment, key and shuffle: chance that nobody can steer and everybody can check later (formats.md §3)."""
+"""Seed, commitment, key and shuffle: chance that everybody can check later (docs/formats.md §3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BadCut(RulesError):
 
 
 def commitment(game_id: str, seed: bytes) -> str:
-    """Return the hash that binds the server to a seed without showing it (formats.md §3).
+    """Return the hash that binds the server to a seed without showing it (docs/formats.md §3).
 
     Args:
         game_id: the game's id.
@@ -36,7 +36,7 @@ def commitment(game_id: str, seed: bytes) -> str:
 
 
 def key(game_id: str, seed: bytes, cuts: Sequence[str]) -> bytes:
-    """Return the key of a game's shuffles, made of the server's seed and all players' cuts (formats.md §3).
+    """Return the key of a game's shuffles, made of the server's seed and all players' cuts (docs/formats.md §3).
 
     Args:
         game_id: the game's id.
@@ -47,7 +47,7 @@ def key(game_id: str, seed: bytes, cuts: Sequence[str]) -> bytes:
 
 
 class Stream:
-    """A stream of integers, the same for the same key and label (formats.md §3).
+    """A stream of integers, the same for the same key and label (docs/formats.md §3).
 
     Args:
         key: the key of the game.
@@ -89,7 +89,7 @@ class Stream:
 
 
 def shuffled(items: Sequence[T], draw: Draw) -> tuple[T, ...]:
-    """Return the items in the order that these draws give (Fisher–Yates, formats.md §3).
+    """Return the items in the order that these draws give (Fisher–Yates, docs/formats.md §3).
 
     Args:
         items: in canonical order.
@@ -116,7 +116,7 @@ def deal(key: bytes) -> Callable[[Shuffle], Move]:
 
 
 def clean_cut(text: str) -> str:
-    """Return a cut exactly as typed, if it is a single line of 0 to 64 code points (formats.md §3).
+    """Return a cut exactly as typed, if it is a single line of 0 to 64 code points (docs/formats.md §3).
 
     Args:
         text: what the player typed.

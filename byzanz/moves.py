@@ -48,7 +48,7 @@ class BadSetup(RulesError):
 
 
 class Move(NamedTuple):
-    """One move in canonical form (formats.md §1).
+    """One move in canonical form (docs/formats.md §1).
 
     Args:
         verb: lower-case ASCII, as in `rules/`.

@@ -108,7 +108,7 @@ class Rules(ABC, Generic[S, V]):
 
     @abstractmethod
     def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
-        """Return a move as this viewer may read it while the game runs (formats.md §4).
+        """Return a move as this viewer may read it while the game runs (docs/formats.md §4).
 
         Args:
             move: as it was made.
@@ -155,7 +155,7 @@ class Rules(ABC, Generic[S, V]):
 
     @abstractmethod
     def parse(self, text: str) -> Move:
-        """Read a move in any letter case, spacing, card order and unambiguous abbreviation (formats.md §1).
+        """Read a move in any letter case, spacing, card order and unambiguous abbreviation (docs/formats.md §1).
 
         Raises:
             UnreadableMove, AmbiguousMove: the text is not one move.

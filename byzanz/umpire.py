@@ -16,7 +16,7 @@ class Step:
 
     Args:
         seat: who moved, None for chance.
-        by: `chance` or `rules`, as in the log (formats.md §2).
+        by: `chance` or `rules`, as in the log (docs/formats.md §2).
         move: that was made.
     """
 
@@ -43,7 +43,7 @@ def play(rules: Rules[S, V], state: S, seat: int, move: Move) -> S:
 
 
 def forced_move(rules: Rules[S, V], state: S) -> tuple[int, Move] | None:
-    """Return the lowest seat to move that has only one legal move, with that move; or None (formats.md §1).
+    """Return the lowest seat to move that has only one legal move, with that move; or None (docs/formats.md §1).
 
     Args:
         rules: the game.

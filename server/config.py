@@ -1,4 +1,4 @@
-"""The settings, read from the environment or a `.env` file and checked at startup (formats.md §6)."""
+"""The settings, read from the environment or a `.env` file and checked at startup (docs/formats.md §6)."""
 
 from __future__ import annotations
 

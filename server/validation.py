@@ -182,7 +182,7 @@ def clean_zone(name: str, field: str = "time_zone") -> str:
 
 
 def clean_cut(text: str, field: str = "cut") -> str:
-    """Check a cut of the deck and return it exactly as typed (formats.md §3).
+    """Check a cut of the deck and return it exactly as typed (docs/formats.md §3).
 
     Raises:
         InvalidInput: it is longer than 64 characters or has control characters.

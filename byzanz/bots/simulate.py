@@ -1,4 +1,4 @@
-"""Whole games played by bots without a server: the same seed gives the same bytes (formats.md §5)."""
+"""Whole games played by bots without a server: the same seed gives the same bytes (docs/formats.md §5)."""
 
 from __future__ import annotations
 

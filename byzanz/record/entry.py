@@ -1,4 +1,4 @@
-"""Entries of a log, their hash chain, and table acts (formats.md §2)."""
+"""Entries of a log, their hash chain, and table acts (docs/formats.md §2)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAME_A_SEAT = ("!extend", "!bank", "!autopilot", "!replace", "!link", "!leave")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a log, with the fields of formats.md §2.
+    """One entry of a log, with the fields of docs/formats.md §2.
 
     Args:
         seq: 1, 2, 3 … within the game.
@@ -59,7 +59,7 @@ class Entry:
 def entry_hash(
     previous: str, seq: int, at: str, seat: int | None, by: str, move: str, note: str | None, salt: str | None
 ) -> str:
-    """Return the SHA-256 of the hash before an entry, a line feed and the entry as JSON (formats.md §2).
+    """Return the SHA-256 of the hash before an entry, a line feed and the entry as JSON (docs/formats.md §2).
 
     Args:
         previous: the hash of the entry before, `GENESIS` for the first.
@@ -120,7 +120,7 @@ def is_shuffle(entry: Entry) -> bool:
 
 
 def effective(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the moves and shuffles that count, in order, without table acts and voided entries (formats.md §2).
+    """Return the moves and shuffles that count, in order, without table acts and voided entries (docs/formats.md §2).
 
     Args:
         entries: a log from its first entry on.

@@ -1,4 +1,4 @@
-"""The text of a record: one JSON object a line, written and read (formats.md §4)."""
+"""The text of a record: one JSON object a line, written and read (docs/formats.md §4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redaction: what a reader of a running game may see of its log (formats.md §4)."""
+"""Redaction: what a reader of a running game may see of its log (docs/formats.md §4)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def redact_entries(
     over: bool,
     open_seqs: Collection[int] = frozenset(),
 ) -> tuple[Entry, ...]:
-    """Return the entries as this reader may see them; hashes stay (formats.md §4).
+    """Return the entries as this reader may see them; hashes stay (docs/formats.md §4).
 
     Args:
         rules: the game.

@@ -1,4 +1,4 @@
-"""Replaying a record entry by entry, with all its checks (formats.md §2, §3)."""
+"""Replaying a record entry by entry, with all its checks (docs/formats.md §2, §3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verification of a record: everything is recomputed, and the first error is reported (formats.md §2–4)."""
+"""Verification of a record: everything is recomputed, and the first error is reported (docs/formats.md §2–4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `byzanz` (formats.md §5): its arguments and exit status, 0 only on success, else one line on stderr."""
+"""The command `byzanz` (docs/formats.md §5): its arguments and exit status, 0 on success, else one line on stderr."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def _seats(request: GameRequest, game: Game, persons: Mapping[str, Person], now:
 
 
 def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None:
-    """Give a seat to a bot; its cut is its name (formats.md §3).
+    """Give a seat to a bot; its cut is its name (docs/formats.md §3).
 
     Args:
         taken: the names at the table.

@@ -8,7 +8,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import play
-from server.mail.outgoing import digest
 from server.store import alerts, facts, log, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
@@ -24,7 +23,9 @@ def lock_games(session: Session, mail: Mail) -> dict[str, Game]:
     Games are locked by id and before anything is written about mail or person, as everywhere else: otherwise two
     transactions could wait for each other.
     """
-    games = {game_id for game_id, _, _ in digest.turns_in(session, mail)} if mail.kind == "digest" else set()
+    games = (
+        {game_id for game_id, _, _ in play.turns_in_digest(session, mail)} if mail.kind == "digest" else set()
+    )
     games |= {mail.game_id} if mail.game_id else set()
     found = {game_id: log.lock_game(session, game_id) for game_id in sorted(games)}
     return {game_id: game for game_id, game in found.items() if game is not None}
@@ -152,7 +153,7 @@ def _stop_digest_turns(
     session: Session, games: dict[str, Game], mail: Mail, person: Person, reason: Fact, now: datetime
 ) -> None:
     """Stop the clocks of the turns that a failed digest listed, and tell those in charge of each game."""
-    for game in play.digest_failed(session, games, digest.turns_in(session, mail), reason, now):
+    for game in play.digest_failed(session, games, play.turns_in_digest(session, mail), reason, now):
         _notify_once(session, game, mail, person, reason, now)
 
 

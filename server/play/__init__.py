@@ -24,6 +24,8 @@ from server.play.deliveries import (
     mail_dropped,
     mail_failed,
     mail_switched_off,
+    turns_for_digest,
+    turns_in_digest,
 )
 from server.play.moderation.moderate import moderate
 from server.play.moves import LONGEST_TEXT, REQUEST_ID, Receipt, begin, submit
@@ -75,5 +77,7 @@ __all__ = [
     "remind",
     "submit",
     "time_out",
+    "turns_for_digest",
+    "turns_in_digest",
     "withdraw_order",
 ]

@@ -19,11 +19,11 @@ Span = tuple[datetime, datetime]
 """A span of time that a clock leaves out: from, to."""
 
 REMINDER_SHARE = 0.8
-"""The share of the allowance after which one reminder goes out (experience.md, "The turn mail")."""
+"""The share of the allowance after which one reminder goes out."""
 DAY = 24 * 60
 """Minutes."""
 LONGEST_QUIET = 10 * 60
-"""Minutes a day that a person's quiet hours may take (experience.md, "The clock")."""
+"""Minutes a day that a person's quiet hours may take."""
 MOST_DAYS_OFF = 5
 """Days off in a week: two are left, so that every turn comes to an end."""
 

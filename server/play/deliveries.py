@@ -15,7 +15,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from server.play import mailing, turns
-from server.store import log
+from server.store import log, outbox
 from server.store.engine import transaction
 from server.store.facts import Fact
 from server.store.models import Game, Mail, Seat, Turn
@@ -196,3 +196,22 @@ def digest_switched_off(session: Session, game: Game, seat: Seat, now: datetime)
     if turn is not None and _waits_for_mail(turn) and not seat.silent:
         assert seat.person_id is not None
         mailing.mail_turn(session, game, turn, seat.person_id, now)
+
+
+def turns_for_digest(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
+    """Return the turns that a digest to this person lists now, leaving out muted games."""
+    return [place for place in turns.of_person(session, person_id) if not place[1].silent]
+
+
+def turns_in_digest(session: Session, mail: Mail) -> list[TurnKey]:
+    """Return the turns that a digest listed when it was accepted or, if it was not, would list now.
+
+    Returns:
+        Of each the game's id, the seat, and the head at which the turn opened.
+    """
+    kept = outbox.details(mail).get("named")
+    if kept is not None:
+        return [(str(game_id), int(seat), int(opened)) for game_id, seat, opened in kept]
+    return [
+        (game.id, turn.seat, turn.opened_seq) for game, _, turn in turns_for_digest(session, mail.person_id)
+    ]

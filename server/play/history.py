@@ -25,7 +25,7 @@ def viewer_of(game: Game, viewer: Viewer) -> Viewer:
 def entries_for(
     session: Session, game: Game, viewer: Viewer, *, after: int = 0, upto: int | None = None
 ) -> Sequence[record.Entry]:
-    """The entries with `after` < seq ≤ `upto`, as a viewer may read them (formats.md §4).
+    """The entries with `after` < seq ≤ `upto`, as a viewer may read them (docs/formats.md §4).
 
     Args:
         viewer: a seat, PUBLIC or ALL.

@@ -1,6 +1,6 @@
 """The notes that the server writes into logs, and their translation when they are read.
 
-Notes are stored in English (formats.md §2) and recognised by matching them against the known sentences. When a
+Notes are stored in English (docs/formats.md §2) and recognised by matching them against the known sentences. When a
 sentence is reworded, its old version stays in the catalogues, so that older logs can still be translated.
 """
 

@@ -16,7 +16,7 @@ from server.store.models import Absence, Game, Heartbeat, Outage, Seat, Turn
 NOTICE_SECONDS = 3600
 """The least time that is left of a turn after an outage moved its deadline, or its allowance if that is shorter."""
 UNREACHED_SECONDS = 72 * 3600
-"""How long a clock is stopped for undeliverable email before the seat goes on autopilot (promises.md 5)."""
+"""How long a clock is stopped for undeliverable email before the seat goes on autopilot (docs/promises.md 5)."""
 
 
 @dataclass(frozen=True, slots=True)

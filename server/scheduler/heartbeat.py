@@ -1,4 +1,4 @@
-"""Heartbeats of the parts of the server: a gap is an outage, which no clock counts (promises.md 5).
+"""Heartbeats of the parts of the server: a gap is an outage, which no clock counts (docs/promises.md 5).
 
 When the machine's clock jumps against the monotonic one, nobody knows which time is right, so it is no outage. Then
 the server plays for nobody until the jump is undone or an administrator confirms the present time (`accept_clock`).

@@ -1,4 +1,4 @@
-"""The append-only log of each game (formats.md §2): the only module that writes `entry`, and queries."""
+"""The append-only log of each game (docs/formats.md §2): the only module that writes `entry`, and queries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def append(
 
     Args:
         seat: from 0; None for chance and for the whole table.
-        by: the cause, one of formats.md §2.
+        by: the cause, one of docs/formats.md §2.
         move: the canonical text.
         note: why; public for good.
         request_id: the client's id for this request, unique for a game's seat.

@@ -1,7 +1,7 @@
 """The outbox: emails are queued with the change they report, leased, sent and marked, each at least once.
 
 A mail's key says what it is about, so the same news is never queued twice. If a mailer dies after the mail server
-accepted a mail and before it is marked, another copy goes out with the same Message-ID (promises.md 6).
+accepted a mail and before it is marked, another copy goes out with the same Message-ID (docs/promises.md 6).
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def withdraw(session: Session, game: Game, seat: int, number: int | None, now: d
 
 
 def suspend_all(session: Session, game_id: str) -> None:
-    """Suspend all orders after a void, until their players confirm them (formats.md §2)."""
+    """Suspend all orders after a void, until their players confirm them (docs/formats.md §2)."""
     for row in _alive(session, game_id):
         row.status = "resting"
 

@@ -19,11 +19,11 @@ from byzanz.rules import ALL
 from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import context, relevance
 from server.mail.text import quoted
-from server.play import moves, turns
+from server.play import history, moves, turns
 from server.store import log
 from server.store.models import Game
 from server.web.api import views
-from server.web.game import history, pages
+from server.web.game import pages
 from server.web.seat import turn
 from tests.leaks.plants import PLANTS, in_context, in_every_view, in_header, others, plant, position_now
 
@@ -240,7 +240,7 @@ def the_fallback_of_the_other_on_the_page(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def moments_of_both_hands(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(history, "effective_viewer", lambda game, viewer: ALL)
+    patch.setattr(history, "viewer_of", lambda game, viewer: ALL)
 
 
 # Emails about a sealed decision

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
+from server.mail import envelope
 from server.mail.incoming import bounces, mime
 from tests.mail_in.letters import with_replies
 
@@ -82,13 +83,13 @@ def test_few_of_the_addresses_in_a_mail_are_put_to_the_proof(
 ) -> None:
     with_replies(app)
     asked: list[str] = []
-    mask = bounces._mask
+    mask = envelope._mask
 
     def counted(proof: str) -> int:
         asked.append(proof)
         return mask(proof)
 
-    monkeypatch.setattr(bounces, "_mask", counted)
-    assert bounces.mail_id_in("bounce+1-aaaaaaaaaa@" * 1000) is None
-    assert len(asked) == bounces.MOST_SIGNATURES
-    assert bounces.mail_id_in(f"bounce+1-aaaaaaaaaa@ {bounces.envelope_sender(7)}") == 7
+    monkeypatch.setattr(envelope, "_mask", counted)
+    assert envelope.mail_id_in("bounce+1-aaaaaaaaaa@" * 1000) is None
+    assert len(asked) == envelope.MOST_SIGNATURES
+    assert envelope.mail_id_in(f"bounce+1-aaaaaaaaaa@ {envelope.envelope_sender(7)}") == 7

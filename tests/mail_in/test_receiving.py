@@ -14,7 +14,8 @@ from sqlalchemy import select
 from byzanz.games import rules_of
 from server import play
 from server.accounts import login
-from server.mail.incoming import bounces, commands, lmtp, receive
+from server.mail import envelope
+from server.mail.incoming import commands, lmtp, receive
 from server.mail.outgoing import deliver
 from server.mail.outgoing.context import EXAMPLES, examples
 from server.scheduler import jobs
@@ -91,7 +92,7 @@ def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
     assert_same(text, words_of(html_of(message)))
     with engine.reading() as session:
         mail = session.scalars(select(Mail)).one()
-        assert bounces.mail_id_in(message["Return-Path"]) == mail.id
+        assert envelope.mail_id_in(message["Return-Path"]) == mail.id
         assert str(mail.id) not in message["Return-Path"].partition("-")[0]
 
 
@@ -112,7 +113,7 @@ def test_the_envelope_sender_is_a_mails_own_and_no_header(game: Table) -> None:
     (mail,) = server.mails
     assert "Return-Path" not in mail
     (sender,) = server.senders
-    assert bounces.mail_id_in(sender) == 1
+    assert envelope.mail_id_in(sender) == 1
 
 
 def test_examples_are_legal_moves_one_of_each_verb_first() -> None:
@@ -446,9 +447,9 @@ def test_nobody_can_have_somebody_elses_mail_stopped(game: Table, box: Desk) -> 
 
 def test_two_mails_have_two_envelope_senders_and_each_leads_back(app: Flask) -> None:
     with_replies(app)
-    made = [bounces.envelope_sender(number) for number in range(1, 500)]
+    made = [envelope.envelope_sender(number) for number in range(1, 500)]
     assert len(set(made)) == len(made)
-    assert [bounces.mail_id_in(str(address)) for address in made] == list(range(1, 500))
+    assert [envelope.mail_id_in(str(address)) for address in made] == list(range(1, 500))
 
 
 # When our side fails

@@ -31,7 +31,7 @@ from server.ops import serve
 from server.play import positions
 from server.store import engine, links
 from server.store.models import Game, Link, Mail
-from server.web import http
+from server.web import setup
 from tests.conftest import settings
 from tests.server.postman import Pigeons
 from tests.server.scene import BASE, UNKNOWN, Scene, scene
@@ -400,7 +400,7 @@ def test_a_fault_in_the_error_page_itself_is_logged_without_its_address(
         raise RuntimeError("boom")
 
     monkeypatch.setattr(links, "seat_access", faulty)
-    monkeypatch.setattr(http, "error_page", faulty)
+    monkeypatch.setattr(setup, "error_page", faulty)
     token = there.tokens["here", "Alice"]["seat"]
     with pytest.raises(RuntimeError, match="boom"):
         there.ask(there.browser(), "GET", f"/t/{token}")

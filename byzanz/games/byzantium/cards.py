@@ -50,7 +50,7 @@ def numbers(cards: Iterable[str]) -> Cards:
 
 
 def read_move(text: str) -> Move:
-    """Read a move in any letter case, spacing and unambiguous abbreviation (formats.md §1).
+    """Read a move in any letter case, spacing and unambiguous abbreviation (docs/formats.md §1).
 
     Args:
         text: such as `put 7r on el`, `PU kb ON n` or `pas`; slots and `on` are written in full.

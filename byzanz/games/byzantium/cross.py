@@ -1,7 +1,7 @@
 """The cross of Byzantium: where cards lie, what may be placed where, and why a card does not fit.
 
 A cross is the card on each slot, in the order of SLOTS. Lengths are in tenths of the short side of a card, x to the
-east and y to the south, from the middle (rules/byzantium.md "Slots").
+east and y to the south, from the middle (docs/rules/byzantium.md "Slots").
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Box(NamedTuple):
 
 
 def spot(slot: str, half_short: int = HALF_SHORT, half_long: int = HALF_LONG) -> Spot:
-    """Return where a card on this slot lies (rules/byzantium.md "Slots").
+    """Return where a card on this slot lies (docs/rules/byzantium.md "Slots").
 
     Args:
         slot: its name.
@@ -118,7 +118,7 @@ def rival(cross: Cross, slot: int) -> int:
 def openings(cross: Cross) -> Mapping[int, Cards]:
     """Return the slots that are open now, with all cards off the cross that fit there.
 
-    A slot that hangs on no card, is taken or is closed is left out (rules/byzantium.md "Play").
+    A slot that hangs on no card, is taken or is closed is left out (docs/rules/byzantium.md "Play").
     """
     found: dict[int, Cards] = {}
     lying = set(cross)

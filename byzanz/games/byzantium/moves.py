@@ -1,4 +1,4 @@
-"""The moves of Byzantium: which are legal, and what each does to the state, checked (rules/byzantium.md "Play")."""
+"""The moves of Byzantium: which are legal, and what each does to the state (docs/rules/byzantium.md "Play")."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def apply(state: State, seat: int | None, move: Move) -> State:
     """Return the state after a move in canonical form.
 
     Raises:
-        IllegalMove, NotAwaited: rules/byzantium.md does not allow it.
+        IllegalMove, NotAwaited: docs/rules/byzantium.md does not allow it.
     """
     if seat is None:
         return _deal(state, move)
@@ -115,7 +115,7 @@ def _put(state: State, seat: int, words: Names) -> State:
 
 
 def _pass(state: State, seat: int) -> State:
-    """Take a seat out for the round: a card once unplayable stays unplayable (rules/byzantium.md "Play")."""
+    """Take a seat out for the round: a card once unplayable stays unplayable (docs/rules/byzantium.md "Play")."""
     can = playable(state.cross)
     card = next((card for card in state.hands[seat] if card in can), EMPTY)
     if card != EMPTY:

@@ -1,4 +1,4 @@
-"""Byzantium, version 1: shedding a hand on a cross of cards, for two to four, exactly as rules/byzantium.md."""
+"""Byzantium, version 1: shedding a hand on a cross of cards, for two to four, exactly as docs/rules/byzantium.md."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Byzantium(Rules[State, View]):
         return False
 
     def apply(self, state: State, seat: int | None, move: Move) -> State:
-        """Return the state after a move in canonical form; refuse what rules/byzantium.md does not allow."""
+        """Return the state after a move in canonical form; refuse what docs/rules/byzantium.md does not allow."""
         return moves.apply(state, seat, move)
 
     def view(self, state: State, viewer: Viewer) -> View:
@@ -71,7 +71,7 @@ class Byzantium(Rules[State, View]):
         return sampling.sample_state(view, draw)
 
     def fallback(self, view: View, moves: Sequence[Move]) -> Move:
-        """Leave the most playable cards, the first listed of equals (rules/byzantium.md "Fallback")."""
+        """Leave the most playable cards, the first listed of equals (docs/rules/byzantium.md "Fallback")."""
         if moves[0] == PASS:
             return PASS
         cross, hand = cross_of(view), numbers(view.hand or ())
@@ -96,7 +96,7 @@ class Byzantium(Rules[State, View]):
         return scores(state)
 
     def outcome(self, state: State) -> Outcome | None:
-        """Return the end: the lowest total wins, and equal ones share the win (rules/byzantium.md "Play")."""
+        """Return the end: the lowest total wins, and equal ones share the win (docs/rules/byzantium.md "Play")."""
         if state.step != "over":
             return None
         points = self.scores(state)

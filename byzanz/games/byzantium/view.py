@@ -1,4 +1,4 @@
-"""What each viewer of a game of Byzantium may know (rules/byzantium.md "Public and hidden")."""
+"""What each viewer of a game of Byzantium may know (docs/rules/byzantium.md "Public and hidden")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses to the open melds of Empire, the battle, and the end of a year (rules/empire.md "A turn", 4 to 6)."""
+"""Responses to the open melds of Empire, the battle, and the end of a year (docs/rules/empire.md "A turn", 4 to 6)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HIGHEST, FALLEN = 20, 3
 
 
 def responses(state: State) -> tuple[Move, ...]:
-    """Return the responses of the seat to move: `decline` first, then its cards (rules/empire.md "A turn", 4)."""
+    """Return the responses of the seat to move: `decline` first, then its cards (docs/rules/empire.md "A turn", 4)."""
     emperor = emperor_of(state.year)
     own, theirs = [sorted(set(state.melds[seat])) for seat in (emperor, 1 - emperor)]
     hand = sorted(set(state.hands[1 - emperor]))

@@ -1,7 +1,7 @@
 """The cards of Empire: what there is, what a meld may hold and is worth, and how a player's line is read.
 
 Inside a state a card is its number in `empire-cards.csv`, from 0, Foes before Byzantines; copies share a number.
-Sorted tuples of numbers are the one form of a hand, a meld or a pile of discards (rules/empire.md). A card's name
+Sorted tuples of numbers are the one form of a hand, a meld or a pile of discards (docs/rules/empire.md). A card's name
 alone may stand for two cards, one of each deck (`light-cavalry`): whoever holds a name knows its deck.
 """
 
@@ -132,7 +132,7 @@ def usable(card: int, year: int) -> bool:
 
 
 def hand_size(deck: int, year: int) -> int:
-    """Return how many cards a hand of this deck is filled to (rules/empire.md "A turn", 1)."""
+    """Return how many cards a hand of this deck is filled to (docs/rules/empire.md "A turn", 1)."""
     return 8 if deck == FOES else 9 - AGES.index(age_of(year))
 
 
@@ -161,7 +161,7 @@ def minus(cards: Cards, gone: Cards) -> Cards:
 
 
 def bonus(card: int, meld: Cards) -> int:
-    """Return what a card gains in a meld: its bonus for each matching troop (rules/empire.md "Force")."""
+    """Return what a card gains in a meld: its bonus for each matching troop (docs/rules/empire.md "Force")."""
     return BONUS[card] * sum(map(meld.count, MATCHING[card])) if BONUS[card] else 0
 
 
@@ -171,7 +171,7 @@ def force(meld: Cards) -> int:
 
 
 def kept_worth(card: int) -> int:
-    """Return what keeping a card is worth: its force, and twice its legacy (rules/empire.md "Fallback")."""
+    """Return what keeping a card is worth: its force, and twice its legacy (docs/rules/empire.md "Fallback")."""
     return FORCE[card] + 2 * LEGACY[card]
 
 
@@ -227,7 +227,7 @@ def _parts(cards: Cards) -> list[Cards]:
 
 
 def read_move(text: str) -> Move:
-    """Read a move in any letter case, spacing, card order and unambiguous abbreviation (formats.md §1).
+    """Read a move in any letter case, spacing, card order and unambiguous abbreviation (docs/formats.md §1).
 
     Args:
         text: such as `meld basil trade mil`, `DEFEND vandals` or `buy huns with tax`.

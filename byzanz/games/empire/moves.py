@@ -1,4 +1,4 @@
-"""The moves of Empire: which are legal, and what each does to the state, checked (rules/empire.md "A turn").
+"""The moves of Empire: which are legal, and what each does to the state, checked (docs/rules/empire.md "A turn").
 
 A choice takes a state, the seat that makes it and the words after the verb, and returns the next state or raises an
 IllegalMove with the reason.
@@ -44,7 +44,7 @@ def legal_moves(state: State, seat: int) -> tuple[Move, ...]:
 
 
 def replacements(state: State, seat: int) -> tuple[Move, ...]:
-    """Return the choices that may replace the one that a seat has sealed (formats.md §1)."""
+    """Return the choices that may replace the one that a seat has sealed (docs/formats.md §1)."""
     return _choices(state, seat) if has_sealed(state, seat) else ()
 
 
@@ -57,7 +57,7 @@ def apply(state: State, seat: int | None, move: Move) -> State:
     """Return the state after a move in canonical form.
 
     Raises:
-        IllegalMove, NotAwaited: rules/empire.md does not allow it.
+        IllegalMove, NotAwaited: docs/rules/empire.md does not allow it.
     """
     if seat is None:
         return shuffle(state, move)
@@ -125,7 +125,7 @@ def _sealed(state: State, seat: int, cards: Cards) -> State:
 
 
 def _all_redraw(state: State, first: Cards, second: Cards) -> State:
-    """Both put what they throw away face down and draw as many cards (rules/empire.md "A turn", 3)."""
+    """Both put what they throw away face down and draw as many cards (docs/rules/empire.md "A turn", 3)."""
     thrown = (first, second)
     batches = tuple([(state.year, seat, thrown[seat], ()) for seat in (0, 1) if thrown[seat]])
     return onward(

@@ -1,4 +1,4 @@
-"""Empire and Foes, version 1: two players, the Empire against its foes, exactly as rules/empire.md."""
+"""Empire and Foes, version 1: two players, the Empire against its foes, exactly as docs/rules/empire.md."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Empire(Rules[State, View]):
         return moves.legal_moves(state, seat)
 
     def out_of_turn_moves(self, state: State, seat: int) -> tuple[Move, ...]:
-        """Return the same choices again while the other seat's is not in: the last one counts (formats.md §1)."""
+        """Return the same choices again while the other seat's is not in: the last one counts (docs/formats.md §1)."""
         return moves.replacements(state, seat)
 
     def is_out_of_turn(self, state: State, seat: int, move: Move) -> bool:
@@ -66,11 +66,11 @@ class Empire(Rules[State, View]):
         return move.verb == state.step and moves.has_sealed(state, seat)
 
     def apply(self, state: State, seat: int | None, move: Move) -> State:
-        """Return the state after a move in canonical form; refuse what rules/empire.md does not allow."""
+        """Return the state after a move in canonical form; refuse what docs/rules/empire.md does not allow."""
         return moves.apply(state, seat, move)
 
     def view(self, state: State, viewer: Viewer) -> View:
-        """Return the view of rules/empire.md "Public and hidden"."""
+        """Return the view of docs/rules/empire.md "Public and hidden"."""
         return view_of(state, viewer)
 
     def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
@@ -90,7 +90,7 @@ class Empire(Rules[State, View]):
         return sampling.sample_state(view, draw)
 
     def fallback(self, view: View, moves: Sequence[Move]) -> Move:
-        """Choose as rules/empire.md "Fallback" says, the first listed of equals."""
+        """Choose as docs/rules/empire.md "Fallback" says, the first listed of equals."""
         deck = FOES if view.viewer == view.foe else BYZANTINES
         if view.step == "redraw":
             return Move("redraw")
@@ -123,7 +123,7 @@ class Empire(Rules[State, View]):
         return Outcome(state.legacy, winners, "finished" if state.territory > 0 else "fallen")
 
     def parse(self, text: str) -> Move:
-        """Read a move as a player writes it (formats.md §1)."""
+        """Read a move as a player writes it (docs/formats.md §1)."""
         return read_move(text)
 
     def parse_order(self, text: str) -> Order:

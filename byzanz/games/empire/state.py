@@ -1,7 +1,7 @@
 """The state of a game of Empire, the seats to move, and automatic changes: shuffling, drawing, ageing.
 
 A year is one of the twelve turns. A pair by deck has the Foes before the Byzantines; a pair by player is in seat
-order (rules/empire.md).
+order (docs/rules/empire.md).
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def check_asked(state: State, seat: int, verb: str) -> None:
 
 
 def coming(state: State, deck: int) -> Cards:
-    """Return the cards set aside whose first age has begun (rules/empire.md "A turn")."""
+    """Return the cards set aside whose first age has begun (docs/rules/empire.md "A turn")."""
     return tuple([card for card in state.aside[deck] if CARDS[card].ages[0] == age_of(state.year)])
 
 

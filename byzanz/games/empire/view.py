@@ -1,4 +1,4 @@
-"""What each viewer of a game of Empire may know (rules/empire.md "Public and hidden").
+"""What each viewer of a game of Empire may know (docs/rules/empire.md "Public and hidden").
 
 A view has cards by their names; what lies by deck is in `decks`, and what belongs to a player has one item a seat.
 """

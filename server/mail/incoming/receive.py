@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from byzanz.moves import RulesError
 from server.config import settings
 from server.errors import Refused
-from server.mail import deliverability
+from server.mail import deliverability, envelope
 from server.mail.incoming import bounces, commands, reply
 from server.mail.incoming.reply import Reply
 from server.mail.outgoing.smtp import ascii_domain
@@ -60,7 +60,7 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
     if local == COMPLAINTS:  # one address for everybody: mail from strangers is not even recorded
         mail_id = bounces.reported_mail_id(raw)
         return "about no mail of ours" if mail_id is None else _report(raw, sender, recipient, mail_id, now)
-    mail_id = bounces.mail_id_in(recipient)
+    mail_id = envelope.mail_id_in(recipient)
     if mail_id is None:
         raise NoSuchAddress
     return _report(raw, sender, recipient, mail_id, now)

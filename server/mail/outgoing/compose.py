@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session
 
 from server import i18n, play
 from server.config import settings
-from server.mail.incoming import bounces
+from server.mail import envelope
 from server.mail.outgoing import context, digest
 from server.mail.outgoing.context import MailLinks
 from server.mail.outgoing.relevance import MailRows
@@ -57,10 +57,12 @@ HEADER_POLICY = _Policy(linesep="\r\n", max_line_length=LONGEST_LINE)
 def _encode_header(name: str, value: Any) -> str:
     if isinstance(value, AddressHeader):
         address = value.addresses[0]
-        name = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
-        return f"{name}: {name}\r\n <{ascii_domain(address.addr_spec)}>\r\n"
-    variables = Header(str(value), "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
-    return f"{name}: {variables}\r\n"
+        encoded = Header(address.display_name, "utf-8", maxlinelen=75, header_name=name).encode(
+            linesep="\r\n"
+        )
+        return f"{name}: {encoded}\r\n <{ascii_domain(address.addr_spec)}>\r\n"
+    encoded = Header(str(value), "utf-8", maxlinelen=75, header_name=name).encode(linesep="\r\n")
+    return f"{name}: {encoded}\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def _compose(session: Session, rows: MailRows, mail_links: MailLinks, now: datet
         message["References"] = root
     if mail_links.reply is not None:
         message["Reply-To"] = mail_links.reply
-    bounce = bounces.envelope_sender(rows.mail.id)
+    bounce = envelope.envelope_sender(rows.mail.id)
     if bounce is not None:
         message["Return-Path"] = f"<{bounce}>"  # the transport removes it
     if mail_links.stop is not None:

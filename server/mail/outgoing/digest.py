@@ -91,11 +91,6 @@ def _digest_turns() -> Select[tuple[Person, Game, Turn]]:
     )
 
 
-def turns_for(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
-    """Return the turns that a digest to this person lists now, leaving out muted games."""
-    return [place for place in turns.of_person(session, person_id) if not place[1].silent]
-
-
 def start_clocks(session: Session, mail: Mail, named: Sequence[play.NamedTurn], now: datetime) -> None:
     """Start the clocks of the turns that an accepted digest lists, and store which they are, since it may still bounce.
 
@@ -107,22 +102,10 @@ def start_clocks(session: Session, mail: Mail, named: Sequence[play.NamedTurn], 
     play.digest_accepted(session, named, now)
 
 
-def turns_in(session: Session, mail: Mail) -> list[tuple[str, int, int]]:
-    """Return the turns that a digest listed when it was accepted or, if it was not, would list now.
-
-    Returns:
-        Of each the game's id, the seat, and the head at which the turn opened.
-    """
-    kept = outbox.details(mail).get("named")
-    if kept is not None:
-        return [(str(game_id), int(seat), int(opened)) for game_id, seat, opened in kept]
-    return [(game.id, turn.seat, turn.opened_seq) for game, _, turn in turns_for(session, mail.person_id)]
-
-
 def listed_turns(session: Session, kind: str, person_id: int) -> list[tuple[Game, Seat, Turn]]:
     """Return the turns that a mail of this kind lists: empty unless it covers all games of its reader."""
     if kind == "digest":
-        return turns_for(session, person_id)
+        return play.turns_for_digest(session, person_id)
     return turns.of_person(session, person_id) if kind == "games" else []
 
 

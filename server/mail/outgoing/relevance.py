@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.mail.outgoing import digest
+from server import play
 from server.play import autopilot
 from server.store import outbox
 from server.store.facts import Fact
@@ -125,7 +125,7 @@ def _digest_is_due(session: Session, rows: MailRows, _now: datetime) -> Fact | N
     same_person = (Mail.person_id == rows.person.id, Mail.kind == "digest", Mail.status == "waiting")
     if session.scalar(select(Mail.id).where(*same_person, Mail.id > rows.mail.id)) is not None:
         return Fact("newer_digest")
-    return None if digest.turns_for(session, rows.person.id) else Fact("nothing_to_tell")
+    return None if play.turns_for_digest(session, rows.person.id) else Fact("nothing_to_tell")
 
 
 CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {

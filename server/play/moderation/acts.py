@@ -1,4 +1,4 @@
-"""All acts of moderators (formats.md §2), checked and carried out for `play.moderate`."""
+"""All acts of moderators (docs/formats.md §2), checked and carried out for `play.moderate`."""
 
 from __future__ import annotations
 

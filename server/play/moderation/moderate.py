@@ -29,7 +29,7 @@ def moderate(
     One transaction, which locks the game.
 
     Args:
-        act: as the log writes it (formats.md §2): `!void 7`, `!extend 2 3600`.
+        act: as the log writes it (docs/formats.md §2): `!void 7`, `!extend 2 3600`.
         reason: one line, public for good.
         person_id: the moderator; stored beside the log, not in it.
         newcomer: the new player of a `!replace`.

@@ -11,7 +11,7 @@ from server.store.engine import Base, UtcTime
 
 
 class Entry(Base):
-    """One entry of a game's log (formats.md §2). Triggers refuse updates and deletions; only `log.py` writes it."""
+    """One entry of a game's log (docs/formats.md §2). Triggers refuse changes; only `log.py` writes it."""
 
     __tablename__ = "entry"
     __table_args__ = (UniqueConstraint("game_id", "seat", "request_id"),)

@@ -1,4 +1,4 @@
-"""The bodies of the API, and the OpenAPI document that describes it (formats.md §7)."""
+"""The bodies of the API, and the OpenAPI document that describes it (docs/formats.md §7)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MoveRequest(Body):
     """A move to be played."""
 
     move: Annotated[str, Field(min_length=1, max_length=play.LONGEST_TEXT, examples=["pass"])]
-    """One line of text, abbreviated or not (formats.md §1)."""
+    """One line of text, abbreviated or not (docs/formats.md §1)."""
     seen: Annotated[int, Field(ge=0)]
     """Any `seq` that the client had seen when deciding; the move does not answer a turn that opened later."""
     request_id: Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,64}$")]

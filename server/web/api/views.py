@@ -1,4 +1,4 @@
-"""The JSON API for other people's programs: a seat's view and moves, and records (formats.md §7)."""
+"""The JSON API for other people's programs: a seat's view and moves, and records (docs/formats.md §7)."""
 
 from __future__ import annotations
 

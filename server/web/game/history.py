@@ -34,7 +34,7 @@ class HistoryLine:
     """One entry for one reader.
 
     Args:
-        entry: as the reader may see it (formats.md §4).
+        entry: as the reader may see it (docs/formats.md §4).
         at: its time.
         when: the same, short and in the reader's time zone.
         voided: the seq of the act that voided it, or None.

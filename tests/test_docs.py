@@ -1,0 +1,119 @@
+"""The documents: their links lead somewhere, the code refers only to files that exist, and what they show is so."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dev
+from server.cli import main
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
+REFERENCE = re.compile(r"(?<![\w./*-])([\w./-]+\.md)\b")
+LONGEST_README = 90
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def broken_links(document: Path) -> Iterator[str]:
+    """The relative links of a document that lead nowhere."""
+    for path, anchor in LINK.findall(re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)):
+        if re.match(r"[a-z]+:", path):
+            continue
+        target = (document.parent / path).resolve()
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            yield f"{path}#{anchor}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_links_lead_somewhere(document: Path) -> None:
+    assert list(broken_links(document)) == []
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    (tmp_path / "there.md").write_text("# A title, here\n")
+    document = tmp_path / "page.md"
+    document.write_text(
+        "[a](there.md#a-title-here) [b](there.md#other) [c](gone.md) [d](https://example.org/x.md)"
+    )
+    assert list(broken_links(document)) == ["there.md#other", "gone.md#"]
+
+
+def references(path: Path) -> Iterator[str]:
+    """The documents that a file of the code refers to and that are not in the repository, in docs/ or beside it."""
+    for reference in REFERENCE.findall(path.read_text()):
+        if not any((folder / reference).exists() for folder in (ROOT, ROOT / "docs", path.parent)):
+            yield reference
+
+
+def code() -> Iterator[Path]:
+    """The files of the code and its templates."""
+    for folder in ("byzanz", "server", "benchmarks", "migrations", "templates", "tests", ".ci"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".html", ".txt", ".css", ".js", ".toml") and path != Path(__file__):
+                yield path
+    yield from (ROOT / name for name in ("dev.py", "wsgi.py", "build_hook.py", "pyproject.toml"))
+
+
+def test_code_refers_only_to_documents_of_the_repository() -> None:
+    assert {named(path): missing for path in code() if (missing := list(references(path)))} == {}
+
+
+def test_a_reference_to_no_document_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text('"""As docs/formats.md §2 and README.md say, and elsewhere.md."""\n')
+    assert list(references(path)) == ["elsewhere.md"]
+
+
+def commands(text: str) -> set[str]:
+    """The first words of all commands of the project that a text shows."""
+    return set(re.findall(r"python3 dev\.py ([a-z][a-z-]*)", text))
+
+
+def test_every_command_shown_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    known = set(re.findall(r"[a-z-]+", capsys.readouterr().out)) | {*dev.MODULES, "lock"}
+    for document in DOCUMENTS:
+        assert commands(document.read_text()) <= known, named(document)
+
+
+def test_the_readme_fits_on_a_screen_and_shows_a_true_game(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text()
+    assert text.count("\n") <= LONGEST_README
+    session = re.search(r"```\n(\$ python3 dev\.py simulate.*?)```", text, re.DOTALL)
+    assert session
+    shown = ""
+    for line in session[1].splitlines():
+        if line.startswith("$ "):
+            shown += line + "\n"
+            command = line[2:].replace("python3 dev.py", f"{sys.executable} -m server.cli")
+            done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True,
+                                  env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"})  # fmt: skip
+            shown += done.stdout + done.stderr
+    assert shown == session[1]
+
+
+def test_the_test_vectors_of_the_formats_are_those_of_the_tests() -> None:
+    text = (ROOT / "docs/formats.md").read_text()
+    vectors = json.loads((ROOT / "tests/byzanz/vectors.json").read_text())
+    for name in ("commitment", "key", "entry_hash", "entry_json"):
+        assert vectors[name] in text, name
+    for name in ("first_8_integers_below_52", "shuffle_deal_of_0_to_9", "shuffle_label_foes:2_of_0_to_9"):
+        assert " ".join(map(str, vectors[name])) in text, name
