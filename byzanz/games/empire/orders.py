@@ -179,7 +179,7 @@ def _wish(word: str, among: Sequence[str]) -> str:
 
 def _once(wishes: list[str]) -> list[str]:
     if len(set(wishes)) < len(wishes):
-        raise UnreadableOrder("Name each wish once.")
+        raise UnreadableOrder("Name each choice once.")
     return wishes
 
 
