@@ -39,7 +39,7 @@ def resting(session: Session, now: datetime, tick: float) -> str | None:
     if alerts.standing(session, CLOCK_JUMPED):
         return "the clock jumped"
     away = [part for part in PARTS if silent(session, part, now, tick)]
-    return f"no sign of life from {' and '.join(away)}" if away else None
+    return f"no heartbeat from {' and '.join(away)}" if away else None
 
 
 def thaw(session: Session, now: datetime) -> bool:

@@ -201,10 +201,10 @@ def test_the_moment_printed_is_the_moment_it_is_due(table: Begin) -> None:
 def test_the_table_has_a_time_zone_and_a_persons_own_goes_before_it(table: Begin) -> None:
     game = table(4)
     change(Game, game.id, time_zone="Europe/Berlin")
-    assert "Tue 3 Mar, 11:00 (Europe/Berlin)" in text_of(post()[0])
+    assert "Tue 3 Mar, 11:00 (Berlin)" in text_of(post()[0])
     change(Person, game.people[1], time_zone="America/New_York")
     submit(game.id, 0, "pass")
-    assert "Tue 3 Mar, 05:00 (America/New York)" in text_of(post()[0])
+    assert "Tue 3 Mar, 05:00 (New York)" in text_of(post()[0])
 
 
 @one_database
