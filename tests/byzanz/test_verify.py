@@ -260,7 +260,7 @@ LIES: dict[str, tuple[Callable[[Table], None], str]] = {
     "illegal": (lambda table: table.write(1, "player", "take cloth"), "'take cloth': "),
     "unknown": (lambda table: table.write(1, "player", "fly"), "'fly': "),
     "abbreviated": (lambda table: table.write(1, "player", "p"), "'p' is not canonical; write 'pass'"),
-    "order": (lambda table: table.write(1, "player", "bid wood1 cloth1"), "'bid cloth1 wood1' is"),
+    "order": (lambda table: table.write(1, "player", "bid wood1 cloth1"), "; write 'bid cloth1 wood1'"),
     "space": (lambda table: table.write(1, "player", "pass "), "'pass ' is not canonical"),
     "line": (lambda table: table.write(1, "player", "pass\n"), "'pass\\n'"),
     "another's turn": (lambda table: table.write(2, "player", "pass"), "'pass': "),
@@ -288,7 +288,7 @@ LIES: dict[str, tuple[Callable[[Table], None], str]] = {
     "autopilot": (lambda table: table.act("!autopilot 1 maybe", seat=1), "not a valid !autopilot"),
     "extend nobody": (lambda table: table.act("!extend 3 60"), "must name the seat of its entry"),
     "extend another": (lambda table: table.act("!extend 1 60", seat=2), "must name the seat of its entry"),
-    "extend alone": (lambda table: table.act("!extend 1 60"), "and stand with that seat"),
+    "extend alone": (lambda table: table.act("!extend 1 60"), "must name the seat of its entry"),
     "time": (
         lambda table: table.write(1, "player", "pass", at="2026-11-21 10:00:00.000Z"),
         "is not a time like",
@@ -480,7 +480,7 @@ def test_a_salt_of_another_form_and_one_withheld_are_found() -> None:
         ({"commitment": "0" * 64}, "not the one that was committed to"),
         ({"seed": bytes(32)}, "not the one that was committed to"),
         ({"id": "other"}, "not the one that was committed to"),
-        ({"id": "\ud800"}, "not a text"),
+        ({"id": "\ud800"}, "not valid Unicode"),
     ],
 )
 def test_a_header_that_is_not_true_is_found(fields: dict[str, Any], reason: str) -> None:
@@ -496,7 +496,7 @@ def test_other_cuts_and_another_committed_seed_give_another_deal() -> None:
     reseeded = replace(header, seed=bytes(32), commitment=commitment(header.id, bytes(32)))
     for changed in (replace(header, cuts=("random", "random", "Random")), reseeded):
         found = wrong(replace(record, header=changed))
-        assert (found.seq, "another order" in found.reason) == (1, True)
+        assert (found.seq, "a different order" in found.reason) == (1, True)
 
 
 def test_a_result_that_is_not_true_is_found() -> None:

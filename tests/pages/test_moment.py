@@ -36,7 +36,7 @@ def test_no_other_hour_does(app: Flask) -> None:
     assert format_moment(AUTUMN, "America/New_York") == "Sat 24 Oct, 20:30 (New York)"
 
 
-def test_zones_are_named_by_their_city_and_never_ambiguously() -> None:
+def test_zones_are_named_by_their_city_and_never_ambiguously(app: Flask) -> None:
     names = ("Europe/Berlin", "America/Argentina/Buenos_Aires", "UTC", "Etc/GMT+1", "US/Pacific")
     assert [zone_name(name) for name in names] == ["Berlin", "Buenos Aires", "UTC", "Etc/GMT+1", "US/Pacific"]
     clocks: dict[str, set[tuple[timedelta | None, ...]]] = {}

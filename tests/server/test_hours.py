@@ -238,8 +238,8 @@ def test_who_has_set_no_time_zone_is_told_that_it_is_the_table_s(table: Begin, c
     game = table(3, now=FRIDAY, time_zone="Asia/Kathmandu")
     (mail,) = post(FRIDAY).to("alice")
     assert "Move by Sun 29 Mar, 01:45 (Kathmandu)." in text_of(mail)
-    assert "Times are told in the table’s time zone" in text_of(mail)
-    assert "Times are told in the table’s time zone" in look(client, f"/t/{game.tokens[0]}").text
+    assert "Times are in the table’s time zone" in text_of(mail)
+    assert "Times are in the table’s time zone" in look(client, f"/t/{game.tokens[0]}").text
 
 
 @one_database

@@ -392,7 +392,7 @@ def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kin
         "answered": ("Bob has accepted", "has started", "/o/"),
         "fresh": ("here is your link", f"/t/{game.tokens[0]}\n"),
         "refused": ("Email to Bob is permanently rejected", "550 no such user", "clock is stopped", "/o/"),
-        "cancelled": ("Alice has cancelled “The Golden Horn”",),
+        "cancelled": ("Alice has called off “The Golden Horn”",),
     }[kind]
     for words in expected:
         assert words in text_of(message)
