@@ -237,9 +237,9 @@ class _Line:
         try:
             value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
         except RecursionError:
-            self.refuse("not valid JSON for a record: nested too deeply")
+            self.refuse("not JSON: nested too deeply")
         except ValueError as error:
-            self.refuse(f"not valid JSON for a record: {error}")
+            self.refuse(f"not JSON: {error}")
         if not isinstance(value, dict):
             self.refuse("not a JSON object")
         return value

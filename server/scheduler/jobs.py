@@ -63,11 +63,9 @@ def _time_out_turns(game_id: str, now: datetime) -> int:
         try:
             played += play.time_out(game_id, turn.seat, turn.question, now) is not None
         except Refused as refused:
-            LOGGER.info("game %s: no time-out: %s", game_id, refused)
+            LOGGER.info("game %s: no timeout: %s", game_id, refused)
         except SQLAlchemyError:
-            LOGGER.exception(
-                "game %s: the database did not take a time-out; the next tick tries again", game_id
-            )
+            LOGGER.exception("game %s: the database rejected a timeout; the next tick tries again", game_id)
         except Exception as fault:
             LOGGER.exception("game %s is quarantined", game_id)
             _quarantine(game_id, fault, now)
@@ -96,7 +94,7 @@ def _give_up(turn: Turn, now: datetime) -> bool:
     try:
         return play.give_up(turn.game_id, turn.seat, turn.question, now) is not None
     except Refused as refused:
-        LOGGER.info("game %s: seat %s is not given up: %s", turn.game_id, turn.seat, refused)
+        LOGGER.info("game %s: seat %s is not put on autopilot: %s", turn.game_id, turn.seat, refused)
     except Exception:
         LOGGER.exception("game %s: seat %s could not be put on autopilot", turn.game_id, turn.seat)
     return False
@@ -131,7 +129,7 @@ def _play_bot(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float
     except (
         IllegalMove
     ):  # the game has moved on while the bot was thinking; otherwise the next tick finds the same
-        LOGGER.warning("game %s: the bot of seat %s chose what is not allowed", game_id, seat)
+        LOGGER.warning("game %s: the bot of seat %s chose an illegal move", game_id, seat)
         return False
     except Exception as fault:
         LOGGER.exception("game %s is quarantined: its bot of seat %s cannot move", game_id, seat)

@@ -66,7 +66,9 @@ def test_it_does_what_it_may_and_once(share: int, app: Flask, table: Callable[..
         restore(app, fresh)
         box.send(letter)
         check_game(letter, game)
-        assert box.send(letter) == ("about no mail of ours" if letter.nobody else "seen before"), letter.name
+        assert box.send(letter) == ("not about one of our emails" if letter.nobody else "seen before"), (
+            letter.name
+        )
         assert len(remembered()) == (not letter.nobody), letter.name
         assert moves_of(game.id, 0) == letter.moves, letter.name
         check_answer(letter)

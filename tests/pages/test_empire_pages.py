@@ -113,7 +113,7 @@ def test_a_meld_beyond_the_limits_keeps_its_ticks(client: FlaskClient, table: An
     page = look(client, url(game, seat))
     page = read(press(client, page, "verb", "meld", page.form("play").boxes))
     assert page.status == 422
-    assert "At most" in page.text
+    assert "may have at most" in page.text
     assert page.form("play").ticked == page.form("play").boxes
 
 

@@ -69,7 +69,7 @@ def test_the_preview_says_what_would_be_done_at_once_and_what_it_replaces(
     other = (seat + 1) % 4
     post(client, game, other, do="leave", order="pass every lot")
     page = read(post(client, game, other, do="preview", order="raise upto 3"))
-    assert "It replaces: Pass every lot." in page.text
+    assert "This replaces your order: Pass every lot." in page.text
     now = read(post(client, game, seat, do="preview", order="pass"))
     assert "this is played at once: Pass" in now.text
     head = entries(game.id)[-1].seq

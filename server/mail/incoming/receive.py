@@ -59,7 +59,11 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
         return _reply(raw, sender, local.removeprefix("play+"), recipient, now)
     if local == COMPLAINTS:  # one address for everybody: mail from strangers is not even recorded
         mail_id = bounces.reported_mail_id(raw)
-        return "about no mail of ours" if mail_id is None else _report(raw, sender, recipient, mail_id, now)
+        return (
+            "not about one of our emails"
+            if mail_id is None
+            else _report(raw, sender, recipient, mail_id, now)
+        )
     mail_id = envelope.mail_id_in(recipient)
     if mail_id is None:
         raise NoSuchAddress
@@ -182,7 +186,7 @@ def _finish(
         if not _mark_done(session, row, kind, outcome, access) or lines is None:
             return str(outcome)
         if _answers_today(session, access.link.person_id, now) >= ANSWERS_A_DAY:
-            return f"{outcome}; not answered, for there were too many today"
+            return f"{outcome}; not answered: too many answers today"
         first = min((line.seq for line in lines if line.done == "played"), default=None)
         outbox.enqueue(
             session,
