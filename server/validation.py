@@ -158,7 +158,7 @@ def clean_allowance(seconds: int, field: str = "allowance") -> int:
         InvalidInput: fewer than ten minutes or more than thirty days.
     """
     if not SHORTEST_ALLOWANCE <= seconds <= LONGEST_ALLOWANCE:
-        raise InvalidInput("The time per decision must be between 10 minutes and 30 days.", field=field)
+        raise InvalidInput("The time per move must be between 10 minutes and 30 days.", field=field)
     return seconds
 
 
@@ -202,7 +202,7 @@ def clean_bot(kind: str, field: str = "bots") -> str:
     if kind not in BOTS:
         known = ", ".join(sorted(BOTS))
         raise InvalidInput(
-            "There is no bot “%(name)s”. Choose one of: %(known)s.",
+            "There is no bot “%(name)s”; the bots are: %(known)s.",
             field=field,
             name=excerpt(kind),
             known=known,

@@ -108,9 +108,9 @@ def table_act_error(entry: Entry, seats: int) -> str | None:
     if verb not in _ACTS:
         return None
     if len(words) != len(_ACTS[verb]) or not all(map(re.fullmatch, _ACTS[verb], words)):
-        return f"{entry.move!r} is not how a {verb} is written"
+        return f"{entry.move!r} is not a valid {verb}"
     if verb in _NAME_A_SEAT and (int(words[0]) not in range(seats) or entry.seat != int(words[0])):
-        return f"{entry.move!r} must name a seat of the game and stand with that seat"
+        return f"{entry.move!r} must name the seat of its entry"
     return None
 
 

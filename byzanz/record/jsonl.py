@@ -227,19 +227,19 @@ class _Line:
 
     def _decoded(self, line: bytes) -> str:
         if len(line) > LONGEST_LINE:
-            self.refuse(f"longer than {LONGEST_LINE} bytes: this is no record")
+            self.refuse(f"longer than {LONGEST_LINE} bytes: this is not a record")
         try:
             return line.decode()
         except UnicodeDecodeError:
-            self.refuse("not UTF-8: this is no record, or it is damaged")
+            self.refuse("not UTF-8: this is not a record, or it is damaged")
 
     def _json(self, text: str) -> dict[str, Any]:
         try:
             value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
         except RecursionError:
-            self.refuse("not JSON of a record: nested too deeply")
+            self.refuse("not valid JSON for a record: nested too deeply")
         except ValueError as error:
-            self.refuse(f"not JSON of a record: {error}")
+            self.refuse(f"not valid JSON for a record: {error}")
         if not isinstance(value, dict):
             self.refuse("not a JSON object")
         return value

@@ -125,7 +125,7 @@ class Replay:
             raise InvalidRecord(entry.seq, f"these are not the cards of the shuffle {due.label}", "shuffles")
         if order is not None and logged != order:
             raise InvalidRecord(
-                entry.seq, f"seed and cuts give another order of the shuffle {due.label}", "shuffles"
+                entry.seq, f"seed and cuts give a different order for shuffle {due.label}", "shuffles"
             )
         return Move("shuffle", (due.label, *logged))
 
@@ -141,7 +141,7 @@ class Replay:
         except RulesError as error:
             raise InvalidRecord(entry.seq, f"{entry.move!r}: {error}") from error
         if str(move) != entry.move:
-            raise InvalidRecord(entry.seq, f"{entry.move!r} is not canonical, {str(move)!r} is")
+            raise InvalidRecord(entry.seq, f"{entry.move!r} is not canonical; write {str(move)!r}")
         return move
 
     def _redacted_move(self, entry: Entry) -> None:
@@ -160,5 +160,6 @@ def _refuse_before(entry: Entry, due: Shuffle | tuple[int, Move]) -> NoReturn:
         raise InvalidRecord(entry.seq, reason, "shuffles")
     seat, move = due
     raise InvalidRecord(
-        entry.seq, f"{entry.move!r} by {entry.by} where seat {seat} has but one move: {str(move)!r} by rules"
+        entry.seq,
+        f"{entry.move!r} by {entry.by} where seat {seat} has only one legal move: {str(move)!r} by rules",
     )

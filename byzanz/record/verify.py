@@ -196,7 +196,7 @@ def _check_table(header: Header, find: FindRules) -> Rules[Any, Any]:
         rules = find(header.game, header.rules)
         rules.setup(len(header.seats), header.options)
     except UnicodeEncodeError as error:
-        raise InvalidRecord(0, "the id is not a text of Unicode", "table") from error
+        raise InvalidRecord(0, "the ID is not valid Unicode text", "table") from error
     except RulesError as error:
         raise InvalidRecord(0, str(error), "table") from error
     return rules
@@ -217,7 +217,7 @@ def _check_cuts(header: Header) -> None:
 
 def _check_link(entry: Entry, expected: int, previous: str, last: str) -> None:
     if entry.seq != expected:
-        raise InvalidRecord(expected, f"entry {entry.seq} stands where entry {expected} should", "chain")
+        raise InvalidRecord(expected, f"found entry {entry.seq} instead of entry {expected}", "chain")
     if not _is_when(entry.at):
         raise InvalidRecord(entry.seq, f"{entry.at!r} is not a time like 2026-11-21T10:00:00.000Z", "chain")
     if entry.at < last:
@@ -229,7 +229,7 @@ def _check_link(entry: Entry, expected: int, previous: str, last: str) -> None:
     if not re.fullmatch("[0-9a-f]{64}", entry.hash):
         raise InvalidRecord(entry.seq, "the hash is not 64 lower-case hex digits", "chain")
     if entry.salt is not None and expected_hash(previous, entry) != entry.hash:
-        raise InvalidRecord(entry.seq, "the hash does not fit this entry after the one before it", "chain")
+        raise InvalidRecord(entry.seq, "the hash does not match this entry and the one before it", "chain")
 
 
 def _is_when(text: str) -> bool:

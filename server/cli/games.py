@@ -20,7 +20,7 @@ UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days
 def add(commands: Any) -> None:
     """Add these commands to `byzanz`."""
     games = ", ".join(rules.slug for rules in latest())
-    new = commands.add_parser("new", help="create a game, invite by email and print its id")
+    new = commands.add_parser("new", help="create a game, invite players by email and print the game's ID")
     new.add_argument("game", metavar="GAME", help=f"one of: {games}")
     new.add_argument(
         "--player",
@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
         "--allow",
         default="24h",
         metavar="TIME",
-        help="time per decision, such as 90m, 24h or 3d (default: 24h)",
+        help="time per move, such as 90m, 24h or 3d (default: 24h)",
     )
     new.add_argument("--bank", metavar="TIME", help="time bank for the whole game (default: twice --allow)")
     new.add_argument(
@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
         help="time zone of the table, such as Europe/Amsterdam (default: UTC)",
     )
     new.add_argument("--name", help="name of the game (default: random)")
-    new.add_argument("--start", action="store_true", help="seat everyone without asking, and begin")
+    new.add_argument("--start", action="store_true", help="seat everyone without invitations, and start")
     new.set_defaults(run=_new)
 
     moderator = commands.add_parser("moderator", help="add, remove or list moderators")
@@ -108,7 +108,7 @@ def _add_moderator(args: Namespace) -> None:
                 session, address, validation.name_from_address(address), engine.utc_now()
             )
             person.moderator = True
-    print(f"{address} is now a moderator and can sign in by email on the front page.")
+    print(f"{address} is now a moderator and can sign in by email on the home page.")
 
 
 def _remove_moderator(args: Namespace) -> None:

@@ -20,24 +20,24 @@ def add(commands: Any) -> None:
     """Add this command to `byzanz`."""
     mail_in = commands.add_parser(
         "mail-in",
-        help="receive moves by email, bounces and complaints, as an LMTP server or one mail on standard input",
-        description="With --stdin the exit status is 0 if the mail was accepted, 65 if it is too big, 67 if the "
+        help="receive moves by email, bounces and complaints, as an LMTP server or one email on standard input",
+        description="With --stdin the exit status is 0 if the email was accepted, 65 if it is too big, 67 if the "
         "address does not exist, and 75 if it should be tried again.",
     )
     mail_in.add_argument(
         "--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)"
     )
     mail_in.add_argument("--port", type=port, default=8024, metavar="N", help="port (default: 8024)")
-    mail_in.add_argument("--stdin", action="store_true", help="read one mail from standard input, then exit")
+    mail_in.add_argument("--stdin", action="store_true", help="read one email from standard input, then exit")
     mail_in.add_argument(
         "--recipient",
         metavar="ADDRESS",
-        help="with --stdin: the envelope recipient (default: found in the mail)",
+        help="with --stdin: the envelope recipient (default: found in the email)",
     )
     mail_in.add_argument(
         "--sender",
         metavar="ADDRESS",
-        help="with --stdin: the envelope sender (default: the Return-Path of the mail)",
+        help="with --stdin: the envelope sender (default: the Return-Path of the email)",
     )
     mail_in.set_defaults(run=_mail_in)
 

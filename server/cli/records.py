@@ -46,10 +46,10 @@ def add(commands: Any) -> None:
         "export",
         help="print the record of a game",
         description="Print the record of a game as one reader may see it. While a game runs, the records of a seat "
-        "and of a moderator show hidden cards. This leaves no log entry, since anybody who can run it can read the "
-        "database anyway; moderators should look at hands on the moderation page, which tells the players.",
+        "and of a moderator show hidden cards. This leaves no log entry, since anyone who can run it can read the "
+        "database anyway; moderators should view hands on the moderation page, which informs the players.",
     )
-    export.add_argument("id", metavar="ID", help="the game's id")
+    export.add_argument("id", metavar="ID", help="the game's ID")
     export.add_argument(
         "--as",
         dest="reader",
@@ -105,7 +105,7 @@ def _verify(args: Namespace) -> None:
         except BadRecord as error:
             raise CommandError(f"{args.file}: {error}") from error
     if not records:
-        raise CommandError(f"{args.file}: it contains no record")
+        raise CommandError(f"{args.file}: no record found")
 
 
 def _verified(each: Record, number: int) -> str:
@@ -121,7 +121,7 @@ def _summary(each: Record, report: Report) -> str:
     if report.result is not None:
         line += f", {report.result.reason}, scores {' '.join(map(str, report.result.scores))}"
     else:
-        line += ", still running"
+        line += ", still in progress"
     if report.unchecked:
         line += (
             f"; {report.unchecked} entries could not be checked because they are hidden until the game ends"
@@ -138,9 +138,9 @@ def _export(args: Namespace) -> None:
     with app_context(upgrade=False), engine.reading() as session:
         game = session.get(Game, args.id)
         if game is None or game.started_at is None:
-            raise CommandError(f"no game {args.id!r} has begun")
+            raise CommandError(f"game {args.id!r} does not exist or has not started")
         if isinstance(viewer, int) and viewer >= len(game.seats):
-            raise CommandError(f"game {game.id} has the seats 0 to {len(game.seats) - 1}")
+            raise CommandError(f"game {game.id} has only seats 0 to {len(game.seats) - 1}")
         text = record.write(history.record_for(session, game, viewer))
     sys.stdout.write(text)
 

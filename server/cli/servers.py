@@ -28,14 +28,14 @@ def add(commands: Any) -> None:
         "--bot",
         default="greedy",
         metavar="NAME",
-        help=f"kind of the other players, from weakest to strongest: {', '.join(BOTS)} (default: greedy)",
+        help=f"bot type of the other players, from weakest to strongest: {', '.join(BOTS)} (default: greedy)",
     )
     demo.set_defaults(run=_demo)
 
     serve = commands.add_parser(
-        "serve", help="run web, scheduler and mailer in one process; upgrades the database first"
+        "serve", help="run web, scheduler and mailer in one process, after upgrading the database"
     )
-    web = commands.add_parser("web", help="run the pages alone, in several processes")
+    web = commands.add_parser("web", help="run only the web pages, in several processes")
     for each in (serve, web):
         each.add_argument(
             "--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)"
@@ -44,9 +44,9 @@ def add(commands: Any) -> None:
     web.add_argument("--workers", type=count, default=2, metavar="N", help="processes (default: 2)")
     serve.set_defaults(run=_serve)
     web.set_defaults(run=_web)
-    commands.add_parser("scheduler", help="run deadlines, reminders, bots and mail alone").set_defaults(
-        run=_scheduler
-    )
+    commands.add_parser(
+        "scheduler", help="run only deadlines, reminders, bots and outgoing email"
+    ).set_defaults(run=_scheduler)
     mail.add(commands)
 
 

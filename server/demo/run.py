@@ -85,7 +85,7 @@ def _app(folder: Path, listener: socket.socket, inbox: Inbox) -> Flask:
     inbox_pages.install(app, inbox)
     with app.app_context():
         migrate.upgrade()
-    _print_step("Creating an empty database, and a mail server that only fills its inbox")
+    _print_step("Creating an empty database, and a mail server that delivers only to a local inbox")
     return app
 
 
@@ -106,7 +106,7 @@ def _play(app: Flask, listener: socket.socket, players: int, game: str, bot: str
             (
                 "",
                 f"Your turn:  {link}",
-                f"Your mail:  {settings.base_url}/inbox",
+                f"Your inbox: {settings.base_url}/inbox",
                 f"Moderator:  sign in as {MODERATOR} at {settings.base_url}/sign-in",
                 "Press Ctrl-C to stop.",
             )

@@ -87,7 +87,7 @@ def validated(request: GameRequest) -> GameRequest:
     )
     validation.check_distinct_addresses(granted.guests)
     if request.free and not request.listed:
-        raise errors.InvalidInput("Only games listed in the lobby can have free seats.", field="free")
+        raise errors.InvalidInput("Only games listed on the home page can have free seats.", field="free")
     validation.check_player_count(rules, len(granted.guests) + len(granted.bots) + max(0, request.free))
     return granted
 
@@ -231,7 +231,7 @@ def confirm_game(
     with transaction() as session:
         game = lock_organised_game(session, token, now)
         if game.status == "cancelled":
-            raise Closed("This game was cancelled.")
+            raise Closed("This game was called off.")
         if game.status == "asked":
             host = session.get_one(Person, game.organiser_id)
             host.language = host.language or language

@@ -52,7 +52,7 @@ def _lock_invited_seat(session: Session, token: str, now: datetime) -> tuple[Gam
     game = play.lock_game(session, link.game_id)
     seat = seat_for(session, game, link.person_id)
     if game.status == "cancelled":
-        raise Closed("This game was cancelled.")
+        raise Closed("This game was called off.")
     if seat is None:
         raise Closed("This seat is no longer reserved for you.")
     return game, seat
@@ -125,12 +125,12 @@ def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datet
     with transaction() as session:
         game = play.lock_game(session, game_id)
         if not game.listed or game.status != "inviting":
-            raise Closed("This game has no open seats.")
+            raise Closed("This game has no free seats.")
         seats = positions.seats_of(session, game.id)
         if any(seat.person_id == person_id for seat in seats):
             raise Closed("You already have a seat or an invitation at this table.")
         if has_looked(session, game.id, person_id):
-            raise Closed("You have seen hidden hands in this game, so you cannot take a seat.")
+            raise Closed("You have viewed hidden hands in this game, so you cannot take a seat.")
         free = next((seat for seat in seats if seat.status == "free"), None)
         if free is None:
             raise Closed("All seats are taken.")

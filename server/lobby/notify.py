@@ -54,7 +54,7 @@ def ask_to_confirm(
     waiting = select(func.count(Mail.id)).where(*filters, Mail.created_at > now - DAY, Game.status == "asked")
     if (session.scalar(waiting) or 0) >= MOST_UNCONFIRMED and limited:
         raise TooMany(
-            "%(most)s games under this address are waiting to be confirmed. Confirm or cancel one of them first.",
+            "%(most)s games under this address are waiting to be confirmed. Confirm one of them or call it off first.",
             most=MOST_UNCONFIRMED,
         )
     outbox.enqueue(

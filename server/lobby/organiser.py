@@ -40,7 +40,7 @@ def _before_start(token: str, now: datetime) -> Iterator[tuple[Session, Game]]:
         if game.status == "asked":
             raise Closed("Send the invitations first.")
         if game.status != "inviting":
-            raise Closed("The game has begun or was cancelled; its seats can no longer change.")
+            raise Closed("The game has begun or was called off; its seats can no longer change.")
         yield session, game
 
 

@@ -132,7 +132,7 @@ def _triggers(session: Session) -> Finding:
     missing = TRIGGERS[dialect] - set(session.scalars(text(query)))
     if missing:
         remedy = (
-            "somebody removed them: recreate them as the first migration does, then check all logs with --all"
+            "they were removed: recreate them as the first migration does, then check all logs with --all"
         )
         return Finding(
             False, f"the log can be changed: triggers missing: {', '.join(sorted(missing))}", remedy
@@ -144,8 +144,8 @@ def _secret_key(session: Session) -> Finding:
     newest = session.scalar(select(Link).order_by(Link.id.desc()).limit(1))
     if newest is None or hashlib.sha256(links.token(newest).encode()).hexdigest() == newest.digest:
         return Finding(True, "secret key")
-    remedy = "restore the old BYZANZ_SECRET_KEY; with another key no mailed link works"
-    return Finding(False, "BYZANZ_SECRET_KEY differs from the key of the mailed links", remedy)
+    remedy = "restore the old BYZANZ_SECRET_KEY; no emailed link works with a different key"
+    return Finding(False, "BYZANZ_SECRET_KEY differs from the key of the emailed links", remedy)
 
 
 def _logs(session: Session, check_all: bool) -> Iterator[Finding]:
@@ -155,7 +155,7 @@ def _logs(session: Session, check_all: bool) -> Iterator[Finding]:
     for game in games:
         fault = _fault(session, game)
         if fault and (damaged := damaged + 1) <= MOST_SHOWN:
-            remedy = "its log was changed, or the rules have a bug: compare with a backup"
+            remedy = "its log was changed, or the rules have a bug: compare it with a backup"
             yield Finding(False, f"game {game.id}, {fault}", remedy)
     if damaged > MOST_SHOWN:
         yield Finding(False, f"{damaged} damaged logs in total", "restore the database from a backup")
@@ -213,14 +213,14 @@ def _quarantine(session: Session) -> Iterator[Finding]:
         yield Finding(
             False,
             f"game {game.id} is on hold ({game.quarantine})",
-            "see its history; other games are not affected",
+            "see its log on the moderation page; other games are not affected",
         )
 
 
 def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
     for part in heartbeat.PARTS:
         if heartbeat.is_silent(session, part, now, settings.tick):
-            remedy = f"start `byzanz serve` or `byzanz {part}`; all clocks are stopped meanwhile"
+            remedy = f"start `byzanz serve` or `byzanz {part}`; all clocks are stopped until then"
             yield Finding(False, f"no heartbeat from the {part}", remedy)
         else:
             yield Finding(True, f"the {part} is running")
@@ -237,9 +237,9 @@ def _outages(session: Session, now: datetime) -> Finding:
 def _alerts(session: Session) -> Iterator[Finding]:
     open_ones = session.scalars(select(Alert).where(Alert.cleared_at.is_(None)).order_by(Alert.at)).all()
     for alert in open_ones[:MOST_SHOWN]:
-        remedy = "a moderator can clear it once it is dealt with"
+        remedy = "fix the cause, then clear the alert on the moderation desk"
         if alert.key == heartbeat.CLOCK_JUMPED:
-            remedy = "set the clock; if it is right now, run `byzanz doctor --clock-is-right`"
+            remedy = "set the clock; once it is correct, run `byzanz doctor --clock-is-right`"
         yield Finding(False, f"alert since {_minute(alert.at)}: {alert.text}", remedy)
     if not open_ones:
         yield Finding(True, "no alerts")
@@ -252,18 +252,18 @@ def _waiting_mail(session: Session, now: datetime) -> Finding:
     tried, oldest = session.execute(waiting).one()
     if oldest and now - oldest > outbox.STUCK_AFTER:
         reply = session.scalar(select(Mail.error).where(Mail.created_at == oldest).limit(1))
-        remedy = "see what the mail server replies; mails are retried automatically"
-        return Finding(False, f"{tried} mails not accepted since {_minute(oldest)} ({reply})", remedy)
+        remedy = "see what the mail server replies; emails are retried automatically"
+        return Finding(False, f"{tried} emails not accepted since {_minute(oldest)} ({reply})", remedy)
     count = session.scalar(select(func.count()).where(Mail.status == "waiting"))
-    return Finding(True, f"outbox: {count} mails waiting, {tried} of them retried")
+    return Finding(True, f"outbox: {count} emails waiting, {tried} of them retried")
 
 
 def _refused(session: Session) -> Finding:
     count = session.scalar(select(func.count()).where(Turn.refused.is_not(None)))
     if count:
         remedy = "correct the address or replace the player on the game's moderation page"
-        return Finding(False, f"{count} turns are stopped because their mail was rejected", remedy)
-    return Finding(True, "no turn is stopped because of rejected mail")
+        return Finding(False, f"{count} turns are stopped because their email was rejected", remedy)
+    return Finding(True, "no turn is stopped because of rejected email")
 
 
 def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
@@ -277,22 +277,22 @@ def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Fi
     count, since = session.execute(half).one()
     if count:
         remedy = "processing failed: see the log of `byzanz mail-in`; the mail server delivers them again"
-        yield Finding(False, f"{count} incoming mails were not processed, since {_minute(since)}", remedy)
+        yield Finding(False, f"{count} incoming emails were not processed, since {_minute(since)}", remedy)
     last = session.scalar(select(func.max(IncomingMail.at)))
     if last is not None:
-        yield Finding(True, f"incoming mail at {settings.mail_domain}: the last one on {_minute(last)}")
+        yield Finding(True, f"incoming email at {settings.mail_domain}: the last one on {_minute(last)}")
         return
     sent = select(func.count(), func.min(Mail.finished_at)).where(Mail.status == "sent")
     count, first = session.execute(sent).one()
-    what = f"no mail has ever come in at {settings.mail_domain}; {count} sent"
+    what = f"no email has ever arrived at {settings.mail_domain}; {count} sent"
     if first is not None and first < now - SILENT_AFTER:
         remedy = (
-            "run `byzanz mail-in` and have the mail server deliver all mail to that domain to it (docs/deploy.md), "
-            "or unset BYZANZ_MAIL_DOMAIN: players are told to reply there"
+            "run `byzanz mail-in` and have the mail server deliver all email for that domain to it (docs/deploy.md), "
+            "or unset BYZANZ_MAIL_DOMAIN: emails tell players to reply there"
         )
         yield Finding(False, what, remedy)
     else:
-        yield Finding(True, f"{what}: reply to one to check that `byzanz mail-in` gets it")
+        yield Finding(True, f"{what}: reply to one to check that `byzanz mail-in` receives it")
 
 
 def _minute(at: datetime) -> str:
@@ -307,5 +307,7 @@ def _mail_server(settings: Settings) -> Finding:
         ) as transport:
             transport.check_connection()
     except (ConfigError, TemporaryFailure) as error:
-        return Finding(False, f"mail server: {error}", "check BYZANZ_MAIL_URL; mails wait until it answers")
+        return Finding(
+            False, f"mail server: {error}", "check BYZANZ_MAIL_URL; emails wait until the server answers"
+        )
     return Finding(True, f"mail server: {server.host}, port {server.port}, tls {server.tls}")

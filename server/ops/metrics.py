@@ -104,14 +104,14 @@ def _of_mail(session: Session, now: datetime) -> Iterator[Metric]:
     waiting = Mail.status == "waiting"
     count, oldest = session.execute(select(func.count(), func.min(Mail.created_at)).where(waiting)).one()
     age = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
-    yield GaugeMetricFamily("byzanz_outbox_waiting", "Mails waiting to be sent.", value=count)
-    yield GaugeMetricFamily("byzanz_outbox_oldest_seconds", "Age of the oldest waiting mail.", value=age)
+    yield GaugeMetricFamily("byzanz_outbox_waiting", "Emails waiting to be sent.", value=count)
+    yield GaugeMetricFamily("byzanz_outbox_oldest_seconds", "Age of the oldest waiting email.", value=age)
     tried = _count(session, select(func.sum(Mail.attempts)))
     ended = _count(session, select(func.count()).where(Mail.status.in_(("sent", "failed"))))
-    yield CounterMetricFamily("byzanz_mail_attempts", "Attempts to send a mail.", value=tried + ended)
+    yield CounterMetricFamily("byzanz_mail_attempts", "Attempts to send an email.", value=tried + ended)
     for status in ("sent", "failed", "dropped"):
         n = _count(session, select(func.count()).where(Mail.status == status))
-        yield GaugeMetricFamily(f"byzanz_outbox_{status}", f"Mails that were {status}.", value=n)
+        yield GaugeMetricFamily(f"byzanz_outbox_{status}", f"Emails that were {status}.", value=n)
 
 
 def _of_health(session: Session, now: datetime) -> Iterator[Metric]:

@@ -158,7 +158,7 @@ def mail_in(app: Flask, host: str, port: int) -> None:
     with listening(host, port) as listener:
         listener.listen()
         print(
-            f"Byzanz is receiving mail by LMTP on {_host_and_port(listener)}. Press Ctrl-C to stop.",
+            f"Byzanz is receiving email by LMTP on {_host_and_port(listener)}. Press Ctrl-C to stop.",
             flush=True,
         )
         lmtp.serve(app, listener)

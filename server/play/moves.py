@@ -79,7 +79,7 @@ def submit(
     with quarantine_if_broken(game_id, now), transaction() as session:
         game = running.lock_game(session, game_id)
         if link_id is not None and not links.still_opens(session, link_id, game_id, seat):
-            raise NoSuchLink("This link opens no seat any more.")
+            raise NoSuchLink("This link no longer opens a seat.")
         if isinstance(move, str):
             move = rules_of(game.slug, game.rules).parse(move[: LONGEST_TEXT + 1])
         repeated = log.by_request(session, game_id, seat, request_id)
@@ -87,7 +87,7 @@ def submit(
             if repeated.move != str(move):
                 raise BadRequest("This request_id was used for another move: “%(move)s”.", move=repeated.move)
             if log.is_voided(session, game_id, repeated.seq):
-                raise Stale("This move was made and has been taken back since. Look again before you decide.")
+                raise Stale("This move was played but has since been undone. Look again before you decide.")
             return Receipt(game_id, seat, repeated.seq, repeated=True)
         position = playable_position(session, game)
         _check_turn(session, position, seat, move, seen)
@@ -124,7 +124,7 @@ def _check_turn(session: Session, position: Position, seat: int, move: Move, see
             raise _not_your_turn(session, position, seat, seen)
         opened_seq = turn.opened_seq
     if opened_seq > seen:
-        raise Stale("The table has moved on since this page was drawn. Look again before you decide.")
+        raise Stale("The game has moved on since this page was loaded. Look again before you decide.")
 
 
 def _not_your_turn(session: Session, position: Position, seat: int, seen: int) -> NotYourTurn:

@@ -139,7 +139,7 @@ def withdraw_order(
     with at_seat(game_id, seat, now, link_id) as (session, game, position):
         count = standing_orders.withdraw(session, game, seat, number, now)
         if not count and number is not None:
-            raise NoSuchOrder("This order does not stand any more.")
+            raise NoSuchOrder("This order is no longer active.")
         if autopilot.player_acted(session, game, seat, now):
             running.advance(session, game, position, position.state, now, mover=seat)
         return count

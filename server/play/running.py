@@ -26,7 +26,7 @@ def lock_game(session: Session, game_id: str) -> Game:
     """
     game = log.lock_game(session, game_id)
     if game is None:
-        raise NoSuchGame("There is no game with this address.")
+        raise NoSuchGame("There is no game with this ID. Check the link.")
     return game
 
 

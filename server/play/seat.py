@@ -36,7 +36,7 @@ def at_seat(
     with quarantine_if_broken(game_id, now), transaction() as session:
         game = running.lock_game(session, game_id)
         if link_id is not None and not links.still_opens(session, link_id, game_id, seat):
-            raise NoSuchLink("This link opens no seat any more.")
+            raise NoSuchLink("This link no longer opens a seat.")
         yield session, game, running.position(session, game)
 
 

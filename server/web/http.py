@@ -30,8 +30,14 @@ def refusal_text(error: Refused | RulesError) -> str:
     return sentence % error.places if error.places else sentence
 
 
+_WITH_CITIES = {
+    "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"
+}  # fmt: skip
+"""Areas whose time zones are named after cities; wherever two share a city's name, they also share its time."""
+
+
 def format_moment(at: datetime, zone: str = "UTC") -> str:
-    """Format a moment in a time zone, with the zone named.
+    """Format a moment in a time zone, with the zone's short name.
 
     In the hour that occurs twice in autumn the offset from UTC is added, to tell the two apart.
     """
@@ -39,7 +45,13 @@ def format_moment(at: datetime, zone: str = "UTC") -> str:
     twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
     offset = f" UTC{local.isoformat()[-6:]}" if twice else ""
     text = format_datetime(local, f"EEE {i18n.day_format()}, HH:mm", rebase=False)
-    return f"{text}{offset} ({zone.replace('_', ' ')})"
+    return f"{text}{offset} ({zone_name(zone)})"
+
+
+def zone_name(zone: str) -> str:
+    """Return the short name of a time zone: its city if it has one (New York), else the full name (Etc/GMT+1)."""
+    area, _, place = zone.partition("/")
+    return (place.rpartition("/")[2] if area in _WITH_CITIES else zone).replace("_", " ")
 
 
 def error_page(status: int, title: str, sentence: str, **more: object) -> tuple[str, int]:

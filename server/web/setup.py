@@ -16,7 +16,7 @@ from server.play.positions import Broken
 from server.web import filters, locale, stylesheet
 from server.web.account import account, feeds
 from server.web.game import pages, verify
-from server.web.http import csrf, error_page, format_moment, limiter, refusal_text
+from server.web.http import csrf, error_page, format_moment, limiter, refusal_text, zone_name
 from server.web.lobby import invitations as lobby_invitations
 from server.web.lobby import lobby
 from server.web.moderation import game as moderation_game
@@ -54,6 +54,7 @@ def init_app(app: Flask) -> None:
     app.jinja_env.globals["said"] = refusal_text
     app.jinja_env.globals["get_locale"] = get_locale
     app.jinja_env.filters["moment"] = format_moment
+    app.jinja_env.filters["zone_name"] = zone_name
     filters.init_app(app)
     stylesheet.init_app(app)
     for blueprint in BLUEPRINTS:

@@ -90,7 +90,7 @@ def test_what_could_never_be_placed_is_refused():
         order_scope(at(HANDS), "put 7r on e, 6r on ef")
     with pytest.raises(IllegalMove, match="No card can be placed on e"):
         order_scope(at(HANDS, "e 8r"), "put 7r on e")
-    with pytest.raises(IllegalMove, match="out for this deal"):
+    with pytest.raises(IllegalMove, match="out for this round, and"):
         order_scope(at(HANDS, passed=(0,), turn=1), "put 7r on e")
-    with pytest.raises(IllegalMove, match="not be asked"):
+    with pytest.raises(IllegalMove, match="no further turn"):
         order_scope(at(HANDS, passed=(0,), turn=1, round=3), "put any")

@@ -98,7 +98,7 @@ def test_a_void_gives_the_same_shuffle_again() -> None:
 
     found = wrong(falsified(record, shuffle_otherwise))
     assert found.seq == again.seq
-    assert "another order of the shuffle deal:2" in found.reason
+    assert "a different order for shuffle deal:2" in found.reason
 
 
 def test_a_void_back_to_a_forced_move_waits_for_the_resume() -> None:
@@ -242,7 +242,7 @@ def test_every_field_is_bound_by_the_chain(field: str) -> None:
     assert changed != entry
     entries = (*record.entries[:4], changed, *record.entries[5:])
     found = wrong(replace(record, entries=entries))
-    assert (found.seq, found.reason) == (5, "the hash does not fit this entry after the one before it")
+    assert (found.seq, found.reason) == (5, "the hash does not match this entry and the one before it")
 
 
 # Lies whose hashes are right
@@ -259,8 +259,8 @@ def lie(change: Callable[[Table], None]) -> InvalidRecord:
 LIES: dict[str, tuple[Callable[[Table], None], str]] = {
     "illegal": (lambda table: table.write(1, "player", "take cloth"), "'take cloth': "),
     "unknown": (lambda table: table.write(1, "player", "fly"), "'fly': "),
-    "abbreviated": (lambda table: table.write(1, "player", "p"), "'p' is not canonical, 'pass' is"),
-    "order": (lambda table: table.write(1, "player", "bid wood1 cloth1"), "'bid cloth1 wood1' is"),
+    "abbreviated": (lambda table: table.write(1, "player", "p"), "'p' is not canonical; write 'pass'"),
+    "order": (lambda table: table.write(1, "player", "bid wood1 cloth1"), "; write 'bid cloth1 wood1'"),
     "space": (lambda table: table.write(1, "player", "pass "), "'pass ' is not canonical"),
     "line": (lambda table: table.write(1, "player", "pass\n"), "'pass\\n'"),
     "another's turn": (lambda table: table.write(2, "player", "pass"), "'pass': "),
@@ -281,14 +281,14 @@ LIES: dict[str, tuple[Callable[[Table], None], str]] = {
     "act by bot": (lambda table: table.act("!pause", by="bot"), "!pause by bot"),
     "act by order": (lambda table: table.act("!note", by="order"), "!note by order"),
     "act of no seat": (lambda table: table.act("!note", seat=3), "there is no seat 3"),
-    "void of what": (lambda table: table.act("!void"), "'!void' is not how a !void is written"),
-    "void of a word": (lambda table: table.act("!void two"), "not how a !void is written"),
+    "void of what": (lambda table: table.act("!void"), "'!void' is not a valid !void"),
+    "void of a word": (lambda table: table.act("!void two"), "not a valid !void"),
     "void of nothing": (lambda table: table.act("!void 9"), "entry 9 is not a seat's move that still counts"),
     "void of chance": (lambda table: table.act("!void 1"), "entry 1 is not a seat's move that still counts"),
-    "autopilot": (lambda table: table.act("!autopilot 1 maybe", seat=1), "not how a !autopilot is written"),
-    "extend nobody": (lambda table: table.act("!extend 3 60"), "must name a seat of the game"),
-    "extend another": (lambda table: table.act("!extend 1 60", seat=2), "must name a seat of the game"),
-    "extend alone": (lambda table: table.act("!extend 1 60"), "and stand with that seat"),
+    "autopilot": (lambda table: table.act("!autopilot 1 maybe", seat=1), "not a valid !autopilot"),
+    "extend nobody": (lambda table: table.act("!extend 3 60"), "must name the seat of its entry"),
+    "extend another": (lambda table: table.act("!extend 1 60", seat=2), "must name the seat of its entry"),
+    "extend alone": (lambda table: table.act("!extend 1 60"), "must name the seat of its entry"),
     "time": (
         lambda table: table.write(1, "player", "pass", at="2026-11-21 10:00:00.000Z"),
         "is not a time like",
@@ -382,7 +382,7 @@ def test_a_missing_forced_move_is_found() -> None:
 
     seq, reason = sealed_lie(drop)
     assert seq == forced.seq
-    assert f"where seat {forced.seat} has but one move: '{forced.move}' by rules" in reason
+    assert f"where seat {forced.seat} has only one legal move: '{forced.move}' by rules" in reason
 
 
 @pytest.mark.parametrize("by", ["player", "bot", "clock", "order"])
@@ -432,7 +432,7 @@ def test_another_order_of_the_cards_is_found_when_the_seed_is_known() -> None:
         words[2], words[3] = words[3], words[2]
         entries[0] = replace(entries[0], move=" ".join(words))
 
-    assert sealed_lie(swap) == (1, "seed and cuts give another order of the shuffle deal:1")
+    assert sealed_lie(swap) == (1, "seed and cuts give a different order for shuffle deal:1")
 
 
 def test_whatever_follows_the_end_but_notes_and_looks_is_found() -> None:
@@ -480,7 +480,7 @@ def test_a_salt_of_another_form_and_one_withheld_are_found() -> None:
         ({"commitment": "0" * 64}, "not the one that was committed to"),
         ({"seed": bytes(32)}, "not the one that was committed to"),
         ({"id": "other"}, "not the one that was committed to"),
-        ({"id": "\ud800"}, "not a text"),
+        ({"id": "\ud800"}, "not valid Unicode"),
     ],
 )
 def test_a_header_that_is_not_true_is_found(fields: dict[str, Any], reason: str) -> None:
@@ -496,7 +496,7 @@ def test_other_cuts_and_another_committed_seed_give_another_deal() -> None:
     reseeded = replace(header, seed=bytes(32), commitment=commitment(header.id, bytes(32)))
     for changed in (replace(header, cuts=("random", "random", "Random")), reseeded):
         found = wrong(replace(record, header=changed))
-        assert (found.seq, "another order" in found.reason) == (1, True)
+        assert (found.seq, "a different order" in found.reason) == (1, True)
 
 
 def test_a_result_that_is_not_true_is_found() -> None:

@@ -233,7 +233,7 @@ def stopped_when_told(process: subprocess.Popen[str]) -> None:
     assert process.stdout is not None
     assert process.stderr is not None
     line = process.stdout.readline()
-    assert line.startswith("Byzanz is receiving mail by LMTP on 127.0.0.1:")
+    assert line.startswith("Byzanz is receiving email by LMTP on 127.0.0.1:")
     port = int(line.partition("127.0.0.1:")[2].partition(".")[0])
     with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
         assert client.noop()[0] == 250

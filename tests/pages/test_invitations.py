@@ -116,10 +116,10 @@ def test_a_seat_given_up_says_so(bare: FlaskClient) -> None:
     game_id, host = invited(NOW)
     bob = f"/i/{token('invite', BOB, game_id, NOW)}"
     organiser.drop(host, 1, NOW)
-    assert "no longer kept" in look(bare, bob).text
+    assert "no longer reserved" in look(bare, bob).text
     page = read(bare.post(bob, data={"answer": "accept", "name": "Bob"}))
     assert page.status == 409
-    assert "no longer kept" in page.text
+    assert "no longer reserved" in page.text
 
 
 def test_a_cancelled_or_finished_invitation_offers_no_seat(bare: FlaskClient) -> None:

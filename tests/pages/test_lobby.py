@@ -115,8 +115,7 @@ def test_a_pace_has_a_name_and_is_told_in_words(
     game = only_game()
     assert (game.allowance, game.bank, game.days_off) == had
     words = {
-        "relaxed": "2 days per move, plus a time bank of 4 days;"
-        " no clock on Saturday and Sunday (America/New York)",
+        "relaxed": "2 days per move, plus a time bank of 4 days; no clock on Saturday and Sunday (New York)",
         "daily": "1 day per move, plus a time bank of 2 days",
         "evening": "2 hours per move, plus a time bank of 4 hours",
     }[pace]

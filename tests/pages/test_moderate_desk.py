@@ -92,7 +92,7 @@ TOLD = [
     ("aside", "aside", "This game is on hold: entry 2 is illegal", {"void", "resume"}),
     ("away", "away", "The server is playing for Bob. on autopilot", {"replace"}),
     ("away", "left", "The server is playing for Charlie. has left", {"replace"}),
-    ("alarms", "bounced", "A player gets no mail, for his address did not take it before: 550", set()),
+    ("alarms", "bounced", "A player gets no emails because an earlier one was rejected: 550", set()),
 ]
 
 
@@ -414,7 +414,7 @@ def test_every_page_of_moderators_is_sound(mia: FlaskClient, town: Town) -> None
 
 
 DATA = re.compile(
-    r"(A player (gets|has)|A game rests|Nobody at this table|The mail server objects).*"  # stored, then retold
+    r"Nobody at this table.*"  # a note of the log
     r"|Bob asked for it|Empire and Foes|Byzantium|Byzanz|The (table|Golden) \w+|\w+@example.org"
     r"|Alice|Bob|Charlie|Daphne|Eirene|Felix|Mia|UTC|550 [^()]*|530 no"
     r"|A wedding|Nobody answers|entry 2 is illegal|failed: |1 of 1 lines carried out|greedy|Greedy"

@@ -44,7 +44,7 @@ def test_it_preselects_nothing(client: FlaskClient, table: Any):
     game = table(4)
     page = look(client, url(game, asked(game)))
     assert page.form("play").ticked == []
-    assert " selected" not in page.html
+    assert re.search(r"<option[^>]* selected", page.html) is None
 
 
 def test_a_bid_of_ticked_cards_leads_to_its_receipt(client: FlaskClient, table: Any):
@@ -285,7 +285,7 @@ def test_it_names_the_time_zone(client: FlaskClient, table: Any):
     assert "Alice has until Tue 3 Mar, 10:00 (UTC) to move" in look(client, url(game, seat + 1)).text
     with engine.transaction() as session:
         session.get_one(Person, game.people[seat]).time_zone = "America/New_York"
-    assert "Tue 3 Mar, 05:00 (America/New York)" in look(client, url(game, seat)).text
+    assert "Tue 3 Mar, 05:00 (New York)" in look(client, url(game, seat)).text
 
 
 def test_it_says_what_is_played_for_a_silent_seat(client: FlaskClient, table: Any):

@@ -77,7 +77,7 @@ CHANGES_OF_THE_LOG = [
     ("UPDATE entry SET move = 'bid 3' WHERE seq = 3", "entry 3: the hash"),
     ("UPDATE entry SET note = 'no reason' WHERE seq = 2", "entry 2: the hash"),
     ("UPDATE entry SET salt = '" + "0" * 32 + "' WHERE seq = 1", "entry 1: the hash"),
-    ("DELETE FROM entry WHERE seq = 2", "entry 3 stands where entry 2 should"),
+    ("DELETE FROM entry WHERE seq = 2", "found entry 3 instead of entry 2"),
     ("DELETE FROM entry WHERE seq = 3", "entry 3: the log ends at 2, its game at 3"),
     ("UPDATE game SET head = 2", "entry 3: the log ends at 3, its game at 2"),
     ("UPDATE game SET paused = NOT paused", "it is paused in the database"),
@@ -255,7 +255,7 @@ def test_a_database_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch
 
 def way_in() -> list[Finding]:
     """Return the findings about incoming email."""
-    words = ("come in", "incoming mail", "replies by email")
+    words = ("has ever arrived", "incoming email", "replies by email")
     return [
         found
         for found in doctor.findings(create_app, check_all=False)
@@ -324,5 +324,5 @@ def test_mails_that_nobody_finished_are_told(alive: Flask, monkeypatch: pytest.M
     received(digest="e", outcome=Fact("in_hand"), at=engine.utc_now() - timedelta(hours=1))
     half, last = way_in()
     assert not half.ok
-    assert "1 incoming mails were not processed" in half.what
+    assert "1 incoming emails were not processed" in half.what
     assert last.ok

@@ -41,11 +41,11 @@ def test_what_an_older_version_wrote_is_read_as_it_stands(table: Begin) -> None:
 
 
 def test_a_fact_is_read_in_the_language_of_the_page(app: Flask) -> None:
-    before = "A player gets no mail, for his address did not take it before: complaint: 100 %"
+    before = "A player gets no emails because an earlier one was rejected: complaint: 100 %"
     assert str(NESTED) == before
     with app.test_request_context(), flask_babel.force_locale("nl"):
         assert facts.sentence(NESTED) == (
-            "Een speler krijgt geen mail, want het adres nam eerder geen mail aan: klacht: 100 %"
+            "Een speler krijgt geen e-mails omdat een eerdere is geweigerd: klacht: 100 %"
         )
         assert str(NESTED) == before
         assert facts.sentence(None) == ""

@@ -60,7 +60,7 @@ def _check_turn(state: State, seat: int) -> None:
     if not 0 <= seat < len(state.hands):
         raise NotAwaited("There is no seat %(seat)s at this table.", seat=seat)
     if state.step == "deal":
-        raise NotAwaited("The cards are not dealt yet.")
+        raise NotAwaited("The cards have not been dealt yet.")
     if state.step == "over":
         raise NotAwaited("The game is over.")
     if seat in state.passed or not state.hands[seat]:

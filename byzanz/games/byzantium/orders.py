@@ -66,9 +66,9 @@ def order_scope(order: Order, view: View) -> str:
     placements = _placements(order)
     out = view.out[view.viewer]
     if placements and out:
-        raise IllegalMove("You are out for this deal, and the next one has not been dealt yet.")
+        raise IllegalMove("You are out for this round, and the next one has not been dealt yet.")
     if view.round + out > view.rounds:
-        raise IllegalMove("You will not be asked to place a card any more.")
+        raise IllegalMove("You will have no further turn to place a card.")
     missing = [card for card, _, _ in placements if card not in (view.hand or ())]
     if missing:
         raise IllegalMove("You do not hold %(cards)s.", cards=" ".join(dict.fromkeys(missing)))

@@ -67,7 +67,7 @@ def check_running(state: State, seat: int) -> None:
     if not 0 <= seat < len(state.won):
         raise NotAwaited("There is no seat %(seat)s at this table.", seat=seat)
     if state.step == "deal":
-        raise NotAwaited("The cards are not dealt yet.")
+        raise NotAwaited("The cards have not been dealt yet.")
     if state.step == "over":
         raise NotAwaited("The game is over.")
 

@@ -75,7 +75,7 @@ def order_scope(order: Order, view: View) -> str:
         return ""
     year = _next_year(verb, view, view.viewer)
     if year > YEARS - (verb == "keep"):
-        raise IllegalMove("You will not be asked to %(verb)s any more.", verb=verb)
+        raise IllegalMove("You will have no further turn to %(verb)s.", verb=verb)
     if verb in ("redraw", "meld") and words[0] not in ("none", "most"):
         if year != view.year:
             raise IllegalMove("You do not hold the cards of year %(year)s yet.", year=year)
@@ -179,7 +179,7 @@ def _wish(word: str, among: Sequence[str]) -> str:
 
 def _once(wishes: list[str]) -> list[str]:
     if len(set(wishes)) < len(wishes):
-        raise UnreadableOrder("Name each wish once.")
+        raise UnreadableOrder("Name each choice once.")
     return wishes
 
 

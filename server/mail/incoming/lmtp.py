@@ -28,7 +28,7 @@ ACCEPTED, TRY_LATER, UNKNOWN, TOO_BIG = 250, 451, 550, 552
 ANSWERS = {
     ACCEPTED: "2.0.0 accepted",
     TRY_LATER: "4.3.0 temporary failure, please try again later",
-    UNKNOWN: "5.1.1 no such address; reply to the latest mail about the game",
+    UNKNOWN: "5.1.1 no such address; reply to the latest email about the game",
     TOO_BIG: "5.3.4 message too big",
 }
 

@@ -53,7 +53,7 @@ def _check_look(session: Session, game: Game, viewer: str, person_id: int) -> No
     if viewer not in seats | {ALL, PUBLIC}:
         raise InvalidAct("“%(viewer)s” is not a player of this game.", viewer=viewer[:40])
     if holds_seat(session, game.id, person_id):
-        raise ActNotPossible("You play in this game, so you may not look at its hands.")
+        raise ActNotPossible("You have a seat at this table, so you cannot view its hands.")
 
 
 def carry_out(session: Session, game: Game, act: Act) -> int:

@@ -33,7 +33,7 @@ def void(session: Session, game: Game, position: Position, act: Act) -> int:
 def pause(session: Session, game: Game, position: Position, act: Act) -> int:
     """Pause the game: nobody may move, and no clock runs."""
     if game.paused:
-        raise ActNotPossible("The game is paused already.")
+        raise ActNotPossible("The game is already paused.")
     seq = record_only(session, game, position, act)
     game.paused = True
     turns.close_all(session, game.id)

@@ -60,7 +60,7 @@ def switch(session: Session, game: Game, position: Position, act: Act) -> int:
         raise InvalidAct("An autopilot can only be switched on or off.")
     if seat.autopilot == (act.words[2] == "on"):
         raise ActNotPossible(
-            "The autopilot of seat %(seat)s is %(state)s already.", seat=number, state=act.words[2]
+            "The autopilot of seat %(seat)s is already %(state)s.", seat=number, state=act.words[2]
         )
     seq = write(session, game, act, number)
     if seat.autopilot:
@@ -136,9 +136,9 @@ def _seat_newcomer(session: Session, game: Game, seat: Seat, newcomer: Newcomer,
     if newcomer.bot is None:
         person = people.get_or_create(session, newcomer.email, newcomer.name, now)
         if holds_seat(session, game.id, person.id):
-            raise ActNotPossible("This person holds a seat of this game already.")
+            raise ActNotPossible("This person already has a seat in this game.")
         if has_looked(session, game.id, person.id):
-            raise ActNotPossible("This person has looked into the hands of this game and cannot take a seat.")
+            raise ActNotPossible("This person has viewed hidden hands in this game and cannot take a seat.")
         seat.person_id = person.id
     session.flush()
     session.expire(seat, ["person"])

@@ -156,8 +156,8 @@ def document() -> dict[str, Any]:
                 "get": _record("as this seat may see it"),
             },
             "/api/v1/games/{game_id}/record": {
-                "parameters": [_parameter("game_id", GAME_ID, "The id of a game.")],
-                "get": _record("as everybody may see it"),
+                "parameters": [_parameter("game_id", GAME_ID, "The ID of a game.")],
+                "get": _record("as everyone may see it"),
             },
         },
         "components": {"schemas": _schemas()},
@@ -180,7 +180,7 @@ def _seat() -> dict[str, Any]:
     }
     return {
         "operationId": "seat",
-        "summary": "What the seat may know and do.",
+        "summary": "What the seat can see and do now.",
         "responses": answers | _common(),
     }
 
@@ -218,20 +218,20 @@ def _orders() -> dict[str, Any]:
 
 def _leave() -> dict[str, Any]:
     answers = {
-        "201": _json("OrderReceipt", "The order was stored, or has been carried out already."),
+        "201": _json("OrderReceipt", "The order was stored or has already been carried out."),
         "400": _json("ErrorBody", "The body is not JSON."),
         "409": _json("ErrorBody", "The game has not begun, is over, or is on hold."),
         "413": _json("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
         "415": _json("ErrorBody", "The body is not sent as application/json."),
         "422": _json("ErrorBody", "Not an order, or one that can never apply; nothing has changed."),
         "429": _json(
-            "ErrorBody", "Too many requests from this address, or orders of this seat (`too_many`)."
+            "ErrorBody", "Too many requests from this address, or too many orders for this seat (`too_many`)."
         ),
     }
     body = {"required": True, "content": {"application/json": {"schema": _ref("OrderRequest")}}}
     return {
         "operationId": "leave_order",
-        "summary": "Leave a sealed standing order.",
+        "summary": "Place a standing order; it stays hidden until the game is over.",
         "requestBody": body,
         "responses": _common() | answers,
     }
@@ -253,7 +253,7 @@ def _record(whose: str) -> dict[str, Any]:
     text = {"schema": {"type": "string"}}
     answers = {
         "200": {
-            "description": "JSON Lines: header, entries, result once over.",
+            "description": "JSON Lines: a header, the entries and, once the game is over, the result.",
             "content": {"application/jsonl": text},
         },
         "409": _json("ErrorBody", "The game has not begun, or is on hold."),

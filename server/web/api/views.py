@@ -133,7 +133,7 @@ def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
     with engine.reading() as session:
         access = _seat_access(session, token)
     if not re.fullmatch(openapi.ORDER_ID[1:-1], order_id):
-        raise NoSuchOrder("This order does not stand any more.")
+        raise NoSuchOrder("This order is no longer active.")
     now, link_id = engine.utc_now(), access.link.id
     play.withdraw_order(access.game.id, access.seat.seat, int(order_id), now=now, link_id=link_id)
     return "", 204
@@ -155,7 +155,7 @@ def public_record(game_id: str) -> Response:
     with engine.reading() as session:
         game = session.get(Game, game_id) if re.fullmatch(openapi.GAME_ID[1:-1], game_id) else None
         if game is None:
-            raise NoSuchGame("There is no game with this address.")
+            raise NoSuchGame("There is no game with this ID. Check the link.")
         return _record(session, game, PUBLIC)
 
 

@@ -89,7 +89,7 @@ def game(game_id: str) -> str:
     with reading() as session:
         found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
         if found is None or found.status not in ("running", "over"):
-            raise NoSuchGame("There is no game with this address.")
+            raise NoSuchGame("There is no game with this ID. Check the link.")
         if found.quarantine:
             raise Broken(str(found.quarantine))
         if found.status != "over":
