@@ -1,4 +1,4 @@
-"""What a game can show besides its table: the headings of its history, and charts of a finished game.
+"""Headings for the history of a game, and charts of a finished one.
 
 Both are optional: a game without them has a history without headings and an end without charts.
 """

@@ -1,4 +1,4 @@
-"""What a game and its callers exchange: moves, questions, shuffles, outcomes, standing orders, and their errors."""
+"""Values that games and their callers exchange: moves, questions, shuffles, outcomes, orders, and errors."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Viewer: TypeAlias = int | Literal["public", "all"]
 
 
 class Seen(Protocol):
-    """What the views of all games have in common."""
+    """The attributes common to the views of all games."""
 
     @property
     def viewer(self) -> Viewer:

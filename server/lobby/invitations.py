@@ -21,7 +21,7 @@ from server.store.models import Game, Link, Person, Seat
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """What an invitation's link opens; `seat` is None if it is no longer reserved for this person."""
+    """The person and game behind an invitation's link; `seat` is None if it is no longer reserved for them."""
 
     link: Link
     game: Game

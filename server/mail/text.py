@@ -1,4 +1,4 @@
-"""What people and mail servers wrote, as one line that may be kept, shown and mailed on."""
+"""Texts from people and mail servers, reduced to one line that is safe to store, show and email."""
 
 from __future__ import annotations
 

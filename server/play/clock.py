@@ -30,7 +30,7 @@ MOST_DAYS_OFF = 5
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """What the clock of a turn leaves out, besides outages.
+    """The times that the clock of a turn leaves out, besides outages.
 
     Args:
         zone: the IANA name of the time zone of the quiet hours.
@@ -189,7 +189,7 @@ def due(start: datetime, seconds: float, stops: Iterable[Span] = (), hours: Hour
         start: when the clock started.
         seconds: to be counted.
         stops: spans that do not count (outages), in any order, overlapping or not.
-        hours: what does not count either.
+        hours: the hours, days and absences that do not count either.
     """
     end = start + timedelta(seconds=seconds)
     for stop_from, stop_to in left_out(start, stops, hours):

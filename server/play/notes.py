@@ -1,7 +1,7 @@
 """The notes that the server writes into logs, and their translation when they are read.
 
 Notes are stored in English (docs/formats.md §2) and recognised by matching them against the known sentences. When a
-sentence is reworded, its old version stays in the catalogues, so that older logs can still be translated.
+sentence is reworded, its old version stays here as well, so that older logs can still be translated.
 """
 
 from __future__ import annotations

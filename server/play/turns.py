@@ -101,7 +101,7 @@ def _open(session: Session, game: Game, seat: Seat, question: str, now: datetime
 
 
 def hours_of(session: Session, game: Game, seat: Seat, now: datetime) -> clock.Hours:
-    """What the clock of a turn that opens now leaves out: days off, and its player's quiet hours and absences."""
+    """The hours that a turn opening now leaves out: days off, and its player's quiet hours and absences."""
     person = seat.person
     if person is None:
         return clock.ALWAYS
@@ -165,7 +165,7 @@ def extend(session: Session, game: Game, turn: Turn, seconds: int) -> None:
 def await_mail(session: Session, game: Game, turn: Turn) -> None:
     """Let a turn whose clock is stopped wait for the email with which it goes on; it keeps the time that is left."""
     allowance, bank = _time_left(session, game, turn)
-    turn.anew = turn.anew or _was_stopped(turn)
+    turn.anew = turn.anew or (turn.started_at is not None and turn.refused_at is not None)
     if bank < turn.bank:
         seat = session.get_one(Seat, (game.id, turn.seat))
         seat.bank -= min(seat.bank, turn.bank - bank)
@@ -189,10 +189,6 @@ def _time_left(session: Session, game: Game, turn: Turn) -> tuple[int, int]:
     used = max(0, int(clock.counted(began, stood, stops, clock.Hours.read(turn.hours))))
     bank = turn.bank - min(turn.bank, max(0, used - allowance))
     return max(0, allowance - used, min(NOTICE_SECONDS, game.allowance) - bank), bank
-
-
-def _was_stopped(turn: Turn) -> bool:
-    return turn.started_at is not None and turn.refused_at is not None
 
 
 def times_if_started(session: Session, game: Game, turn: Turn, start: datetime) -> Times:

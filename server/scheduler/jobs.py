@@ -126,9 +126,8 @@ def _play_bot(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float
     except (Refused, SQLAlchemyError) as error:
         LOGGER.info("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
         return False
-    except (
-        IllegalMove
-    ):  # the game has moved on while the bot was thinking; otherwise the next tick finds the same
+    except IllegalMove:
+        # The game has moved on while the bot was thinking; otherwise the next tick finds the same.
         LOGGER.warning("game %s: the bot of seat %s chose an illegal move", game_id, seat)
         return False
     except Exception as fault:

@@ -83,7 +83,7 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What happened, or why; `str` gives it in English, `sentence` in the reader's language.
+    """An event or a reason; `str` gives it in English, `sentence` in the reader's language.
 
     Args:
         code: a key of SENTENCES, or a message of the rules itself.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement, func, or_, select
@@ -58,20 +59,7 @@ def append(
         note=note,
         salt=salt,
     )
-    session.add(
-        models.Entry(
-            game_id=game.id,
-            seq=entry.seq,
-            at=entry.at,
-            seat=seat,
-            by=by,
-            move=move,
-            note=note,
-            salt=salt,
-            hash=entry.hash,
-            request_id=request_id,
-        )
-    )
+    session.add(models.Entry(game_id=game.id, request_id=request_id, **asdict(entry)))
     game.head = entry.seq
     session.flush()
     return entry

@@ -82,28 +82,22 @@ def release(mails: list[Mail]) -> None:
     """Return leased mails unsent; they stay due."""
     with transaction() as session:
         for mail in mails:
-            _mark(session, mail, if_leased=True, leased_until=None)
+            _mark(session, mail, if_leased=True)
 
 
 def mark_sent(session: Session, mail: Mail, now: datetime) -> bool:
     """Record that a mail server accepted the mail, even if the lease has expired; False if it was marked before."""
-    return _mark(
-        session, mail, if_leased=False, status="sent", finished_at=now, error=None, leased_until=None
-    )
+    return _mark(session, mail, if_leased=False, status="sent", finished_at=now, error=None)
 
 
 def mark_dropped(session: Session, mail: Mail, now: datetime, reason: Fact) -> bool:
     """Record that the mail is outdated or unwanted and will not be sent."""
-    return _mark(
-        session, mail, if_leased=True, status="dropped", finished_at=now, error=reason, leased_until=None
-    )
+    return _mark(session, mail, if_leased=True, status="dropped", finished_at=now, error=reason)
 
 
 def mark_failed(session: Session, mail: Mail, now: datetime, error: Fact) -> bool:
     """Record that a mail server rejected the mail for good; `error` is what it replied."""
-    return _mark(
-        session, mail, if_leased=True, status="failed", finished_at=now, error=error, leased_until=None
-    )
+    return _mark(session, mail, if_leased=True, status="failed", finished_at=now, error=error)
 
 
 def mark_bounced(session: Session, mail: Mail, now: datetime, error: Fact) -> None:
@@ -125,7 +119,7 @@ def mark_merged(session: Session, mail_ids: Collection[int], now: datetime) -> N
 
 def postpone(session: Session, mail: Mail, until: datetime) -> bool:
     """Make the mail wait until `until`, without counting an attempt."""
-    return _mark(session, mail, if_leased=True, not_before=until, leased_until=None)
+    return _mark(session, mail, if_leased=True, not_before=until)
 
 
 def retry_later(session: Session, mail: Mail, now: datetime, error: Fact, jitter: float) -> bool:
@@ -137,9 +131,7 @@ def retry_later(session: Session, mail: Mail, now: datetime, error: Fact, jitter
     """
     later = now + timedelta(seconds=backoff(mail.attempts, jitter))
     tries = mail.attempts + 1
-    return _mark(
-        session, mail, if_leased=True, attempts=tries, not_before=later, error=error, leased_until=None
-    )
+    return _mark(session, mail, if_leased=True, attempts=tries, not_before=later, error=error)
 
 
 def backoff(attempts: int, jitter: float) -> float:
@@ -167,11 +159,16 @@ def details(mail: Mail) -> dict[str, Any]:
 
 
 def _mark(session: Session, mail: Mail, *, if_leased: bool, **values: Any) -> bool:
-    """Update a waiting mail; True if it was still waiting and, with `if_leased`, still leased to this mailer."""
+    """End the lease of a waiting mail and set other values; False if the mail was marked before.
+
+    Args:
+        if_leased: also change nothing and return False if another mailer has leased the mail since.
+    """
     change = update(Mail).where(Mail.id == mail.id, Mail.status == "waiting")
     if if_leased:
         change = change.where(Mail.leased_until == mail.leased_until)
-    result = session.execute(change.values(**values), execution_options={"synchronize_session": False})
+    change = change.values(leased_until=None, **values)
+    result = session.execute(change, execution_options={"synchronize_session": False})
     assert isinstance(result, CursorResult)
     return result.rowcount == 1
 

@@ -1,4 +1,4 @@
-"""What pages share: CSRF protection, rate limits, error pages."""
+"""Shared by all pages: CSRF protection, rate limits, error pages, dates."""
 
 from __future__ import annotations
 

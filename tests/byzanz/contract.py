@@ -1,4 +1,4 @@
-"""What every game must keep (byzanz/rules.py), as checks that take a game and fail on what breaks it."""
+"""The contract of every game (byzanz/rules.py), as checks that take a game and fail where it is broken."""
 
 import json
 from collections import Counter

@@ -201,7 +201,7 @@ def test_every_order_that_the_page_of_orders_shows_is_told_in_words(app: Flask) 
     for rules, _, kept in rows(PAGE.read_text("utf-8")):
         template = app.jinja_env.get_template(f"games/{rules.slug}/orders.html")
         with app.test_request_context():
-            told = str(template.make_module().told(kept))  # type: ignore[attr-defined]
+            told = str(template.make_module().describe(kept))  # type: ignore[attr-defined]
         assert told.rstrip().endswith("."), (kept, told)
         assert kept not in told
 

@@ -13,20 +13,13 @@ from server.store.models import Turn
 
 SERVER = Path(__file__).parents[2] / "server"
 READERS = {
-    "autopilot": {"has_left", "is_unattended", "left", "unattended"},
+    "autopilot": {"has_left", "is_unattended", "seats_left", "unattended"},
     "clock": None,
     "history": None,
-    "moderation": {"acts"},
-    "moderation.acts": {
-        "ACTS",
-        "ActNotPossible",
-        "InvalidAct",
-        "Newcomer",
-        "LONGEST_REASON",
-        "check",
-        "has_looked",
-        "holds_seat",
-    },
+    "moderation": {"act", "acts"},
+    "moderation.act": {"ActNotPossible", "InvalidAct", "Newcomer", "has_looked", "holds_seat"},
+    "moderation.acts": {"ACTS", "LONGEST_REASON", "check"},
+    "notes": {"translated"},
     "positions": {"Broken", "Position", "check_running", "load", "seats_of"},
     "timeline": None,
     "turns": {
@@ -46,7 +39,7 @@ READERS = {
 CLOCKS = {column.name for column in Turn.__table__.columns} - {"game_id", "seat", "bot", "hours"}
 OWN = CLOCKS | {"autopilot", "missed", "lost", "head", "paused", "quarantine", "result"}
 """Attributes that only `server/play` and `server/store` may set: of turns, and what play keeps of seats and games."""
-ROWS = {"Entry", "Turn", "Snapshot", "Deed"}
+ROWS = {"Entry", "Turn", "Snapshot", "ModeratorAction"}
 """Tables that only `server/play` and `server/store` may write."""
 
 

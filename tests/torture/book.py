@@ -1,4 +1,4 @@
-"""What a game's log implies: positions, every turn that was ever open, and every missed deadline.
+"""The consequences of a game's log: positions, every turn that was ever open, and every missed deadline.
 
 The log is read entry by entry, one transaction at a time: an answer, a move out of turn, a move by the clock or a
 player's return, then the shuffles, forced moves, standing orders and autopilots that follow. Turns change where that

@@ -1,4 +1,4 @@
-"""What each viewer of a game of Byzantium may know (docs/rules/byzantium.md "Public and hidden")."""
+"""The view of each viewer of a game of Byzantium (docs/rules/byzantium.md "Public and hidden")."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one viewer knows of a moment: as `State` where the names agree, with cards by name.
+    """A position as one viewer knows it: as `State` where the names agree, with cards by name.
 
     Args:
         viewer: a seat, `public` or `all`.

@@ -21,7 +21,7 @@ Names: TypeAlias = tuple[str, ...]
 
 
 class Table(NamedTuple):
-    """What depends on the number of players.
+    """Quantities that depend on the number of players.
 
     Args:
         lots: the sizes of the lots of a round, in order.

@@ -1,4 +1,4 @@
-"""What each move of Byzanz does to the state: bidding, tax, market, hand limit, sales, the end.
+"""The effect of each move of Byzanz on the state: bidding, tax, market, hand limit, sales, the end.
 
 Each function in `ANSWERS` takes a state, the seat to move and the words after the verb, and returns the next state or
 raises an IllegalMove with the reason.

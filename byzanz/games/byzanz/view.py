@@ -1,4 +1,4 @@
-"""What each viewer of a game of Byzanz may see."""
+"""The view of each viewer of a game of Byzanz."""
 
 from __future__ import annotations
 

@@ -83,11 +83,11 @@ def _disasters(hand: Cards) -> Cards:
     return tuple(sorted(natural + other, key=FORCE.__getitem__)[-LIMITS["disaster"] :])
 
 
-# What a player might do
+# Plausible moves
 
 
 def rollout_move(state: State, seat: int) -> Move:
-    """What a player who wants force and legacy answers.
+    """Choose the answer of a player who wants force and legacy.
 
     Args:
         state: an imagined one.

@@ -1,4 +1,4 @@
-"""What each viewer of a game of Empire may know (docs/rules/empire.md "Public and hidden").
+"""The view of each viewer of a game of Empire (docs/rules/empire.md "Public and hidden").
 
 A view has cards by their names; what lies by deck is in `decks`, and what belongs to a player has one item a seat.
 """
@@ -131,7 +131,7 @@ class Deck:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one viewer knows of a moment: as `State` where the names agree.
+    """A position as one viewer knows it: as `State` where the names agree.
 
     One thing that can be remembered is in no state and so in no view: the open discards that a shuffle within the year
     took back. A player who counted them knows that a hand drew none of those unseen before that shuffle; a sampled

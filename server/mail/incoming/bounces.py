@@ -37,7 +37,7 @@ _DELAYED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class BounceReport:
-    """What a mail to one of our envelope senders says.
+    """The content of a mail to one of our envelope senders.
 
     Args:
         kind: `failed` for good, `delayed` but still being tried, `complaint`, or `nothing` of these.

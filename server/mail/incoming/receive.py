@@ -185,7 +185,8 @@ def _finish(
     with transaction() as session:
         if not _mark_done(session, row, kind, outcome, access) or lines is None:
             return str(outcome)
-        if _answers_today(session, access.link.person_id, now) >= ANSWERS_A_DAY:
+        since = now - timedelta(days=1)
+        if outbox.count_queued(session, ("answer",), access.link.person_id, since) >= ANSWERS_A_DAY:
             return f"{outcome}; not answered: too many answers today"
         first = min((line.seq for line in lines if line.done == "played"), default=None)
         outbox.enqueue(
@@ -228,8 +229,3 @@ def purge(now: datetime) -> None:
             return
     with transaction() as session:
         session.execute(delete(IncomingMail).where(old, IncomingMail.id != newest))
-
-
-def _answers_today(session: Session, person_id: int, now: datetime) -> int:
-    sent = (Mail.kind == "answer", Mail.person_id == person_id, Mail.created_at > now - timedelta(days=1))
-    return session.scalar(select(func.count()).where(*sent)) or 0

@@ -27,7 +27,7 @@ MERGED_INTO = {
     "timeout": {"turn", "over", "timeout"},
     "answered": {"answered"},
 }
-"""For each kind of mail, the kinds of mail about the same game to the same reader that can tell its news."""
+"""For each kind of mail, the kinds of mail about the same game to the same reader that can include its news."""
 
 
 class Postponed(Exception):
@@ -63,8 +63,8 @@ def _quiet_until(rows: MailRows, now: datetime) -> datetime | None:
 
 
 def mergeable(session: Session, mail: Mail) -> list[Mail]:
-    """Return the waiting mails to the same reader about the same game whose news this mail can tell, oldest first."""
-    kinds = [kind for kind, tellers in MERGED_INTO.items() if mail.kind in tellers]
+    """Return the waiting mails to the same reader and about the same game that this mail can include, oldest first."""
+    kinds = [kind for kind, including in MERGED_INTO.items() if mail.kind in including]
     return [other for other in _waiting_mails(session, mail, kinds) if _covers(session, mail, other)]
 
 
@@ -77,9 +77,9 @@ def _waiting_mails(session: Session, mail: Mail, kinds: Collection[str]) -> Sequ
     return session.scalars(query.order_by(Mail.id)).all()
 
 
-def _covers(session: Session, teller: Mail, news: Mail) -> bool:
-    """Whether a mail can tell another's news: the younger of one kind, or a turn's while it is open."""
-    if teller.kind == "turn":
-        turn = session.get(Turn, (teller.game_id, teller.seat))
-        return turn is not None and turn.opened_seq == teller.seq
-    return teller.kind != news.kind or teller.id > news.id
+def _covers(session: Session, mail: Mail, other: Mail) -> bool:
+    """Whether a mail can include another: the younger of one kind, or a turn's while it is open."""
+    if mail.kind == "turn":
+        turn = session.get(Turn, (mail.game_id, mail.seat))
+        return turn is not None and turn.opened_seq == mail.seq
+    return mail.kind != other.kind or mail.id > other.id

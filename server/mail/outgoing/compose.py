@@ -128,7 +128,9 @@ def _compose(session: Session, rows: MailRows, mail_links: MailLinks, now: datet
     message.add_alternative(html, subtype="html", cte=_encoding(html))
     # Derived, not random: every copy is identical.
     message.set_boundary(f"=_{message['Message-ID'].strip('<>').partition('@')[0]}")
-    return ComposedMail(message, times.due if times else None, variables.get("named", ()), variables["along"])
+    return ComposedMail(
+        message, times.due if times else None, variables.get("named", ()), variables["merged"]
+    )
 
 
 def _address(message: EmailMessage, rows: MailRows, now: datetime) -> None:

@@ -157,16 +157,16 @@ def template_context(
 
 def _merged(session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
     """Return the entries that a mail and those merged into it are about, and the ids of the merged mails."""
-    along, mail = batching.mergeable(session, rows.mail), rows.mail
-    if mail.kind == "turn":  # it cannot tell the news of entries that it leaves out
+    merged, mail = batching.mergeable(session, rows.mail), rows.mail
+    if mail.kind == "turn":  # it does not contain the news of entries that it leaves out
         first = context["entries"][0].seq if context["entries"] else mail.seq
-        along = [other for other in along if other.seq and first and other.seq >= first]
-    more: dict[str, Any] = {"along": tuple(other.id for other in along)}
+        merged = [other for other in merged if other.seq and first and other.seq >= first]
+    more: dict[str, Any] = {"merged": tuple(other.id for other in merged)}
     if mail.kind == "answered":
-        more["answers"] = [_details(other) for other in (*along, mail)]
+        more["answers"] = [_details(other) for other in (*merged, mail)]
     elif rows.game is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
-        telling = [*along, mail] if mail.kind != "over" else along
-        stretches = [_entries_about(session, rows.game, other) for other in telling if other.seq is not None]
+        reported = [*merged, mail] if mail.kind != "over" else merged
+        stretches = [_entries_about(session, rows.game, other) for other in reported if other.seq is not None]
         more["entries"] = [entry for stretch in stretches for entry in stretch]
     return more
 

@@ -277,7 +277,8 @@ def _ref(model: str) -> dict[str, str]:
 
 
 def _schemas() -> dict[str, Any]:
-    views = {f"VIEW_{rules.slug}": TypeAdapter(_view_type(rules)) for rules in latest()}
+    examples = {rules.slug: rules.view(rules.setup(rules.seats[0], {}), PUBLIC) for rules in latest()}
+    views = {f"VIEW_{slug}": TypeAdapter(type(view)) for slug, view in examples.items()}
     models = {model.__name__: TypeAdapter(model) for model in MODELS}
     found: dict[str, Any] = {}
     for name, adapter in (models | views).items():
@@ -285,7 +286,3 @@ def _schemas() -> dict[str, Any]:
         found |= schema.pop("$defs", {})
         found[name] = schema
     return found
-
-
-def _view_type(rules: Any) -> Any:
-    return type(rules.view(rules.setup(rules.seats[0], {}), PUBLIC))

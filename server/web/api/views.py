@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 
 from byzanz import record
-from byzanz.moves import AmbiguousMove, Outcome, RulesError, UnreadableMove, UnreadableOrder
+from byzanz.moves import AmbiguousMove, RulesError, UnreadableMove, UnreadableOrder
 from byzanz.rules import PUBLIC, Viewer
 from server import play
 from server.errors import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refused
@@ -201,7 +201,7 @@ def _seat_state(session: Session, game: Game, seat: int) -> dict[str, Any]:
         "deadline": _deadline(session, game, seat),
         "view": dataclasses.asdict(position.view(seat)),
         "moves": legal_moves(position, seat),
-        "result": _result(position.outcome),
+        "result": dataclasses.asdict(position.outcome) if position.outcome else None,
     }
 
 
@@ -232,10 +232,6 @@ def _deadline(session: Session, game: Game, seat: int) -> str | None:
     turn = session.get(Turn, (game.id, seat))
     due: datetime | None = turns.deadline(session, game, turn) if turn else None
     return log.stamp(due) if due else None
-
-
-def _result(outcome: Outcome | None) -> dict[str, Any] | None:
-    return dataclasses.asdict(outcome) if outcome else None
 
 
 def _record(session: Session, game: Game, viewer: Viewer) -> Response:

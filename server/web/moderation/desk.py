@@ -96,8 +96,6 @@ def games() -> ResponseReturnValue:
             zone=zone(),
             games=found[:PAGE_SIZE],
             open_turns=_open_turns(session, [game.id for game in found[:PAGE_SIZE]]),
-            statuses=STATUSES,
-            troubles=issues.KINDS,
             titles=titles,
             filters=filters,
             page=page,

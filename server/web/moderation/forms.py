@@ -77,7 +77,7 @@ def voided_lines(session: Session, game: Game, words: Sequence[str], zone: str) 
     """Return the entries that a void would take back, as the public sees them; none for other acts.
 
     Raises:
-        NotPossible: the entry is not a seat's move that still counts.
+        ActNotPossible: the entry is not a seat's move that still counts.
     """
     if words[0] != "!void":
         return []
@@ -96,7 +96,7 @@ def affected_seat(session: Session, game: Game, words: Sequence[str]) -> Seat | 
     """Return the seat that the act concerns, None if it concerns the table.
 
     Raises:
-        BadAct: there is no such seat.
+        InvalidAct: there is no such seat.
     """
     if words[0] not in {"!extend", "!bank", "!autopilot", "!replace", "!link"}:
         return None

@@ -59,8 +59,8 @@ def game(game_id: str) -> ResponseReturnValue:
 
     The query may choose an act (`do`) and its seat (`of`), whose form is then open.
     """
-    asked = flask.request.args
-    return _game_page(game_id, {"act": asked.get("do", ""), "seat": asked.get("of", "")})
+    query = flask.request.args
+    return _game_page(game_id, {"act": query.get("do", ""), "seat": query.get("of", "")})
 
 
 def _game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = None) -> ResponseReturnValue:
@@ -106,19 +106,15 @@ def _history_context(
     session: Session, game: Game, viewer: Viewer, here: str, last: int | None = None
 ) -> dict[str, Any] | None:
     """Return the context of templates/game/log.html up to the entry `last`; None if the log cannot be read."""
-    asked = flask.request.args.to_dict()
+    query = flask.request.args.to_dict()
     if last is not None:
-        asked["at"] = _capped(asked.get("at", ""), last)
+        query["at"] = str(whole_number(query.get("at", ""), last, 1) or last)
     try:
         return (
-            history.page_context(session, game, viewer, desk.zone(), asked, here, last) if game.head else None
+            history.page_context(session, game, viewer, desk.zone(), query, here, last) if game.head else None
         )
     except positions.Broken:
         return None
-
-
-def _capped(text: str, most: int) -> str:
-    return str(whole_number(text, most, 1) or most)
 
 
 def _looks(session: Session, game: Game) -> list[Entry]:
@@ -177,18 +173,18 @@ def preview(game_id: str) -> ResponseReturnValue:
 
 def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
     try:
-        asked = forms.read_act(flask.request.form)
+        requested = forms.read_act(flask.request.form)
         with reading() as session:
             game = _game(session, game_id)
             reason = flask.request.form.get("reason", "")
-            acts.check(session, game, asked.words, reason, g.me.id)
+            acts.check(session, game, requested.words, reason, g.me.id)
             page = render_template(
                 "moderation/preview.html",
                 **_game_context(session, game),
-                act=asked.words[0][1:],
-                asked=asked,
-                lost=forms.voided_lines(session, game, asked.words, desk.zone()),
-                seat=forms.affected_seat(session, game, asked.words),
+                act=requested.words[0][1:],
+                requested=requested,
+                voided=forms.voided_lines(session, game, requested.words, desk.zone()),
+                seat=forms.affected_seat(session, game, requested.words),
                 form=flask.request.form,
                 refusal=moved,
             )
@@ -207,15 +203,15 @@ def act(game_id: str) -> ResponseReturnValue:
     if seen is None:
         flask.abort(400)
     try:
-        asked = forms.read_act(flask.request.form)
+        requested = forms.read_act(flask.request.form)
         play.moderate(
             game_id,
-            " ".join(asked.words),
+            " ".join(requested.words),
             reason=form.get("reason", ""),
             person_id=g.me.id,
             now=utc_now(),
-            newcomer=asked.newcomer,
-            keep_link=asked.keep_link,
+            newcomer=requested.newcomer,
+            keep_link=requested.keep_link,
             seen=seen,
         )
     except Stale as moved:
