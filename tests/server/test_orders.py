@@ -248,11 +248,11 @@ def test_a_seat_leaves_no_more_orders_than_a_game_keeps(
     table: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = table(4)
-    monkeypatch.setattr(play, "MOST_ORDERS", 3)
+    monkeypatch.setattr("server.play.orders.MOST_ORDERS", 3)
     for price in (2, 3, 4):
         leave(game.id, 1, f"raise upto {price}")
     for again in range(2):
-        with pytest.raises(TooMany, match="has left 3 orders"):
+        with pytest.raises(TooMany, match="has placed 3 orders"):
             leave(game.id, 1, f"raise upto {again + 5}")
     with engine.reading() as session, pytest.raises(TooMany):
         play.preview_order(session, session.get_one(models.Game, game.id), 1, "take wine")
