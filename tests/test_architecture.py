@@ -175,7 +175,7 @@ FACTORY = "Only the command line, the demo and the benchmarks make the applicati
         ("byzanz/games/byzanz/rules.py", "import time", RULES),
         ("byzanz/chance.py", "import secrets", RULES),
         ("byzanz/rules.py", "from byzanz import umpire", BYZANZ),
-        ("byzanz/games/byzanz/rules.py", "import byzanz.chance", BYZANZ),
+        ("byzanz/games/byzanz/rules.py", "import byzanz.umpire", BYZANZ),
         ("byzanz/games/empire/rules.py", "import byzanz.games.byzanz", "A game knows no other game"),
         ("byzanz/games/byzanz/state.py", "import byzanz.games.byzanz.moves", GAME),
         ("byzanz/games/empire/orders.py", "import byzanz.games.empire.rules", GAME),

@@ -180,13 +180,13 @@ def test_a_bot_can_take_over(table: Begin, moderator: int) -> None:
 def test_who_has_looked_can_never_take_a_seat(table: Begin, moderator: int) -> None:
     game = table(3)
     act(game, moderator, "!look all")
-    with pytest.raises(Refused, match="looked"):
+    with pytest.raises(Refused, match="viewed hidden hands"):
         act(game, moderator, "!replace 0", newcomer=Newcomer("Mia", "mia@example.org"))
 
 
 def test_who_sits_here_may_act_but_not_look(table: Begin, moderator: int) -> None:
     game = table(3)
-    with pytest.raises(Refused, match="play in this game"):
+    with pytest.raises(Refused, match="have a seat at this table"):
         play.moderate(game.id, "!look 1", reason="x", person_id=game.people[0], now=NOW)
     play.moderate(game.id, "!pause", reason="x", person_id=game.people[0], now=NOW)
 
@@ -310,7 +310,7 @@ def test_only_eyes_of_this_table_can_be_lent_even_after_the_end(
     game = table(3)
     act(game, moderator, "!abandon")
     head = len(entries(game.id))
-    with pytest.raises(Refused, match="not a player"):
+    with pytest.raises(Refused, match="is not a player of this game"):
         act(game, moderator, f"!look {viewer}")
     assert len(entries(game.id)) == head
 
@@ -347,7 +347,7 @@ def test_a_request_whose_move_was_taken_back_gets_no_receipt(table: Begin, moder
     receipt = submit(game.id, 0, "pass", "mine")
     act(game, moderator, f"!void {receipt.seq}")
     act(game, moderator, "!resume")
-    with pytest.raises(Refused, match="taken back"):
+    with pytest.raises(Refused, match="since been undone"):
         submit(game.id, 0, "pass", "mine")
     assert not submit(game.id, 0, "pass", "another").repeated
 

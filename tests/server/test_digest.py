@@ -213,7 +213,7 @@ def test_a_bounced_digest_stops_the_clocks_that_it_started(table: Begin) -> None
 def test_clocks_that_run_on_after_a_bounced_digest_are_noticed(
     table: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deliverability, "_digest_lost", lambda *_mail: None)
+    monkeypatch.setattr(deliverability, "_stop_digest_turns", lambda *_mail: None)
     with pytest.raises(AssertionError):
         assert_stopped(*bounced_digest(table))
 
