@@ -1,0 +1,51 @@
+"""The pictures of the README: `BYZANZ_PICTURES=docs/images python3 dev.py test tests/browser/test_pictures.py`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.tabs import Tab
+from tests.browser.town import Town
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+PHONE: dict[str, Any] = {"size": (390, 844), "device_scale_factor": 2}
+PICTURES: dict[str, dict[str, Any]] = {
+    "turn-phone": PHONE,
+    "turn-dark": {"size": (1280, 860), "scheme": "dark"},
+    "front": {"size": (1280, 800)},
+    "story": {"size": (1280, 1000)},
+}
+"""Each picture with the window in which it is taken."""
+
+
+def place(town: Town, name: str) -> str:
+    """The path of the page that a picture shows."""
+    if name == "front":
+        return "/"
+    if name == "story":
+        return f"/g/{town.over('byzanz').id}"
+    game, seat = town.asked("byzanz", "bid", "-picture")
+    return f"/t/{game.tokens[seat]}"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_taken(town: Town, tab: Callable[..., Tab], name: str, tmp_path: Path) -> None:
+    folder = Path(os.environ.get("BYZANZ_PICTURES") or tmp_path)
+    page = tab(**PICTURES[name]).page
+    page.goto(town.house.origin + place(town, name))
+    if name.startswith("turn"):
+        page.locator("#play label.card, #hand label").nth(1).click()
+    path = folder / f"{name}.png"
+    page.screenshot(path=path, animations="disabled")
+    assert path.stat().st_size > 10_000
+
+
+def test_the_readme_shows_these_pictures() -> None:
+    assert {path.stem for path in IMAGES.glob("*.png")} == set(PICTURES)
+    readme = (IMAGES.parents[1] / "README.md").read_text()
+    assert all(f"docs/images/{name}.png" in readme for name in PICTURES)
