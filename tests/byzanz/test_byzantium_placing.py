@@ -180,7 +180,7 @@ def test_only_the_seat_whose_turn_it_is():
     for out in (at(("7r", ""), turn=0), at(("7r", "2b"), passed=(1,))):
         with pytest.raises(NotAwaited, match="You are out for this round"):
             BYZANTIUM.apply(out, 1, move("pass"))
-    with pytest.raises(NotAwaited, match="not dealt yet"):
+    with pytest.raises(NotAwaited, match="not been dealt yet"):
         BYZANTIUM.apply(BYZANTIUM.setup(2, {}), 0, move("pass"))
     with pytest.raises(NotAwaited, match="The game is over"):
         BYZANTIUM.apply(at(("7r", "2b"), step="over", turn=-1), 0, Move("pass"))

@@ -65,7 +65,7 @@ def test_before_the_deal_nobody_is_asked_and_no_card_is_missing():
     assert BYZANZ.view(state, ALL).deck_size == 112
     for seat in range(5):
         assert BYZANZ.moves(state, seat) == BYZANZ.out_of_turn_moves(state, seat) == ()
-        with pytest.raises(IllegalMove, match="not dealt yet"):
+        with pytest.raises(IllegalMove, match="not been dealt yet"):
             BYZANZ.apply(state, seat, Move("pass"))
 
 

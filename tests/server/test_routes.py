@@ -78,7 +78,7 @@ ANSWERS = {
     "GET /m/": "404 404 404 404 404 200 200 404",
     "GET /m/games": "404 404 404 404 404 200 200 404",
     "GET /m/deeds": "404 404 404 404 404 200 200 404",
-    "POST /m/alarms/<int:alarm_id>": "404 404 404 404 404 303 303 404",
+    "POST /m/alarms/<int:alert_id>": "404 404 404 404 404 303 303 404",
     "GET /m/<game_id>": "404 404 404 404 404 200 200 404",
     "POST /m/<game_id>/look": "404 404 404 404 404 409 303 404",
     "GET /m/<game_id>/look/<int:seq>": "404 404 404 404 404 404 200 404",
@@ -119,7 +119,7 @@ BODIES: dict[str, dict[str, Any]] = {
 OPENS = {
     "POST /s/<token>",
     "POST /t/<token>/games",
-    "POST /m/alarms/<int:alarm_id>",
+    "POST /m/alarms/<int:alert_id>",
     "POST /m/<game_id>/look",
 }
 """Form data that changes something for permitted visitors."""
@@ -169,7 +169,7 @@ def address(there: Scene, rule: Rule, visitor: Visitor) -> str:
         "token": visitor.token(DOORS.get(rule.rule.split("/")[1], "")),
         "game_id": "open" if rule.rule.startswith("/join") else "here",
         "seq": there.look if rule.rule.startswith("/m") else 2,
-        "alarm_id": there.alarm,
+        "alert_id": there.alarm,
         "order_id": 999,
         "slug": "byzanz",
         "filename": "style.css",

@@ -179,7 +179,9 @@ def check_started(watch: Watch, seat: int, message: Any) -> None:
     due = full_minute(end_of(watch.now, allowance + turn.bank, seat, away))
     assert turn.due_at == due, (NAMES[seat], watch.now, turn.due_at, due)
     text = message.get_body(("plain",)).get_content()
-    assert format_moment(due, ZONES[seat]) in text
+    printed = full_minute(end_of(watch.now, allowance, seat, away))
+    assert f"Move by {format_moment(printed, ZONES[seat])}" in text
+    assert ("your bank adds up to" in text) == (turn.bank > 0)
     reminder = end_of(watch.now, allowance * 0.8, seat, away)
     assert turn.remind_at is not None
     assert abs(turn.remind_at - reminder) < timedelta(seconds=1)
