@@ -24,7 +24,8 @@ from waitress import wasyncore
 from waitress.server import create_server
 from werkzeug.test import create_environ, run_wsgi_app
 
-from server import accounts, create_app
+from server import create_app
+from server.accounts import login
 from server.mail.outgoing.deliver import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.ops import serve
@@ -354,7 +355,7 @@ def test_no_token_reaches_a_log(
         (positions, "load"),
         (links, "seat_access"),
         (links, "find"),
-        (accounts, "mail_sign_in"),
+        (login, "mail_sign_in"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(room, name, faulty)
