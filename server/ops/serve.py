@@ -86,12 +86,20 @@ def _options(host: str, port: int, workers: int) -> dict[str, object]:
         "logger_class": _GunicornLog,
         "control_socket_disable": True,
         "post_worker_init": _start_heartbeat,
+        "worker_exit": _stop_heartbeat,
     }
 
 
 def _start_heartbeat(worker: Any) -> None:
     app = worker.wsgi
-    Scheduler(app, _settings(app), parts=("web",)).start()
+    worker.heartbeat = Scheduler(app, _settings(app), parts=("web",))
+    worker.heartbeat.start()
+
+
+def _stop_heartbeat(_server: Any, worker: Any) -> None:
+    """Stop a worker's heartbeat before it exits: a tick during the interpreter's shutdown would log a traceback."""
+    if hasattr(worker, "heartbeat"):
+        worker.heartbeat.stop()
 
 
 class _GunicornServer(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
