@@ -100,7 +100,8 @@ def resume_if_attended(session: Session, game: Game, now: datetime) -> None:
 
 def has_left(session: Session, game_id: str, number: int) -> bool:
     """Whether the player of this seat has left the game and has not returned."""
-    return (game_id, number) in seats_left(session, [game_id])
+    left = f"!leave {number}"
+    return log.last_of(session, game_id, (left, f"!autopilot {number} off", f"!replace {number}")) == left
 
 
 def seats_left(session: Session, game_ids: Collection[str]) -> set[tuple[str, int]]:

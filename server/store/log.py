@@ -6,8 +6,9 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, Row, func, or_, select
 from sqlalchemy.orm import Session
 
 from byzanz import record
@@ -99,10 +100,23 @@ def is_act(*verbs: str) -> ColumnElement[bool]:
     return or_(*(condition for verb in verbs for condition in (move == verb, move.like(f"{verb} %"))))
 
 
-def acts(session: Session, game_ids: Collection[str], *verbs: str) -> Sequence[models.Entry]:
-    """Return the acts with these verbs in these games, by game and in the order of the log."""
-    query = select(models.Entry).where(models.Entry.game_id.in_(game_ids), is_act(*verbs))
-    return session.scalars(query.order_by(models.Entry.game_id, models.Entry.seq)).all()
+def acts(session: Session, game_ids: Collection[str], *verbs: str) -> Sequence[Row[Any]]:
+    """Return the acts with these verbs in these games, by game and in the order of the log.
+
+    Returns:
+        Rows of `game_id seq at by seat move`, for whole entries would cost most of a page of a long game.
+    """
+    entry = models.Entry
+    query = select(entry.game_id, entry.seq, entry.at, entry.by, entry.seat, entry.move)
+    query = query.where(entry.game_id.in_(game_ids), is_act(*verbs))
+    return session.execute(query.order_by(entry.game_id, entry.seq)).all()
+
+
+def last_of(session: Session, game_id: str, moves: Collection[str]) -> str | None:
+    """Return the one of these moves that was logged last, or None."""
+    entry = models.Entry
+    query = select(entry.move).where(entry.game_id == game_id, entry.move.in_(moves))
+    return session.scalar(query.order_by(entry.seq.desc()).limit(1))
 
 
 def voids(session: Session, game_id: str) -> list[tuple[int, int]]:
