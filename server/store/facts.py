@@ -28,7 +28,7 @@ SENTENCES = {
     "seat_left": N_("A player has left their game: give the seat to someone else."),
     "seat_lost": N_("Email to a player has failed for 72 hours; the server is playing for them."),
     "play_failed": N_("%(fault)s while the server or a bot was playing for a seat"),
-    # What became of a mail that came in
+    # Outcomes of incoming email
     "in_hand": N_("being processed"),
     "ignored": N_("ignored: %(why)s"),
     "another_address": N_("from a different address"),

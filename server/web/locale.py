@@ -103,7 +103,7 @@ def choose() -> ResponseReturnValue:
 
 
 def _return_page(back: str) -> tuple[str, str | None]:
-    """Return the page to go back to and the token in its URL; the front page if it is not one of ours."""
+    """Return the page to go back to and the token in its URL; the home page if it is not one of ours."""
     # A line break would end the Location header, and two slashes would lead to another host.
     if not back.startswith("/") or back.startswith("//") or not back.isprintable():
         return "/", None

@@ -1,4 +1,4 @@
-"""The front page, new games, and fresh links for dead ones."""
+"""The home page, new games, and fresh links for dead ones."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from server.web.http import csrf, error_page, limiter
 blueprint = Blueprint("lobby", __name__)
 
 MOST_LISTED = 50
-"""Games of one kind that the front page lists at most."""
+"""Games of one kind that the home page lists at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnGame:
-    """A game of the signed-in person on the front page.
+    """A game of the signed-in person on the home page.
 
     Args:
         seat: theirs, None if they only organise.
@@ -58,7 +58,7 @@ def form_text(text: str) -> str:
 
 @blueprint.get("/")
 def index() -> ResponseReturnValue:
-    """Show the front page, with the games of the signed-in person."""
+    """Show the home page, with the games of the signed-in person."""
     with reading() as session:
         me = login.signed_in(session)
         own = _own_games(session, me) if me else []
