@@ -33,6 +33,40 @@ MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 SECRET = "a secret that only the tests know"
 
 
+ON_BOTH_DATABASES = ("store", "play", "scheduler")
+"""The folders of tests/server whose tests run on PostgreSQL as well on each commit; the others do so at night."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that runs all tests."""
+    parser.addoption("--nightly", action="store_true", help="run all tests, also those left to the night")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Return a line that says which tests run."""
+    return "all tests" if config.getoption("nightly") else "without the nightly tests; --nightly runs all"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests for the night: those marked so, and PostgreSQL where the database matters little."""
+    if config.getoption("nightly"):
+        return
+    left_out = [item for item in items if is_nightly(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def is_nightly(item: pytest.Item) -> bool:
+    """Whether a test is left to the nightly run."""
+    if item.get_closest_marker("nightly"):
+        return True
+    if not item.get_closest_marker("postgresql") or item.get_closest_marker("concurrency"):
+        return False
+    folders = item.path.relative_to(Path(__file__).parent).parts
+    return folders[0] == "server" and folders[1] not in ON_BOTH_DATABASES
+
+
 def settings(database_url: str, **more: object) -> Settings:
     """Return settings for a test; settings not named here come from the environment, as in production."""
     values = {
@@ -119,7 +153,7 @@ def copied(file: Path) -> Iterator[str]:
         yield f"sqlite:///{path}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """Return the URL of a fresh database with all tables, once for each kind of database."""
     if request.param == "sqlite":

@@ -14,7 +14,8 @@ from pathlib import Path
 import grimp
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.support.folders import ROOT
+
 PACKAGES = ("byzanz", "server", "benchmarks")
 LONGEST_FUNCTION = 60
 LONGEST_MODULE = 320

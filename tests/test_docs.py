@@ -13,8 +13,8 @@ import pytest
 
 import dev
 from server.cli import main
+from tests.support.folders import ROOT, VECTORS
 
-ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
 REFERENCE = re.compile(r"(?<![\w./*-])([\w./-]+\.md)\b")
@@ -112,7 +112,7 @@ def test_the_readme_fits_on_a_screen_and_shows_a_true_game(tmp_path: Path) -> No
 
 def test_the_test_vectors_of_the_formats_are_those_of_the_tests() -> None:
     text = (ROOT / "docs/formats.md").read_text()
-    vectors = json.loads((ROOT / "tests/byzanz/vectors.json").read_text())
+    vectors = json.loads(VECTORS.read_text())
     for name in ("commitment", "key", "entry_hash", "entry_json"):
         assert vectors[name] in text, name
     for name in ("first_8_integers_below_52", "shuffle_deal_of_0_to_9", "shuffle_label_foes:2_of_0_to_9"):

@@ -16,8 +16,8 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import dev
+from tests.support.folders import ROOT
 
-ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 

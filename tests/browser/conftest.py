@@ -14,11 +14,11 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from server.store.engine import utc_now
-from tests.browser.house import House, house
-from tests.browser.tabs import ARGS, Tab, opened
-from tests.browser.town import Town
 from tests.conftest import copied
-from tests.server.scene import scene
+from tests.support.browser.house import House, house
+from tests.support.browser.tabs import ARGS, Tab, opened
+from tests.support.browser.town import Town
+from tests.support.scene import scene
 
 CHROMIUM = Path("/usr/bin/chromium")
 

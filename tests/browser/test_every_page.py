@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.browser.judges import axe, looks, unfold
-from tests.browser.states import AROUND, STATES, place_of
-from tests.browser.tabs import Tab
-from tests.browser.town import Town
+from tests.support.browser.judges import axe, looks, unfold
+from tests.support.browser.states import AROUND, STATES, place_of
+from tests.support.browser.tabs import Tab
+from tests.support.browser.town import Town
 
 NARROW, PHONE, DESK = 320, 390, 1280
 """Widths of windows."""

@@ -10,11 +10,11 @@ import pytest
 from playwright.sync_api import Page, Route
 
 import server
-from tests.browser.hands import Pointer, make_move
-from tests.browser.states import place_of
-from tests.browser.tabs import PHONE, Tab
-from tests.browser.town import Town
-from tests.pages.playing import entries, position, url
+from tests.support.browser.hands import Pointer, make_move
+from tests.support.browser.states import place_of
+from tests.support.browser.tabs import PHONE, Tab
+from tests.support.browser.town import Town
+from tests.support.tables import entries, position, url
 
 STATIC = Path(server.__file__).parent / "static"
 CSS, SCRIPTS, HTML = 40_000, 20_000, 60_000

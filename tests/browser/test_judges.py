@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.browser.hands import Keys
-from tests.browser.judges import axe, looks, moving
-from tests.browser.tabs import Tab
+from tests.support.browser.hands import Keys
+from tests.support.browser.judges import axe, looks, moving
+from tests.support.browser.tabs import Tab
 
 FRAME = "<!doctype html><html lang=en><title>A page</title><main><h1>A page</h1>{}</main></html>"
 AT = "position: absolute; top: {}px; left: 0; margin: 0"

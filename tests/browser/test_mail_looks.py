@@ -15,12 +15,12 @@ from server.accounts import login
 from server.lobby import create
 from server.store import engine, outbox
 from server.store.models import Mail, Person
-from tests.browser import judges
-from tests.browser.tabs import Scheme
 from tests.conftest import begun, copied, settings
-from tests.server.scene import scene
-from tests.server.test_payloads import KINDS, mails, queue
-from tests.server.wishing import wish
+from tests.server.web.test_payloads import KINDS, mails, queue
+from tests.support.browser import judges
+from tests.support.browser.tabs import Scheme
+from tests.support.invitations import wish
+from tests.support.scene import scene
 
 WIDTHS = (320, 640)
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")

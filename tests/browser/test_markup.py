@@ -11,10 +11,10 @@ from flask import Flask
 from html5lib.html5parser import ParseError
 
 from server.config import TEMPLATES
-from tests.browser.states import STATES, place_of
-from tests.browser.town import KINDS, Town
-from tests.pages.browsing import Page, parsed, read
-from tests.pages.looks import assert_sound
+from tests.support.browser.states import STATES, place_of
+from tests.support.browser.town import KINDS, Town
+from tests.support.markup import assert_sound
+from tests.support.pages import Page, parsed, read
 
 LIGHT = 60_000
 """Bytes that the page of a game does not reach."""

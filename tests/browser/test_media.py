@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.judges import looks, moving
-from tests.browser.states import place_of
-from tests.browser.tabs import PHONE, Tab
-from tests.browser.town import Town
+from tests.support.browser.judges import looks, moving
+from tests.support.browser.states import place_of
+from tests.support.browser.tabs import PHONE, Tab
+from tests.support.browser.town import Town
 
 PAGES = ("front", "byzanz bid", "byzantium put", "empire meld", "byzanz over", "rules")
 SIGNS = """

@@ -8,11 +8,11 @@ from playwright.sync_api import Error, Page
 
 from server.store.engine import transaction, utc_now
 from server.store.models import Game, Seat
-from tests.browser.states import place_of
-from tests.browser.tabs import Tab
-from tests.browser.town import Town
 from tests.conftest import begun
-from tests.pages.playing import position, url
+from tests.support.browser.states import place_of
+from tests.support.browser.tabs import Tab
+from tests.support.browser.town import Town
+from tests.support.tables import position, url
 
 SHAPES = (
     '"><script>pwned(1)</script>',

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.browser.tabs import Tab
-from tests.browser.town import Town
+from tests.support.browser.tabs import Tab
+from tests.support.browser.town import Town
+from tests.support.folders import ROOT
 
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
+IMAGES = ROOT / "docs" / "images"
 PHONE: dict[str, Any] = {"size": (390, 844), "device_scale_factor": 2}
 PICTURES: dict[str, dict[str, Any]] = {
     "turn-phone": PHONE,

@@ -16,11 +16,11 @@ from server.play.positions import Position
 from server.store import engine
 from server.store.engine import utc_now
 from server.store.models import Game, Turn
-from tests.browser.judges import axe, looks
-from tests.browser.tabs import PHONE, Tab
-from tests.browser.town import Town, moderate
 from tests.conftest import Table
-from tests.pages.playing import entries, make, position, url
+from tests.support.browser.judges import axe, looks
+from tests.support.browser.tabs import PHONE, Tab
+from tests.support.browser.town import Town, moderate
+from tests.support.tables import entries, make, position, url
 
 Tabs = Callable[..., Tab]
 MARK = "window.untouched = true"

@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import Page
 
 from server.store.engine import utc_now
-from tests.browser.hands import Keys, Pointer, make_move
-from tests.browser.tabs import DESK, PHONE, Tab
-from tests.browser.town import FRIENDS, Town
 from tests.conftest import Table, begun
-from tests.pages.playing import make, position, url
+from tests.support.browser.hands import Keys, Pointer, make_move
+from tests.support.browser.tabs import DESK, PHONE, Tab
+from tests.support.browser.town import FRIENDS, Town
+from tests.support.tables import make, position, url
 
 WAYS: dict[str, tuple[bool, type[Pointer] | type[Keys], int]] = {
     "byzanz without scripts": (False, Pointer, 0),

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,32 +12,33 @@ from hypothesis import strategies as st
 from byzanz.chance import BadCut, Stream, clean_cut, commitment, deal, key, shuffled
 from byzanz.moves import Move, Shuffle
 from byzanz.record import GENESIS, entry_hash
+from tests.support.folders import VECTORS
 
-VECTORS: dict[str, Any] = json.loads(Path(__file__).with_name("vectors.json").read_text())
-SEED = bytes.fromhex(VECTORS["seed"])
-KEY = bytes.fromhex(VECTORS["key"])
+VECTOR: dict[str, Any] = json.loads(VECTORS.read_text())
+SEED = bytes.fromhex(VECTOR["seed"])
+KEY = bytes.fromhex(VECTOR["key"])
 DIGITS = tuple(str(digit) for digit in range(10))
 
 
 def test_the_vectors_of_the_format() -> None:
-    assert commitment(VECTORS["game_id"], SEED) == VECTORS["commitment"]
-    assert key(VECTORS["game_id"], SEED, VECTORS["cuts"]) == KEY
-    below = Stream(KEY, VECTORS["label_of_the_integers"]).below
-    assert [below(52) for _ in range(8)] == VECTORS["first_8_integers_below_52"]
+    assert commitment(VECTOR["game_id"], SEED) == VECTOR["commitment"]
+    assert key(VECTOR["game_id"], SEED, VECTOR["cuts"]) == KEY
+    below = Stream(KEY, VECTOR["label_of_the_integers"]).below
+    assert [below(52) for _ in range(8)] == VECTOR["first_8_integers_below_52"]
     for label, name in (("deal", "shuffle_deal_of_0_to_9"), ("foes:2", "shuffle_label_foes:2_of_0_to_9")):
-        assert shuffled(DIGITS, Stream(KEY, label).below) == tuple(map(str, VECTORS[name]))
+        assert shuffled(DIGITS, Stream(KEY, label).below) == tuple(map(str, VECTOR[name]))
 
 
 def test_the_vectors_of_the_log() -> None:
-    first = entry_hash(GENESIS, **VECTORS["entry"])
-    assert first == VECTORS["entry_hash"]
-    assert entry_hash(first, **VECTORS["entry_2"]) == VECTORS["entry_2_hash"]
-    assert sha256(f"{GENESIS}\n{VECTORS['entry_json']}".encode()).hexdigest() == first
+    first = entry_hash(GENESIS, **VECTOR["entry"])
+    assert first == VECTOR["entry_hash"]
+    assert entry_hash(first, **VECTOR["entry_2"]) == VECTOR["entry_2_hash"]
+    assert sha256(f"{GENESIS}\n{VECTOR['entry_json']}".encode()).hexdigest() == first
 
 
 def test_a_dealer_makes_the_move_of_a_shuffle() -> None:
     move = deal(KEY)(Shuffle("deal", DIGITS))
-    assert move == Move("shuffle", ("deal", *map(str, VECTORS["shuffle_deal_of_0_to_9"])))
+    assert move == Move("shuffle", ("deal", *map(str, VECTOR["shuffle_deal_of_0_to_9"])))
 
 
 def test_seed_cuts_and_their_order_all_make_the_key() -> None:

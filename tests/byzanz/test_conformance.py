@@ -14,9 +14,9 @@ from byzanz.chance import Draw
 from byzanz.games import latest, rules_of
 from byzanz.moves import BadSetup, IllegalMove, Move, Outcome, Question, RulesError
 from byzanz.rules import Viewer
-from tests.byzanz import contract
-from tests.byzanz.contract import Case
-from tests.byzanz.sealed_game import CARDS, Duel, DuelView, Sealed
+from tests.support import contract
+from tests.support.contract import Case
+from tests.support.sealed_game import CARDS, Duel, DuelView, Sealed
 
 GAMES = 6
 

@@ -26,8 +26,8 @@ from byzanz.games.empire.orders import EITHER
 from byzanz.moves import IllegalMove, RulesError
 from byzanz.orders import Decision, PlacedOrder
 from byzanz.rules import ALL
-from tests.byzanz.contract import LONGEST_GAME, choice
-from tests.byzanz.sealed_game import Sealed
+from tests.support.contract import LONGEST_GAME, choice
+from tests.support.sealed_game import Sealed
 
 GAMES = 4
 WORDS = {

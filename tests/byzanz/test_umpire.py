@@ -10,7 +10,7 @@ from byzanz.chance import deal
 from byzanz.games import rules_of
 from byzanz.moves import IllegalMove, Move, NotAwaited, Shuffle, UnreadableMove
 from byzanz.umpire import Step, forced_move, play, read_logged, replay, settle
-from tests.byzanz.sealed_game import Duel, Sealed
+from tests.support.sealed_game import Duel, Sealed
 
 RULES = Sealed()
 DEAL = deal(b"umpire")

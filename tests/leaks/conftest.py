@@ -15,8 +15,8 @@ import pytest
 
 from byzanz.rules import PUBLIC
 from server.store import engine, log
-from tests.leaks.pairs import Pair, pair
-from tests.leaks.worlds import Dice, World
+from tests.support.leaks.pairs import Pair, pair
+from tests.support.leaks.worlds import Dice, World
 
 NOTHING = Pair("byzanz", 0, 3, PUBLIC, ((), ()), "", frozenset(), 0)
 

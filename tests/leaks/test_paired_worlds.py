@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.leaks import pairs
-from tests.leaks.calls import everything
 from tests.leaks.conftest import Kept, Tally, Worlds
-from tests.leaks.games import KINDS
-from tests.leaks.pairs import Pair, pair
-from tests.leaks.plants_sealed import PLANTS
+from tests.support.leaks import pairs
+from tests.support.leaks.calls import everything
+from tests.support.leaks.games import KINDS
+from tests.support.leaks.pairs import Pair, pair
+from tests.support.leaks.plants_sealed import PLANTS
 
 PAIRS = int(os.environ.get("BYZANZ_TEST_PAIRS", "5"))
 """Pairs of each game."""

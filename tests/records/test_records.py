@@ -19,12 +19,12 @@ from byzanz.games.byzantium.state import State
 from byzanz.moves import BadSetup, IllegalMove, Move
 from byzanz.record import Record, read, write
 from byzanz.rules import Rules
-from tests.byzanz.sealed_game import Sealed
 from tests.records import shelf
 from tests.records.__main__ import FEWEST, add, check_all, main, played_over, rehash
 from tests.records.replay import NEW_FORMAT, NEW_VERSION, Changed
 from tests.records.shelf import FOLDER, Unreadable
 from tests.records.sights import GAMES, MOMENTS, sights
+from tests.support.sealed_game import Sealed
 
 ROOT = Path(__file__).parents[2]
 GAME = "byzantium/2-people-a-move-taken-back"

@@ -10,8 +10,8 @@ import pytest
 
 from server import play
 from server.store.models import Turn
+from tests.support.folders import SERVER
 
-SERVER = Path(__file__).parents[2] / "server"
 READERS = {
     "autopilot": {"has_left", "is_unattended", "seats_left", "unattended"},
     "clock": None,

@@ -248,4 +248,4 @@ DAMAGES = (
         lambda _: [{"what": "end", "at": "2036-01-01T00:00:00+00:00", "slack": 0}],
     ),
 )
-"""The kinds of damage that `tests/server/test_torture_checker.py` does to a sound database."""
+"""The kinds of damage that `tests/torture/test_checker.py` does to a sound database."""

@@ -14,7 +14,7 @@ from itertools import count
 
 from tests.torture.report import Report
 
-TEST = "tests/server/test_fuzz.py"
+TEST = "tests/server/web/test_fuzz.py"
 AT_ONCE = 2
 BATCH = 500
 """Requests per run of the test."""

@@ -31,7 +31,7 @@ from server.store import engine, log
 from server.store.models import Absence, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
 from server.web.http import format_moment
 from tests.conftest import Table, settings
-from tests.server.postman import Pigeons
+from tests.support.mail_servers import Pigeons
 
 BEGIN = datetime(2026, 10, 1, 9, 30, 17, tzinfo=UTC)
 """Clocks go forward at Lord Howe on 4 October, back in Europe on 25 October and in New York on 1 November."""

@@ -25,14 +25,14 @@ from byzanz.rules import Rules
 from server import config
 from server.store import engine, links
 from server.store.models import Game, Link
-from tests.byzanz import contract
 from tests.byzanz import test_conformance as conformance
-from tests.pages.browsing import Page, look
-from tests.pages.looks import Marked, assert_sound, forgotten
+from tests.support import contract
+from tests.support.folders import ROOT
+from tests.support.markup import Marked, assert_sound, forgotten
+from tests.support.pages import Page, look
+from tests.support.world import Button, Form, PlainHand, Player, World, world
 from tests.whole.test_whole_games import organise, play_to_the_end
-from tests.whole.world import Button, Form, PlainHand, Player, World, world
 
-ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SLUG = "hippodrome"
 RULES = f"byzanz/games/{SLUG}.py"

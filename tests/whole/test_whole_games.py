@@ -15,7 +15,7 @@ from sqlalchemy import select
 from byzanz import record
 from server.play import history
 from server.store import engine, log, models
-from tests.whole.world import PlainHand, Player, World, link, world
+from tests.support.world import PlainHand, Player, World, link, world
 
 NAMES = ("alice", "bob", "charlie", "daphne", "eirene", "felix")
 

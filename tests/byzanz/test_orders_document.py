@@ -1,0 +1,53 @@
+"""The tables of docs/orders.md match the code: each line is an order and is stored as the page says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from byzanz.games import latest
+from tests.support.folders import ROOT
+
+PAGE = ROOT / "docs" / "orders.md"
+ROW = re.compile(r"\| `([^`]+)` \| `([^`]+)` \| .+ \|")
+
+
+def rows(page):
+    """Game, what is written, and what is kept, of each line of a table."""
+    titles = {rules.title: rules for rules in latest()}
+    found, rules = [], None
+    for line in page.splitlines():
+        if line.startswith("## "):
+            rules = titles[line.removeprefix("## ")]
+        elif row := ROW.fullmatch(line):
+            found.append((rules, *row.groups()))
+    return found
+
+
+@pytest.mark.parametrize(("rules", "written", "kept"), rows(PAGE.read_text("utf-8")))
+def test_a_line_of_the_page_is_read_as_it_says(rules, written, kept):
+    assert str(rules.parse_order(written)) == kept
+    assert str(rules.parse_order(kept)) == kept
+
+
+def test_the_page_shows_every_order_of_every_game():
+    shown: dict[str, set[str]] = {}
+    for rules, _, kept in rows(PAGE.read_text("utf-8")):
+        shown.setdefault(rules.slug, set()).add(kept.split()[0])
+    assert shown == {
+        "byzanz": {"ladder", "raise", "pass", "tax", "take", "limit", "finish"},
+        "byzantium": {"put"},
+        "empire": {"redraw", "meld", "defend", "negotiate", "replace", "buy-off", "keep"},
+    }
+
+
+def test_no_line_of_a_table_is_overlooked():
+    lines = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| `")]
+    assert len(lines) == len(rows(PAGE.read_text("utf-8")))
+
+
+def test_a_wrong_line_is_noticed():
+    ((rules, written, kept),) = rows("## Byzanz\n| `tax lowest` | `tax most` | Something. |")
+    with pytest.raises(AssertionError):
+        test_a_line_of_the_page_is_read_as_it_says(rules, written, kept)

@@ -1,0 +1,242 @@
+"""Email arrives by LMTP with one status per recipient, or on standard input with the exit statuses of sysexits."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import smtplib
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from server.cli import main
+from server.cli.mail import NO_USER, TOO_BIG, TRY_LATER
+from server.mail.incoming import lmtp, receive, reply
+from server.ops import serve
+from server.store import people
+from tests.conftest import SECRET, Table
+from tests.support.letters import (
+    ALICE,
+    DOMAIN,
+    answers,
+    desk,
+    letters,
+    moves_of,
+    remembered,
+    with_replies,
+    written,
+)
+
+Begin = Callable[..., Table]
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+PATIENCE = 30.0
+
+
+@contextmanager
+def listening(app: Flask) -> Iterator[int]:
+    """Run an LMTP server in a separate thread; return its port."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    with serve.listening("127.0.0.1", 0) as listener, ThreadPoolExecutor(2) as pool:
+        listener.listen()
+        task = asyncio.run_coroutine_threadsafe(lmtp.serve_async(app, listener, pool), loop)
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            task.cancel()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(PATIENCE)
+            loop.close()
+
+
+def test_a_conversation_plays_a_move_and_answers_each_recipient(app: Flask, table: Begin) -> None:
+    with_replies(app)
+    game = table(4)
+    box = desk()
+    gone = f"play+{'a' * 26}@{DOMAIN}"
+    with listening(app) as port, smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
+        client.ehlo_or_helo_if_needed()
+        assert client.has_extn("size")
+        assert client.mail(ALICE)[0] == 250
+        assert client.rcpt(box.reply)[0] == 250
+        assert client.rcpt(gone)[0] == 250  # it has the form of one of ours
+        assert client.rcpt("somebody@elsewhere.example")[0] == 550
+        assert client.rcpt(f"postmaster@{DOMAIN}")[0] == 550
+        assert client.data(written("pass"))[0] == 250
+        assert client.getreply()[0] == 550  # the answer for the second recipient
+        assert client.noop()[0] == 250
+        assert client.sendmail("", [box.bounce], bounce(box.bounce)) == {}
+    assert moves_of(game.id, 0) == ["pass"]
+    assert [row.kind for row in remembered()] == ["reply", "bounce"]
+    assert answers(game.id) == 1
+
+
+def bounce(address: str) -> bytes:
+    return next(letter for letter in letters() if letter.name == "qmail").raw("", address)
+
+
+@one_database
+def test_nonsense_and_hang_ups_do_not_stop_the_server(app: Flask, table: Begin) -> None:
+    with_replies(app)
+    game = table(4)
+    box = desk()
+    with listening(app) as port:
+        for said in (
+            b"",
+            b"\x00\xff\r\n",
+            b"EHLO x\r\nHELO x\r\n",
+            b"LHLO x\r\nMAIL FROM:<>\r\nDATA\r\n",
+            b"x" * 5000,
+        ):
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as raw:
+                raw.sendall(said)
+        with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
+            client.sendmail(ALICE, [box.reply], written("x" * 100_000))
+        with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
+            client.sendmail(ALICE, [box.reply], written("pass", number=2))
+    assert moves_of(game.id, 0) == ["pass"]
+
+
+@one_database
+def test_a_mail_that_is_too_big_is_refused(app: Flask, table: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_replies(app)
+    game = table(4)
+    box = desk()
+    monkeypatch.setattr(reply, "LARGEST_MAIL", 2000)
+    assert lmtp.accept(app, written("pass", "x" * 3000), ALICE, box.reply) == lmtp.TOO_BIG
+    assert (moves_of(game.id, 0), remembered()) == ([], [])
+
+
+@one_database
+def test_a_fault_of_ours_keeps_the_mail_with_who_brought_it(
+    app: Flask, table: Begin, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with_replies(app)
+    table(4)
+    box = desk()
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(receive, "receive", broken)
+    assert lmtp.accept(app, written("pass"), ALICE, box.reply) == lmtp.TRY_LATER
+    assert box.reply not in caplog.text
+
+
+# One mail on standard input
+
+
+@pytest.fixture
+def hand_over(
+    app: Flask, database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., int]:
+    """Return a function that pipes an email to `byzanz mail-in --stdin` and returns the exit status."""
+    for name, value in {
+        "DATABASE_URL": database_url,
+        "SECRET_KEY": SECRET,
+        "MAIL_FROM": "Byzanz <games@byzanz.test>",
+        "MAIL_DOMAIN": DOMAIN,
+        "BASE_URL": "https://byzanz.test",
+    }.items():
+        monkeypatch.setenv(f"BYZANZ_{name}", value)
+    monkeypatch.delenv("SENDER", raising=False)
+    monkeypatch.delenv("RECIPIENT", raising=False)
+    with_replies(app)
+
+    def handed(raw: bytes, *words: str) -> int:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+        status = main(["mail-in", "--stdin", *words])
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.count("\n") == (status != 0)
+        return status
+
+    return handed
+
+
+@one_database
+def test_standard_input_plays_a_move(hand_over: Callable[..., int], table: Begin) -> None:
+    game = table(4)
+    box = desk()
+    assert hand_over(written("pass"), "--recipient", box.reply, "--sender", ALICE) == 0
+    assert moves_of(game.id, 0) == ["pass"]
+
+
+@one_database
+@pytest.mark.parametrize("header", ["To", "Cc", "Delivered-To", "X-Original-To", "Envelope-To"])
+def test_the_recipient_is_looked_for_in_the_mail(
+    hand_over: Callable[..., int], table: Begin, header: str
+) -> None:
+    game = table(4)
+    box = desk()
+    raw = f'{header}: "A, b" <x@y.example>, Byzanz <{box.reply.upper()}>\n'.encode() + written("pass")
+    assert hand_over(raw) == 0
+    assert moves_of(game.id, 0) == ["pass"]
+
+
+@one_database
+def test_the_return_path_is_the_sender_and_an_empty_one_is_a_machine(
+    hand_over: Callable[..., int], table: Begin
+) -> None:
+    game = table(4)
+    box = desk()
+    assert hand_over(b"Return-Path: <>\n" + written("pass"), "--recipient", box.reply) == 0
+    # What Postfix tells a pipe instead of `<>`.
+    words = ("--recipient", box.reply, "--sender", "MAILER-DAEMON")
+    assert hand_over(written("pass", number=2), *words) == 0
+    assert moves_of(game.id, 0) == []
+    assert [row.kind for row in remembered()] == ["auto", "auto"]
+
+
+@one_database
+def test_the_statuses_are_those_that_mail_servers_know(
+    hand_over: Callable[..., int], table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(4)
+    box = desk()
+    assert hand_over(written("pass"), "--recipient", f"play+{'a' * 26}@{DOMAIN}") == NO_USER
+    assert hand_over(b"\x00\xff") == NO_USER
+    assert hand_over(b"x" * (reply.LARGEST_MAIL + 1), "--recipient", box.reply) == TOO_BIG
+    monkeypatch.setenv("BYZANZ_DATABASE_URL", "sqlite:////no/such/folder/byzanz.db")
+    assert hand_over(written("pass"), "--recipient", box.reply) == TRY_LATER
+    monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "")
+    assert hand_over(written("pass"), "--recipient", box.reply) == TRY_LATER
+
+
+def test_the_command_says_where_it_listens_and_stops_when_told(tmp_path: Path) -> None:
+    environment = {
+        "BYZANZ_MAIL_DOMAIN": DOMAIN,
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(Path(people.__file__).parents[1]),
+    }
+    words = [sys.executable, "-m", "server.cli", "mail-in", "--port", "0"]
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            stopped_when_told(process)
+        finally:
+            process.kill()
+
+
+def stopped_when_told(process: subprocess.Popen[str]) -> None:
+    """The command prints its address, answers there, and exits cleanly."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    line = process.stdout.readline()
+    assert line.startswith("Byzanz is receiving email by LMTP on 127.0.0.1:")
+    port = int(line.partition("127.0.0.1:")[2].partition(".")[0])
+    with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
+        assert client.noop()[0] == 250
+    process.terminate()
+    assert process.wait(PATIENCE) == 0
+    assert process.stderr.read() == ""

@@ -1,0 +1,477 @@
+"""Incoming emails are processed once, strangers get nothing, and working addresses are emailed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from byzanz.games import rules_of
+from server import play
+from server.accounts import login
+from server.mail import envelope
+from server.mail.incoming import commands, lmtp, receive
+from server.mail.outgoing import deliver
+from server.mail.outgoing.context import EXAMPLES, examples
+from server.scheduler import jobs
+from server.store import engine, links, people
+from server.store.models import Alert, Mail, Person, Seat, StandingOrder, Turn
+from tests.conftest import NOW, Table
+from tests.server.mail.outgoing.test_compose import (
+    assert_same,
+    awaited,
+    bold_move,
+    change,
+    html_of,
+    queue,
+    row,
+    submit,
+    text_of,
+    words_of,
+)
+from tests.support.letters import (
+    ALICE,
+    Desk,
+    answers,
+    desk,
+    letters,
+    moves_of,
+    post,
+    remembered,
+    with_replies,
+    written,
+)
+from tests.support.mail_servers import FaultyServer
+
+Begin = Callable[..., Table]
+MINUTE = timedelta(minutes=1)
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+BOUNCED = next(letter for letter in letters() if letter.name == "dsn-postfix")
+COMPLAINT = next(letter for letter in letters() if letter.name == "arf-abuse")
+
+
+@pytest.fixture
+def game(app: Flask, table: Begin) -> Table:
+    """Start a game of four with replies by email enabled."""
+    with_replies(app)
+    return table(4)
+
+
+@pytest.fixture
+def box(game: Table) -> Desk:
+    """Send the email about the first turn."""
+    return desk()
+
+
+def to_alice(now: datetime = NOW) -> list[str]:
+    """Return the texts of the emails now sent to Alice."""
+    return [text_of(message) for message in post(now) if "alice" in str(message["To"])]
+
+
+# Turn mails
+
+
+@one_database
+def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
+    (message,) = post()
+    text = text_of(message)
+    parts = [
+        "Move by",
+        "\n\n##- ",
+        "Or reply to this email",
+        "- pass\n- bid olive1\n- bid olive1 olive2",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert message["Reply-To"] in text
+    assert_same(text, words_of(html_of(message)))
+    with engine.reading() as session:
+        mail = session.scalars(select(Mail)).one()
+        assert envelope.mail_id_in(message["Return-Path"]) == mail.id
+        assert str(mail.id) not in message["Return-Path"].partition("-")[0]
+
+
+@one_database
+def test_a_reminder_has_the_same_address_and_the_next_turn_another(game: Table, box: Desk) -> None:
+    queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
+    (reminder,) = post(NOW + MINUTE)
+    assert reminder["Reply-To"] == box.reply
+    submit(game.id, 0, "pass")
+    (bobs,) = post()
+    assert bobs["Reply-To"] != box.reply
+
+
+@one_database
+def test_the_envelope_sender_is_a_mails_own_and_no_header(game: Table) -> None:
+    with FaultyServer().running() as server, server.transport() as transport:
+        deliver.deliver(NOW, transport)
+    (mail,) = server.mails
+    assert "Return-Path" not in mail
+    (sender,) = server.senders
+    assert envelope.mail_id_in(sender) == 1
+
+
+def test_examples_are_legal_moves_one_of_each_verb_first() -> None:
+    moves = [f"{verb} {n}" for verb in ("bid", "take", "sell") for n in range(4)] + ["pass", "x" * 100]
+    shown = examples(moves, "pass")
+    assert len(shown) == EXAMPLES
+    assert set(shown) <= set(moves)
+    assert len({move.split()[0] for move in shown}) == EXAMPLES
+    assert examples(["pass"], "pass") == ["pass"]
+
+
+# Replies
+
+
+def test_a_reply_plays_and_is_answered_once(game: Table, box: Desk) -> None:
+    box.write("bid olive1")
+    box.write("bid olive1")
+    assert moves_of(game.id, 0) == ["bid olive1"]
+    (text,) = to_alice()
+    assert text.startswith("Your line was carried out.")
+    assert "- Line 1, “bid olive1”: played (entry 2)." in text
+    assert "- Alice bids Olives 1 (+1)." in text
+
+
+@one_database
+def test_what_cannot_be_read_is_told_line_by_line_with_the_legal_moves(game: Table, box: Desk) -> None:
+    box.write("pass", "sing")
+    assert moves_of(game.id, 0) == []
+    (text,) = to_alice()
+    for words in (
+        "nothing has changed",
+        "Line 1, “pass”: not played",
+        "Line 2, “sing”: There is no",
+        "- bid olive2",
+    ):
+        assert words in text
+
+
+@one_database
+def test_an_answer_to_an_old_turn_says_so(game: Table, box: Desk) -> None:
+    for seat in range(4):
+        submit(game.id, seat, "pass")
+    box.write("bid olive1")
+    assert "bid olive1" not in moves_of(game.id, 0)
+    assert any("That turn is over. If it is your turn again" in text for text in to_alice())
+
+
+@one_database
+def test_lines_are_played_on_as_long_as_nobody_else_comes_in_between(game: Table, box: Desk) -> None:
+    box.write("sell olive1 olive2 merchant", "bid olive2", "pass")
+    assert moves_of(game.id, 0) == ["sell olive1 olive2 merchant", "bid olive2"]
+    (text,) = to_alice()
+    assert text.startswith("Only part of your email was played.")
+    assert "Line 3, “pass”: Not played: the game moved on after the previous line." in text
+
+
+@one_database
+def test_a_line_is_not_played_on_what_its_writer_cannot_have_meant(
+    game: Table, box: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted = play.submit
+
+    def interrupted(*args: Any, **more: Any) -> play.Receipt:
+        receipt = submitted(*args, **more)
+        for act in ("!pause", "!resume"):
+            play.moderate(game.id, act, reason="x", person_id=game.people[3], now=NOW)
+        return receipt
+
+    monkeypatch.setattr(play, "submit", interrupted)
+    box.write("sell olive1 olive2 merchant", "bid olive2")
+    assert moves_of(game.id, 0) == ["sell olive1 olive2 merchant"]
+
+
+@one_database
+def test_nobody_else_can_answer_and_only_the_player_hears_of_it(game: Table, box: Desk) -> None:
+    for number, sender in enumerate(
+        ("bob@example.org", "alice@example.org.evil.example", "mallory@evil.example")
+    ):
+        box.write("pass", number=number, sender=sender)
+    assert moves_of(game.id, 0) == moves_of(game.id, 1) == []
+    messages = post()
+    assert {str(message["To"]) for message in messages} == {"Alice <alice@example.org>"}
+    assert all("from a different address" in text_of(message) for message in messages)
+
+
+@one_database
+def test_what_stands_behind_a_plus_may_be_missing_in_an_answer(game: Table, box: Desk) -> None:
+    change(Person, game.people[0], email="alice+byzanz@example.org")
+    box.write("pass", sender="alice+other@example.org")
+    assert moves_of(game.id, 0) == []
+    box.write("pass", sender=ALICE, number=2)
+    assert moves_of(game.id, 0) == ["pass"]
+
+
+@one_database
+def test_an_address_dies_with_the_seats_links(game: Table, box: Desk) -> None:
+    play.moderate(game.id, "!link 0", reason="lost", person_id=game.people[3], now=NOW)
+    with pytest.raises(receive.NoSuchAddress):
+        box.write("pass")
+    assert remembered() == []
+
+
+@one_database
+def test_orders_come_by_mail_are_sealed_and_taken_back(game: Table, box: Desk) -> None:
+    submit(game.id, 0, "pass")
+    box.write("ORDER pass this lot", "order ladder olive1 upto 3 then pass")
+    assert [order.status for order in orders()] == ["withdrawn", "standing"]
+    assert any("your standing order is “ladder olive1 upto 3 then pass”" in text for text in to_alice())
+    box.write("orders off", number=2)
+    assert [order.status for order in orders()] == ["withdrawn", "withdrawn"]
+    assert any("Line 1, “orders off”: one standing order withdrawn." in text for text in to_alice())
+
+
+def orders() -> list[StandingOrder]:
+    """Return all standing orders ever submitted."""
+    with engine.reading() as session:
+        return list(session.scalars(select(StandingOrder).order_by(StandingOrder.id)))
+
+
+class Dies(BaseException):
+    """Simulate kill -9 as far as the database can tell."""
+
+
+@pytest.mark.parametrize("line", ["bid olive1", "order ladder olive1 olive2 upto 3 then pass"])
+def test_a_server_that_dies_in_between_does_it_once_when_the_mail_comes_again(
+    game: Table, box: Desk, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as doomed:
+        doomed.setattr(receive, "_finish", lambda *_: (_ for _ in ()).throw(Dies))
+        with pytest.raises(Dies):
+            box.write(line)
+    assert answers(game.id) == 0
+    before = moves_of(game.id, 0)
+    box.write(line, now=NOW + MINUTE)
+    assert moves_of(game.id, 0) == before
+    assert len(orders()) == line.startswith("order")
+    assert [str(row.outcome) for row in remembered()] == ["1 of 1 lines carried out"]
+    assert answers(game.id) == 1
+
+
+@one_database
+def test_orders_are_left_once_however_often_the_server_dies(
+    game: Table, box: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(game.id, 0, "pass")
+    said = ("order ladder olive1 upto 3 then pass", "order ladder olive2 upto 3 then pass")
+
+    def dies(*_args: Any, **_more: Any) -> None:
+        raise Dies
+
+    def leaves_one(*args: Any, **more: Any) -> play.OrderResult:
+        monkeypatch.setattr(play, "place_order", dies)
+        return left(*args, **more)
+
+    left = play.place_order
+    monkeypatch.setattr(play, "place_order", leaves_one)
+    with pytest.raises(Dies):
+        box.write(*said)
+    monkeypatch.setattr(play, "place_order", left)
+    with monkeypatch.context() as doomed:
+        doomed.setattr(receive, "_finish", dies)
+        with pytest.raises(Dies):
+            box.write(*said, now=NOW + MINUTE)
+    box.write(*said, now=NOW + 2 * MINUTE)
+    assert len(orders()) == 2
+
+
+@one_database
+def test_answers_have_an_end_on_a_day(game: Table, box: Desk) -> None:
+    for number in range(receive.ANSWERS_A_DAY + 5):
+        box.write("sing", number=number)
+    assert answers(game.id) == receive.ANSWERS_A_DAY
+    box.write("pass", number=99)
+    assert moves_of(game.id, 0) == ["pass"]
+    box.write("sing", number=100, now=NOW + timedelta(days=1, minutes=1))
+    assert answers(game.id) == receive.ANSWERS_A_DAY + 1
+
+
+@one_database
+def test_a_reply_takes_the_seat_back_from_the_autopilot(game: Table, box: Desk) -> None:
+    change(Seat, (game.id, 0), autopilot=True)
+    box.write("I am here again")
+    assert not row(Seat, (game.id, 0)).autopilot
+
+
+@one_database
+def test_a_paused_or_finished_game_says_so(game: Table, box: Desk) -> None:
+    play.moderate(game.id, "!pause", reason="x", person_id=game.people[3], now=NOW)
+    box.write("pass")
+    assert any("paused" in text for text in to_alice())
+    play.moderate(game.id, "!abandon", reason="x", person_id=game.people[3], now=NOW)
+    box.write("pass", number=2)
+    assert any("The game is over" in text for text in to_alice())
+
+
+def test_a_line_that_a_mail_reader_broke_is_mended() -> None:
+    rules = rules_of("empire")
+    whole = "meld light-cavalry light-cavalry light-infantry stronghold reforms unique-art greek-orthodoxy"
+    broken = tuple(whole.rsplit(" ", 1))
+    assert [line.text for line in commands.read_lines(rules, broken)] == [whole]
+    assert [
+        line.fault is None for line in commands.read_lines(rules, ("meld reforms", "greek-orthodoxy"))
+    ] == [
+        True,
+        False,
+    ]
+
+
+def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(game: Table, box: Desk) -> None:
+    raw = written("pass").replace(b"Subject:", b"Auto-Submitted: a\0b " + ALICE.encode() + b"\nSubject:")
+    receive.receive(raw, ALICE, box.reply, NOW)
+    assert [str(row.outcome) for row in remembered()] == ["ignored: it was sent automatically: a b …"]
+
+
+# Bounces and complaints
+
+
+def test_a_bounce_stops_the_clock_and_tells_organiser_and_moderators(game: Table) -> None:
+    with engine.transaction() as session:
+        people.get_or_create(session, "mod@example.org", "Mo", NOW).moderator = True
+    post()
+    submit(game.id, 0, "pass")
+    (message,) = post()
+    bobs = Desk(message["Reply-To"], message["Return-Path"].strip("<>"))
+    bobs.send(BOUNCED, NOW + MINUTE)
+    turn = row(Turn, (game.id, 1))
+    assert turn.refused is not None
+    assert turn.due_at is None
+    assert "5.1.1" in str(turn.refused)
+    assert "alice@example.org" not in str(turn.refused)
+    told = {str(message["To"]) for message in post(NOW + MINUTE)}
+    assert told == {"Alice <alice@example.org>", "Mo <mod@example.org>"}
+
+
+@one_database
+def test_nothing_but_mail_asked_for_goes_where_a_mail_bounced(game: Table, box: Desk) -> None:
+    box.send(BOUNCED)
+    queue("act", game.people[0], game_id=game.id, seat=0, seq=1)
+    assert to_alice() == []
+    login.mail_sign_in(ALICE, NOW)
+    assert len(to_alice()) == 1
+    assert row(Person, game.people[0]).suppressed is not None  # accepted is not arrived
+
+
+def by_signing_in(game: Table, _box: Desk, _client: FlaskClient) -> None:
+    with engine.transaction() as session:
+        link = links.issue(session, "signin", game.people[0], NOW, expires_at=NOW + timedelta(hours=1))
+    assert login.redeem(links.token(link), NOW) is not None
+
+
+def by_answering(_game: Table, box: Desk, _client: FlaskClient) -> None:
+    box.write("sing")
+
+
+def by_the_button(game: Table, _box: Desk, client: FlaskClient) -> None:
+    page = client.get(f"/t/{game.tokens[0]}").text
+    assert "We cannot reach you by email." in page
+    assert client.post(f"/t/{game.tokens[0]}/mail").status_code == 303
+    assert "We cannot reach you by email." not in client.get(f"/t/{game.tokens[0]}").text
+
+
+@one_database
+@pytest.mark.parametrize("mend", [by_signing_in, by_answering, by_the_button])
+def test_an_address_is_mended_and_its_stopped_turns_are_mailed_again(
+    game: Table, box: Desk, client: FlaskClient, mend: Callable[[Table, Desk, FlaskClient], None]
+) -> None:
+    box.send(BOUNCED)
+    mend(game, box, client)
+    later = engine.utc_now() + MINUTE  # the button knows no other time
+    assert any(text.startswith("Bid for the lot, or pass.") for text in to_alice(later))
+    assert row(Person, game.people[0]).suppressed is None
+    assert row(Turn, (game.id, 0)).refused is None
+    assert row(Turn, (game.id, 0)).due_at is not None
+    with engine.reading() as session:
+        assert session.scalar(select(Alert).where(Alert.cleared_at.is_(None))) is None
+
+
+@one_database
+def test_after_a_complaint_turns_are_not_mailed_and_the_organiser_hears_of_it_once(game: Table) -> None:
+    post()
+    submit(game.id, 0, "pass")
+    (message,) = post()
+    Desk(message["Reply-To"], message["Return-Path"].strip("<>")).send(COMPLAINT)
+    assert row(Turn, (game.id, 1)).refused is None  # this mail has arrived
+    submit(game.id, 1, "pass")
+    told = []
+    while row(Turn, (game.id, 1)) is None:
+        told += to_alice()
+        submit(game.id, awaited(game.id), bold_move(game.id, awaited(game.id)))
+    told += to_alice() + to_alice(NOW + MINUTE)
+    turn = row(Turn, (game.id, 1))
+    assert turn.refused is not None
+    assert turn.started_at is None
+    assert sum("Bob is to move" in text for text in told) == 1
+
+
+@one_database
+def test_a_delay_is_only_remembered(game: Table, box: Desk) -> None:
+    box.send(next(letter for letter in letters() if letter.name == "dsn-postfix-delayed"))
+    assert row(Turn, (game.id, 0)).refused is None
+    assert [row.kind for row in remembered()] == ["bounce"]
+
+
+@one_database
+def test_a_complaint_about_no_mail_of_ours_leaves_no_trace(game: Table, box: Desk) -> None:
+    for bounce in ("nobody@byzanz.test", "bounce+1-aaaaaaaaaa@byzanz.test"):
+        receive.receive(COMPLAINT.raw(box.reply, bounce), "", "complaints@byzanz.test", NOW)
+    assert remembered() == []
+
+
+@one_database
+def test_what_came_in_is_forgotten_after_a_time_but_for_the_newest(game: Table, box: Desk) -> None:
+    for number in range(3):
+        box.write("sing", number=number, now=NOW + number * MINUTE)
+    later = NOW + receive.RETENTION + MINUTE
+    jobs.tick_nudges(later)
+    assert [row.at for row in remembered()] == [NOW + MINUTE, NOW + 2 * MINUTE]
+    jobs.tick_nudges(later + timedelta(days=9))
+    assert [row.at for row in remembered()] == [NOW + 2 * MINUTE]
+
+
+@one_database
+def test_nobody_can_have_somebody_elses_mail_stopped(game: Table, box: Desk) -> None:
+    post()
+    number, _dash, proof = box.bounce.removeprefix("bounce+").partition("@")[0].partition("-")
+    for forged in (f"{number}a-{proof}", f"1-{proof}", f"{number}-{'a' * 10}", f"{number}-{proof[::-1]}"):
+        with pytest.raises(receive.NoSuchAddress):
+            receive.receive(BOUNCED.raw(box.reply, box.bounce), "", f"bounce+{forged}@byzanz.test", NOW)
+    assert row(Person, game.people[0]).suppressed is None
+
+
+def test_two_mails_have_two_envelope_senders_and_each_leads_back(app: Flask) -> None:
+    with_replies(app)
+    made = [envelope.envelope_sender(number) for number in range(1, 500)]
+    assert len(set(made)) == len(made)
+    assert [envelope.mail_id_in(str(address)) for address in made] == list(range(1, 500))
+
+
+# When our side fails
+
+
+@one_database
+def test_a_database_that_is_away_makes_the_mail_server_try_again(app: Flask, game: Table, box: Desk) -> None:
+    raw = written("pass")
+    with engine.db.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE received RENAME TO away")
+    assert lmtp.accept(app, raw, ALICE, box.reply) == lmtp.TRY_LATER
+    with engine.db.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE away RENAME TO received")
+    assert moves_of(game.id, 0) == []
+    assert lmtp.accept(app, raw, ALICE, box.reply) == lmtp.ACCEPTED
+    assert moves_of(game.id, 0) == ["pass"]
+
+
+@one_database
+def test_no_token_and_no_address_is_remembered(game: Table, box: Desk) -> None:
+    box.write(f"pass {box.reply}")
+    box.send(BOUNCED)
+    kept = " ".join(f"{row.outcome} {row.digest}" for row in remembered())
+    assert box.reply.partition("+")[2].partition("@")[0] not in kept
+    assert "@" not in kept

@@ -1,0 +1,260 @@
+"""Emails that wait: for the end of quiet hours, or for an email that carries the same news."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from email.message import EmailMessage
+
+import pytest
+
+from server import play
+from server.lobby import notify
+from server.mail.outgoing import compose, deliver
+from server.mail.outgoing.smtp import TemporaryFailure
+from server.store import engine
+from server.store.models import Game, Mail, Person, Seat, Turn
+from tests.conftest import NOW, Table
+from tests.server.mail.outgoing.test_compose import (
+    assert_same,
+    awaited,
+    bold_move,
+    change,
+    html_of,
+    one_database,
+    post,
+    queue,
+    row,
+    statuses,
+    submit,
+    text_of,
+    words_of,
+)
+from tests.support.mail_servers import Pigeons
+
+Begin = Callable[..., Table]
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+EVENING = NOW.replace(hour=23)
+MORNING = NOW.replace(hour=7) + timedelta(days=1)
+NIGHT = {"quiet_from": 23 * 60, "quiet_to": 7 * 60}
+
+
+def to(messages: list[EmailMessage], name: str) -> list[str]:
+    """Return the texts of the emails to one person."""
+    return [text_of(message) for message in messages if str(message["To"]).startswith(name)]
+
+
+def moderate(game: Table, act: str, now=NOW, reason: str = "a reason") -> None:
+    play.moderate(game.id, act, reason=reason, person_id=game.people[3], now=now)
+
+
+# Quiet hours
+
+
+@pytest.mark.parametrize("kind", ["act", "timeout", "remind", "replaced", "answered", "refused"])
+def test_news_waits_for_the_end_of_quiet_hours(table: Begin, kind: str) -> None:
+    game = table(4)
+    post(NOW)
+    change(Game, game.id, allowance=3 * 86400)
+    change(Turn, (game.id, 0), due_at=NOW + timedelta(days=3))
+    change(Person, game.people[0], **NIGHT)
+    details = {"name": "Bob", "answer": "accepted", "begun": False, "error": "550", "stopped": True}
+    queue(kind, game.people[0], game_id=game.id, seat=0, seq=1, details=details)
+    assert post(EVENING) == []
+    mail = next(row(Mail, number) for number in range(2, 9) if row(Mail, number).kind == kind)
+    assert (mail.not_before, mail.attempts, mail.status, mail.leased_until) == (MORNING, 0, "waiting", None)
+    assert post(MORNING - MINUTE) == []
+    assert len(post(MORNING)) == 1
+
+
+def test_turns_and_what_was_asked_for_do_not_wait(table: Begin) -> None:
+    game = table(4)
+    change(Person, game.people[0], **NIGHT)
+    queue("fresh", game.people[0], game_id=game.id, details={"purpose": "seat"})
+    assert len(post(EVENING)) == 2
+
+
+@one_database
+def test_quiet_hours_are_those_of_the_persons_zone_else_of_the_tables(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    change(Game, game.id, time_zone="America/New_York")
+    change(Person, game.people[0], **NIGHT)
+    queue("act", game.people[0], game_id=game.id, seat=0, seq=1)
+    assert post(NOW + 2 * HOUR - timedelta(seconds=1)) == []  # seven in the morning in New York
+    assert len(post(NOW + 2 * HOUR)) == 1
+    change(Person, game.people[0], time_zone="Asia/Tokyo")
+    queue("act", game.people[0], key="again", game_id=game.id, seat=0, seq=1)
+    assert post(EVENING - 8 * HOUR) == []  # midnight in Tokyo
+
+
+def test_a_mail_that_could_not_be_handed_over_in_the_evening_is_not_tried_at_night(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    change(Person, game.people[0], **NIGHT)
+    queue("act", game.people[0], game_id=game.id, seat=0, seq=1)
+    deliver.deliver(EVENING - timedelta(seconds=5), Pigeons(TemporaryFailure("451 busy")))
+    assert post(EVENING + HOUR) == []
+    assert len(post(MORNING)) == 1
+
+
+def test_a_reminder_of_a_turn_that_was_answered_at_night_never_comes(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    change(Turn, (game.id, 0), due_at=MORNING + HOUR)
+    change(Person, game.people[0], **NIGHT)
+    queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
+    assert post(EVENING) == []
+    submit(game.id, 0, "pass", EVENING + HOUR)
+    assert to(post(MORNING), "Alice") == []
+
+
+# One mail for several news
+
+
+def test_acts_in_a_row_become_one_mail(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    for number in range(3):
+        moderate(game, "!note", reason=f"word {number}")
+    messages = post(NOW + MINUTE)
+    assert len(messages) == 4
+    for message in messages:
+        text = text_of(message)
+        assert text.index("“word 0”") < text.index("“word 1”") < text.index("“word 2”")
+        assert "entries 2, 3, 4 in the game’s log, visible to everyone" in text
+        assert_same(text, words_of(html_of(message)))
+        newest = [f"act:{game.id}:4:{person}" for person in game.people]
+        assert message["Message-ID"] in {compose.message_id(key) for key in newest}
+    told = [status for key, status in statuses().items() if key.startswith("act:")]
+    assert sorted(told) == ["dropped"] * 8 + ["sent"] * 4
+    assert post(NOW + HOUR) == []
+
+
+def test_an_act_and_the_turn_that_it_opens_are_one_mail(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    moderate(game, "!pause")
+    post(NOW)
+    moderate(game, "!resume", reason="on we go")
+    messages = post(NOW + MINUTE)
+    (text,) = to(messages, "Alice")
+    assert text.startswith("Bid for the lot, or pass.")
+    assert "A moderator resumes the game. “on we go”" in text
+    assert len(messages) == 4
+    assert statuses()[f"act:{game.id}:3:{game.people[0]}"] == "dropped"
+
+
+def test_the_news_of_a_time_out_and_the_next_turn_are_one_mail(table: Begin) -> None:
+    game = table(3)
+    post(NOW)
+    for seat in (1, 2):
+        change(Seat, (game.id, seat), silent=True)
+    due = row(Turn, (game.id, 0)).due_at
+    play.time_out(game.id, 0, row(Turn, (game.id, 0)).question, due)
+    while row(Turn, (game.id, 0)) is None:
+        seat = awaited(game.id)
+        submit(game.id, seat, bold_move(game.id, seat), due)
+    (text,) = to(post(due + timedelta(days=3)), "Alice")
+    assert "You ran out of time earlier, so this was played for you:\n- Alice passes." in text
+    assert statuses()[f"timeout:{game.id}:0:2"] == "dropped"
+
+
+def test_news_goes_by_itself_when_the_turn_is_answered_before_its_mail_left(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    moderate(game, "!pause")
+    post(NOW)
+    moderate(game, "!resume", reason="on we go")
+    submit(game.id, 0, "pass")
+    (text,) = to(post(NOW + MINUTE), "Alice")
+    assert text.startswith("A moderator resumes the game. “on we go”")
+
+
+def test_news_waits_for_a_turn_mail_that_the_mail_server_did_not_take(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    moderate(game, "!pause")
+    post(NOW)
+    moderate(game, "!resume", reason="on we go")
+    pigeons = Pigeons(TemporaryFailure("451 busy"))
+    deliver.deliver(NOW, pigeons)
+    assert to(pigeons.sent, "Alice") == []
+    deliver.deliver(NOW + MINUTE, pigeons)
+    (text,) = to(pigeons.sent, "Alice")
+    assert "“on we go”" in text
+    assert post(NOW + HOUR) == []
+
+
+@one_database
+def test_what_came_before_the_own_last_move_the_turn_mail_does_not_tell_and_does_not_drop(
+    table: Begin,
+) -> None:
+    game = table(3)
+    post(NOW)
+    change(Person, game.people[0], **NIGHT)
+    play.moderate(game.id, "!note", reason="a word", person_id=game.people[2], now=EVENING)
+    for seat, now in ((0, EVENING + MINUTE), (1, EVENING + 2 * MINUTE), (2, EVENING + 3 * MINUTE)):
+        submit(game.id, seat, bold_move(game.id, seat), now)
+    night = to(post(EVENING + 10 * MINUTE), "Alice")
+    assert [text.partition(",")[0] for text in night] == ["Bid for the lot"]
+    assert "a word" not in night[0]
+    (text,) = to(post(MORNING), "Alice")
+    assert "“a word”" in text
+
+
+def test_the_end_tells_the_act_that_ended_it(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    moderate(game, "!abandon", reason="nobody plays")
+    messages = post(NOW + MINUTE)
+    assert len(messages) == 4
+    for message in messages:
+        assert "A moderator has ended" in text_of(message)
+        assert "“nobody plays”" in text_of(message)
+        assert_same(text_of(message), words_of(html_of(message)))
+
+
+def test_answers_of_friends_that_came_at_night_are_one_mail_in_the_morning(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    change(Person, game.people[0], **NIGHT)
+    with engine.transaction() as session:
+        found = session.get_one(Game, game.id)
+        for seat, answer in ((1, "accepted"), (2, "declined")):
+            notify.notify_organiser(session, found, session.get_one(Seat, (game.id, seat)), answer, EVENING)
+    change(Game, game.id, organiser_id=game.people[0])
+    assert post(EVENING) == []
+    (text,) = to(post(MORNING), "Alice")
+    assert "Bob has accepted and joins your table.\nCharlie has declined; the seat is free." in text
+
+
+def test_news_of_another_game_or_for_another_reader_stays_apart(table: Begin) -> None:
+    games = [table(4, game_id=name) for name in ("one", "two")]
+    post(NOW)
+    for game in games:
+        moderate(game, "!note")
+    assert len(post(NOW + MINUTE)) == 8
+
+
+def test_a_mailer_that_dies_before_the_mark_loses_no_news(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    moderate(game, "!note", reason="first")
+    moderate(game, "!note", reason="second")
+
+    class Dies(BaseException):
+        """Simulate kill -9 as far as the database can tell."""
+
+    class Doomed(Pigeons):
+        def send(self, message: EmailMessage) -> None:
+            super().send(message)
+            raise Dies
+
+    doomed = Doomed()
+    with pytest.raises(Dies):
+        deliver.deliver(NOW, doomed)
+    assert "dropped" not in {status for key, status in statuses().items() if key.startswith("act:")}
+    again = post(NOW + HOUR)
+    assert len(again) == 4
+    assert doomed.sent[0]["Message-ID"] in {message["Message-ID"] for message in again}

@@ -1,0 +1,895 @@
+"""Emails: recipients, headers, text and HTML, whether they are still relevant, and what sending one starts."""
+
+from __future__ import annotations
+
+import email
+import json
+import logging
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.header import decode_header, make_header
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import default
+from typing import Any
+from xml.etree import ElementTree
+
+import html5lib
+import pytest
+from flask import Flask
+from hypothesis import HealthCheck, given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
+
+from server import play
+from server.accounts import login
+from server.mail import deliverability
+from server.mail.outgoing import compose, deliver
+from server.mail.outgoing.relevance import CHECKS
+from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
+from server.mail.text import one_line, quoted
+from server.play import positions, turns
+from server.store import engine, links, log, models, outbox, people
+from server.store.models import Alert, Game, Heartbeat, Mail, Person, Seat, Turn
+from tests.conftest import NOW, Table
+from tests.support.mail_servers import FaultyServer, Pigeons
+
+Begin = Callable[..., Table]
+MINUTE = timedelta(minutes=1)
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""Marks tests of texts, which do not depend on the database."""
+
+
+def text_of(message: EmailMessage) -> str:
+    part = message.get_body(("plain",))
+    assert part is not None
+    return str(part.get_content())
+
+
+def html_of(message: EmailMessage) -> str:
+    part = message.get_body(("html",))
+    assert part is not None
+    return str(part.get_content())
+
+
+def words_of(html: str) -> str:
+    """Return what a reader of the HTML sees, with whitespace collapsed."""
+    return " ".join("".join(body_of(html).itertext()).split())
+
+
+def body_of(html: str) -> ElementTree.Element:
+    body = html5lib.parse(html, namespaceHTMLElements=False).find("body")
+    assert body is not None
+    return body
+
+
+def post(now: datetime = NOW) -> list[EmailMessage]:
+    pigeons = Pigeons()
+    while deliver.deliver(now, pigeons, steady=lambda: 0.0):
+        pass
+    return pigeons.sent
+
+
+def submit(game_id: str, seat: int, text: str, now: datetime = NOW) -> None:
+    with engine.reading() as session:
+        head = session.get_one(Game, game_id).head
+    play.submit(game_id, seat, text, seen=head, request_id=f"{seat}-{head}", now=now)
+
+
+def bold_move(game_id: str, seat: int) -> str:
+    """Return the lowest bid, or else the default move."""
+    with engine.reading() as session:
+        position = positions.load(session, session.get_one(Game, game_id))
+    moves = position.rules.moves(position.state, seat)
+    bids = [move for move in moves if move.verb == "bid"]
+    return str(bids[0] if bids else position.rules.fallback(position.rules.view(position.state, seat), moves))
+
+
+def awaited(game_id: str) -> int:
+    with engine.reading() as session:
+        return min(turn.seat for turn in turns.open_turns(session, game_id))
+
+
+def change(kind: type[Any], key: Any, **values: object) -> None:
+    with engine.transaction() as session:
+        row = session.get_one(kind, key)
+        for name, value in values.items():
+            setattr(row, name, value)
+
+
+def row(kind: type[Any], key: Any) -> Any:
+    with engine.reading() as session:
+        return session.get(kind, key)
+
+
+def queue(kind: str, person: int, key: str = "", **more: Any) -> None:
+    with engine.transaction() as session:
+        outbox.enqueue(session, key=key or f"{kind}:test", kind=kind, person_id=person, now=NOW, **more)
+
+
+def statuses() -> dict[str, str]:
+    with engine.reading() as session:
+        return {mail.key: mail.status for mail in session.scalars(select(Mail))}
+
+
+# The turn mail
+
+
+def test_a_turn_mail_says_everything_in_its_order(table: Begin) -> None:
+    game = table(4)
+    (message,) = post()
+    text = text_of(message)
+    parts = [
+        "Bid for the lot, or pass. Move by Tue 3 Mar, 10:00 (UTC).",
+        "Since your last move",
+        "The cards are shuffled and dealt.",
+        "The table",
+        "Up for auction, the lot of 5:",
+        "Your hand",
+        "You can",
+        "If you do not move in time, the server plays this for you: Pass.",
+        f"\nhttps://byzanz.test/t/{game.tokens[0]}\n",
+        "Stop emails about this game:\nhttps://byzanz.test/u/",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    with engine.reading() as session:
+        head = log.head_hash(session, session.get_one(Game, game.id))
+    assert head in text
+    assert "repl" not in text.lower()  # moves by reply are not offered before there are any
+
+
+@one_database
+def test_its_headers_thread_and_let_people_leave_with_one_click(table: Begin) -> None:
+    game = table(4)
+    (message,) = post()
+    assert message["Subject"] == "Byzanz: The Golden Horn"
+    assert message["From"] == "Byzanz <games@byzanz.test>"
+    assert message["To"] == "Alice <alice@example.org>"
+    assert message["In-Reply-To"] == message["References"] == f"<{game.id}.table@byzanz.test>"
+    assert re.fullmatch(r"<https://byzanz\.test/u/[a-z2-7]{26}>", message["List-Unsubscribe"])
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["X-Auto-Response-Suppress"] == "All"
+    assert message["Date"] == "Mon, 02 Mar 2026 10:00:00 +0000"
+
+
+def test_the_link_to_leave_switches_the_mails_of_that_game_off(table: Begin, client) -> None:
+    table(4)
+    (message,) = post()
+    address = message["List-Unsubscribe"].strip("<>").removeprefix("https://byzanz.test")
+    assert client.get(address).status_code == 200
+    assert not row(Seat, ("g1", 0)).silent
+    assert client.post(address, data={"List-Unsubscribe": "One-Click"}).status_code == 200
+    assert row(Seat, ("g1", 0)).silent
+
+
+@one_database
+@pytest.mark.parametrize(
+    "base", ["https://byzanz.test", "https://games." + "long-" * 40 + "name.example.org/byzanz"]
+)
+def test_ids_and_links_stand_on_one_line_and_are_not_encoded(table: Begin, app: Flask, base: str) -> None:
+    app.config["BYZANZ"] = app.config["BYZANZ"].model_copy(update={"base_url": base})
+    table(4)
+    (message,) = post()
+    raw = message.as_bytes().decode("ascii")
+    for name in ("In-Reply-To", "References", "Message-ID", "List-Unsubscribe"):
+        assert f"\r\n{name}: {message[name]}\r\n" in raw
+    assert f"<{base}/u/" in raw
+
+
+def test_every_copy_of_a_mail_has_the_same_id_and_no_two_mails_share_one(app: Flask) -> None:
+    assert compose.message_id("turn:g1:0:1") == compose.message_id("turn:g1:0:1")
+    assert compose.message_id("turn:g1:0:1") != compose.message_id("turn:g1:0:2")
+    assert "g1" not in compose.message_id("turn:g1:0:1")
+
+
+def test_the_moment_printed_is_the_moment_it_is_due(table: Begin) -> None:
+    table(4)
+    later = NOW + timedelta(hours=2, seconds=12)
+    (message,) = post(later)
+    turn = row(Turn, ("g1", 0))
+    assert turn.started_at == later
+    assert turn.due_at == datetime(2026, 3, 3, 12, 1, tzinfo=UTC)
+    assert "Move by Tue 3 Mar, 12:01 (UTC)" in text_of(message)
+    assert "Move by Tue 3 Mar, 12:01 (UTC)" in words_of(html_of(message))
+
+
+def test_the_table_has_a_time_zone_and_a_persons_own_goes_before_it(table: Begin) -> None:
+    game = table(4)
+    change(Game, game.id, time_zone="Europe/Berlin")
+    assert "Tue 3 Mar, 11:00 (Berlin)" in text_of(post()[0])
+    change(Person, game.people[1], time_zone="America/New_York")
+    submit(game.id, 0, "pass")
+    assert "Tue 3 Mar, 05:00 (New York)" in text_of(post()[0])
+
+
+@one_database
+def test_the_html_is_well_formed_loads_nothing_and_says_the_same(table: Begin) -> None:
+    game = table(4)
+    seen = set()
+    for _ in range(60):
+        for message in post():
+            text, html = text_of(message), html_of(message)
+            html5lib.HTMLParser(strict=True).parse(html)
+            assert not re.search(r"<(img|link|script|iframe|object)|url\(|@import|src=", html, re.IGNORECASE)
+            shown = words_of(html)
+            assert_same(text, shown)
+            assert set(re.findall(r"https://\S+", text)) == set(re.findall(r'href="([^"]+)"', html))
+            seen.add(text.split(".")[0])
+        seat = awaited(game.id)
+        submit(game.id, seat, bold_move(game.id, seat))
+    assert {"Bid for the lot, or pass", "The lot is yours: pay the tax", "Choose from the market"} <= seen
+
+
+def assert_same(text: str, shown: str) -> None:
+    """Check that each sentence of the text is in the HTML; the text counts cards, the HTML shows each."""
+    lines = [line.removeprefix("- ") for line in text.splitlines() if line and "https://" not in line]
+    for line in lines:
+        if line.endswith(":"):  # before a link; the label of its button
+            assert line[:-1] in shown
+        elif re.search(r"(Olives|Cloth|Grain|Spice|Wine|Wood|erchant)", line):
+            for word in re.sub(r"[,:.;]| and |\d+ ?×", " ", line).split():
+                assert word.lower().rstrip("s") in shown.lower(), (word, line)
+        else:
+            assert " ".join(line.split()) in shown
+
+
+@one_database
+def test_the_hand_in_html_is_the_hand(table: Begin) -> None:
+    table(4)
+    (message,) = post()
+    with engine.reading() as session:
+        position = positions.load(session, session.get_one(Game, "g1"))
+    hand = position.rules.view(position.state, 0).hand
+    (shown,) = [paragraph for paragraph in body_of(html_of(message)).iter("p") if paragraph.findall("span")]
+    for span, card in zip(shown.findall("span"), hand, strict=True):
+        assert span.get("class") == f"card good-{card.rstrip('1234')}"
+        assert "".join(span.itertext())[-1] == card[-1]
+
+
+@one_database
+def test_nobody_elses_hand_is_in_a_mail(table: Begin) -> None:
+    table(3)
+    (message,) = post()
+    with engine.reading() as session:
+        position = positions.load(session, session.get_one(Game, "g1"))
+    view = position.rules.view(position.state, 0)
+    known = {card.rstrip("1234") for card in (*view.hand, *view.lot)}
+    chips = set(re.findall(r'class="card good-(\w+)"', html_of(message)))
+    assert chips == known
+    assert "shuffle" not in text_of(message).replace("are shuffled", "")
+
+
+def test_only_what_came_after_ones_own_last_move_is_told(table: Begin) -> None:
+    game = table(3)
+    for seat in (0, 1, 2):
+        submit(game.id, seat, bold_move(game.id, seat))
+    (message,) = post()
+    assert message["To"] == "Alice <alice@example.org>"
+    story = text_of(message).split("Since your last move\n")[1].split("\n\n")[0]
+    assert re.fullmatch(r"- Bob bids .+\n- Charlie bids .+", story)
+
+
+# People's words in headers and bodies
+
+NASTY = [
+    "Ann\r\nBcc: all@example.org",
+    "Ann\nSubject: hi",
+    "Ann\x01\x1b[31m",
+    "Ann\u2028Bcc: x",
+    "Ann\x85x",
+    'A "quoted" \\ name',
+    "<script>alert(1)</script>",
+    "a, b <c@d.org>, e@f.org",
+    "\u202egnp.exe",
+    "Αλέξανδρος Παπαδόπουλος ο Μέγας της Πόλης",
+    "😀" * 40,
+    "{{ 7*7 }} %(x)s %s",
+    "",
+]
+
+
+@one_database
+@pytest.mark.parametrize("name", NASTY)
+def test_a_name_cannot_add_a_header_or_a_tag(table: Begin, name: str) -> None:
+    game = table(4)
+    change(Person, game.people[0], name=name[:40])
+    change(Seat, (game.id, 1), name=name[:40])
+    change(Game, game.id, name=name[:60])
+    (message,) = post()
+    check_headers(message, name[:40], "alice@example.org")
+    html5lib.HTMLParser(strict=True).parse(html_of(message))
+    assert "<script>" not in html_of(message)
+
+
+@limits(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(name=st.text(max_size=40))
+def test_no_name_can_add_a_header(name: str) -> None:
+    message = EmailMessage(policy=compose.HEADER_POLICY)
+    message["To"] = Address(display_name=one_line(name), addr_spec="ann@example.org")
+    message["Subject"] = one_line(f"Byzanz: {name}")
+    message.set_content("x")
+    check_headers(message, name, "ann@example.org")
+    read = email.message_from_bytes(message.as_bytes())
+    assert str(make_header(decode_header(read["Subject"]))) == one_line(f"Byzanz: {name}")
+
+
+def check_headers(message: EmailMessage, name: str, address: str) -> None:
+    raw = message.as_bytes()
+    read = email.message_from_bytes(raw, _class=EmailMessage, policy=default)
+    assert read.keys() == message.keys()
+    assert not read.defects
+    assert [found.addr_spec for found in read["To"].addresses] == [address]
+    head = raw.split(b"\r\n\r\n")[0]
+    assert all(len(line) <= compose.LONGEST_LINE for line in head.split(b"\r\n"))
+    assert all(len(word) <= 75 for word in head.split() if word.startswith(b"=?"))
+    assert head.isascii()
+    shown = str(make_header(decode_header(email.message_from_bytes(raw)["To"])))
+    assert one_line(name).replace("\\", "").replace('"', "") in shown.replace("\\", "").replace('"', "")
+
+
+# All kinds
+
+
+def details(kind: str) -> dict[str, Any]:
+    known: dict[str, dict[str, Any]] = {
+        "answered": {"name": "Bob", "answer": "accepted", "begun": True},
+        "cancelled": {"why": "cancelled"},
+        "vacant": {"name": "Bob", "why": "lost"},
+        "refused": {"name": "Bob", "error": "550 no such user", "stopped": True},
+        "fresh": {"purpose": "seat"},
+    }
+    return known.get(kind, {})
+
+
+@one_database
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "timeout",
+        "autopilot",
+        "left",
+        "vacant",
+        "over",
+        "act",
+        "replaced",
+        "answered",
+        "fresh",
+        "refused",
+        "cancelled",
+    ],
+)
+def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kind: str) -> None:
+    game = table(4)
+    post()
+    submit(game.id, 0, "pass")
+    play.moderate(game.id, "!pause", reason="a look into it", person_id=game.people[3], now=NOW)
+    if kind == "over":
+        play.moderate(game.id, "!abandon", reason="enough", person_id=game.people[3], now=NOW)
+    with engine.transaction() as session:  # only the mail under test is to go out
+        for mail in session.scalars(select(Mail)):
+            mail.status = "dropped"
+    seq = 3 if kind == "act" else 2
+    queue(kind, game.people[0], game_id=game.id, seat=0, seq=seq, details=details(kind))
+    (message,) = post()
+    assert message["Subject"] == "Byzanz: The Golden Horn"
+    assert message["References"] == f"<{game.id}.table@byzanz.test>"
+    html5lib.HTMLParser(strict=True).parse(html_of(message))
+    assert_same(text_of(message), words_of(html_of(message)))
+    assert "None" not in text_of(message)
+    expected = {
+        "timeout": ("Alice, you ran out of time", "- Alice passes.", f"/t/{game.tokens[0]}\n"),
+        "autopilot": ("two deadlines in a row", "- Alice passes.", f"/t/{game.tokens[0]}\n"),
+        "left": ("you have left “The Golden Horn”", f"/t/{game.tokens[0]}\n"),
+        "vacant": ("Email to Bob has failed for 72 hours", "/o/"),
+        "over": ("A moderator has ended “The Golden Horn” early", "- Alice: 0", f"/t/{game.tokens[0]}\n"),
+        "act": ("A moderator pauses the game. “a look into it”", "entry 3", f"/t/{game.tokens[0]}\n"),
+        "replaced": ("a moderator has given you a seat", "Bob", f"/t/{game.tokens[0]}\n"),
+        "answered": ("Bob has accepted", "has started", "/o/"),
+        "fresh": ("here is your link", f"/t/{game.tokens[0]}\n"),
+        "refused": ("Email to Bob is permanently rejected", "550 no such user", "clock is stopped", "/o/"),
+        "cancelled": ("Alice has called off “The Golden Horn”",),
+    }[kind]
+    for words in expected:
+        assert words in text_of(message)
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("kind", "status", "seat_status", "words", "path"),
+    [
+        ("invite", "inviting", "invited", "Alice invites you to a game of Byzanz: “The Golden Horn”.", "/i/"),
+        ("nudge", "inviting", "invited", "Alice is waiting for your answer", "/i/"),
+        ("confirm", "asked", "invited", "Nobody has been invited yet", "/o/"),
+    ],
+)
+def test_mails_before_the_beginning(
+    table: Begin, kind: str, status: str, seat_status: str, words: str, path: str
+) -> None:
+    game = table(4)
+    change(Mail, 1, status="dropped")
+    change(Game, game.id, status=status, started_at=None)
+    change(Seat, (game.id, 1), status=seat_status)
+    queue(kind, game.people[1], game_id=game.id, seat=1)
+    (message,) = post()
+    assert words in text_of(message)
+    assert f"\nhttps://byzanz.test{path}" in text_of(message)
+    assert_same(text_of(message), words_of(html_of(message)))
+    assert ("List-Unsubscribe" in message) is True
+
+
+def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe(app: Flask) -> None:
+    with engine.transaction() as session:
+        people.get_or_create(session, "ann@example.org", "Ann", NOW).moderator = True
+    login.mail_sign_in("Ann@Example.org", NOW)
+    (message,) = post()
+    (address,) = re.findall(r"https://byzanz\.test/s/[a-z2-7]{26}", text_of(message))
+    assert login.redeem(address[-26:], NOW) is not None
+    assert "List-Unsubscribe" not in message
+    assert "References" not in message
+    assert_same(text_of(message), words_of(html_of(message)))
+
+
+def test_there_is_a_template_for_every_kind_that_is_checked(app: Flask) -> None:
+    for kind in CHECKS:
+        app.jinja_env.get_template(f"mail/{kind}.txt")
+
+
+# What is no longer news
+
+
+def test_a_turn_that_was_answered_meanwhile_is_not_mailed(table: Begin) -> None:
+    game = table(4)
+    submit(game.id, 0, "pass")
+    assert [str(message["To"]) for message in post()] == ["Bob <bob@example.org>"]
+    assert statuses()[f"turn:{game.id}:0:1"] == "dropped"
+
+
+def test_a_person_who_moved_before_hand_is_not_told_of_it_at_the_last_moment(table: Begin) -> None:
+    game = table(4)
+
+    class Quick(Pigeons):
+        """A player moves while the email is being sent."""
+
+        def send(self, message: EmailMessage) -> None:
+            super().send(message)
+            if len(self.sent) == 1:
+                submit(game.id, 0, "pass")
+
+    deliver.deliver(NOW, Quick())
+    assert statuses()[f"turn:{game.id}:0:1"] == "sent"
+    assert row(Turn, (game.id, 0)) is None
+    assert row(Turn, (game.id, 1)).started_at is None
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_silence_is_kept_and_the_clock_runs_without_a_mail(table: Begin, whole: bool) -> None:
+    game = table(4)
+    change(Person, game.people[0], silent=True) if whole else change(Seat, (game.id, 0), silent=True)
+    assert post() == []
+    turn = row(Turn, (game.id, 0))
+    assert turn.started_at == NOW
+    assert turn.due_at == NOW + timedelta(days=1)
+
+
+def test_silence_does_not_stop_what_was_asked_for(table: Begin) -> None:
+    game = table(4)
+    change(Person, game.people[0], silent=True)
+    queue("fresh", game.people[0], game_id=game.id, details={"purpose": "seat"})
+    login.mail_sign_in("alice@example.org", NOW)
+    assert len(post()) == 2
+
+
+def test_a_paused_game_mails_no_turn(table: Begin) -> None:
+    game = table(4)
+    play.moderate(game.id, "!pause", reason="a break", person_id=game.people[3], now=NOW)
+    assert {text_of(message).split("\n")[0] for message in post()} == {
+        "A moderator pauses the game. “a break”"
+    }
+
+
+def test_a_reminder_says_the_same_moment_as_the_mail_before(table: Begin) -> None:
+    game = table(4)
+    post()
+    queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
+    (message,) = post(NOW + timedelta(hours=20))
+    assert text_of(message).startswith(
+        "Alice, the others are waiting for you: Bid for the lot, or pass. Move by"
+    )
+    assert "by Tue 3 Mar, 10:00 (UTC)" in text_of(message)
+    assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(days=1)
+
+
+def test_a_reminder_after_the_time_is_dropped(table: Begin) -> None:
+    game = table(4)
+    post()
+    queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
+    assert post(NOW + timedelta(hours=24)) == []
+
+
+def test_a_used_sign_in_link_is_not_mailed(app: Flask) -> None:
+    with engine.transaction() as session:
+        people.get_or_create(session, "ann@example.org", "Ann", NOW).moderator = True
+    login.mail_sign_in("ann@example.org", NOW)
+    assert post(NOW + timedelta(hours=1)) == []
+
+
+# What sending sets going
+
+
+def test_a_mail_put_off_starts_no_clock_and_goes_out_later_with_the_same_id(table: Begin) -> None:
+    game = table(4)
+    first = FaultyServer(DATA=["451 4.2.0 busy"])
+    with first.running(), first.transport() as transport:
+        deliver.deliver(NOW, transport)
+        assert row(Turn, (game.id, 0)).started_at is None
+        later = NOW + MINUTE
+        deliver.deliver(later, transport)
+    assert [mail["Message-ID"] for mail in first.mails] == [compose.message_id(f"turn:{game.id}:0:1")] * 2
+    assert row(Turn, (game.id, 0)).started_at == later
+
+
+def test_while_no_mail_server_is_there_play_goes_on_and_all_mail_waits(table: Begin) -> None:
+    game = table(4)
+    down = Pigeons(*[TemporaryFailure("no connection", connection_lost=True) for _ in range(50)])
+    for hour in range(30):
+        deliver.deliver(NOW + timedelta(hours=hour), down)
+    submit(game.id, 0, "pass")
+    assert down.sent == []
+    assert statuses() == {f"turn:{game.id}:0:1": "waiting", f"turn:{game.id}:1:2": "waiting"}
+    messages = post(NOW + timedelta(hours=31))
+    assert [str(message["To"]) for message in messages] == ["Bob <bob@example.org>"]
+
+
+def test_a_lost_connection_spares_the_rest_of_the_batch(table: Begin) -> None:
+    game = table(4)
+    for person in game.people:
+        queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
+    pigeons = Pigeons(TemporaryFailure("reset", connection_lost=True))
+    deliver.deliver(NOW, pigeons)
+    assert pigeons.sent == []
+    deliver.deliver(NOW, pigeons)  # the others are due as before, the first one waits a little
+    assert len(pigeons.sent) == 4
+
+
+@pytest.mark.parametrize("lasts", [False, True])
+def test_a_database_that_does_not_take_the_mark_spares_the_rest_of_the_batch(
+    table: Begin, monkeypatch: pytest.MonkeyPatch, lasts: bool
+) -> None:
+    game = table(4)
+    for person in game.people[1:]:
+        queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
+    marks: list[int] = []
+
+    def mark_sent(session: Session, mail: Mail, now: datetime) -> bool:
+        marks.append(mail.id)
+        if lasts or len(marks) == 1:
+            raise OperationalError("UPDATE outbox", {}, Exception("deadlock detected"))
+        return marked(session, mail, now)
+
+    marked = outbox.mark_sent
+    monkeypatch.setattr(outbox, "mark_sent", mark_sent)
+    pigeons = Pigeons()
+    if lasts:
+        with pytest.raises(OperationalError):
+            deliver.deliver(NOW, pigeons)
+        assert len(marks) == 2
+        monkeypatch.setattr(outbox, "mark_sent", marked)
+    deliver.deliver(NOW, pigeons)
+    assert len(pigeons.sent) == 4
+
+
+def test_one_recipients_4xx_does_not_hold_up_the_others(table: Begin) -> None:
+    game = table(4)
+    for person in game.people:
+        queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
+    pigeons = Pigeons(TemporaryFailure("451 mailbox busy"))
+    deliver.deliver(NOW, pigeons)
+    assert len(pigeons.sent) == 4
+
+
+def test_a_refusal_stops_the_clock_and_tells_organiser_and_moderators(table: Begin) -> None:
+    game = table(4)
+    submit(game.id, 0, "pass")
+    with engine.transaction() as session:
+        people.get_or_create(session, "mod@example.org", "Mo", NOW).moderator = True
+    pigeons = Pigeons(PermanentFailure("550 5.1.1 no such user"))
+    deliver.deliver(NOW, pigeons)
+    turn = row(Turn, (game.id, 1))
+    assert turn.refused == quoted("550 5.1.1 no such user")
+    assert turn.due_at is None
+    assert row(Person, game.people[1]).unreachable == quoted("550 5.1.1 no such user")
+    told = {str(message["To"]) for message in post(NOW + MINUTE)}
+    assert told == {"Alice <alice@example.org>", "Mo <mod@example.org>"}
+    assert statuses()[f"turn:{game.id}:1:2"] == "failed"
+    with engine.reading() as session:
+        assert len(turns.due_games(session, NOW + timedelta(days=99), 5)) == 0
+        assert [alarm.game_id for alarm in session.scalars(select(Alert))] == [game.id]
+
+
+def test_a_refused_reminder_stops_a_clock_that_runs(table: Begin) -> None:
+    game = table(4)
+    post()
+    queue("remind", game.people[0], game_id=game.id, seat=0, seq=1)
+    deliver.deliver(NOW + timedelta(hours=20), Pigeons(PermanentFailure("550 gone")))
+    assert row(Turn, (game.id, 0)).due_at is None
+
+
+def test_a_mail_that_comes_back_before_it_is_marked_as_sent_starts_no_clock(table: Begin) -> None:
+    game = table(4)
+    with engine.reading() as session:
+        mail = session.scalars(select(Mail)).one()
+    pigeons = Pigeons()
+
+    def send_and_return(message: EmailMessage) -> None:
+        pigeons.sent.append(message)
+        assert deliverability.handle_bounce(mail.id, quoted("550 gone"), NOW) is not None
+
+    pigeons.send = send_and_return  # type: ignore[method-assign]
+    deliver.deliver(NOW, pigeons)
+    turn = row(Turn, (game.id, 0))
+    assert (turn.refused, turn.started_at, turn.due_at) == (quoted("550 gone"), None, None)
+    returned = row(Mail, mail.id)
+    assert (returned.status, returned.error, returned.finished_at) == ("failed", quoted("550 gone"), NOW)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_no_mail_starts_a_clock_that_stands_for_another_that_came_back(table: Begin, wanted: bool) -> None:
+    game = table(4)
+    change(Turn, (game.id, 0), refused=quoted("550 gone"), refused_at=NOW)
+    change(Seat, (game.id, 0), silent=not wanted)
+    post()
+    turn = row(Turn, (game.id, 0))
+    assert (turn.refused, turn.started_at, turn.due_at) == (quoted("550 gone"), None, None)
+
+
+def test_a_refused_word_about_a_refusal_goes_no_further(table: Begin) -> None:
+    game = table(4)
+    submit(game.id, 0, "pass")
+    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no"), PermanentFailure("550 no")))
+    deliver.deliver(NOW + MINUTE, Pigeons(PermanentFailure("550 no")))
+    assert post(NOW + timedelta(days=1)) == []
+
+
+def test_a_mail_that_gets_through_ends_the_alarm(table: Begin) -> None:
+    game = table(4)
+    submit(game.id, 0, "pass")
+    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no")))
+    queue("act", game.people[1], game_id=game.id, seat=1, seq=2)
+    post(NOW + MINUTE)
+    assert row(Person, game.people[1]).unreachable is None
+    with engine.reading() as session:
+        assert session.scalar(select(Alert).where(Alert.cleared_at.is_(None))) is None
+
+
+def test_our_own_bad_settings_blame_nobody(table: Begin) -> None:
+    game = table(4)
+    deliver.deliver(NOW, Pigeons(TemporaryFailure("535 bad password", connection_lost=True, our_fault=True)))
+    assert row(Person, game.people[0]).unreachable is None
+    with engine.reading() as session:
+        (alarm,) = session.scalars(select(Alert))
+    assert (alarm.key, alarm.cleared_at) == ("mail-settings", None)
+    post(NOW + MINUTE)
+    assert row(Alert, alarm.id).cleared_at == NOW + MINUTE
+
+
+def test_a_mail_that_waits_for_a_day_raises_an_alarm_and_goes_on_trying(table: Begin) -> None:
+    table(4)
+    deliver.deliver(NOW, Pigeons(TemporaryFailure("451 busy")))
+    with engine.reading() as session:
+        assert session.scalar(select(Alert)) is None
+    deliver.deliver(NOW + timedelta(hours=25), Pigeons(TemporaryFailure("451 busy")))
+    with engine.reading() as session:
+        assert session.scalars(select(Alert)).one().key == "mail-late:1"
+    assert len(post(NOW + timedelta(hours=26))) == 1
+
+
+def test_a_mailer_that_dies_after_the_server_accepted_sends_one_more_copy_with_the_same_id(
+    table: Begin,
+) -> None:
+    table(4)
+    pigeons = Pigeons()
+
+    class Dies(BaseException):
+        """Simulate kill -9 as far as the database can tell."""
+
+    def send_and_die(message: EmailMessage) -> None:
+        pigeons.sent.append(message)
+        raise Dies
+
+    doomed = Pigeons()
+    doomed.send = send_and_die  # type: ignore[method-assign]
+    with pytest.raises(Dies):
+        deliver.deliver(NOW, doomed)
+    assert deliver.deliver(NOW + MINUTE, pigeons) == 0
+    assert deliver.deliver(NOW + outbox.LEASE, pigeons) == 1
+    first, second = pigeons.sent
+    assert first["Message-ID"] == second["Message-ID"]
+    assert deliver.deliver(NOW + 9 * outbox.LEASE, pigeons) == 0
+
+
+def test_a_game_that_does_not_replay_holds_up_no_other(table: Begin) -> None:
+    broken = table(4)
+    good = table(4, game_id="g2")
+    change(models.Game, broken.id, rules=99)
+    assert [message["References"] for message in post()] == [f"<{good.id}.table@byzanz.test>"]
+    assert statuses()[f"turn:{broken.id}:0:1"] == "waiting"
+    with engine.reading() as session:
+        assert session.scalars(select(Alert)).one().game_id == broken.id
+
+
+def test_the_mails_of_a_game_that_is_set_aside_wait_until_it_is_mended(table: Begin) -> None:
+    game = table(4)
+    change(Game, game.id, quarantine=quoted("a fault"))
+    assert post() == []
+    change(Game, game.id, quarantine=None)
+    assert len(post(NOW + MINUTE)) == 1
+
+
+def test_a_slow_batch_ends_before_its_lease_does(table: Begin) -> None:
+    game = table(4)
+    for person in game.people:
+        queue("cancelled", person, key=f"cancelled:{person}", game_id=game.id, details={"why": "cancelled"})
+    seconds = iter([0.0, 0.0, 200.0, 400.0, 600.0])
+    pigeons = Pigeons()
+    deliver.deliver(NOW, pigeons, steady=lambda: next(seconds))
+    assert [message["Date"].datetime for message in pigeons.sent] == [NOW, NOW + timedelta(seconds=200)]
+    assert len(post(NOW + MINUTE)) == 3
+
+
+def test_no_token_gets_into_a_log_or_the_database(table: Begin, caplog: pytest.LogCaptureFixture) -> None:
+    game = table(4)
+    caplog.set_level(logging.DEBUG)
+    token = game.tokens[0]
+    deliver.deliver(NOW, Pigeons(TemporaryFailure(f"451 con\x00tent https://byzanz.test/t/{token} refused")))
+    deliver.deliver(NOW + MINUTE, Pigeons(PermanentFailure(f"554 spam: https://byzanz.test/t/{token}")))
+    post(NOW + 2 * MINUTE)
+    assert token not in caplog.text
+    with engine.reading() as session:
+        rows = [json.dumps([str(mail.error), mail.details]) for mail in session.scalars(select(Mail))]
+        rows += [str(alarm.text) for alarm in session.scalars(select(Alert))]
+    assert token not in "".join(rows)
+
+
+def test_a_mail_that_gets_through_mails_every_stopped_turn_again(table: Begin) -> None:
+    games = [table(4, game_id="one"), table(4, game_id="two")]
+    deliver.deliver(NOW, Pigeons(PermanentFailure("554 relay denied"), PermanentFailure("554 relay denied")))
+    assert [row(Turn, (game.id, 0)).refused for game in games] == [quoted("554 relay denied")] * 2
+    queue("signin", games[0].people[0], key="signin:9", details=_sign_in(games[0].people[0]))
+    assert len(post(NOW + MINUTE)) == 3
+    for game in games:
+        turn = row(Turn, (game.id, 0))
+        assert turn.refused is None
+        assert turn.due_at == NOW + MINUTE + timedelta(days=1)
+
+
+class Dies(BaseException):
+    """Simulate kill -9 as far as the database can tell."""
+
+
+@pytest.mark.parametrize("mended", ["asked", "accepted"])
+def test_a_server_that_dies_while_an_address_mends_mails_its_turns_later(
+    table: Begin, monkeypatch: pytest.MonkeyPatch, mended: str
+) -> None:
+    game = table(4)
+    deliver.deliver(NOW, Pigeons(PermanentFailure("550 gone")))
+
+    def mend(at: datetime) -> None:
+        if mended == "asked":
+            deliverability.mark_reachable(game.people[0], at)
+        else:
+            queue("cancelled", game.people[0], key=f"at {at}", game_id=game.id, details={"why": "cancelled"})
+            post(at)
+
+    with monkeypatch.context() as doomed:
+        doomed.setattr("server.play.mailing.mail_turn", lambda *_, **_more: (_ for _ in ()).throw(Dies))
+        with pytest.raises(Dies):
+            mend(NOW + MINUTE)
+    assert row(Person, game.people[0]).unreachable is not None  # the page goes on to offer another try
+    mend(NOW + 2 * MINUTE)
+    post(NOW + 2 * MINUTE)
+    turn = row(Turn, (game.id, 0))
+    assert (turn.refused, turn.started_at) == (None, NOW + 2 * MINUTE)
+    assert row(Person, game.people[0]).unreachable is None
+    with engine.reading() as session:
+        assert session.scalar(select(Alert).where(Alert.cleared_at.is_(None))) is None
+
+
+def test_a_turn_that_stands_though_its_players_address_is_good_is_mailed_again(table: Begin) -> None:
+    game = table(4)
+    post()
+    assert not deliverability.mark_reachable(game.people[0], NOW)
+    change(Turn, (game.id, 0), refused=quoted("550 gone"), refused_at=NOW)
+    assert deliverability.mark_reachable(game.people[0], NOW + MINUTE)
+    assert row(Turn, (game.id, 0)).refused is None
+
+
+def come_back(at: datetime) -> None:
+    """Bounce the newest turn email, and request the emails again."""
+    with engine.reading() as session:
+        sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent").order_by(Mail.id.desc())
+        mail = session.scalars(sent).first()
+    assert mail is not None
+    assert deliverability.handle_bounce(mail.id, quoted("550 gone"), at) is not None
+    assert deliverability.mark_reachable(mail.person_id, at)
+
+
+def test_a_clock_begins_anew_once_when_its_mail_came_back(table: Begin) -> None:
+    game = table(4)
+    change(Seat, (game.id, 0), bank=7200)
+    change(Turn, (game.id, 0), bank=7200)
+    post()
+    come_back(NOW + timedelta(hours=20))
+    (message,) = post(NOW + timedelta(hours=30))
+    assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(hours=56)
+    assert "Wed 4 Mar, 16:00" in text_of(message)
+    assert (row(Turn, (game.id, 0)).bank, row(Turn, (game.id, 0)).anew) == (7200, True)
+
+
+def test_a_clock_that_stood_before_goes_on_where_it_stopped(table: Begin) -> None:
+    game = table(4)
+    change(Turn, (game.id, 0), anew=True)
+    post()
+    come_back(NOW + timedelta(hours=20))
+    (message,) = post(NOW + timedelta(hours=30))
+    turn = row(Turn, (game.id, 0))
+    assert turn.due_at == NOW + timedelta(hours=34)
+    assert "Tue 3 Mar, 20:00" in text_of(message)
+    for hour in range(31, 40):  # what is left is never less than after an outage
+        come_back(NOW + timedelta(hours=hour))
+        post(NOW + timedelta(hours=hour))
+    assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(hours=40)
+
+
+def test_a_clock_that_stood_goes_on_with_what_is_left_of_its_bank(table: Begin) -> None:
+    game = table(4)
+    change(Seat, (game.id, 0), bank=7200)
+    change(Turn, (game.id, 0), bank=7200, anew=True)
+    post()
+    come_back(NOW + timedelta(hours=24, minutes=30))
+    assert row(Turn, (game.id, 0)).bank == row(Seat, (game.id, 0)).bank == 5400
+    post(NOW + timedelta(hours=30))
+    assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(hours=31, minutes=30)
+
+
+def test_a_part_that_is_silent_takes_no_time_from_a_turn_whose_mail_comes_back(table: Begin) -> None:
+    game = table(4)
+    change(Turn, (game.id, 0), anew=True)
+    post()
+    with engine.transaction() as session:
+        session.add(Heartbeat(part="scheduler", at=NOW + timedelta(hours=2)))
+    come_back(NOW + timedelta(hours=20))
+    post(NOW + timedelta(hours=30))
+    assert row(Turn, (game.id, 0)).due_at == NOW + timedelta(hours=52)
+
+
+def test_a_report_about_an_old_copy_or_an_old_mail_stops_nothing(table: Begin) -> None:
+    game = table(4)
+    change(Game, game.id, allowance=30 * 86400)
+    post()
+    come_back(NOW + timedelta(hours=1))
+    post(NOW + timedelta(hours=2))
+    first, second = statuses()
+    assert (first, second.startswith(f"{first}:again")) == (f"turn:{game.id}:0:1", True)
+    with engine.reading() as session:
+        ids = {mail.key: mail.id for mail in session.scalars(select(Mail))}
+    change(Mail, ids[first], status="sent")
+    deliverability.handle_bounce(ids[first], quoted("550 gone"), NOW + timedelta(hours=3))
+    late = NOW + deliverability.REPORT_WINDOW + timedelta(hours=3)
+    deliverability.handle_bounce(ids[second], quoted("550 gone"), late)
+    deliverability.handle_complaint(ids[second], quoted("abuse"), late)
+    assert row(Person, game.people[0]).suppressed is None
+    assert row(Turn, (game.id, 0)).refused is None
+    deliverability.handle_bounce(ids[second], quoted("550 gone"), late - timedelta(hours=2))
+    assert row(Turn, (game.id, 0)).refused == quoted("550 gone")
+
+
+def _sign_in(person_id: int) -> dict[str, int]:
+    with engine.transaction() as session:
+        link = links.issue(session, "signin", person_id, NOW, expires_at=NOW + timedelta(hours=1))
+        return {"link": link.id}

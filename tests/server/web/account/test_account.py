@@ -1,0 +1,342 @@
+"""Signing in by email, the account, and the unsubscribe link."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from server import create_app
+from server.accounts import login
+from server.lobby import organiser
+from server.store import engine
+from server.store.models import Absence, Game, Person, Turn
+from tests.conftest import NOW, settings
+from tests.support.forms import form, send, sign_in
+from tests.support.invitations import (
+    ALICE,
+    BOB,
+    everything,
+    invited,
+    mails,
+    person,
+    seats_of,
+    sign_in_token,
+    token,
+)
+from tests.support.pages import Page, look, read
+
+
+def me(address: str = "alice@example.org") -> Person:
+    with engine.reading() as session:
+        return session.query(Person).filter_by(email=address).one()
+
+
+@pytest.fixture
+def alice(client: FlaskClient) -> FlaskClient:
+    """Return Alice's browser, signed in; she plays against two bots."""
+    invited(NOW, players=(), bots=("greedy", "greedy"))
+    sign_in(client, "alice@example.org")
+    return client
+
+
+# ---- signing in ----
+
+
+def test_known_and_unknown_addresses_get_the_same_answer_to_the_byte(client: FlaskClient) -> None:
+    invited(NOW)
+    addresses = ["alice@example.org", "nobody@example.org", "ALICE@example.org", "bob@example.org"]
+    answers = [client.post("/sign-in", data={"address": address}) for address in addresses * 3]
+    assert {(answer.status_code, answer.data, str(answer.headers)) for answer in answers} == {
+        (200, answers[0].data, str(answers[0].headers))
+    }
+    assert len(mails("signin", ALICE)) == len(mails("signin")) == 3
+
+
+def test_what_is_no_address_is_named_and_kept(client: FlaskClient) -> None:
+    page = read(client.post("/sign-in", data={"address": "alice at home"}))
+    assert page.status == 422
+    assert form(page)[1]["address"] == "alice at home"
+    assert read(client.post("/sign-in")).status == 422
+
+
+def test_looking_at_the_link_signs_nobody_in(client: FlaskClient) -> None:
+    invited(NOW)
+    login.mail_sign_in(ALICE.address, engine.utc_now())
+    [mail] = mails("signin")
+    path = f"/s/{sign_in_token(mail)}"
+    before = everything()
+    for _ in range(10):
+        assert client.get(path).status_code == 200
+        client.head(path)
+    assert everything() == before
+    assert "alice@example.org" not in look(client, "/").html
+    assert client.get("/account").status_code == 303
+
+
+def test_the_button_signs_in_once(client: FlaskClient) -> None:
+    invited(NOW)
+    login.mail_sign_in(ALICE.address, engine.utc_now())
+    path = f"/s/{sign_in_token(mails('signin')[0])}"
+    answer = send(client, path)
+    assert answer.headers["Location"] == "/"
+    cookie = answer.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "Secure" in cookie
+    assert "SameSite=Lax" in cookie
+    assert look(client, "/account").status == 200
+    other = client.application.test_client()
+    assert look(other, path).status == 404
+
+
+def test_a_stranger_s_page_cannot_sign_somebody_in(client: FlaskClient) -> None:
+    invited(NOW)
+    login.mail_sign_in(ALICE.address, engine.utc_now())
+    path = f"/s/{sign_in_token(mails('signin')[0])}"
+    assert read(client.post(path)).status == 400
+    assert client.get("/account").status_code == 303
+    assert send(client, path).status_code == 303
+
+
+def test_an_expired_link_signs_nobody_in(client: FlaskClient) -> None:
+    invited(NOW)
+    login.mail_sign_in(ALICE.address, engine.utc_now() - timedelta(minutes=61))
+    path = f"/s/{sign_in_token(mails('signin')[0])}"
+    page = look(client, path)
+    assert page.status == 404
+    action, filled = form(page)
+    assert client.post(action or "", data=filled).status_code == 200
+    assert len(mails("signin")) == 2
+
+
+def test_signing_out_forgets(alice: FlaskClient) -> None:
+    assert alice.post("/sign-out", data={"csrf_token": form_token(alice)}).status_code == 303
+    assert alice.get("/account").status_code == 303
+
+
+def form_token(client: FlaskClient) -> str:
+    return form(look(client, "/account"), do="save")[1]["csrf_token"]
+
+
+# ---- the account ----
+
+
+def test_name_and_time_zone_are_kept(alice: FlaskClient) -> None:
+    typed = {"name": "  Alicia  the   Great ", "time_zone": "Europe/Amsterdam"}
+    assert send(alice, "/account", typed, do="save").status_code == 303
+    assert (me().name, me().time_zone) == ("Alicia the Great", "Europe/Amsterdam")
+    assert send(alice, "/account", {"time_zone": ""}, do="save").status_code == 303
+    assert me().time_zone is None
+
+
+MISTAKES = [
+    ({"name": ""}, "name-wrong"),
+    ({"name": "a\nb"}, "name-wrong"),
+    ({"name": "evil.example"}, "name-wrong"),
+    ({"time_zone": "Moon/Base"}, "time_zone-wrong"),
+    ({"time_zone": "\0"}, "time_zone-wrong"),
+    ({"quiet_from": "23:00"}, "quiet_to-wrong"),
+    ({"quiet_to": "07:00"}, "quiet_from-wrong"),
+    ({"quiet_from": "24:00", "quiet_to": "07:00"}, "quiet_from-wrong"),
+    ({"quiet_from": "23:00", "quiet_to": "soon\0"}, "quiet_to-wrong"),
+    ({"quiet_from": "23:00", "quiet_to": "09:01"}, "quiet_to-wrong"),
+    ({"quiet_from": "23:00", "quiet_to": "23:00"}, "quiet_to-wrong"),
+]
+
+
+def test_a_mistake_changes_nothing(alice: FlaskClient) -> None:
+    before = everything()
+    for typed, wrong in MISTAKES:
+        page = read(send(alice, "/account", typed, do="save"))
+        assert page.status == 422
+        assert f'id="{wrong}"' in page.html
+        assert everything() == before
+
+
+def test_quiet_hours_are_kept_and_shown(alice: FlaskClient) -> None:
+    assert send(alice, "/account", {"quiet_from": "21:30", "quiet_to": "07:30"}, do="save").status_code == 303
+    assert (me().quiet_from, me().quiet_to) == (21 * 60 + 30, 7 * 60 + 30)
+    _, shown = form(look(alice, "/account"), do="save")
+    assert (shown["quiet_from"], shown["quiet_to"]) == ("21:30", "07:30")
+    assert send(alice, "/account", {"quiet_from": "", "quiet_to": ""}, do="save").status_code == 303
+    assert me().quiet_from is None
+
+
+def day(ahead: int) -> str:
+    return (
+        (engine.utc_now() + timedelta(days=ahead)).astimezone(ZoneInfo("Asia/Kathmandu")).date().isoformat()
+    )
+
+
+def away(browser: FlaskClient, first: int, last: int) -> Page:
+    return read(send(browser, "/account", {"away_from": day(first), "away_to": day(last)}, do="away"))
+
+
+def test_absences_are_entered_listed_and_taken_back(alice: FlaskClient) -> None:
+    assert "Set your time zone first" in away(alice, 10, 12).text
+    send(alice, "/account", {"time_zone": "Asia/Kathmandu"}, do="save")
+    assert away(alice, 10, 12).status == 303
+    assert away(alice, 0, 0).status == 303
+    with engine.reading() as session:
+        today, later = session.scalars(select(Absence).order_by(Absence.from_at))
+    assert (later.from_at.hour, later.from_at.minute) == (18, 15)  # midnight in Kathmandu
+    assert later.to_at - later.from_at == timedelta(days=3)
+    page = look(alice, "/account")
+    assert page.html.count('value="back"') == 1  # today's has begun
+    assert send(alice, "/account", do="back").status_code == 303
+    csrf = form_token(alice)
+    for number in (today.id, 0, 10**8):
+        alice.post("/account", data={"do": "back", "absence": str(number), "csrf_token": csrf})
+    with engine.reading() as session:
+        assert [row.id for row in session.scalars(select(Absence))] == [today.id]
+
+
+AWAY = [
+    ((-1, 3), "away_from", "today at the earliest"),
+    ((5, 4), "away_to", "before the first"),
+    ((800, 801), "away_to", "two years ahead"),
+    ((20, 54), "away_to", "36 days away within a year"),
+    ((12, 14), "away_from", "already entered some of these days"),
+]
+
+
+def test_an_absence_that_cannot_be_says_why_and_changes_nothing(alice: FlaskClient) -> None:
+    send(alice, "/account", {"time_zone": "Asia/Kathmandu"}, do="save")
+    assert away(alice, 14, 14).status == 303
+    before = everything()
+    for (first, last), field, why in AWAY:
+        page = away(alice, first, last)
+        assert (page.status, f'id="{field}-wrong"' in page.html) == (422, True), why
+        assert why in page.text
+        assert everything() == before
+    for text in ("", "tomorrow", "2026-13-01", "2026-02-30", "99999-01-01", "\0"):
+        page = read(send(alice, "/account", {"away_from": text, "away_to": day(3)}, do="away"))
+        assert page.status == 422
+        assert everything() == before
+
+
+def test_mails_of_one_game_and_all_are_switched_off_and_on(alice: FlaskClient) -> None:
+    with engine.reading() as session:
+        game_id = session.query(Game.id).scalar()
+    assert send(alice, "/account", do="mute", game=game_id).status_code == 303
+    assert seats_of(game_id)[0].silent
+    with engine.reading() as session:
+        assert session.get_one(Turn, (game_id, 0)).started_at is not None
+    assert send(alice, "/account", do="unmute", game=game_id).status_code == 303
+    assert not seats_of(game_id)[0].silent
+    assert send(alice, "/account", do="mute-all").status_code == 303
+    assert me().silent
+    assert send(alice, "/account", do="unmute-all").status_code == 303
+    assert not me().silent
+
+
+NONSENSE = [
+    ({}, 400),
+    ({"do": "burn"}, 400),
+    ({"do": "back"}, 400),
+    ({"do": "back", "absence": "²"}, 400),
+    ({"do": "away"}, 422),
+    ({"do": "mute"}, 400),
+    ({"do": "mute", "game": "a\0b"}, 400),
+    ({"do": "mute", "game": "unknown"}, 404),
+]
+
+
+def test_nonsense_changes_nothing(alice: FlaskClient) -> None:
+    csrf = form_token(alice)
+    before = everything()
+    for sent, status in NONSENSE:
+        assert read(alice.post("/account", data=sent | {"csrf_token": csrf})).status == status
+        assert everything() == before
+
+
+def test_every_post_of_somebody_signed_in_needs_the_page_s_token(alice: FlaskClient) -> None:
+    before = everything()
+    for path in ("/account", "/sign-out"):
+        for sent in ({}, {"do": "mute-all"}, {"do": "save", "name": "Eve", "csrf_token": "forged"}):
+            assert read(alice.post(path, data=sent)).status == 400
+    assert everything() == before
+    assert look(alice, "/account").status == 200
+
+
+# ---- unsubscribing ----
+
+
+def test_one_click_of_a_mail_reader_stops_the_game_s_mails(client: FlaskClient) -> None:
+    game_id, _host = invited(NOW, players=(), bots=("greedy", "greedy"))
+    path = f"/u/{token('stop', ALICE, game_id, NOW)}"
+    bare = client.application.test_client(use_cookies=False)
+    answer = bare.post(
+        path, data="List-Unsubscribe=One-Click", content_type="application/x-www-form-urlencoded"
+    )
+    assert answer.status_code == 200
+    assert seats_of(game_id)[0].silent
+    assert not me().silent
+    page = read(answer)
+    assert "no longer get emails about" in page.text
+    assert bare.post(path, data=form(page, do="undo-game")[1]).status_code == 200
+    assert not seats_of(game_id)[0].silent
+
+
+def test_one_click_as_a_multipart_form_counts_too(client: FlaskClient) -> None:
+    game_id, _host = invited(NOW, players=(), bots=("greedy", "greedy"))
+    path = f"/u/{token('stop', ALICE, game_id, NOW)}"
+    sent = {"List-Unsubscribe": "One-Click"}
+    assert client.post(path, data=sent, content_type="multipart/form-data").status_code == 200
+    assert seats_of(game_id)[0].silent
+
+
+def test_the_page_offers_to_stop_everything_and_to_undo_it(client: FlaskClient) -> None:
+    game_id, _host = invited(NOW)
+    path = f"/u/{token('stop', BOB, game_id, NOW)}"
+    assert read(send(client, path, do="all")).status == 200
+    assert me("bob@example.org").silent
+    assert not seats_of(game_id)[1].silent
+    assert read(send(client, path, do="undo-all")).status == 200
+    assert not me("bob@example.org").silent
+    assert read(send(client, path, do="game")).status == 200
+    assert seats_of(game_id)[1].silent
+
+
+def test_who_has_no_seat_any_more_can_stop_everything(client: FlaskClient) -> None:
+    game_id, host = invited(NOW)
+    path = f"/u/{token('stop', BOB, game_id, NOW)}"
+    organiser.drop(host, 1, NOW)
+    assert read(send(client, path, do="all")).status == 200
+    assert me("bob@example.org").silent
+
+
+def test_looking_or_a_wrong_word_stops_nothing(client: FlaskClient) -> None:
+    game_id, host = invited(NOW)
+    path = f"/u/{token('stop', BOB, game_id, NOW)}"
+    before = everything()
+    assert client.get(path).status_code == 200
+    assert client.get(f"{path}?List-Unsubscribe=One-Click").status_code == 200
+    assert read(client.post(path, data={"do": "burn"})).status == 400
+    assert read(client.post(f"/u/{host}")).status == 404
+    assert read(client.post("/u/nothing")).status == 404
+    assert everything() == before
+
+
+def test_a_person_without_address_cannot_be_signed_in_again(client: FlaskClient) -> None:
+    number = person(ALICE, NOW)
+    with engine.transaction() as session:
+        session.get_one(Person, number).email = None
+    login.mail_sign_in("alice@example.org", engine.utc_now())
+    assert not mails("signin")
+    assert client.post("/sign-in", data={"address": ""}).status_code == 422
+
+
+def test_sign_in_is_limited_per_address_of_the_network(database_url: str) -> None:
+    app = create_app(settings(database_url, rate_limits=True))
+    with app.app_context():
+        browser = app.test_client()
+        statuses = [
+            browser.post("/sign-in", data={"address": "x@example.org"}).status_code for _ in range(11)
+        ]
+        engine.db.session.remove()
+        engine.db.engine.dispose()
+    assert statuses == [200] * 10 + [429]

@@ -1,0 +1,177 @@
+"""Feeds: deadlines as a calendar, games as news; what they contain, for whom, and how often they are sent."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+from xml.etree import ElementTree
+
+import icalendar
+import pytest
+from flask.testing import FlaskClient
+
+from server import play
+from server.accounts import login
+from server.mail.outgoing import deliver
+from server.store import engine, links
+from server.store.models import Game, Link, Turn
+from tests.conftest import NOW
+from tests.support.mail_servers import Pigeons
+from tests.support.tables import make
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+def feed(person_id: int) -> str:
+    """Return the URL of a fresh feed, without its ending."""
+    login.renew_feed(person_id, NOW)
+    with engine.reading() as session:
+        feeds = session.query(Link).filter_by(person_id=person_id, purpose="feed", revoked_at=None)
+        return links.url(feeds.one()).removeprefix("https://byzanz.test")
+
+
+def events(client: FlaskClient, path: str) -> list[Any]:
+    answer = client.get(f"{path}.ics")
+    assert answer.status_code == 200
+    return list(icalendar.Calendar.from_ical(answer.data).walk("VEVENT"))
+
+
+def titles(client: FlaskClient, path: str) -> list[str]:
+    answer = client.get(f"{path}.atom")
+    assert answer.status_code == 200
+    return [
+        entry.findtext(f"{ATOM}title", "")
+        for entry in ElementTree.fromstring(answer.data).iter(f"{ATOM}entry")
+    ]
+
+
+def start_clocks() -> None:
+    while deliver.deliver(NOW, Pigeons(), steady=lambda: 0.0):
+        pass
+
+
+def test_the_calendar_has_the_deadline_of_each_turn_whose_clock_runs(client: FlaskClient, table: Any):
+    games = [table(3, "g1"), table(3, "g2")]
+    path = feed(games[0].people[0])
+    assert events(client, path) == []
+    start_clocks()
+    make(games[1], 0, "pass")
+    (event,) = events(client, path)
+    with engine.reading() as session:
+        due = session.get_one(Turn, ("g1", 0)).due_at
+    assert event.decoded("dtstart") == due
+    assert event["dtstart"].to_ical().endswith(b"Z")
+    assert event["summary"] == "Your deadline in “The Golden Horn”"
+    assert event["url"] == "https://byzanz.test/g/g1"
+    assert events(client, feed(games[0].people[2])) == []
+
+
+def test_the_news_names_the_own_games_and_how_they_stand(client: FlaskClient, table: Any):
+    first, second = table(3, "g1"), table(3, "g2")
+    path = feed(first.people[0])
+    make(second, 0, "pass")
+    assert sorted(titles(client, path)) == [
+        "The Golden Horn: it is your turn",
+        "The Golden Horn: waiting for others",
+    ]
+    play.moderate("g2", "!abandon", reason="enough", person_id=first.people[2], now=engine.utc_now())
+    assert "The Golden Horn: the game is over" in titles(client, path)
+
+
+def test_no_seat_and_no_secret_is_in_a_feed(client: FlaskClient, table: Any):
+    game = table(3)
+    start_clocks()
+    path = feed(game.people[0])
+    with engine.reading() as session:
+        tokens = {links.token(link) for link in session.query(Link)}
+        commitment = session.get_one(Game, game.id).commitment
+    for ending in ("ics", "atom"):
+        text = client.get(f"{path}.{ending}").text
+        assert not [token for token in tokens if token in text]
+        assert commitment not in text
+        assert set(re.findall(r"https://byzanz\.test/[^\s\"<#]*", text)) <= {
+            "https://byzanz.test/",
+            "https://byzanz.test/g/g1",
+        }
+
+
+@one_database
+@pytest.mark.parametrize(
+    "name", ["<b>&\"'", "a;b,c\\d", "END:VCALENDAR\r\nBEGIN:VEVENT", "x\u2028y\x0bz", "Βυζάντιο 🎲" * 8]
+)
+def test_names_cannot_break_out(client: FlaskClient, table: Any, name: str):
+    game = table(3)
+    start_clocks()
+    with engine.transaction() as session:
+        session.get_one(Game, game.id).name = name[:60]
+    path = feed(game.people[0])
+    (event,) = events(client, path)
+    assert str(event["summary"]) == f"Your deadline in “{' '.join(name[:60].split())}”"
+    assert all(len(line) <= 75 for line in client.get(f"{path}.ics").data.split(b"\r\n"))
+    (title,) = titles(client, path)
+    assert title.endswith(": it is your turn")
+
+
+@pytest.mark.parametrize("ending", ["ics", "atom"])
+def test_what_has_not_changed_is_not_sent_again(client: FlaskClient, table: Any, ending: str):
+    game = table(3)
+    path = f"{feed(game.people[0])}.{ending}"
+    first = client.get(path)
+    assert first.headers["Cache-Control"] == "private, max-age=300"
+    assert "Set-Cookie" not in first.headers
+    assert "cookie" not in first.headers.get("Vary", "").lower()
+    tag = first.headers["ETag"]
+    again = client.get(path, headers={"If-None-Match": tag})
+    assert (again.status_code, again.data, again.headers["ETag"]) == (304, b"", tag)
+    start_clocks()
+    changed = client.get(path, headers={"If-None-Match": tag})
+    assert changed.status_code == 200
+    assert changed.headers["ETag"] != tag
+
+
+def test_kinds_of_content_are_named(client: FlaskClient, table: Any):
+    path = feed(table(3).people[0])
+    assert client.get(f"{path}.ics").headers["Content-Type"] == "text/calendar; charset=utf-8"
+    assert client.get(f"{path}.atom").headers["Content-Type"] == "application/atom+xml; charset=utf-8"
+
+
+def test_a_renewed_feed_ends_the_old_one(client: FlaskClient, table: Any):
+    game = table(3)
+    old, new = feed(game.people[0]), feed(game.people[0])
+    for ending in ("ics", "atom"):
+        assert client.get(f"{old}.{ending}").status_code == 404
+        assert client.get(f"{new}.{ending}").status_code == 200
+        assert client.get(f"/feed/{game.tokens[0]}.{ending}").status_code == 404
+
+
+def test_the_account_page_makes_the_addresses(client: FlaskClient, table: Any):
+    game = table(3)
+    base = "https://byzanz.test"
+    with client.session_transaction(base_url=base) as cookie:
+        cookie["person"] = game.people[0]
+    page = client.get("/account", base_url=base).text
+    assert "/feed/" not in page
+    found = re.search(r'name="csrf_token" value="([^"]+)"', page)
+    assert found is not None
+    body = {"csrf_token": found[1], "do": "feed"}
+    answer = client.post("/account", data=body, base_url=base, headers={"Referer": f"{base}/account"})
+    assert answer.status_code == 303
+    page = client.get("/account", base_url=base).text
+    for path in re.findall(r'href="https://byzanz\.test(/feed/[^"]+)"', page):
+        assert client.get(path).status_code == 200
+    assert page.count("/feed/") == 4
+
+
+@one_database
+def test_an_atom_feed_is_one_as_the_standard_wants_it(client: FlaskClient, table: Any):
+    game = table(3)
+    root = ElementTree.fromstring(client.get(f"{feed(game.people[0])}.atom").data)
+    assert root.tag == f"{ATOM}feed"
+    for node in (root, *root.iter(f"{ATOM}entry")):
+        for name in ("id", "title", "updated"):
+            assert len(node.findall(f"{ATOM}{name}")) == 1
+        datetime.strptime(node.findtext(f"{ATOM}updated", ""), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    ids = [entry.findtext(f"{ATOM}id") for entry in root.iter(f"{ATOM}entry")]
+    assert len(set(ids)) == len(ids) == 1

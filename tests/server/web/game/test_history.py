@@ -1,0 +1,368 @@
+"""A game's public page and history: what each reader may see, and the position at any entry."""
+
+from __future__ import annotations
+
+import html
+import random
+import re
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from byzanz.games.byzanz.cards import NAME
+from server import play
+from server.mail.text import quoted
+from server.play import positions, timeline
+from server.store import engine, log, people
+from server.store.models import Game, Seat, StandingOrder
+from server.web.game.history import PAGE_SIZE
+from tests.conftest import NOW
+from tests.support.markup import assert_sound
+from tests.support.pages import Page, look
+from tests.support.tables import advance, asked, entries, make, position, url
+
+LINE = re.compile(r'<li id="e(\d+)"')
+
+
+def moderator() -> int:
+    with engine.transaction() as session:
+        return people.get_or_create(session, "mod@example.org", "Mo", NOW).id
+
+
+def seqs(page: Page) -> list[int]:
+    return [int(seq) for seq in LINE.findall(page.html)]
+
+
+def paths(game: Any) -> list[str]:
+    return [f"/g/{game.id}/history", f"{url(game, 0)}/history"]
+
+
+def test_it_lists_every_entry_with_its_time(client: FlaskClient, table: Any):
+    game = table(4)
+    advance(game, "take")
+    for path in paths(game):
+        page = look(client, path)
+        assert seqs(page) == list(range(1, entries(game.id) + 1))
+        assert page.html.count("<time datetime=") == entries(game.id)
+        assert "The cards are shuffled and dealt." in page.text
+
+
+def test_the_order_of_the_cards_is_told_to_nobody_while_the_game_runs(client: FlaskClient, table: Any):
+    game = table(4)
+    for path in [*paths(game), f"/g/{game.id}", f"/g/{game.id}/history?at=1"]:
+        answer = client.get(path)
+        assert not any(name in answer.text for name in NAME if name != "merchant")
+        assert bytes(32).hex() not in answer.text
+
+
+def test_others_never_learn_whether_a_move_was_forced(client: FlaskClient, table: Any):
+    game = table(3)
+    forced = None
+    while forced is None:
+        now = position(game.id)
+        mover = min(now.awaited)
+        seq = make(game, mover, str(now.rules.moves(now.state, mover)[-1]))
+        with engine.reading() as session:
+            made = log.entries(session, game.id, after=seq)
+        forced = next((entry for entry in made if entry.by == "rules"), None)
+    assert forced.seat is not None
+    others = [f"/g/{game.id}/history", f"{url(game, (forced.seat + 1) % 3)}/history"]
+    assert "only legal move" in line(look(client, f"{url(game, forced.seat)}/history"), forced.seq)
+    for path in others:
+        assert "only legal move" not in line(look(client, path), forced.seq)
+        assert forced.seq not in seqs(look(client, f"{path}?cause=rules"))
+
+
+def line(page: Page, seq: int) -> str:
+    """Return the line of an entry."""
+    item = next(item for item in page.root.iter("li") if item.get("id") == f"e{seq}")
+    return " ".join("".join(item.itertext()).split())
+
+
+def test_it_shows_the_table_as_it_stood(client: FlaskClient, table: Any):
+    game = table(4)
+    hand = position(game.id).view(0).hand
+    advance(game, "take")
+    page = look(client, f"{url(game, 0)}/history?at=1")
+    drawn = re.search(r'aria-label="Alice’s hand">(.*?)</ul>', page.html)
+    assert drawn
+    assert drawn[1].count("<li>") == len(hand)
+    assert "Bob’s hand" not in page.html
+    assert 'rel="next"' in page.html
+    assert 'rel="prev"' not in page.html
+    last = look(client, f"/g/{game.id}/history?at={entries(game.id)}")
+    assert 'rel="next"' not in last.html
+    assert "Hand of" not in last.html
+
+
+@pytest.mark.parametrize("query", ["at=0", "at=99999", "at=x", "at=-1", "at=²", "at=" + "9" * 40, "before=x"])
+def test_an_entry_that_is_not_there_gets_one_clear_line(client: FlaskClient, table: Any, query: str):
+    game = table(3)
+    for path in paths(game):
+        answer = client.get(f"{path}?{query}")
+        assert answer.status_code == 400
+        assert "There is no entry" in answer.text
+
+
+def test_it_filters_by_seat_and_cause(client: FlaskClient, table: Any):
+    game = table(3)
+    make(game, 0, "pass")
+    make(game, 1, "pass")
+    path = f"/g/{game.id}/history"
+    assert seqs(look(client, f"{path}?seat=1")) == [3]
+    assert seqs(look(client, f"{path}?cause=chance")) == [1]
+    assert seqs(look(client, f"{path}?seat=1&cause=chance")) == []
+    assert seqs(look(client, f"{path}?seat=<b>&cause=nobody")) == [1, 2, 3]
+
+
+def test_what_was_taken_back_is_struck(client: FlaskClient, table: Any):
+    game = table(3)
+    make(game, 0, "pass")
+    make(game, 1, "pass")
+    play.moderate(game.id, "!void 3", reason="Bob slipped <i>", person_id=moderator(), now=NOW)
+    page = look(client, f"/g/{game.id}/history")
+    assert "<s>Bob passes.</s>" in page.html
+    assert "<s>Alice passes.</s>" not in page.html
+    assert "undone by entry 4" in page.text
+    assert html.escape("Bob slipped <i>") in page.html
+    assert "Bob slipped" in look(client, url(game, 1)).text
+
+
+def test_an_ended_game_is_open_to_all(client: FlaskClient, table: Any):
+    game = table(3)
+    make(game, 0, "pass")
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=moderator(), now=NOW)
+    page = look(client, f"/g/{game.id}")
+    assert "The game was ended early; nobody wins." in page.text
+    assert bytes(32).hex() in page.html
+    assert f"/api/v1/games/{game.id}/record" in page.html
+    for path in (f"/g/{game.id}", f"/g/{game.id}/history?at=1", f"{url(game, 0)}/history?at=1"):
+        shown = look(client, path).html
+        assert all(f"{name}’s hand" in shown for name in ("Alice", "Bob", "Charlie"))
+
+
+def test_a_running_game_shows_commitment_and_cuts_to_everybody(client: FlaskClient, table: Any):
+    game = table(3)
+    with engine.transaction() as session:
+        session.get_one(Seat, (game.id, 1)).cut = "<img src=x>"
+        session.get_one(Seat, (game.id, 2)).uncut = True
+        commitment = session.get_one(Game, game.id).commitment
+    page = look(client, f"/g/{game.id}")
+    assert commitment in page.html
+    assert "<img" not in page.html
+    assert "“<img src=x>”" in page.text
+    assert "suggested by the server" in page.text
+    assert "Hand of" not in page.html
+
+
+def test_before_the_start_only_names_are_shown(client: FlaskClient, table: Any):
+    game = table(3)
+    with engine.transaction() as session:
+        session.get_one(Game, game.id).status = "inviting"
+        session.get_one(Seat, (game.id, 2)).status = "invited"
+    page = look(client, f"/g/{game.id}")
+    assert "Alice" in page.text
+    assert "Charlie" not in page.text
+    assert "’s cut" not in page.text
+    assert client.get(f"/g/{game.id}/history").status_code == 404
+
+
+@pytest.mark.parametrize("game_id", ["nobody", "x" * 100, "a b", "%00", "..", "asked"])
+def test_an_unknown_game_is_not_found(client: FlaskClient, table: Any, game_id: str):
+    game = table(3, "asked")
+    with engine.transaction() as session:
+        session.get_one(Game, game.id).status = "asked"
+    for path in (f"/g/{game_id}", f"/g/{game_id}/history"):
+        assert client.get(path).status_code == 404
+
+
+def test_a_game_set_aside_says_so(client: FlaskClient, table: Any):
+    game = table(3)
+    with engine.transaction() as session:
+        session.get_one(Game, game.id).quarantine = quoted("entry 2 is secret nonsense")
+    for path in (url(game, 0), f"/g/{game.id}", *paths(game)):
+        answer = client.get(path)
+        assert answer.status_code == 409
+        assert "This game is on hold" in answer.text
+        assert "nonsense" not in answer.text
+
+
+def test_a_long_log_comes_in_pages(client: FlaskClient, table: Any):
+    game = table(3)
+    person = moderator()
+    for number in range(2 * PAGE_SIZE + 1):
+        play.moderate(game.id, "!note", reason=f"Note {number}", person_id=person, now=NOW)
+    path = f"/g/{game.id}/history"
+    last = 2 * PAGE_SIZE + 2
+    page = look(client, path)
+    assert seqs(page) == list(range(last - PAGE_SIZE + 1, last + 1))
+    assert links(page, "Later entries") == []
+    seen = seqs(page)
+    while earlier := links(page, "Earlier entries"):
+        page = look(client, path + earlier[0])
+        assert not set(seqs(page)) & set(seen)
+        assert links(page, "Later entries")
+        seen = [*seqs(page), *seen]
+    assert seen == list(range(1, last + 1))
+    assert seqs(look(client, path + links(page, "Later entries")[0])) == list(range(3, 3 + PAGE_SIZE))
+    for at in (1, 60, PAGE_SIZE, PAGE_SIZE + 30, last):
+        assert at in seqs(look(client, f"{path}?at={at}"))
+        assert len(seqs(look(client, f"{path}?at={at}"))) == PAGE_SIZE
+
+
+def links(page: Page, text: str) -> list[str]:
+    """Return the targets of links with this text."""
+    return [item.get("href", "") for item in page.root.iter("a") if "".join(item.itertext()) == text]
+
+
+def rels(page: Page) -> dict[str, str]:
+    """Return the links for stepping from position to position."""
+    return {item.get("rel", ""): item.get("href", "") for item in page.root.iter("a") if item.get("rel")}
+
+
+def headings(page: Page, tag: str) -> list[str]:
+    return ["".join(item.itertext()) for item in page.root.iter(tag)]
+
+
+def test_one_steps_from_moment_to_moment_by_plain_links(client: FlaskClient, table: Any):
+    game = table(3)
+    for seat in (0, 1, 2):
+        make(game, seat, "pass")
+    last = entries(game.id)
+    for path in paths(game):
+        assert rels(look(client, f"{path}?at=1")) == {"next": "?at=2", "last": f"?at={last}"}
+        assert rels(look(client, f"{path}?at=2&seat=1")) == {
+            "first": "?at=1&seat=1",
+            "prev": "?at=1&seat=1",
+            "next": "?at=3&seat=1",
+            "last": f"?at={last}&seat=1",
+        }
+        assert set(rels(look(client, f"{path}?at={last}"))) == {"first", "prev"}
+        assert rels(look(client, path)) == {}
+        assert "history.js" in look(client, path).html
+
+
+def test_any_moment_is_chosen_by_a_form_without_scripts(client: FlaskClient, table: Any):
+    game = table(3)
+    make(game, 0, "pass")
+    page = look(client, f"/g/{game.id}/history?seat=1")
+    [form] = [item for item in page.root.iter("form") if any(i.get("id") == "moment" for i in item.iter())]
+    fields = {item.get("name"): item for item in form.iter("input")}
+    assert (form.get("method"), form.get("action")) == ("get", f"/g/{game.id}/history")
+    assert (fields["at"].get("min"), fields["at"].get("max")) == ("1", str(entries(game.id)))
+    assert fields["seat"].get("value") == "1"
+    assert "The table after entry 2" in look(client, f"/g/{game.id}/history?seat=1&at=2").text
+
+
+def test_entries_stand_under_the_parts_of_the_game(client: FlaskClient, table: Any):
+    game = table(3)
+    advance(game, "take")
+    seat = asked(game)
+    last = make(game, seat, str(position(game.id).rules.moves(position(game.id).state, seat)[0]))
+    page = look(client, f"/g/{game.id}/history")
+    assert headings(page, "h3") == ["Round 1"]
+    assert headings(page, "h4") == ["The lot of 6", "The lot of 4", "The lot of 2", "Market day"]
+    jumps = [item for item in page.root.iter("ul") if item.get("class") == "jumps"]
+    [first] = [item for item in jumps[0].iter("a") if "".join(item.itertext()) == "The lot of 4"]
+    shown = look(client, f"/g/{game.id}/history{first.get('href')}")
+    assert "The lot of 4" in headings(shown, "h2")
+    assert last in seqs(look(client, f"/g/{game.id}/history?part=round+1"))
+    assert seqs(look(client, f"/g/{game.id}/history?part=round+1&seat=0")) == seqs(
+        look(client, f"/g/{game.id}/history?seat=0")
+    )
+    assert seqs(look(client, f"/g/{game.id}/history?part=round+9")) == seqs(page)
+
+
+def test_a_round_is_chosen_by_itself(client: FlaskClient, table: Any):
+    game = table(2, slug="byzantium")
+    while position(game.id).view(0).round == 1:
+        now = position(game.id)
+        seat = min(now.awaited)
+        make(game, seat, str(now.rules.moves(now.state, seat)[0]))
+    whole = look(client, f"/g/{game.id}/history")
+    first, second = (seqs(look(client, f"/g/{game.id}/history?part=round+{n}")) for n in (1, 2))
+    assert [*first, *second] == seqs(whole)
+    assert headings(whole, "h3") == ["Round 1", "Round 2"]
+    assert "Round 2" in line(look(client, f"/g/{game.id}/history?part=round+2"), second[0])
+
+
+def test_the_table_at_any_moment_is_the_position_of_that_moment(app: Any, table: Any):
+    game = table(3)
+    advance(game, "take")
+    person = moderator()
+    seq = next(e.seq for e in log_of(game.id) if e.move == "pass")
+    play.moderate(game.id, f"!void {seq}", reason="A slip", person_id=person, now=NOW)
+    play.moderate(game.id, "!resume", reason="On", person_id=person, now=NOW)
+    advance(game, "take", seed=4)
+    with engine.reading() as session:
+        row = session.get_one(Game, game.id)
+        told = timeline.load(session, row, 1)
+        for at in range(1, row.head + 1):
+            assert told.view(at) == positions.load(session, row, upto=at).rules.view(
+                positions.load(session, row, upto=at).state, 1
+            ), at
+    begun = told.openings()
+    assert begun["round 1", "lot 4"] > seq, "a part that began anew is told by its last beginning"
+
+
+def log_of(game_id: str) -> list[Any]:
+    with engine.reading() as session:
+        return log.entries(session, game_id)
+
+
+def test_sealed_orders_are_shown_at_their_moments_once_the_game_is_over(client: FlaskClient, table: Any):
+    game = table(3)
+    make(game, 0, "pass")
+    person = moderator()
+    with engine.transaction() as session:
+        session.add(
+            StandingOrder(
+                game_id=game.id,
+                seat=2,
+                number=1,
+                text="pass every lot",
+                scope="",
+                left_at=NOW,
+                left_seq=2,
+                status="withdrawn",
+                ended_seq=4,
+            )
+        )
+    for seat in (1, 2):
+        make(game, seat, "pass")
+    assert "Sealed orders" not in look(client, f"{url(game, 2)}/history?at=3").text
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=person, now=NOW)
+    shown = [
+        at
+        for at in range(1, entries(game.id) + 1)
+        if "Standing orders at this point" in look(client, f"/g/{game.id}/history?at={at}").text
+    ]
+    assert shown == [2, 3]
+
+
+@pytest.mark.parametrize(("slug", "n"), [("byzanz", 6), ("empire", 2), ("byzantium", 4)])
+def test_a_history_is_light_wherever_one_stands(client: FlaskClient, table: Any, slug: str, n: int):
+    game = table(n, slug=slug)
+    dice = random.Random(5)
+    while not (now := position(game.id)).outcome and now.head < 150:
+        seat = min(now.awaited)
+        moves = now.rules.moves(now.state, seat)
+        make(game, seat, str(dice.choice(moves[: 6 if slug == "byzanz" else None])))
+    last = entries(game.id)
+    for at in (1, last // 2, last - 5):
+        page = look(client, f"{url(game, 0)}/history?at={at}")
+        assert_sound(slug, page)
+        assert len(page.html.encode()) < 60_000, (at, len(page.html))
+
+
+def test_each_end_has_its_sentence(client: FlaskClient, table: Any):
+    game = table(3)
+    asked(game)
+    with engine.transaction() as session:
+        row = session.get_one(Game, game.id)
+        row.status, row.result = "over", '{"scores":[7,7,3],"winners":[0,1],"reason":"finished"}'
+    assert "Alice and Bob share the win with 7 each." in look(client, f"/g/{game.id}").text
+    with engine.transaction() as session:
+        session.get_one(Game, game.id).result = '{"scores":[7,6,3],"winners":[0],"reason":"finished"}'
+    assert "Alice wins with 7." in look(client, f"/g/{game.id}").text

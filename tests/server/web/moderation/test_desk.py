@@ -1,0 +1,432 @@
+"""The moderators' desk: issues with the action that helps, the search, and the list of actions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from xml.etree.ElementTree import Element
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import event, select
+
+from server import play
+from server.mail.text import quoted
+from server.store import engine, outbox, people
+from server.store.models import Game, Person
+from server.web.moderation import desk, issues
+from tests.conftest import NOW, Table
+from tests.support.forms import form, send, sign_in
+from tests.support.invitations import everything, invited, mails
+from tests.support.markup import assert_sound, forgotten
+from tests.support.pages import Page, look, read
+from tests.support.stuck_games import MIA, change, entries, moderator, troubled
+
+Begin = Callable[..., Table]
+Town = dict[str, Table]
+
+
+@pytest.fixture(autouse=True)
+def _now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "utc_now", lambda: NOW)
+
+
+@pytest.fixture
+def mia(client: FlaskClient) -> FlaskClient:
+    """Return the browser of a signed-in moderator who has no seat."""
+    moderator(MIA, NOW)
+    sign_in(client, MIA)
+    return client
+
+
+@pytest.fixture
+def town(table: Begin) -> Town:
+    """Return a game for each kind of issue."""
+    return troubled(table, NOW)
+
+
+def parts(page: Page) -> dict[str, list[Element]]:
+    """Return the cases of each part of the desk, by the id of the part."""
+    found = {}
+    for section in page.root.iter("section"):
+        found[section.get("aria-labelledby", "")] = [
+            item for ul in section.iter("ul") for item in ul.iter("li")
+        ]
+    return found
+
+
+def said(case: Element) -> str:
+    """Return the text of a case, with whitespace collapsed."""
+    return " ".join(" ".join(case.itertext()).split())
+
+
+def ids(page: Page) -> set[str]:
+    """Return the games that a page links to."""
+    return set(re.findall(r'href="/m/([a-z0-9]+)(?:[?"])', page.html)) - {"games", "deeds"}
+
+
+# ---- at a glance ----
+
+
+TOLD = [
+    ("late", "overdue", "Alice had until Mon 2 Mar, 09:00 (UTC) to move", {"extend"}),
+    ("late", "soon", "Alice has until Mon 2 Mar, 15:00 (UTC) to move.", {"extend"}),
+    ("mail", "bounced", "Email to Felix is failing: 550 5.1.1 no such user", {"remail", "replace"}),
+    ("mail", "bounced", "Turn email (Felix): delivery failed: 550 5.1.1 no such user", set()),
+    (
+        "mail",
+        "unsent",
+        "Alice has been to move since Mon 2 Mar, 08:00 (UTC), but the email has not been sent yet.",
+        {"remail"},
+    ),
+    ("stuck", "paused", "The game is paused. Last entry: Mon 2 Mar, 10:00 (UTC).", {"resume"}),
+    (
+        "stuck",
+        "rests",
+        "The game is paused because nobody is responding. It resumes as soon as a player returns.",
+        {"replace"},
+    ),
+    ("stuck", "quiet", "The table quiet Byzanz Last entry: Sat 21 Feb, 10:00 (UTC).", {"note"}),
+    ("aside", "aside", "This game is on hold: entry 2 is illegal", {"void", "resume"}),
+    ("away", "away", "The server is playing for Bob. on autopilot", {"replace"}),
+    ("away", "left", "The server is playing for Charlie. has left", {"replace"}),
+    ("alarms", "bounced", "A player gets no emails because an earlier one was rejected: 550", set()),
+]
+
+
+def test_the_desk_tells_each_trouble_with_the_way_to_what_helps(mia: FlaskClient, town: Town) -> None:
+    page = look(mia, "/m/")
+    cases = parts(page)
+    for part, game, sentence, acts in TOLD:
+        (case,) = [
+            case for case in cases[part] if sentence in said(case) and f"The table {game} " in said(case)
+        ]
+        links = [link.get("href", "") for link in case.iter("a")]
+        assert links[0] == f"/m/{game}"
+        assert {re.findall(r"do=(\w+)", link)[0] for link in links[1:]} == acts, sentence
+    assert {name: len(found) for name, found in cases.items()} == {
+        "alarms": 4, "late": 2, "mail": 3, "stuck": 3, "aside": 1, "away": 5,
+    }  # fmt: skip
+    assert "well" not in ids(page)
+    counts = [int(item.text or "") for nav in page.root.iter("nav") for item in nav.iter("strong")]
+    assert counts == [4, 2, 3, 3, 1, 5]
+
+
+def test_each_way_leads_to_a_form_that_stands_open_for_that_seat(mia: FlaskClient, town: Town) -> None:
+    links = re.findall(r'href="(/m/[a-z]+\?do=[^"]+)"', look(mia, "/m/").html)
+    assert len(links) > 8
+    for link in links:
+        asked = dict(re.findall(r"(do|of)=(\w+)", link))
+        page = look(mia, link.replace("&amp;", "&"))
+        (shown,) = [item for item in page.root.iter("details") if item.get("id") == f"do-{asked['do']}"]
+        assert shown.get("open") is not None, link
+        if "of" in asked:
+            assert form(page, act=asked["do"])[1]["seat"] == asked["of"]
+
+
+def test_a_way_with_nonsense_opens_nothing(mia: FlaskClient, town: Town) -> None:
+    before = everything()
+    for query in ("do=burn", "do=%00&of=%00", "do=extend&of=99", "do=extend&of=<b>", "do=&of=", "do=a&do=b"):
+        page = look(mia, f"/m/well?{query}")
+        assert page.status == 200
+        shown = [item.get("id") for item in page.root.iter("details") if item.get("open") is not None]
+        assert shown == (["do-extend"] if "extend" in query else [])
+    assert everything() == before
+
+
+def test_an_empty_desk_says_that_all_is_well(mia: FlaskClient) -> None:
+    page = look(mia, "/m/")
+    assert page.text.count("Nothing here. All is well.") == 6
+    assert 'class="some"' not in page.html
+
+
+def test_what_the_desk_tells_the_search_finds(mia: FlaskClient, town: Town) -> None:
+    cases = parts(look(mia, "/m/"))
+    everywhere = set()
+    for kind in issues.KINDS:
+        told = {re.split("[/?]", link.get("href", ""))[2] for case in cases[kind] for link in case.iter("a")}
+        assert ids(look(mia, f"/m/games?status={kind}")) == told, kind
+        everywhere |= told
+    assert ids(look(mia, "/m/games?status=trouble")) == everywhere == set(town) - {"well"}
+
+
+def test_troubles_end_with_their_games(mia: FlaskClient, town: Town) -> None:
+    for name in town:
+        change(Game, name, status="over", quarantine=None)
+    cases = parts(look(mia, "/m/"))
+    assert {name: len(found) for name, found in cases.items() if found} == {"alarms": 4, "mail": 1}
+    assert ids(look(mia, "/m/games?status=trouble")) == set()
+
+
+def test_an_invitation_that_came_back_is_told_too(mia: FlaskClient) -> None:
+    invited(NOW)
+    with engine.transaction() as session:
+        people.get_or_create(session, "bob@example.org", "Bob", NOW).unreachable = quoted("550 no")
+    (case,) = parts(look(mia, "/m/"))["mail"]
+    assert "Email to Bob is failing: 550 no" in said(case)
+    assert len(list(case.iter("a"))) == 1  # what helps is its organiser's
+
+
+def test_who_wants_one_mail_a_day_waits_for_no_mail(mia: FlaskClient, town: Town) -> None:
+    change(Person, town["unsent"].people[0], cadence="digest")
+    assert not any("has been to move since" in said(case) for case in parts(look(mia, "/m/"))["mail"])
+
+
+def test_more_than_the_desk_holds_is_counted_and_one_press_away(mia: FlaskClient, table: Begin) -> None:
+    for number in range(issues.MOST_SHOWN + 3):
+        game = table(3, f"g{number}")
+        play.moderate(game.id, "!pause", reason="x", person_id=game.people[0], now=NOW)
+    page = look(mia, "/m/")
+    assert len(parts(page)["stuck"]) == issues.MOST_SHOWN
+    assert f"Stalled {issues.MOST_SHOWN + 3}" in page.text
+    assert len(ids(look(mia, "/m/games?status=stuck"))) == issues.MOST_SHOWN + 3
+    assert 'href="/m/games?status=stuck"' in page.html
+
+
+# ---- the search ----
+
+
+def test_games_come_page_by_page_each_once(
+    mia: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk, "PAGE_SIZE", 4)
+    for number in range(9):
+        table(3, f"g{number}", NOW + timedelta(minutes=number))
+    path, seen = "/m/games?q=horn&kind=byzanz&status=running", []
+    while path:
+        page = look(mia, path)
+        seen += re.findall(r'<p><a href="/m/(g\d)">', page.html)
+        further = [link for link in page.root.iter("a") if link.get("rel") == "next"]
+        path = further[0].get("href", "") if further else ""
+    assert seen == [f"g{number}" for number in reversed(range(9))]
+
+
+@contextmanager
+def counted() -> Iterator[list[str]]:
+    """Collect the statements that reach the database within the block."""
+    seen: list[str] = []
+
+    def note(_conn: object, _cursor: object, statement: str, *_more: object) -> None:
+        seen.append(statement)
+
+    event.listen(engine.db.engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        event.remove(engine.db.engine, "before_cursor_execute", note)
+
+
+def asked_for(mia: FlaskClient, path: str) -> int:
+    """Return how many statements a page takes."""
+    with counted() as seen:
+        assert look(mia, path).status == 200
+    return len(seen)
+
+
+def in_trouble(table: Begin, number: int) -> None:
+    """Create another game that shows in several parts of each page."""
+    game = table(3, f"t{number}")
+    mia = moderator(MIA, NOW)
+    play.moderate(game.id, "!autopilot 1 on", reason="x", person_id=mia, now=NOW)
+    play.moderate(game.id, "!look all", reason="x", person_id=mia, now=NOW)
+    if number % 2:
+        play.moderate(game.id, "!pause", reason="x", person_id=mia, now=NOW)
+    change(Person, game.people[2], unreachable=quoted("550 no"))
+
+
+PATHS = ("/m/", "/m/games", "/m/games?q=horn&status=trouble", "/m/deeds", "/m/deeds?what=look&game=t1")
+
+
+def test_fifty_games_take_as_many_queries_as_one(mia: FlaskClient, table: Begin) -> None:
+    for number in range(2):
+        in_trouble(table, number)
+    few = {path: asked_for(mia, path) for path in PATHS}
+    for number in range(2, 50):
+        in_trouble(table, number)
+    many = {path: asked_for(mia, path) for path in PATHS}
+    extra = {"/m/": 5}  # where there are more than are shown they are counted by a query of their own
+    assert {
+        path: many[path] - few[path] for path in PATHS if many[path] > few[path] + extra.get(path, 0)
+    } == {}
+    assert max(many.values()) < 30
+
+
+def test_a_query_for_each_game_would_be_noticed(
+    mia: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk, "_search", lambda **_sought: select(Game))
+    table(3, "one")
+    one = asked_for(mia, "/m/games")
+    for number in range(5):
+        table(3, f"g{number}")
+    assert asked_for(mia, "/m/games") >= one + 5
+
+
+# ---- deeds ----
+
+
+def test_deeds_are_told_by_moderator_and_by_game(mia: FlaskClient, table: Begin) -> None:
+    one, two = table(3, "one"), table(3, "two")
+    change(Game, "two", name="The other table")
+    max_id, mia_id = moderator("max@example.org", NOW), moderator(MIA, NOW)
+    play.moderate(one.id, "!extend 0 3600", reason="A funeral", person_id=mia_id, now=NOW)
+    play.moderate(two.id, "!note", reason="Be kind <b>", person_id=max_id, now=NOW)
+    play.moderate(two.id, "!look 1", reason="A complaint", person_id=mia_id, now=NOW + timedelta(hours=1))
+    page = look(mia, "/m/deeds")
+    found = [said(item) for item in page.root.iter("li") if "entry" in said(item)]
+    assert [re.sub(r" (one|two) ", " ", text) for text in found] == [
+        "The other table A moderator views Bob’s hand. viewed A complaint "
+        "Mia · Mon 2 Mar, 11:00 (UTC) · entry 3",
+        "The other table Note from a moderator: Be kind <b> Max · Mon 2 Mar, 10:00 (UTC) · entry 2",
+        "The Golden Horn A moderator gives Alice 1 hour more. A funeral Mia · Mon 2 Mar, 10:00 (UTC) · entry 2",
+    ]
+    for query, count in (
+        (f"by={max_id}", 1),
+        (f"by={mia_id}&game=two", 1),
+        ("game=two", 2),
+        ("what=look", 1),
+        ("what=act", 2),
+        ("what=burn&by=x&game=%00&page=0", 3),
+        ("game=nothing", 0),
+        ("page=2", 0),
+    ):
+        assert look(mia, f"/m/deeds?{query}").text.count("· entry") == count, query
+    assert 'href="/m/deeds?game=one"' in look(mia, "/m/one").html
+
+
+def test_deeds_come_page_by_page(mia: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "PAGE_SIZE", 3)
+    game = table(3)
+    for number in range(5):
+        play.moderate(game.id, "!note", reason=f"word {number}", person_id=moderator(MIA, NOW), now=NOW)
+    first, second = look(mia, "/m/deeds"), look(mia, "/m/deeds?page=2")
+    assert re.findall(r"word \d", first.text) == ["word 4", "word 3", "word 2"]
+    assert re.findall(r"word \d", second.text) == ["word 1", "word 0"]
+    assert "Older" in first.text
+    assert "Older" not in second.text
+
+
+# ---- mails of one game ----
+
+
+def mails_shown(page: Page, part: str) -> list[str]:
+    """Return the lines of a list of emails."""
+    return [said(case) for case in parts(page)[part]]
+
+
+def test_a_game_shows_what_went_out_and_what_came_in(mia: FlaskClient, town: Town) -> None:
+    page = look(mia, "/m/bounced")
+    out = mails_shown(page, "mails")
+    assert "Turn email (Felix): delivery failed: 550 5.1.1 no such user 2 Mar, 10:00 · Attempts: 1" in out
+    assert "Answer to an email (Bob): accepted 2 Mar, 10:00 2 Mar, 10:00" in out
+    assert mails_shown(page, "received") == [
+        "Email received and carried out (Bob): 1 of 1 lines carried out 2 Mar, 10:00",
+        "Email bounced (Felix): failed: 550 5.1.1 no such user 2 Mar, 10:00",
+    ]
+    assert mails_shown(look(mia, "/m/well"), "received") == ["None."]
+    assert not any(token in page.html for token in town["bounced"].tokens)
+
+
+def test_a_moderator_who_sits_there_is_not_told_what_others_wrote(client: FlaskClient, town: Town) -> None:
+    change(Person, town["bounced"].people[0], moderator=True)
+    sign_in(client, "alice@example.org")
+    page = look(client, "/m/bounced")
+    assert mails_shown(page, "received") == [
+        "Email bounced (Felix): failed: 550 5.1.1 no such user 2 Mar, 10:00"
+    ]
+    assert "Answer to an email" not in page.text
+    assert "carried out" not in page.text
+    assert "cannot see what others wrote" in page.text
+    change(Person, town["bounced"].people[0], moderator=False)
+    change(Person, town["bounced"].people[1], moderator=True)
+    other = client.application.test_client()
+    sign_in(other, "bob@example.org")
+    assert "1 of 1 lines carried out" in look(other, "/m/bounced").text  # his own
+
+
+def test_a_moderator_who_sits_acts_with_a_reason_that_the_table_is_mailed(
+    client: FlaskClient, table: Begin
+) -> None:
+    game = table(3)
+    change(Person, game.people[0], moderator=True)
+    sign_in(client, "alice@example.org")
+    preview = read(send(client, f"/m/{game.id}", {"reason": "My own fault", "hours": "3"}, act="credit"))
+    assert "Everyone to move gets 3 hours more" in preview.text
+    action, filled = form(preview, act="credit")
+    assert client.post(action or "", data=filled).status_code == 303
+    assert entries(game.id)[-1] == "!credit 10800"
+    assert {mail.person_id for mail in mails("act")} == set(game.people)
+    assert "My own fault" in look(client, f"/t/{game.tokens[1]}/history").text
+    sent = filled | {"viewer": "1", "reason": "curious"}
+    before = everything()
+    assert read(client.post(f"/m/{game.id}/look", data=sent)).status == 409
+    assert everything() == before
+
+
+def test_nobody_is_given_time_when_nobody_is_awaited(mia: FlaskClient, town: Town) -> None:
+    before = everything()
+    preview = read(send(mia, "/m/paused", {"reason": "x", "hours": "3"}, act="credit"))
+    assert "nobody is to move" in preview.text
+    action, filled = form(preview, act="credit")
+    assert read(mia.post(action or "", data=filled)).status == 409
+    assert everything() == before
+
+
+def test_a_refused_act_keeps_its_form_open_with_what_was_typed(mia: FlaskClient, town: Town) -> None:
+    page = read(send(mia, "/m/well", {"reason": "because", "hours": "many"}, act="extend"))
+    assert page.status == 422
+    (shown,) = [item for item in page.root.iter("details") if item.get("open") is not None]
+    assert shown.get("id") == "do-extend"
+    assert form(page, act="extend")[1]["hours"] == "many"
+    assert form(page, act="bank")[1]["hours"] == ""
+
+
+# ---- every page ----
+
+
+def every_page(mia: FlaskClient, town: Town) -> Iterator[tuple[str, Page]]:
+    """Return each page for moderators, in each state that looks different."""
+    for path in ("/m/", "/m/games", "/m/games?status=mail&q=x", "/m/deeds", "/m/deeds?what=look"):
+        yield path, look(mia, path)
+    for name in town:
+        yield name, look(mia, f"/m/{name}")
+    game_id, _host = invited(NOW, name="The table open")
+    yield "open", look(mia, f"/m/{game_id}")
+    yield "moment", look(mia, "/m/well?at=1")
+    yield "refused", read(send(mia, "/m/well", {"reason": "x", "entry": "x"}, act="void"))
+    for act, typed in (
+        ("extend", {"hours": "2"}), ("credit", {"hours": "2"}), ("bank", {"hours": "2"}), ("pause", {}), ("note", {}),
+        ("autopilot", {}), ("replace", {"who": "Eve <eve@example.org>"}), ("remail", {}), ("link", {}), ("abandon", {}),
+    ):  # fmt: skip
+        yield act, read(send(mia, "/m/well", {"reason": "x", **typed}, act=act))
+    send(mia, "/m/well", {"viewer": "1", "reason": "x"}, viewer="0")
+    yield "looked", look(mia, "/m/well/look/2")
+    yield "looks", look(mia, "/m/well")
+    play.moderate("well", "!abandon", reason="x", person_id=moderator(MIA, NOW), now=NOW)
+    yield "over", look(mia, "/m/well")
+
+
+def test_every_page_of_moderators_is_sound(mia: FlaskClient, town: Town) -> None:
+    for name, page in every_page(mia, town):
+        assert_sound(name, page)
+
+
+DATA = re.compile(
+    r"Nobody at this table.*"  # a note of the log
+    r"|Bob asked for it|Empire and Foes|Byzantium|Byzanz|The (table|Golden) \w+|\w+@example.org"
+    r"|Alice|Bob|Charlie|Daphne|Eirene|Felix|Mia|UTC|550 [^()]*|530 no"
+    r"|A wedding|Nobody answers|entry 2 is illegal|failed: |1 of 1 lines carried out|greedy|Greedy"
+    r"|[0-9a-f]{64}|([A-Z][a-z]{2} )?\d+ [A-Z][a-z]{2}, \d\d:\d\d"
+    r"|English|Nederlands|Deutsch"
+)
+
+
+def test_every_text_of_moderators_can_be_translated(mia: FlaskClient, town: Town, marked: None) -> None:
+    for name, page in every_page(mia, town):
+        assert forgotten(page, DATA) == [], name
+
+
+def test_mails_of_acts_carry_nothing_of_the_desk(mia: FlaskClient, town: Town) -> None:
+    assert all(outbox.details(mail).keys() <= {"reason"} for mail in mails("act"))

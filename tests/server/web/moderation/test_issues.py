@@ -1,0 +1,58 @@
+"""Issues for a moderator's attention are found alike in each kind of database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flask import Flask
+from sqlalchemy import select
+
+from server.play import autopilot
+from server.store import engine
+from server.store.models import Game
+from server.web.moderation import desk, issues
+from tests.conftest import NOW, Table
+from tests.support.stuck_games import troubled
+
+FOUND = {
+    "late": {"soon", "overdue"},
+    "mail": {"bounced", "unsent"},
+    "stuck": {"paused", "rests", "quiet"},
+    "aside": {"aside"},
+    "away": {"away", "left", "rests"},
+}
+
+
+def test_each_trouble_is_found_in_each_database(app: Flask, table: Callable[..., Table]) -> None:
+    troubled(table, NOW)
+    with engine.reading() as session:
+        for kind in issues.KINDS:
+            assert set(session.scalars(select(Game.id).where(issues.games(kind, NOW)))) == FOUND[kind], kind
+        everywhere = set().union(*FOUND.values())
+        assert set(session.scalars(select(Game.id).where(issues.games("trouble", NOW)))) == everywhere
+        listed = {
+            "late": issues.late(session, NOW),
+            "stuck": issues.stuck(session, NOW),
+            "aside": issues.quarantined(session),
+            "away": issues.on_autopilot(session),
+        }
+        for kind, some in listed.items():
+            assert {row[0].id for row in some.rows} == FOUND[kind], kind
+            assert some.count == len(some.rows)
+        mail = (issues.unreached(session), issues.unsent(session, NOW), issues.refused(session, NOW))
+        assert [some.count for some in mail] == [1, 1, 1]
+        assert autopilot.unattended(session, ["paused", "rests"]) == {"rests"}
+        assert autopilot.seats_left(session, ["away", "left"]) == {("left", 2)}
+        assert issues.alerts(session).count == 4
+
+
+def test_the_search_and_the_actions_are_the_same_in_each_database(
+    app: Flask, table: Callable[..., Table]
+) -> None:
+    troubled(table, NOW)
+    with engine.reading() as session:
+        found = session.scalars(desk._search(q="FELIX@", status="mail", kind="byzanz")).all()
+        assert [game.id for game in found] == ["bounced"]
+        actions = session.execute(desk._select_actions(by="", game="rests", what="act")).all()
+        assert [entry.move for _, entry, _, _ in actions] == [f"!autopilot {seat} on" for seat in (2, 1, 0)]
+        assert desk._names(session, {"rests"}) == {"rests": ["Alice", "Bob", "Charlie"]}

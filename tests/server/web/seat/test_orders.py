@@ -1,0 +1,218 @@
+"""Standing orders on a seat's page: previewed, submitted, refused, withdrawn, confirmed; leaving autopilot."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from byzanz import record
+from server import play
+from server.mail.outgoing.deliver import deliver
+from server.play.moderation.act import Newcomer
+from server.store import engine, links, log, people, standing_orders
+from server.store.models import Seat
+from tests.byzanz.test_orders_document import PAGE, rows
+from tests.conftest import NOW
+from tests.server.mail.outgoing.test_compose import text_of
+from tests.support.mail_servers import Pigeons
+from tests.support.pages import Page, look, read
+from tests.support.tables import asked, position, url
+
+
+def post(client: FlaskClient, game: Any, seat: int, **fields: Any) -> TestResponse:
+    return client.post(url(game, seat) + "/orders", data=fields)
+
+
+def entries(game_id: str) -> list[record.Entry]:
+    with engine.reading() as session:
+        return log.entries(session, game_id)
+
+
+def kept(game: Any) -> list[tuple[int, str, str]]:
+    with engine.reading() as session:
+        return [(row.seat, row.text, row.status) for row in standing_orders.of_game(session, game.id)]
+
+
+def follow(client: FlaskClient, answer: TestResponse) -> Page:
+    assert answer.status_code == 303
+    return look(client, answer.headers["Location"].partition("#")[0])
+
+
+def test_an_order_is_shown_in_plain_words_before_it_is_kept(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    page = read(post(client, game, 1, do="preview", order="RAISE upto 7"))
+    assert page.status == 200
+    assert (
+        "Raise by as little as possible, up to a total of 7. Beyond that, pass. This applies to one lot."
+        in page.text
+    )
+    assert kept(game) == []
+    left = read(post(client, game, 1, do="preview", part=["take", "wine", "", "most", "always"]))
+    assert (
+        "Take the first of these available at the market: Wine, then the most valuable group. Every time."
+        in left.text
+    )
+    shown = follow(client, post(client, game, 1, do="leave", order="take wine most always"))
+    assert "take wine most always" in shown.text
+    assert kept(game) == [(1, "take wine most always", "standing")]
+
+
+def test_the_preview_says_what_would_be_done_at_once_and_what_it_replaces(
+    client: FlaskClient, table: Any
+) -> None:
+    game = table(4)
+    seat = asked(game)
+    other = (seat + 1) % 4
+    post(client, game, other, do="leave", order="pass every lot")
+    page = read(post(client, game, other, do="preview", order="raise upto 3"))
+    assert "This replaces your order: Pass every lot." in page.text
+    now = read(post(client, game, seat, do="preview", order="pass"))
+    assert "this is played at once: Pass" in now.text
+    head = entries(game.id)[-1].seq
+    follow(client, post(client, game, seat, do="leave", order="pass"))
+    assert entries(game.id)[head].by == "order"
+
+
+def test_a_refused_order_can_be_mended(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    answer = post(client, game, 0, do="leave", order='ladder "><script>alert(1)</script>')
+    page = read(answer)
+    assert page.status == 422
+    assert "Nothing has changed." in page.text
+    assert "<script>alert" not in page.html
+    assert read(post(client, game, 0, do="nonsense")).status == 400
+    assert read(post(client, game, 0, do="withdraw", id="x")).status == 400
+    assert read(post(client, game, 0, do="withdraw", id="99")).status == 404
+    assert kept(game) == []
+
+
+def test_what_stopped_is_told_on_the_page_and_nobody_else_sees_any_of_it(
+    client: FlaskClient, table: Any
+) -> None:
+    game = table(4)
+    seat = asked(game)
+    other = (seat + 1) % 4
+    post(client, game, other, do="leave", order="raise upto 1 then ask")
+    bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
+    play.submit(game.id, seat, str(bid), seen=entries(game.id)[-1].seq, request_id="b", now=NOW)
+    mine = look(client, url(game, other)).text
+    assert "Stopped: The price is" in mine
+    for stranger in range(4):
+        if stranger != other:
+            text = look(client, url(game, stranger)).text
+            assert "has stopped" not in text
+            assert "raise upto 1" not in text
+
+
+def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
+    app: Flask, client: FlaskClient, table: Any
+) -> None:
+    game = table(4)
+    seat = asked(game)
+    other = (seat + 1) % 4
+    post(client, game, other, do="leave", order="raise upto 1 then ask")
+    post(client, game, other, do="leave", order="take wine")
+    bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
+    play.submit(game.id, seat, str(bid), seen=entries(game.id)[-1].seq, request_id="b", now=NOW)
+    assert "raise upto 1" in look(client, url(game, other)).text
+    zoe = Newcomer("Zoe", "zoe@example.org")
+    act = f"!replace {other}"
+    play.moderate(game.id, act, reason="gone", person_id=game.people[3], now=NOW, newcomer=zoe)
+    with engine.transaction() as session:
+        person = people.get_or_create(session, zoe.email, zoe.name, NOW)
+        game.tokens[other] = links.token(links.link_for(session, "seat", person.id, game.id, NOW))
+    page = look(client, url(game, other))
+    assert "raise upto 1" not in page.text
+    assert "has stopped" not in page.text
+    pigeons = Pigeons()
+    while deliver(NOW + timedelta(hours=1), pigeons, steady=lambda: 0.0):
+        pass
+    told = "".join(map(text_of, pigeons.to("zoe")))
+    assert "to Zoe." in told
+    assert "raise upto 1" not in told
+    post(client, game, other, do="leave", order="raise upto 2 then ask")
+    assert "raise upto 2" in look(client, url(game, other)).text
+
+
+def test_orders_that_rest_are_confirmed_with_a_button(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    seat = asked(game)
+    other = (seat + 1) % 4
+    post(client, game, other, do="leave", order="pass every lot")
+    play.submit(game.id, seat, "pass", seen=entries(game.id)[-1].seq, request_id="p", now=NOW)
+    for act in (f"!void {entries(game.id)[1].seq}", "!resume"):
+        play.moderate(game.id, act, reason="to test", person_id=game.people[3], now=NOW)
+    assert "Your orders are paused" in look(client, url(game, other)).text
+    follow(client, post(client, game, other, do="confirm"))
+    assert kept(game) == [(other, "pass every lot", "standing")]
+
+
+def test_an_order_is_withdrawn_with_a_button(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    post(client, game, 2, do="leave", order="finish")
+    with engine.reading() as session:
+        (row,) = standing_orders.of_game(session, game.id)
+    assert read(post(client, game, 1, do="withdraw", id=str(row.number))).status == 404
+    follow(client, post(client, game, 2, do="withdraw", id=str(row.number)))
+    assert kept(game) == [(2, "finish", "withdrawn")]
+
+
+def test_a_seat_on_autopilot_is_taken_back_with_a_button(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    with engine.transaction() as session:
+        session.get_one(Seat, (game.id, 2)).autopilot = True
+    assert "Your seat is on autopilot" in look(client, url(game, 2)).text
+    page = follow(client, post(client, game, 2, do="reclaim"))
+    assert "Your seat is on autopilot" not in page.text
+    assert entries(game.id)[-1].move == "!autopilot 2 off"
+
+
+def test_a_ladder_is_put_together_from_fields(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    goods = [name for name in position(game.id).view(2).hand if name != "merchant"]
+    for name in goods:
+        assert f'<option value="{name}">' in look(client, url(game, 2)).html
+    parts = ["ladder", goods[-1], "", goods[0], "", "upto", "9", "then ask"]
+    page = read(post(client, game, 2, do="preview", part=parts))
+    assert f"ladder {goods[-1]} {goods[0]} upto 9 then ask" in page.text
+
+
+def test_every_form_of_every_game_makes_an_order_that_is_told_in_words(
+    client: FlaskClient, table: Any
+) -> None:
+    for number, (slug, seats) in enumerate((("byzanz", 4), ("empire", 2), ("byzantium", 3))):
+        game = table(seats, game_id=f"g{number}", slug=slug)
+        page = look(client, url(game, 0))
+        forms = [form for form in page.root.iter("form") if form.get("action", "").endswith("/orders")]
+        assert len(forms) >= 2
+        for form in forms:
+            if any(field.get("name") == "order" for field in form.iter("input")):
+                continue
+            shown = read(post(client, game, 0, do="preview", part=chosen(form)))
+            assert shown.status == 200, (slug, chosen(form), shown.text)
+            assert "Save this order?" in shown.text
+
+
+def test_every_order_that_the_page_of_orders_shows_is_told_in_words(app: Flask) -> None:
+    for rules, _, kept in rows(PAGE.read_text("utf-8")):
+        template = app.jinja_env.get_template(f"games/{rules.slug}/orders.html")
+        with app.test_request_context():
+            told = str(template.make_module().describe(kept))  # type: ignore[attr-defined]
+        assert told.rstrip().endswith("."), (kept, told)
+        assert kept not in told
+
+
+def chosen(form: Any) -> list[str]:
+    """Return what a browser sends of a form in which only required fields are filled in."""
+    parts = []
+    for field in form.iter():
+        if field.tag == "input" and field.get("name") == "part":
+            parts.append(field.get("value"))
+        if field.tag == "select":
+            values = [option.get("value") for option in field.iter("option")]
+            parts.append(next((value for value in values if value), "") if len(parts) == 1 else values[0])
+    return parts

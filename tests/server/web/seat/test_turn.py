@@ -1,0 +1,368 @@
+"""The turn page, its form and its receipt, opened by the link alone."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from server import play
+from server.play import turns
+from server.store import engine, links, people
+from server.store.models import Game, Person, Seat, Turn
+from tests.conftest import NOW
+from tests.support.pages import Page, look, press, read
+from tests.support.tables import advance, asked, entries, make, position, url
+
+ID = re.compile(r'name="request_id" value="([^"]+)"')
+
+
+def test_it_shows_the_own_hand_and_nobody_elses(client: FlaskClient, table: Any):
+    game = table(4)
+    seat = asked(game)
+    page = look(client, url(game, seat))
+    assert page.status == 200
+    hand = position(game.id).view(seat).hand
+    assert [box.partition("#")[0] for box in page.form("play").boxes] == list(hand)
+    assert page.html.count('type="checkbox"') == len(hand)
+
+
+def test_looking_changes_nothing(client: FlaskClient, table: Any):
+    game = table(4)
+    before = entries(game.id)
+    for seat in range(4):
+        for path in ("", "/history", "/history?at=1", "/receipt/1"):
+            client.get(url(game, seat) + path)
+            client.head(url(game, seat) + path)
+    assert entries(game.id) == before
+
+
+def test_it_preselects_nothing(client: FlaskClient, table: Any):
+    game = table(4)
+    page = look(client, url(game, asked(game)))
+    assert page.form("play").ticked == []
+    assert re.search(r"<option[^>]* selected", page.html) is None
+
+
+def test_a_bid_of_ticked_cards_leads_to_its_receipt(client: FlaskClient, table: Any):
+    game = table(4)
+    seat = asked(game)
+    page = look(client, url(game, seat))
+    tick = next(box for box in page.form("play").boxes if not box.startswith("merchant"))
+    answer = press(client, page, "verb", "bid", [tick])
+    assert answer.status_code == 303
+    receipt = look(client, answer.headers["Location"])
+    assert receipt.status == 200
+    assert "Alice bids" in receipt.text
+    assert position(game.id).view(seat).bids[seat] == (tick.partition("#")[0],)
+
+
+def test_equal_cards_are_ticked_one_by_one(client: FlaskClient, table: Any):
+    game = table(3)
+    for number in range(40):
+        seat = asked(game)
+        hand = position(game.id).view(seat).hand
+        goods = [card for card in hand if card != "merchant"]
+        twins = [card for card in goods if goods.count(card) > 1]
+        page = look(client, url(game, seat))
+        if (
+            twins
+            and ("verb", "bid") in page.form("play").buttons
+            and not position(game.id).view(seat).highest
+        ):
+            ticks = [box for box in page.form("play").boxes if box.startswith(twins[0] + "#")][:2]
+            assert press(client, page, "verb", "bid", ticks).status_code == 303
+            assert position(game.id).view(seat).bids[seat] == (twins[0], twins[0])
+            return
+        now = position(game.id)
+        make(game, seat, str(now.rules.moves(now.state, seat)[0]), f"n{number}")
+    raise AssertionError("no twins were dealt")
+
+
+def test_a_ready_made_option_is_one_button(client: FlaskClient, table: Any):
+    game = table(4)
+    seat = asked(game)
+    answer = press(client, look(client, url(game, seat)), "move", "pass")
+    assert answer.status_code == 303
+    assert "Alice passes." in look(client, answer.headers["Location"]).text
+
+
+@pytest.mark.parametrize("kind", ["bid", "tax", "limit", "take", "end"])
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_every_listed_move_has_a_way_on_the_page(client: FlaskClient, table: Any, kind: str):
+    game = table(3)
+    seat = advance(game, kind)
+    page = look(client, url(game, seat))
+    now = position(game.id)
+    moves = [str(move) for move in now.rules.moves(now.state, seat)]
+    exact = {value for name, value in page.form("play").buttons if name == "move"}
+    verbs = {value for name, value in page.form("play").buttons if name == "verb"}
+    for move in moves:
+        assert move in exact or move.split()[0] in verbs, move
+    for sale in now.rules.out_of_turn_moves(now.state, seat):
+        assert str(sale) in exact
+
+
+def test_a_refused_move_keeps_the_selection(client: FlaskClient, table: Any):
+    game = table(4)
+    seat = asked(game)
+    page = look(client, url(game, seat))
+    before = entries(game.id)
+    ticks = page.form("play").boxes[:2]
+    page = look_at_refusal(client, page, "sell", ticks, 422)
+    assert page.form("play").ticked == ticks
+    assert 'role="alert"' in page.html
+    assert 'id="hand-error"' in page.html
+    assert "Nothing has been played." in page.text
+    assert entries(game.id) == before
+
+
+def look_at_refusal(client: FlaskClient, page: Page, verb: str, ticks: list[str], status: int) -> Page:
+    form = page.form("play")
+    data = {name: [value] for name, value in form.hidden} | {"verb": [verb], "card": ticks}
+    answer = client.post(form.action, data=data)
+    assert answer.status_code == status
+    fresh = ID.search(answer.text)
+    assert fresh
+    assert fresh[1] not in dict(form.hidden).values()
+    return read(answer)
+
+
+def test_no_ticks_is_told_in_words(client: FlaskClient, table: Any):
+    game = table(4)
+    page = look(client, url(game, asked(game)))
+    page = look_at_refusal(client, page, "bid", [], 422)
+    assert "Select the cards first." in page.text
+    assert 'id="hand-error"' in page.html
+
+
+def test_not_your_turn_shows_the_fresh_table(client: FlaskClient, table: Any):
+    game = table(4)
+    seat = asked(game)
+    other = (seat + 1) % 4
+    page = look(client, url(game, seat))
+    data = {name: [value] for name, value in page.form("play").hidden} | {"move": ["pass"]}
+    answer = client.post(url(game, other), data=data)
+    assert answer.status_code == 409
+    assert "It is not your turn now." in answer.text
+
+
+def test_a_stale_page_tells_what_changed(client: FlaskClient, table: Any):
+    game = table(3)
+    seat = asked(game)
+    stale = look(client, url(game, seat))
+    for _ in range(200):
+        now = position(game.id)
+        mover = min(now.awaited)
+        make(game, mover, str(now.rules.moves(now.state, mover)[-1 if mover == seat else 0]))
+        if min(position(game.id).awaited) == seat:
+            break
+    before = entries(game.id)
+    answer = press(client, stale, "move", "pass")
+    assert answer.status_code == 409
+    assert "Since you opened this page" in answer.text
+    assert "Bob" in answer.text
+    assert entries(game.id) == before
+
+
+def test_the_same_form_twice_is_one_move(client: FlaskClient, table: Any):
+    game = table(4)
+    page = look(client, url(game, asked(game)))
+    first, second = (press(client, page, "move", "pass") for _ in range(2))
+    assert first.status_code == second.status_code == 303
+    assert first.headers["Location"] == second.headers["Location"]
+
+
+def test_a_sale_out_of_turn_spoils_nobodys_page(client: FlaskClient, table: Any):
+    game = table(3)
+    for number in range(400):
+        now = position(game.id)
+        mover = min(now.awaited)
+        seller = next((s for s in range(3) if s != mover and now.rules.out_of_turn_moves(now.state, s)), None)
+        if seller is not None and now.awaited[mover].kind == "bid":
+            break
+        make(game, mover, str(now.rules.moves(now.state, mover)[0]), f"n{number}")
+    assert seller is not None
+    open_page = look(client, url(game, mover))
+    sale = str(now.rules.out_of_turn_moves(now.state, seller)[0])
+    assert press(client, look(client, url(game, seller)), "move", sale).status_code == 303
+    assert press(client, open_page, "move", "pass").status_code == 303
+
+
+BAD: list[dict[str, list[str]]] = [
+    {"seen": []},
+    {"seen": ["-1"]},
+    {"seen": ["one"]},
+    {"seen": ["9" * 30]},
+    {"seen": ["99999"]},
+    {"seen": ["²"]},
+    {"request_id": []},
+    {"request_id": ["x" * 65]},
+    {"request_id": ["a\nb"]},
+    {"request_id": ["é"]},
+    {"move": []},
+    {"move": [], "verb": ["bid!"]},
+    {"move": [], "verb": ["bid\x00"]},
+    {"move": ["pass\x00"]},
+    {"move": ["pass\r\nbid cloth1"]},
+    {"move": ["x" * 2000]},
+    {"move": [], "verb": ["bid"], "card": ["cloth2#0\x07"]},
+    {"move": [], "verb": ["bid"], "card": ["<script>"]},
+    {"move": [], "verb": ["bid"], "card": ["x" * 5000]},
+]
+
+
+def test_a_malformed_form_gets_one_clear_line(client: FlaskClient, table: Any):
+    game = table(3)
+    good = {"seen": ["1"], "request_id": ["fresh"], "move": ["pass"]}
+    for bad in BAD:
+        answer = client.post(url(game, asked(game)), data=good | bad)
+        assert answer.status_code == 400, bad
+        assert "Nothing has changed" in answer.text
+        assert entries(game.id) == 1, bad
+    assert client.post(url(game, asked(game)), data=good).status_code == 303
+
+
+def test_a_flood_of_fields_is_refused(client: FlaskClient, table: Any):
+    game = table(3)
+    answer = client.post(url(game, asked(game)), data={"card": ["cloth1#0"] * 100_000})
+    assert answer.status_code in (400, 413)
+    assert entries(game.id) == 1
+
+
+def test_an_unknown_link_offers_a_fresh_one(client: FlaskClient, table: Any):
+    game = table(3)
+    with engine.transaction() as session:
+        links.revoke(session, game.people[0], game.id, NOW)
+    revoked = game.tokens[0]
+    unknown = "a" * 26
+    for method in (client.get, client.post):
+        pages = {token: method(f"/t/{token}") for token in (revoked, unknown)}
+        assert {page.status_code for page in pages.values()} == {404}
+        texts = {page.text.replace(token, "TOKEN") for token, page in pages.items()}
+        assert len(texts) == 1
+        assert 'name="token" value="TOKEN"' in texts.pop()
+    for path in ("/history", "/receipt/1"):
+        assert client.get(f"/t/{revoked}{path}").status_code == 404
+
+
+def test_a_paused_game_says_so(client: FlaskClient, table: Any):
+    game = table(3)
+    seat = asked(game)
+    page = look(client, url(game, seat))
+    moderator = _moderator()
+    play.moderate(game.id, "!pause", reason="A storm", person_id=moderator, now=NOW)
+    assert "The game is paused" in look(client, url(game, seat)).text
+    assert press(client, page, "move", "pass").status_code == 409
+
+
+def test_an_ended_game_shows_the_result(client: FlaskClient, table: Any):
+    game = table(3)
+    seat = asked(game)
+    page = look(client, url(game, seat))
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=_moderator(), now=NOW)
+    assert "The game is over" in look(client, url(game, seat)).text
+    answer = press(client, page, "move", "pass")
+    assert answer.status_code == 409
+    assert "The game is over" in answer.text
+
+
+def _moderator() -> int:
+    with engine.transaction() as session:
+        return people.get_or_create(session, "mod@example.org", "Mo", NOW).id
+
+
+def test_it_names_the_time_zone(client: FlaskClient, table: Any):
+    game = table(3)
+    seat = asked(game)
+    with engine.transaction() as session:
+        row = session.get_one(Game, game.id)
+        turns.start(session, row, session.get_one(Turn, (game.id, seat)), NOW)
+    assert "Tue 3 Mar, 10:00 (UTC)" in look(client, url(game, seat)).text
+    assert "Alice has until Tue 3 Mar, 10:00 (UTC) to move" in look(client, url(game, seat + 1)).text
+    with engine.transaction() as session:
+        session.get_one(Person, game.people[seat]).time_zone = "America/New_York"
+    assert "Tue 3 Mar, 05:00 (New York)" in look(client, url(game, seat)).text
+
+
+def test_it_says_what_is_played_for_a_silent_seat(client: FlaskClient, table: Any):
+    game = table(3)
+    page = look(client, url(game, asked(game)))
+    assert "If you miss the deadline, this is played for you: Pass." in page.text
+
+
+def test_a_receipt_is_only_for_ones_own_move(client: FlaskClient, table: Any):
+    game = table(3)
+    seat = asked(game)
+    seq = make(game, seat, "pass")
+    assert client.get(f"{url(game, seat)}/receipt/{seq}").status_code == 200
+    assert client.get(f"{url(game, seat + 1)}/receipt/{seq}").status_code == 404
+    for other in (0, 1, 9999, 10**20):
+        assert client.get(f"{url(game, seat)}/receipt/{other}").status_code == 404
+
+
+def test_a_signed_in_player_is_led_to_the_next_game(client: FlaskClient, table: Any):
+    first, second = table(3, "g1"), table(3, "g2")
+    seq = make(first, 0, "pass")
+    path = f"{url(first, 0)}/receipt/{seq}"
+    assert "It is your turn in another game" not in look(client, path).text
+    with client.session_transaction() as cookie:
+        cookie["person"] = first.people[0]
+    page = look(client, path)
+    assert "It is your turn in another game" in page.text
+    assert f"/t/{second.tokens[0]}" in page.html
+    assert "(1)" in page.text
+    with client.session_transaction() as cookie:
+        cookie["person"] = first.people[1]
+    assert "It is your turn in another game" not in look(client, path).text
+
+
+def test_names_are_escaped(client: FlaskClient, table: Any):
+    game = table(3)
+    with engine.transaction() as session:
+        session.get_one(Seat, (game.id, 0)).name = "<script>x</script>&"
+    make(game, 0, "pass")
+    for path in (url(game, 1), f"{url(game, 1)}/history?at=2", f"/g/{game.id}", f"{url(game, 0)}/receipt/2"):
+        answer = client.get(path)
+        assert "<script>x" not in answer.text
+        assert "&lt;script&gt;x&lt;/script&gt;&amp;" in answer.text
+
+
+def test_a_game_that_has_not_begun_waits_kindly(client: FlaskClient, table: Any):
+    game = table(3)
+    with engine.transaction() as session:
+        session.get_one(Game, game.id).status = "inviting"
+    assert "The game has not started yet" in look(client, url(game, 0)).text
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # it is the pages that are tried here
+def test_a_whole_game_is_played_through_its_pages(client: FlaskClient, table: Any):
+    game = table(3)
+    dice = random.Random(5)
+    for _ in range(600):
+        now = position(game.id)
+        if now.outcome:
+            break
+        seat = min(now.awaited)
+        page = look(client, url(game, seat))
+        assert page.status == 200
+        move = dice.choice(now.rules.moves(now.state, seat)[:6])
+        exact = ("move", str(move))
+        if exact in page.form("play").buttons:
+            answer = press(client, page, *exact)
+        else:
+            answer = press(client, page, "verb", move.verb, _ticks(page, move.args))
+        assert answer.status_code == 303, answer.text
+        assert client.get(answer.headers["Location"]).status_code == 200
+    assert (
+        "wins with" in look(client, f"/g/{game.id}").text
+        or "share the win" in look(client, f"/g/{game.id}").text
+    )
+
+
+def _ticks(page: Page, cards: tuple[str, ...]) -> list[str]:
+    left = page.form("play").boxes
+    return [left.pop(next(i for i, box in enumerate(left) if box.startswith(f"{card}#"))) for card in cards]

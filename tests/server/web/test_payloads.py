@@ -1,0 +1,351 @@
+"""User input appears in pages and emails as text: scripts in every field, in a parser and in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import html5lib
+import pytest
+from flask import Flask
+from sqlalchemy import delete, update
+from werkzeug.test import TestResponse
+
+from server import play
+from server.mail.outgoing import batching
+from server.mail.outgoing.deliver import deliver
+from server.store import engine, outbox
+from server.store.facts import Fact, FactColumn
+from server.store.models import Alert, Game, Mail, Person, Seat, Turn
+from tests.server.web.test_routes import ANSWERS, address, routes, visitors
+from tests.support.browser.chromium import browser
+from tests.support.folders import STATIC
+from tests.support.mail_servers import Pigeons
+from tests.support.scene import BASE, Scene, scene
+
+CHROMIUM = Path("/usr/bin/chromium")
+SHAPES = (
+    '"><script>pwned({n})</script>',
+    "'><img src=x onerror=pwned({n})>",
+    "</title><svg onload=pwned({n})>",
+    '" autofocus onfocus="pwned({n})',
+    "javascript:pwned({n})",
+    "</textarea><script>pwned({n})//",
+    "{{{{ [].__class__ }}}}<b>pwned({n})",
+)
+NUMBER = re.compile(r"pwned\((\d+)\)")
+KINDS = (
+    "turn",
+    "remind",
+    "timeout",
+    "autopilot",
+    "left",
+    "vacant",
+    "act",
+    "fresh",
+    "replaced",
+    "answered",
+    "cancelled",
+    "invite",
+    "nudge",
+    "refused",
+)
+WORDS = ((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Alert, "text"))
+"""Texts written by people."""
+FAULTS = ((Person, "unreachable"), (Mail, "error"), (Turn, "refused"))
+"""Texts from mail servers."""
+
+
+@dataclass
+class Payloads:
+    """Creates texts that would run if they were not escaped, and remembers them."""
+
+    made: int = 0
+
+    def __call__(self) -> str:
+        self.made += 1
+        return SHAPES[self.made % len(SHAPES)].format(n=self.made)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page or an email as a browser would get it."""
+
+    what: str
+    status: int
+    headers: dict[str, str]
+    html: str
+
+    @property
+    def is_mail(self) -> bool:
+        """An email has no HTTP headers to protect it."""
+        return not self.headers
+
+
+@pytest.fixture
+def database_url(migrated_file: Path, tmp_path: Path) -> str:
+    """Use one kind of database; the checks do not depend on it."""
+    shutil.copy(migrated_file, tmp_path / "byzanz.db")
+    return f"sqlite:///{tmp_path / 'byzanz.db'}"
+
+
+@pytest.fixture
+def payloads() -> Payloads:
+    """Return a fresh maker of payloads."""
+    return Payloads()
+
+
+@pytest.fixture
+def there(app: Flask, payloads: Payloads) -> Scene:
+    """Return games in which every text is a payload."""
+    made = scene(app, engine.utc_now())
+    mia = made.person("Mia")
+    for game_id in ("here", "there"):
+        play.moderate(game_id, "!note", reason=payloads(), person_id=mia, now=engine.utc_now())
+    play.moderate("there", "!abandon", reason=payloads(), person_id=mia, now=engine.utc_now())
+    with engine.transaction() as session:
+        queue(session, made)
+    return made
+
+
+def queue(session: Any, made: Scene) -> None:
+    """Queue an email of each kind to a suitable recipient."""
+    for kind in KINDS:
+        game_id, name, seat = ("open", "Ida", 1) if kind in ("invite", "nudge") else ("here", "Daphne", 3)
+        if kind in ("answered", "refused"):
+            name, seat = "Alice", 0
+        outbox.enqueue(
+            session,
+            key=f"every:{kind}",
+            kind=kind,
+            person_id=made.person(name),
+            now=made.now,
+            game_id=game_id,
+            seat=seat,
+            seq=4 if kind in ("turn", "remind") else 1,
+            details={"last": 9, "answer": "accepted", "why": "withdrawn"},
+        )
+
+
+def fill(payloads: Payloads, columns: Iterable[tuple[Any, str]]) -> None:
+    """Put a payload into each row of these columns."""
+    with engine.transaction() as session:
+        for table, column in columns:
+            keys = table.__mapper__.primary_key
+            is_fact = isinstance(getattr(table, column).type, FactColumn)
+            for row in session.query(*keys):
+                here = [key == value for key, value in zip(keys, row, strict=True)]
+                said = payloads()
+                value = Fact("text", {"text": said}) if is_fact else said
+                session.execute(update(table).where(*here).values({column: value}))
+
+
+def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
+    """Yield every page for every visitor, then forms and queries that are payloads."""
+    people = {who: there.browser(visitor.name) for who, visitor in enumerate(visitors(there))}
+    people[8] = there.browser("Alice")
+    alice, mia = people[8], people[6]
+    for name, rule in routes(there.app):
+        if name.startswith("GET") and "static" not in rule.rule:
+            for who, visitor in enumerate(visitors(there)):
+                path = address(there, rule, visitor)
+                yield _shown(f"{name} {who}", there.ask(people[who], "GET", path))
+    mine, daphne = there.tokens["here", "Alice"], there.tokens["here", "Daphne"]
+    host, ida = there.tokens["open", "Hugo"], there.tokens["open", "Ida"]
+    for path in (
+        f"/t/{mine['seat']}/history?at={{}}",
+        f"/t/{mine['seat']}/history?at=3&seat={{}}&cause={{}}",
+        "/g/there",
+        "/g/there/history?at=1",
+        "/g/{}",
+        "/t/{}",
+        "/rules/{}",
+        "/{}",
+        "/m/games?q={}&status={}",
+    ):
+        asked = re.sub(r"\{\}", lambda _: payloads().replace("#", ""), path)
+        yield _shown(path, there.ask(mia, "GET", asked))
+    for browser_, path, fields in (
+        (alice, "/sign-in", ("address",)),
+        (alice, "/new", ("title", "name", "address", "players", "time_zone", "allowance", "game")),
+        (alice, "/account", ("name", "time_zone")),
+        (alice, "/join/open", ("name", "cut")),
+        (alice, f"/i/{ida['invite']}", ("name", "cut")),
+        (alice, f"/o/{host['organise']}", ("guest",)),
+        (alice, f"/t/{daphne['seat']}", ("move",)),
+        (mia, "/m/here/preview", ("reason", "who", "entry", "hours")),
+        (mia, "/m/here/preview", ("reason", "who")),
+        (mia, "/m/here/look", ("reason", "viewer")),
+    ):
+        sent = {"do": "save", "answer": "accept", "act": "note", "seen": "1", "request_id": "r", "seat": "1"}
+        if path.startswith("/o/"):
+            sent["do"] = "invite"
+        if fields == ("reason", "who"):
+            sent["act"] = "replace"
+        filled = sent | {field: payloads() for field in fields}
+        yield _shown(f"POST {path}", there.ask(browser_, "POST", path, filled))
+    with engine.transaction() as session:
+        session.get_one(Game, "here").quarantine = Fact("text", {"text": payloads()})
+    for browser_, path in ((alice, "/g/here"), (mia, "/m/here"), (mia, "/m/")):
+        yield _shown(f"{path} set aside", there.ask(browser_, "GET", path))
+
+
+def drawn(there: Scene, payloads: Payloads) -> Iterator[Shown]:
+    """Return every email and every page, when every text not written by the server is a payload."""
+    fill(payloads, WORDS)
+    details = {"name": payloads(), "error": payloads(), "answer": "accepted", "why": "withdrawn", "last": 9}
+    with engine.transaction() as session:
+        session.execute(update(Mail).where(Mail.key.like("every:%")).values(details=json.dumps(details)))
+    yield from mails(there)
+    with engine.transaction() as session:
+        session.execute(delete(Mail).where(Mail.game_id.is_distinct_from("here")))  # no page shows them
+    fill(payloads, FAULTS)
+    with engine.transaction() as session:
+        session.execute(
+            update(Mail).values(status="failed")
+        )  # of one that left no page says what went wrong before
+    yield from pages(there, payloads)
+
+
+def _shown(what: str, answer: TestResponse) -> Shown:
+    return Shown(what, answer.status_code, dict(answer.headers), answer.text)
+
+
+def mails(there: Scene) -> Iterator[Shown]:
+    """Return the HTML of every email that is sent."""
+    birds = Pigeons()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batching, "MERGED_INTO", {})  # each by itself, told along with no other
+        while deliver(engine.utc_now(), birds):
+            pass
+    with engine.reading() as session:
+        sent = {mail.kind for mail in session.query(Mail).where(Mail.status == "sent")}
+    assert sent >= set(KINDS), set(KINDS) - sent
+    for number, message in enumerate(birds.sent):
+        body = message.get_body(("html",))
+        assert body is not None
+        yield Shown(f"mail {number}", 200, {}, body.get_content())
+
+
+def texts(shown: Shown) -> tuple[Element, str]:
+    """Return the tree of a page, with its text and the values that people typed."""
+    parser = html5lib.HTMLParser(strict=not shown.is_mail, namespaceHTMLElements=False)
+    root = parser.parse(shown.html)
+    typed = [item.get(key, "") for item in root.iter() for key in ("value", "aria-label", "content")]
+    return root, " ".join([*root.itertext(), *typed])
+
+
+def faults(shown: Shown, root: Element) -> Iterator[str]:
+    """Return everything in a page or an email that could run, load or carry inline styles."""
+    for item in root.iter():
+        tag = str(item.tag)
+        if tag == "script" and (
+            shown.is_mail or not item.get("src", "").startswith("/static/") or (item.text or "")
+        ):
+            yield f"a script: {item.attrib} {item.text}"
+        if tag in ("iframe", "object", "embed", "base", "frame", "applet", "img", "audio", "video"):
+            yield f"a <{tag}>"
+        if tag == "style" and not shown.is_mail:
+            yield "a style of its own"
+        if tag == "meta" and item.get("http-equiv"):
+            yield "a meta that acts"
+        for name, value in item.attrib.items():
+            if name.startswith("on") or "pwned" in name or (name == "style" and not shown.is_mail):
+                yield f"{tag} {name}={value}"
+            if name in ("href", "src", "action", "formaction", "data") and not _is_ours(value):
+                yield f"{tag} {name}={value}"
+            if shown.is_mail and name == "style" and re.search(r"url|@|expression", value):
+                yield f"a style that loads: {value}"
+
+
+def _is_ours(link: str) -> bool:
+    return link.startswith((f"{BASE}/", "#", "?")) or (link.startswith("/") and not link.startswith("//"))
+
+
+def test_what_people_type_is_text_wherever_it_stands(there: Scene, payloads: Payloads) -> None:
+    seen: set[int] = set()
+    count = 0
+    for shown in drawn(there, payloads):
+        count += 1
+        assert shown.status < 500 or "/readyz" in shown.what, shown.what
+        if not shown.is_mail:
+            _guarded(shown)
+        if shown.is_mail or shown.headers["Content-Type"].startswith("text/html"):
+            root, text = texts(shown)
+            assert [*faults(shown, root)] == [], shown.what
+            seen |= {int(number) for number in NUMBER.findall(text)}
+    assert count > 7 * len(ANSWERS) / 2
+    missing = set(range(1, payloads.made + 1)) - seen
+    assert len(seen) > payloads.made * 0.7, f"{sorted(missing)} of {payloads.made} payloads stood nowhere"
+    print(f"{count} pages and mails, {len(seen)} payloads stood in them as text")
+
+
+def _guarded(shown: Shown) -> None:
+    """Check the headers that prevent running, framing, sniffing and leaking."""
+    policy = dict(part.split(" ", 1) for part in shown.headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["form-action"] == "'self'"
+    assert policy["base-uri"] == policy["frame-ancestors"] == "'none'"
+    assert set(policy["img-src"].split()) <= {"'self'", "data:"}
+    assert "unsafe" not in shown.headers["Content-Security-Policy"]
+    assert shown.headers["X-Content-Type-Options"] == "nosniff"
+    assert shown.headers["Referrer-Policy"] == "same-origin"
+    kept = "private, max-age=300" if "/feed/" in shown.what and shown.status == 200 else "no-store"
+    assert shown.headers["Cache-Control"] == kept
+    assert shown.headers["Strict-Transport-Security"]
+
+
+def test_in_a_real_browser_nothing_runs_and_nothing_is_sent(there: Scene, payloads: Payloads) -> None:
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}")
+    one_of_each = {_kind(page): page for page in drawn(there, payloads) if _has_a_body(page)}
+    shown = one_of_each.values()
+    by_path = {f"/{number}": page for number, page in enumerate(shown)}
+    ran: list[object] = []
+    asked: list[str] = []
+    said: list[str] = []
+
+    def answer(route: Any) -> None:
+        path = route.request.url.removeprefix(BASE)
+        asked.append(f"{route.request.method} {path}")
+        if path in by_path:
+            page = by_path[path]
+            headers = {"Content-Type": "text/html; charset=utf-8"} | page.headers
+            route.fulfill(status=page.status, headers=headers, body=page.html)
+        elif path.startswith("/static/style-"):
+            route.fulfill(path=STATIC / "style.css")
+        elif path.startswith("/static/") and (STATIC / path.removeprefix("/static/")).is_file():
+            route.fulfill(path=STATIC / path.removeprefix("/static/"))
+        else:
+            route.abort()
+
+    with browser(str(CHROMIUM), scripts=True) as tab:
+        tab.expose_function("pwned", lambda number: ran.append(number))  # noqa: PLW0108 - it wants a function
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("dialog", lambda dialog: ran.append(dialog.message))
+        tab.route("**/*", answer)
+        for path in by_path:
+            tab.goto(BASE + path)
+    assert ran == []
+    assert [line for line in said if "Failed to load resource" not in line] == []
+    pages_asked = [call for call in asked if "/static/" not in call]
+    assert pages_asked == [f"GET {path}" for path in by_path], "a page asked for something by itself"
+    print(f"{len(by_path)} pages and mails in Chromium")
+
+
+def _kind(page: Shown) -> object:
+    """Pages of one kind have the same route and status; all emails are different."""
+    return page.what if page.is_mail else (page.what.rstrip("0123456789"), page.status)
+
+
+def _has_a_body(page: Shown) -> bool:
+    return page.is_mail or (
+        page.headers["Content-Type"].startswith("text/html") and "Location" not in page.headers
+    )

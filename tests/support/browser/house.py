@@ -1,0 +1,61 @@
+"""A server for browser tests: a real port, the scheduler stopped, games advanced directly through `server.play`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Thread
+
+from flask import Flask
+from waitress.server import create_server
+
+from server import create_app
+from server.demo.smtp_sink import free_port
+from server.store import engine
+from server.store.models import Person
+from tests.conftest import settings
+from tests.support.scene import CSRF
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class House:
+    """The running server.
+
+    Args:
+        origin: its URL without a trailing slash.
+    """
+
+    app: Flask
+    origin: str
+
+    def cookie(self, name: str) -> dict[str, str]:
+        """Return the cookie that signs in the person of this name; `Scene.csrf` fits its forms."""
+        with engine.reading() as session:
+            person = session.query(Person).filter_by(email=f"{name.lower()}@example.org").one().id
+        serializer = self.app.session_interface.get_signing_serializer(self.app)  # type: ignore[attr-defined]
+        value = str(serializer.dumps({"person": person, "csrf_token": CSRF}))
+        return {"name": self.app.config["SESSION_COOKIE_NAME"], "value": value, "url": self.origin}
+
+
+@contextmanager
+def house(database_url: str) -> Iterator[House]:
+    """Run a server on this database, with its context pushed, until the block ends."""
+    port = free_port()
+    origin = f"http://{HOST}:{port}"
+    app = create_app(settings(database_url, base_url=origin))
+    server = create_server(app, host=HOST, port=port, threads=4)
+    thread = Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        with app.app_context():
+            yield House(app, origin)
+            engine.db.session.remove()
+    finally:
+        server.task_dispatcher.shutdown()  # an answer may be out before its thread is through
+        server.close()
+        thread.join(timeout=10)
+        with app.app_context():
+            engine.db.engine.dispose()

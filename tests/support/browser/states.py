@@ -1,0 +1,294 @@
+"""Every page in every possible state, by name, and how to reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+
+from server.accounts import absences, login
+from server.lobby import create
+from server.mail.text import quoted
+from server.store.engine import utc_now
+from tests.support.browser.town import (
+    FRIENDS,
+    KINDS,
+    ORDERS,
+    Place,
+    Town,
+    leave_order,
+    moderate,
+    play_first,
+    set_game,
+    set_seat,
+    set_zone,
+)
+from tests.support.invitations import BOB, CHARLIE, DAPHNE, invited, token, wish
+from tests.support.tables import make, position, url
+
+Way = Callable[[Town], Place]
+
+
+def at(path: str, person: str | None = None, status: int = 200) -> Way:
+    """A page that is only opened."""
+    return lambda _town: Place(path, person, None, status)
+
+
+def sent(path: str, person: str | None = None, status: int = 200, **fields: str) -> Way:
+    """A page that answers a form."""
+    return lambda _town: Place(path, person, fields, status)
+
+
+def by_link(letter: str, game: str, name: str, purpose: str, rest: str = "", **fields: str) -> Way:
+    """A page opened by a person's link; with fields, one that answers a form."""
+    return lambda town: Place(f"/{letter}/{town.token(game, name, purpose)}{rest}", None, fields or None)
+
+
+# ---- pages around the games ----
+
+
+def organise_unconfirmed(_town: Town) -> Place:
+    """The organiser's page before the invitations are sent."""
+    game_id = create.create_game(wish(organiser=CHARLIE, players=(BOB, DAPHNE)), utc_now())
+    return Place(f"/o/{token('organise', CHARLIE, game_id, utc_now())}")
+
+
+def organise_invited(_town: Town) -> Place:
+    """The organiser's page after the invitations are sent, before anyone has answered."""
+    return Place(f"/o/{invited(utc_now())[1]}")
+
+
+def organise_refused(town: Town) -> Place:
+    """The organiser has entered an invalid address."""
+    path = f"/o/{town.token('open', 'Hugo', 'organise')}"
+    return Place(path, None, {"do": "invite", "seat": "2", "guest": "nobody"}, 422)
+
+
+def invitation_refused(town: Town) -> Place:
+    """An invited person accepts with an invalid name."""
+    path = f"/i/{town.token('open', 'Ida', 'invite')}"
+    return Place(path, None, {"answer": "accept", "name": "http://spam.example", "cut": ""}, 422)
+
+
+def account_full(town: Town) -> Place:
+    """An account with a feed, an absence and games."""
+    eve, now = town.there.person("Eve"), utc_now()
+    set_zone(eve, "Europe/Berlin")
+    login.renew_feed(eve, now)
+    first, last = (now + timedelta(days=days) for days in (30, 36))
+    absences.add_absence(eve, f"{first:%Y-%m-%d}", f"{last:%Y-%m-%d}", now)
+    return Place("/account", "Eve")
+
+
+def looked(town: Town) -> Place:
+    """A page that a moderator opened."""
+    return Place(f"/m/here/look/{town.there.look}", "Mia")
+
+
+def preview(act: str, reason: str = "A word.", status: int = 200, **fields: str) -> Way:
+    """A preview of a moderator's action."""
+    return sent("/m/here/preview", "Mia", status, act=act, reason=reason, **fields)
+
+
+AROUND: dict[str, Way] = {
+    "front": at("/"),
+    "front signed in": at("/", "Alice"),
+    "sign in": at("/sign-in"),
+    "sign in refused": sent("/sign-in", status=422, address="nobody"),
+    "sign in mailed": sent("/sign-in", address="nobody@example.org"),
+    "sign in by link": by_link("s", "open", "Hugo", "signin"),
+    "account": at("/account", "Sam"),
+    "account full": account_full,
+    "account refused": sent("/account", "Sam", 422, do="save", name="", time_zone=""),
+    "new": at("/new"),
+    "new refused": sent("/new", status=422, title="", address="nobody", players="a b c"),
+    "new asked": at("/asked"),
+    "organise": by_link("o", "open", "Hugo", "organise"),
+    "organise unconfirmed": organise_unconfirmed,
+    "organise invited": organise_invited,
+    "organise refused": organise_refused,
+    "organise running": by_link("o", "here", "Alice", "organise"),
+    "invitation": by_link("i", "open", "Ida", "invite"),
+    "invitation refused": invitation_refused,
+    "invitation answered": by_link("i", "there", "Frank", "invite"),
+    "join": at("/join/open"),
+    "join signed in": at("/join/open", "Sam"),
+    "join refused": sent("/join/open", "Sam", 422, name="", cut=""),
+    "stop": by_link("u", "here", "Alice", "stop"),
+    "stopped": by_link("u", "there", "Gina", "stop", do="all"),
+    "nothing here": at("/nothing", status=404),
+    "no such link": at(f"/t/{'a' * 26}", status=404),
+    "fresh link": sent("/link", token="a" * 26),
+    "games mailed": by_link("t", "here", "Alice", "seat", "/games", do="x"),
+    "leave": by_link("t", "here", "Alice", "seat", "/leave"),
+    "before": by_link("t", "open", "Hugo", "seat"),
+    "before in public": at("/g/open"),
+    "no such rules": at("/rules/chess", status=404),
+    "verify": at("/verify"),
+    "verify refused": sent("/verify", "Sam", 422, record="nothing"),
+    "moderate": at("/m/", "Mia"),
+    "moderate search": at("/m/games?q=table&status=running", "Mia"),
+    "moderate nothing found": at("/m/games?q=zzz", "Mia"),
+    "moderate deeds": at("/m/deeds", "Mia"),
+    "moderate game": at("/m/here", "Mia"),
+    "moderate own game": at("/m/here", "Daphne"),
+    "moderate history": at("/m/here?at=3", "Mia"),
+    "moderate void": preview("void", entry="2"),
+    "moderate replace": preview("replace", seat="1", who="Zed <zed@example.org>"),
+    "moderate extend": preview("extend", seat="3", hours="12"),
+    "moderate refused": preview("note", reason="", status=422),
+    "moderate look": looked,
+}
+
+
+# ---- pages of games ----
+
+
+def turn(slug: str, kind: str, town: Town) -> Place:
+    """The player to move, for this question."""
+    return Place(url(*town.asked(slug, kind)))
+
+
+def waiting(slug: str, town: Town) -> Place:
+    """Another player is to move."""
+    game, seat = town.first(slug, "s-waiting")
+    play_first(game, seat)
+    return Place(url(game, seat))
+
+
+def chosen(slug: str, town: Town) -> Place:
+    """An option link has preselected an answer."""
+    game, seat = town.first(slug, "s-chosen")
+    now = position(game.id)
+    move = str(now.rules.moves(now.state, seat)[0])
+    return Place(f"{url(game, seat)}?move={move.replace(' ', '+')}")
+
+
+def refused(slug: str, town: Town) -> Place:
+    """A move was refused."""
+    game, seat = town.first(slug, "s-refused")
+    return Place(url(game, seat), None, {"move": "dance", "seen": "1", "request_id": "refused"}, 422)
+
+
+def stale(slug: str, town: Town) -> Place:
+    """A move came too late."""
+    game, seat = town.first(slug, "s-stale")
+    move = play_first(game, seat)
+    return Place(url(game, seat), None, {"move": move, "seen": "1", "request_id": "stale"}, 409)
+
+
+def receipt(slug: str, town: Town) -> Place:
+    """The receipt of a move."""
+    game, seat = town.first(slug, "s-receipt")
+    now = position(game.id)
+    seq = make(game, seat, str(now.rules.moves(now.state, seat)[0]), at=utc_now())
+    return Place(f"{url(game, seat)}/receipt/{seq}")
+
+
+def ordered(slug: str, town: Town) -> Place:
+    """A standing order is active."""
+    game, seat = town.first(slug, "s-ordered")
+    idle = (seat + 1) % FRIENDS[slug]
+    leave_order(game, idle, slug)
+    return Place(url(game, idle))
+
+
+def order(slug: str, town: Town, written: str = "", status: int = 200) -> Place:
+    """The preview of an order, or why it is refused."""
+    game, seat = town.first(slug, "s-order")
+    path = f"{url(game, (seat + 1) % FRIENDS[slug])}/orders"
+    return Place(path, None, {"do": "preview", "order": written or ORDERS[slug]}, status)
+
+
+def history(slug: str, town: Town, query: str = "", public: bool = False) -> Place:
+    """The history of a running game."""
+    game = town.midway(slug)
+    path = f"/g/{game.id}" if public else url(game, 0)
+    return Place(f"{path}/history{query}")
+
+
+def in_public(slug: str, town: Town) -> Place:
+    """The public page of a running game."""
+    return Place(f"/g/{town.midway(slug).id}")
+
+
+def over(slug: str, town: Town, rest: str = "") -> Place:
+    """The public page of a finished game."""
+    return Place(f"/g/{town.over(slug).id}{rest}")
+
+
+def over_at_the_seat(slug: str, town: Town) -> Place:
+    """A seat's page of a finished game."""
+    return Place(url(town.over(slug), 0))
+
+
+def of_game(slug: str) -> dict[str, Way]:
+    """The pages of this game."""
+    ways: dict[str, Way] = {f"{slug} {kind}": partial(turn, slug, kind) for kind in KINDS[slug]}
+    return ways | {
+        f"{slug} rules": at(f"/rules/{slug}"),
+        f"{slug} waiting": partial(waiting, slug),
+        f"{slug} chosen": partial(chosen, slug),
+        f"{slug} refused": partial(refused, slug),
+        f"{slug} stale": partial(stale, slug),
+        f"{slug} receipt": partial(receipt, slug),
+        f"{slug} ordered": partial(ordered, slug),
+        f"{slug} order": partial(order, slug),
+        f"{slug} order refused": partial(order, slug, written="sing", status=422),
+        f"{slug} history": partial(history, slug),
+        f"{slug} moment": partial(history, slug, query="?at=3"),
+        f"{slug} moment in public": partial(history, slug, query="?at=3", public=True),
+        f"{slug} in public": partial(in_public, slug),
+        f"{slug} over at the seat": partial(over_at_the_seat, slug),
+        f"{slug} over": partial(over, slug),
+        f"{slug} over history": partial(over, slug, rest="/history"),
+        f"{slug} over moment": partial(over, slug, rest="/history?at=5"),
+        f"{slug} over verified": partial(over, slug, rest="/verify"),
+    }
+
+
+def paused(town: Town) -> Place:
+    """A moderator has paused the game."""
+    game, seat = town.first("byzanz", "paused")
+    moderate(town, game.id, "!pause")
+    return Place(url(game, seat))
+
+
+def on_autopilot(town: Town) -> Place:
+    """This seat is on autopilot, and so is another one."""
+    game, seat = town.first("byzanz", "autopilot")
+    set_seat(game.id, (seat + 1) % 3, autopilot=True)
+    set_seat(game.id, (seat + 2) % 3, autopilot=True)
+    return Place(url(game, (seat + 1) % 3))
+
+
+def abandoned(town: Town) -> Place:
+    """A moderator has ended the game."""
+    game, seat = town.first("byzanz", "abandoned")
+    moderate(town, game.id, "!abandon")
+    return Place(url(game, seat))
+
+
+def set_aside(town: Town, path: str = "", person: str | None = None, status: int = 409) -> Place:
+    """The game is on hold because of an error."""
+    game, seat = town.first("byzanz", "aside")
+    set_game(game.id, quarantine=quoted("entry 3 does not follow from the ones before it"))
+    return Place(f"{path}/{game.id}" if path else url(game, seat), person, None, status)
+
+
+STOPPED: dict[str, Way] = {
+    "paused": paused,
+    "on autopilot": on_autopilot,
+    "abandoned": abandoned,
+    "set aside": set_aside,
+    "set aside for the moderator": lambda town: set_aside(town, "/m", "Mia", 200),
+}
+STATES: dict[str, Way] = AROUND | of_game("byzanz") | of_game("byzantium") | of_game("empire") | STOPPED
+"""All of them."""
+
+
+def place_of(town: Town, state: str) -> Place:
+    """Return where a state can be seen; the steps to it run only once."""
+    if state not in town.places:
+        town.places[state] = STATES[state](town)
+    return town.places[state]
