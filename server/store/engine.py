@@ -93,8 +93,11 @@ def _begin_sqlite(connection: Any) -> None:
 
 
 @contextmanager
-def _one_writer(engine: Engine) -> Iterator[None]:
-    """Queue the writers of one SQLite file: a file lock wakes the next one at once, while the busy handler polls."""
+def one_writer(engine: Engine) -> Iterator[None]:
+    """Queue the writers of one SQLite file: a file lock wakes the next one at once, while the busy handler polls.
+
+    Never open a `transaction` inside the block: it would wait for the lock that this block holds.
+    """
     name = engine.url.database
     if fcntl is None or not name or name == ":memory:":
         yield
@@ -112,7 +115,7 @@ def transaction() -> Iterator[Session]:
     HTTP or a bot's thinking.
     """
     engine = db.engine
-    queue = _one_writer(engine) if engine.dialect.name == "sqlite" else nullcontext()
+    queue = one_writer(engine) if engine.dialect.name == "sqlite" else nullcontext()
     with queue, Session(engine, expire_on_commit=False) as session:
         session.connection(execution_options={"writes": True})
         yield session

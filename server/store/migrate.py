@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 
 from alembic import command
 from alembic.config import Config
@@ -15,7 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.config import ConfigError
-from server.store.engine import db
+from server.store.engine import db, one_writer
 
 LOCK = 0x62797A616E7A
 """The number of the advisory lock that lets only one process at a time migrate a PostgreSQL database."""
@@ -73,7 +73,7 @@ def _config() -> Config:
 
 
 def _exclusive() -> AbstractContextManager[None]:
-    return _advisory_lock() if db.engine.dialect.name == "postgresql" else nullcontext()
+    return _advisory_lock() if db.engine.dialect.name == "postgresql" else one_writer(db.engine)
 
 
 @contextmanager

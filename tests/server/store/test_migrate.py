@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -55,6 +56,23 @@ def test_of_several_processes_one_makes_the_tables(empty_database: str) -> None:
     with app.app_context():
         migrate.check()
         engine.db.engine.dispose()
+
+
+def test_a_migration_of_a_file_excludes_its_other_writers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[bool] = []
+
+    def locked(*_args: object) -> None:
+        with Path(f"{tmp_path}/byzanz.db.lock").open("w") as lock, pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        tried.append(True)
+
+    monkeypatch.setattr("alembic.command.upgrade", locked)
+    with create_app(settings(f"sqlite:///{tmp_path}/byzanz.db")).app_context():
+        migrate.upgrade()
+        engine.db.engine.dispose()
+    assert tried == [True]
 
 
 def test_tables_of_another_version_are_left_alone(app: Flask) -> None:
