@@ -5,34 +5,32 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
-from flask_migrate import upgrade
 from jinja2 import FileSystemBytecodeCache
 
 from byzanz import chance
 from server import create_app, play
-from server.config import Settings
 from server.store import engine, links, log, people
 from server.store.models import Game, Link, Person, Seat
+from tests.support.databases import (
+    SECRET,
+    PostgresClone,
+    copied,
+    migrate,
+    postgres_database,
+    settings,
+)
 
 NAMES = ("Alice", "Bob", "Charlie", "Daphne", "Eirene", "Felix")
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
-MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-"""The folder for most test databases: in memory if possible, because these tests do not depend on a disk."""
-SECRET = "a secret that only the tests know"
-
-
 ON_BOTH_DATABASES = ("store", "play", "scheduler")
 """The folders of tests/server whose tests run on PostgreSQL as well on each commit; the others do so at night."""
 
@@ -67,29 +65,11 @@ def is_nightly(item: pytest.Item) -> bool:
     return folders[0] == "server" and folders[1] not in ON_BOTH_DATABASES
 
 
-def settings(database_url: str, **more: object) -> Settings:
-    """Return settings for a test; settings not named here come from the environment, as in production."""
-    values = {
-        "database_url": database_url,
-        "mail_url": "smtp://127.0.0.1:9",
-        "mail_from": "Byzanz <games@byzanz.test>",
-        "base_url": "https://byzanz.test",
-        "secret_key": SECRET,
-        "rate_limits": False,
-    }
-    return Settings.model_validate(values | more)
-
-
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the path of an SQLite file with all tables, to be copied."""
     path = tmp_path_factory.mktemp("sqlite") / "empty.db"
-    app = create_app(settings(f"sqlite:///{path}"))
-    with app.app_context():
-        upgrade()
-        with engine.db.engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-        engine.db.engine.dispose()
+    migrate(f"sqlite:///{path}")
     return path
 
 
@@ -111,46 +91,19 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def migrated_postgres(postgres: str) -> Iterator[Callable[[], AbstractContextManager[str]]]:
-    """Return a context manager that creates a database with all tables and drops it at the end of its block."""
-    with _database(postgres) as template:
-        app = create_app(settings(template))
-        with app.app_context():
-            upgrade()
-            engine.db.engine.dispose()
-        yield lambda: _database(postgres, sa.make_url(template).database)
-
-
-@contextmanager
-def _database(server: str, template: str | None = None) -> Iterator[str]:
-    """Create a separate database on a PostgreSQL server, as a copy of the template if one is given."""
-    url = sa.make_url(server)
-    name = f"byzanz_{uuid.uuid4().hex}"
-    admin = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
-    with admin.connect() as connection:
-        copied = f" TEMPLATE {template} STRATEGY FILE_COPY" if template else ""
-        connection.exec_driver_sql(f"CREATE DATABASE {name}{copied}")
-    try:
-        yield url.set(database=name).render_as_string(hide_password=False)
-    finally:
-        with admin.connect() as connection:
-            connection.exec_driver_sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+def postgres_clone(postgres: str) -> Iterator[PostgresClone]:
+    """Return the database of this worker: a clone of one with all tables, to be reset before each use."""
+    with postgres_database(postgres) as template:
+        migrate(template)
+        with PostgresClone(postgres, template) as clone:
+            yield clone
 
 
 @pytest.fixture
 def bare_postgres(postgres: str) -> Iterator[str]:
     """Return the URL of a PostgreSQL database without tables."""
-    with _database(postgres) as url:
+    with postgres_database(postgres) as url:
         yield url
-
-
-@contextmanager
-def copied(file: Path) -> Iterator[str]:
-    """Copy an SQLite file and yield the URL of the copy."""
-    with tempfile.TemporaryDirectory(prefix="byzanz-", dir=MEMORY) as folder:
-        path = Path(folder) / "byzanz.db"
-        shutil.copy(file, path)
-        yield f"sqlite:///{path}"
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
@@ -160,8 +113,7 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
         with copied(request.getfixturevalue("migrated_file")) as url:
             yield url
         return
-    with request.getfixturevalue("migrated_postgres")() as url:
-        yield url
+    yield request.getfixturevalue("postgres_clone").reset()
 
 
 @pytest.fixture(scope="session")
@@ -266,4 +218,4 @@ def begun(
     return Table(game_id, [person.id for person in persons], tokens)
 
 
-__all__ = ["NOW", "Link", "Person", "Table", "copied", "settings"]
+__all__ = ["NOW", "SECRET", "Link", "Person", "Table", "copied", "settings"]

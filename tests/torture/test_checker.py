@@ -25,6 +25,7 @@ from server.store import engine, links
 from server.store.models import Game, Seat, Turn
 from server.validation import Guest
 from tests.conftest import NOW, settings
+from tests.support.databases import migrate, postgres_database
 from tests.support.folders import ROOT
 from tests.torture import checker, clock_rules, edits, evidence
 from tests.torture.correspondence import Correspondence
@@ -80,7 +81,8 @@ def played(
         shutil.copy(request.getfixturevalue("migrated_file"), path)
         yield f"sqlite:///{path}", _play(f"sqlite:///{path}")
         return
-    with request.getfixturevalue("migrated_postgres")() as url:
+    with postgres_database(request.getfixturevalue("postgres")) as url:
+        migrate(url)
         yield url, _play(url)
 
 

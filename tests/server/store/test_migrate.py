@@ -6,12 +6,10 @@ import fcntl
 import os
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy import text
 
@@ -27,13 +25,7 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[s
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/byzanz.db"
         return
-    url = sa.make_url(request.getfixturevalue("postgres"))
-    name = f"byzanz_{uuid.uuid4().hex}"
-    admin = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
-    with admin.connect() as connection:
-        connection.exec_driver_sql(f"CREATE DATABASE {name}")
-        yield url.set(database=name).render_as_string(hide_password=False)
-        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+    yield request.getfixturevalue("bare_postgres")
 
 
 def test_of_several_processes_one_makes_the_tables(empty_database: str) -> None:
