@@ -196,7 +196,7 @@ def write_locks(words: List[str]) -> None:
     quiet = ["-q", "--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
     command = [str(VENV / "bin" / "uv"), "pip", "compile", "pyproject.toml", *shared, *quiet, *words]
     run([*command, "-o", "requirements.txt"], clean)
-    run([*command, "--extra", "dev", "-c", "requirements.txt", "-o", "requirements-dev.txt"], clean)
+    run([*command, "--group", "dev", "-c", "requirements.txt", "-o", "requirements-dev.txt"], clean)
     print("dev.py: wrote both lock files; the next command installs them.")
 
 
