@@ -314,3 +314,43 @@ def test_a_wheel_asks_for_no_development_tool(build: Callable[[str], list[str]],
 
 def test_an_editable_wheel_leaves_them_in_the_checkout(build: Callable[[str], list[str]]) -> None:
     assert not [name for name in build("editable") if "templates" in name or "migrations" in name]
+
+
+def faulty_hooks(configuration: str) -> list[str]:
+    """The commands of a pre-commit configuration that this environment does not have, and whatever would download."""
+    sources = re.findall(r"(?:repo|language): (.+)", configuration)
+    faults = [source for source in sources if source not in ("local", "system")]
+    for entry in re.findall(r"entry: (.+)", configuration):
+        program, *words = entry.split()
+        if program.startswith(".venv/bin/"):
+            known = Path(sys.executable).with_name(program.removeprefix(".venv/bin/")).exists()
+        else:
+            known = [program, words[0]] == ["python3", "dev.py"] and words[1] in dev.MODULES
+        if not known:
+            faults.append(entry)
+    return faults
+
+
+def test_the_hooks_for_commits_run_what_the_environment_has() -> None:
+    configuration = (ROOT / ".pre-commit-config.yaml").read_text()
+    assert configuration.count("entry: ") == configuration.count("- id: ") > 0
+    assert faulty_hooks(configuration) == []
+
+
+def test_a_hook_without_a_command_is_found() -> None:
+    planted = """
+  - repo: https://example.org/hooks
+    hooks:
+      - entry: .venv/bin/ruff check
+        language: python
+      - entry: .venv/bin/rough check
+      - entry: python3 dev.py wrods --check
+      - entry: sh dev.py words
+"""
+    assert faulty_hooks(planted) == [
+        "https://example.org/hooks",
+        "python",
+        ".venv/bin/rough check",
+        "python3 dev.py wrods --check",
+        "sh dev.py words",
+    ]
