@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import dev
+from byzanz import __version__
 from server.cli import main
 from tests.support.folders import ROOT, VECTORS
 
@@ -19,6 +20,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
 REFERENCE = re.compile(r"(?<![\w./*-])([\w./-]+\.md)\b")
 LONGEST_README = 90
+KINDS_OF_CHANGES = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def named(path: Path) -> str:
@@ -81,6 +83,18 @@ def test_a_reference_to_no_document_is_found(tmp_path: Path) -> None:
     assert list(references(path)) == ["elsewhere.md"]
 
 
+def test_the_reference_has_a_page_for_every_module_of_byzanz() -> None:
+    places = [
+        path
+        for path in (ROOT / "byzanz").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    ]
+    pages = {path.stem for path in (ROOT / "docs" / "reference").iterdir()}
+    assert pages == {path.stem for path in places} - {"__init__"}
+    for page in pages:
+        assert f".. automodule:: byzanz.{page}\n" in (ROOT / "docs" / "reference" / f"{page}.md").read_text()
+
+
 def commands(text: str) -> set[str]:
     """The first words of all commands of the project that a text shows."""
     return set(re.findall(r"python3 dev\.py ([a-z][a-z-]*)", text))
@@ -92,6 +106,30 @@ def test_every_command_shown_exists(capsys: pytest.CaptureFixture[str]) -> None:
     known = set(re.findall(r"[a-z-]+", capsys.readouterr().out)) | {*dev.MODULES, "lock"}
     for document in DOCUMENTS:
         assert commands(document.read_text()) <= known, named(document)
+
+
+def faults_of_changelog(text: str) -> list[str]:
+    """What is not in the form of Keep a Changelog, or not about this version."""
+    first, *releases = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    faults = [] if first == "[Unreleased]" else [first]
+    dated = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)", release) for release in releases]
+    faults += [release for release, fits in zip(releases, dated, strict=True) if not fits]
+    days = [fits[2] for fits in dated if fits]
+    faults += [] if days == sorted(days, reverse=True) else ["the newest release is not the first"]
+    faults += [] if dated and dated[0] and dated[0][1] == __version__ else [f"{__version__} is missing"]
+    return faults + [
+        kind for kind in re.findall(r"^### (.*)$", text, re.MULTILINE) if kind not in KINDS_OF_CHANGES
+    ]
+
+
+def test_the_changelog_lists_this_version_in_the_usual_form() -> None:
+    assert faults_of_changelog((ROOT / "CHANGELOG.md").read_text()) == []
+
+
+def test_a_changelog_in_another_form_is_found() -> None:
+    planted = f"## Next\n### New\n## [{__version__}] - 2026-11-22\n## 0.0.2\n## [0.0.1] - 2026-12-01\n"
+    assert faults_of_changelog(planted) == ["Next", "0.0.2", "the newest release is not the first", "New"]
+    assert faults_of_changelog("## [Unreleased]\n## [0.0.1] - 2026-11-01\n") == [f"{__version__} is missing"]
 
 
 def test_the_readme_fits_on_a_screen_and_shows_a_true_game(tmp_path: Path) -> None:

@@ -116,6 +116,7 @@ def test_a_copy_of_the_checkout_does_not_trust_the_stamp(
         (["torture", "--ci"], "dev", ("tests.torture", ["--ci"])),
         (["records", "check"], "dev", ("tests.records", ["check"])),
         (["words"], "dev", ("tests.words", [])),
+        (["docs", "-q"], "dev", ("sphinx", [*dev.SITE, "-q"])),
         ([], "dev", None),
     ],
 )
