@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import dev
 from byzanz import __version__
-from server.cli import main
 from tests.support.folders import ROOT, VECTORS
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -93,19 +91,6 @@ def test_the_reference_has_a_page_for_every_module_of_byzanz() -> None:
     assert pages == {path.stem for path in places} - {"__init__"}
     for page in pages:
         assert f".. automodule:: byzanz.{page}\n" in (ROOT / "docs" / "reference" / f"{page}.md").read_text()
-
-
-def commands(text: str) -> set[str]:
-    """The first words of all commands of the project that a text shows."""
-    return set(re.findall(r"python3 dev\.py ([a-z][a-z-]*)", text))
-
-
-def test_every_command_shown_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    known = set(re.findall(r"[a-z-]+", capsys.readouterr().out)) | {*dev.MODULES, "lock"}
-    for document in DOCUMENTS:
-        assert commands(document.read_text()) <= known, named(document)
 
 
 def faults_of_changelog(text: str) -> list[str]:
