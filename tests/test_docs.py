@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from byzanz import __version__
-from tests.support.folders import ROOT, VECTORS
+from tests.browser.test_every_page import SPOKEN
+from tests.support.browser.states import STATES
+from tests.support.folders import RECORDS, ROOT, VECTORS
+from tests.support.leaks.plants_sealed import PLANTS
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
@@ -131,6 +134,17 @@ def test_the_readme_fits_on_a_screen_and_shows_a_true_game(tmp_path: Path) -> No
                                   env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"})  # fmt: skip
             shown += done.stdout + done.stderr
     assert shown == session[1]
+
+
+def test_the_promises_count_what_there_is() -> None:
+    """The other figures of that page come from runs that take minutes, by the command beside each."""
+    lines = [line for path in RECORDS.rglob("*.jsonl") for line in path.read_text().splitlines()]
+    games, entries = (sum(line.startswith(f'{{"{key}"') for line in lines) for key in ("format", "seq"))
+    planted = sum(map(len, PLANTS.values()))
+    text = (ROOT / "docs/promises.md").read_text()
+    assert f"| {len(STATES)} states of all pages in English, {len(SPOKEN)} in German or Dutch;" in text
+    assert f"| {5 * len(PLANTS)} pairs of worlds, 5 of each game; {planted} planted leaks found |" in text
+    assert f"| {games} games, {entries:,} positions, each with five hash seeds |" in text
 
 
 def test_the_test_vectors_of_the_formats_are_those_of_the_tests() -> None:
