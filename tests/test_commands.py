@@ -5,43 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-import benchmarks.__main__
-import tests.records.__main__
-import tests.torture.__main__
-import tests.words.__main__
+import dev
 from server import cli
 from tests.support.folders import ROOT
 
 FOLDERS = ("docs", "tests", ".github")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for name in FOLDERS for path in (ROOT / name).rglob("*.md"))])
-PROGRAMS = (
-    *(
-        r"byzanz (?!unix)[a-z]",
-        r"(?:/usr/bin/)?python3? ",
-        r"\.venv/bin/",
-        r"\.ci/",
-        "flask ",
-        "gunicorn ",
-        "uv ",
-        "pip ",
-    ),
-    *("curl ", "sqlite3 ", "pre-commit ", "git ", "bash "),
-)
-PROGRAM = re.compile(rf"(?:[A-Z_]+=\S+ )*(?:{'|'.join(PROGRAMS)})")
+OURS = r"byzanz (?!unix)[a-z]|(?:/usr/bin/)?python3? |\.venv/bin/|\.ci/"
+OTHERS = "flask |gunicorn |uv |pip |curl |sqlite3 |pre-commit |git |bash "
+COMMAND = re.compile(rf"(?:[A-Z_]+=\S+ )*(?:{OURS}|{OTHERS})")
 """How a command begins, with settings before it or not; "byzanz unix" is a line of Postfix's."""
-TOOLS: dict[str, Callable[[list[str]], int]] = {
-    "bench": benchmarks.__main__.main,
-    "records": tests.records.__main__.main,
-    "torture": tests.torture.__main__.main,
-    "words": tests.words.__main__.main,
-}
-"""The commands of dev.py that are not commands of `byzanz`."""
 PASS_ON = ("test", "docs", "lock")
-"""Those of them that pass their arguments on to another program."""
+"""The commands of dev.py that pass their arguments on to another program."""
+TOOLS: dict[str, Callable[[list[str]], int]] = {
+    name: import_module(f"{module}.__main__").main
+    for name, module in dev.MODULES.items()
+    if name not in PASS_ON
+}
+"""The others that are not commands of `byzanz`."""
 
 RUN_HERE = {
     "python3 dev.py words --check": [],
@@ -114,7 +100,7 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
         for shown in [re.sub(r"^.*(ExecStart|argv)=", "", line)] if block else re.findall(r"`([^`]+)`", line):
             plain = re.sub(r"\s+# .*", "", shown.strip().removeprefix("$ "))
             for command in re.split(r" \| | && | > ", plain):
-                if PROGRAM.match(command):
+                if COMMAND.match(command):
                     yield command.strip().removeprefix("/usr/bin/"), around
 
 
