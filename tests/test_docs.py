@@ -19,6 +19,7 @@ from tests.support.leaks.plants_sealed import PLANTS
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
+FOLDERS = ("byzanz", "server", "templates", "migrations", "benchmarks", "tests", "docs", r"\.ci", r"\.github")
 REFERENCE = re.compile(r"(?<![\w./*-])([\w./-]+\.md)\b")
 LONGEST_README = 90
 KINDS_OF_CHANGES = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
@@ -56,6 +57,25 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
         "[a](there.md#a-title-here) [b](there.md#other) [c](gone.md) [d](https://example.org/x.md)"
     )
     assert list(broken_links(document)) == ["there.md#other", "gone.md#"]
+
+
+def missing_files(text: str) -> list[str]:
+    """The files and folders of the repository that a document names and that do not exist."""
+    named_files = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`", text)
+    return [
+        name for name in named_files if not re.search("hippodrome|CODE", name) and not (ROOT / name).exists()
+    ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_documents_name_only_files_of_the_repository(document: Path) -> None:
+    assert missing_files(document.read_text()) == []
+
+
+def test_a_name_of_no_file_is_found() -> None:
+    assert missing_files("`server/web/`, `server/web/gone.py`, `byzanz/games/hippodrome.py`") == [
+        "server/web/gone.py"
+    ]
 
 
 def references(path: Path) -> Iterator[str]:
