@@ -6,6 +6,7 @@
     python3 dev.py records ARGS   check or extend the finished games that must replay forever
     python3 dev.py words [ARGS]   update the catalogues of all languages; --check only checks
     python3 dev.py bench [NAME]   run the benchmarks; --json prints one JSON object
+    python3 dev.py docs           make the documentation site in site/; warnings are errors
     python3 dev.py lock [ARGS]    rewrite the lock files from pyproject.toml; ARGS (--upgrade) go to uv
     python3 dev.py COMMAND        run byzanz COMMAND (--help lists the commands)
     python3 dev.py                set up everything, start nothing
@@ -40,7 +41,9 @@ MODULES = {
     "records": "tests.records",
     "words": "tests.words",
     "bench": "benchmarks",
+    "docs": "sphinx",
 }
+SITE = ["--fresh-env", "--fail-on-warning", "--keep-going", "--conf-dir", "docs", ".", "site"]
 NEEDS_DEV = ("", "lock", *MODULES)
 NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
@@ -62,7 +65,7 @@ def main(words: List[str]) -> None:
             write_locks(rest)
         elif first in MODULES:
             os.chdir(ROOT)
-            start(MODULES[first], rest)
+            start(MODULES[first], [*SITE, *rest] if first == "docs" else rest)
         else:
             start("server.cli", words)
     except (SetUpError, OSError) as error:
@@ -196,7 +199,7 @@ def write_locks(words: List[str]) -> None:
     quiet = ["-q", "--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
     command = [str(VENV / "bin" / "uv"), "pip", "compile", "pyproject.toml", *shared, *quiet, *words]
     run([*command, "-o", "requirements.txt"], clean)
-    run([*command, "--extra", "dev", "-c", "requirements.txt", "-o", "requirements-dev.txt"], clean)
+    run([*command, "--group", "dev", "-c", "requirements.txt", "-o", "requirements-dev.txt"], clean)
     print("dev.py: wrote both lock files; the next command installs them.")
 
 

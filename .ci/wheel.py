@@ -45,6 +45,8 @@ def carries(wheel: Path) -> None:
     for name in subprocess.check_output(tracked, cwd=ROOT, text=True).split("\0"):
         place = f"server/{name}" if name.startswith(("templates/", "migrations/")) else name
         assert place in files or not name, f"{place} is not in the wheel"
+    for package in ("byzanz", "server"):
+        assert f"{package}/py.typed" in files, f"{package} does not tell type checkers that it is typed"
     assert not [name for name in files if name.startswith(("tests/", "docs/", "instance/"))]
 
 

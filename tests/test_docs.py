@@ -11,14 +11,18 @@ from pathlib import Path
 
 import pytest
 
-import dev
-from server.cli import main
-from tests.support.folders import ROOT, VECTORS
+from byzanz import __version__
+from tests.browser.test_every_page import SPOKEN
+from tests.support.browser.states import STATES
+from tests.support.folders import RECORDS, ROOT, VECTORS
+from tests.support.leaks.plants_sealed import PLANTS
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
+FOLDERS = ("byzanz", "server", "templates", "migrations", "benchmarks", "tests", "docs", r"\.ci", r"\.github")
 REFERENCE = re.compile(r"(?<![\w./*-])([\w./-]+\.md)\b")
 LONGEST_README = 90
+KINDS_OF_CHANGES = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def named(path: Path) -> str:
@@ -55,6 +59,25 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
     assert list(broken_links(document)) == ["there.md#other", "gone.md#"]
 
 
+def missing_files(text: str) -> list[str]:
+    """The files and folders of the repository that a document names and that do not exist."""
+    named_files = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`", text)
+    return [
+        name for name in named_files if not re.search("hippodrome|CODE", name) and not (ROOT / name).exists()
+    ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_documents_name_only_files_of_the_repository(document: Path) -> None:
+    assert missing_files(document.read_text()) == []
+
+
+def test_a_name_of_no_file_is_found() -> None:
+    assert missing_files("`server/web/`, `server/web/gone.py`, `byzanz/games/hippodrome.py`") == [
+        "server/web/gone.py"
+    ]
+
+
 def references(path: Path) -> Iterator[str]:
     """The documents that a file of the code refers to and that are not in the repository, in docs/ or beside it."""
     for reference in REFERENCE.findall(path.read_text()):
@@ -81,17 +104,40 @@ def test_a_reference_to_no_document_is_found(tmp_path: Path) -> None:
     assert list(references(path)) == ["elsewhere.md"]
 
 
-def commands(text: str) -> set[str]:
-    """The first words of all commands of the project that a text shows."""
-    return set(re.findall(r"python3 dev\.py ([a-z][a-z-]*)", text))
+def test_the_reference_has_a_page_for_every_module_of_byzanz() -> None:
+    places = [
+        path
+        for path in (ROOT / "byzanz").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    ]
+    pages = {path.stem for path in (ROOT / "docs" / "reference").iterdir()}
+    assert pages == {path.stem for path in places} - {"__init__"}
+    for page in pages:
+        assert f".. automodule:: byzanz.{page}\n" in (ROOT / "docs" / "reference" / f"{page}.md").read_text()
 
 
-def test_every_command_shown_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    known = set(re.findall(r"[a-z-]+", capsys.readouterr().out)) | {*dev.MODULES, "lock"}
-    for document in DOCUMENTS:
-        assert commands(document.read_text()) <= known, named(document)
+def faults_of_changelog(text: str) -> list[str]:
+    """What is not in the form of Keep a Changelog, or not about this version."""
+    first, *releases = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    faults = [] if first == "[Unreleased]" else [first]
+    dated = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)", release) for release in releases]
+    faults += [release for release, fits in zip(releases, dated, strict=True) if not fits]
+    days = [fits[2] for fits in dated if fits]
+    faults += [] if days == sorted(days, reverse=True) else ["the newest release is not the first"]
+    faults += [] if dated and dated[0] and dated[0][1] == __version__ else [f"{__version__} is missing"]
+    return faults + [
+        kind for kind in re.findall(r"^### (.*)$", text, re.MULTILINE) if kind not in KINDS_OF_CHANGES
+    ]
+
+
+def test_the_changelog_lists_this_version_in_the_usual_form() -> None:
+    assert faults_of_changelog((ROOT / "CHANGELOG.md").read_text()) == []
+
+
+def test_a_changelog_in_another_form_is_found() -> None:
+    planted = f"## Next\n### New\n## [{__version__}] - 2026-11-22\n## 0.0.2\n## [0.0.1] - 2026-12-01\n"
+    assert faults_of_changelog(planted) == ["Next", "0.0.2", "the newest release is not the first", "New"]
+    assert faults_of_changelog("## [Unreleased]\n## [0.0.1] - 2026-11-01\n") == [f"{__version__} is missing"]
 
 
 def test_the_readme_fits_on_a_screen_and_shows_a_true_game(tmp_path: Path) -> None:
@@ -108,6 +154,17 @@ def test_the_readme_fits_on_a_screen_and_shows_a_true_game(tmp_path: Path) -> No
                                   env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"})  # fmt: skip
             shown += done.stdout + done.stderr
     assert shown == session[1]
+
+
+def test_the_promises_count_what_there_is() -> None:
+    """The other figures of that page come from runs that take minutes, by the command beside each."""
+    lines = [line for path in RECORDS.rglob("*.jsonl") for line in path.read_text().splitlines()]
+    games, entries = (sum(line.startswith(f'{{"{key}"') for line in lines) for key in ("format", "seq"))
+    planted = sum(map(len, PLANTS.values()))
+    text = (ROOT / "docs/promises.md").read_text()
+    assert f"| {len(STATES)} states of all pages in English, {len(SPOKEN)} in German or Dutch;" in text
+    assert f"| {5 * len(PLANTS)} pairs of worlds, 5 of each game; {planted} planted leaks found |" in text
+    assert f"| {games} games, {entries:,} positions, each with five hash seeds |" in text
 
 
 def test_the_test_vectors_of_the_formats_are_those_of_the_tests() -> None:

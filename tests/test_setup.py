@@ -6,19 +6,25 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import dev
 from tests.support.folders import ROOT
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PRODUCT = ("byzanz", "server", "migrations", "wsgi.py")
+"""What the wheel contains or runs: it may import only what installing the wheel brings along."""
+TOOLS = ("benchmarks", "tests", "docs", ".ci", "dev.py", "build_hook.py")
+OWN = {"byzanz", "server", "benchmarks", "tests", "dev"}
 
 
 class Checkout:
@@ -110,6 +116,7 @@ def test_a_copy_of_the_checkout_does_not_trust_the_stamp(
         (["torture", "--ci"], "dev", ("tests.torture", ["--ci"])),
         (["records", "check"], "dev", ("tests.records", ["check"])),
         (["words"], "dev", ("tests.words", [])),
+        (["docs", "-q"], "dev", ("sphinx", [*dev.SITE, "-q"])),
         ([], "dev", None),
     ],
 )
@@ -185,17 +192,67 @@ def test_the_dev_lock_holds_the_other_in_the_same_versions() -> None:
         assert versions == everything[name]
 
 
+def declared(*groups: str) -> list[Requirement]:
+    """The dependencies of the project and of these groups, with the groups that they include."""
+    lines = list(PYPROJECT["project"]["dependencies"])
+    waiting = list(groups)
+    while waiting:
+        for line in PYPROJECT["dependency-groups"][waiting.pop()]:
+            if isinstance(line, str):
+                lines.append(line)
+            else:
+                waiting.append(line["include-group"])
+    return [Requirement(line) for line in lines]
+
+
 @pytest.mark.parametrize(
-    ("lock", "extra"), [("requirements.txt", []), ("requirements-dev.txt", ["dev"])], ids=["run", "dev"]
+    ("lock", "groups"), [("requirements.txt", []), ("requirements-dev.txt", ["dev"])], ids=["run", "dev"]
 )
-def test_the_locks_keep_the_ranges_of_the_project(lock: str, extra: list[str]) -> None:
+def test_the_locks_keep_the_ranges_of_the_project(lock: str, groups: list[str]) -> None:
     locked = pins(lock)
-    asked = PROJECT["dependencies"] + [
-        line for name in extra for line in PROJECT["optional-dependencies"][name]
-    ]
-    for wanted in map(Requirement, asked):
+    for wanted in declared(*groups):
         for version, _ in locked[wanted.name]:
             assert Version(version) in wanted.specifier, f"{wanted}: run `python3 dev.py lock`"
+
+
+def undeclared(paths: Iterable[Path], allowed: Iterable[Requirement]) -> set[str]:
+    """The imports of these files that are neither ours nor the standard library's nor an allowed library's."""
+    libraries = packages_distributions()
+    names = {canonicalize_name(wanted.name) for wanted in allowed}
+    known = {module for module, dists in libraries.items() if names & set(map(canonicalize_name, dists))}
+    imported = {module for path in paths for module in imports(path)}
+    return imported - known - sys.stdlib_module_names - OWN
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The first part of each name that a file imports, at its top or inside a function."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def sources(places: Iterable[str]) -> Iterator[Path]:
+    """The Python files of these folders and files."""
+    for place in places:
+        path = ROOT / place
+        yield from path.rglob("*.py") if path.is_dir() else [path]
+
+
+def test_every_imported_library_is_declared() -> None:
+    assert undeclared(sources(PRODUCT), declared()) == set()
+    assert undeclared(sources(TOOLS), declared("dev")) == set()
+
+
+def test_an_undeclared_library_is_found(tmp_path: Path) -> None:
+    """Also one that a declared library brings along, imported inside a function."""
+    module = tmp_path / "module.py"
+    module.write_text("import os\nimport flask.app\n\ndef lazy():\n    from markupsafe import Markup\n")
+    assert undeclared([module], declared()) == {"markupsafe"}
+    module.write_text("import pytest\n")
+    assert undeclared([module], declared()) == {"pytest"}
+    assert undeclared([module], declared("dev")) == set()
 
 
 def test_no_lock_names_a_host_or_a_path() -> None:
@@ -219,12 +276,13 @@ def test_no_file_names_a_registry_or_a_folder_of_one_machine() -> None:
 @pytest.fixture
 def build(tmp_path: Path) -> Callable[[str], list[str]]:
     """Builds a wheel of that kind from a small copy of the project and lists its files."""
-    for name in ("pyproject.toml", "build_hook.py", "LICENSE", "byzanz/__init__.py"):
+    for name in ("pyproject.toml", "build_hook.py", "LICENSE", "byzanz/__init__.py", "byzanz/py.typed"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     for name in (
         "README.md",
         "server/__init__.py",
+        "server/py.typed",
         "server/translations/nl/LC_MESSAGES/messages.po",
         "templates/seat/turn.html",
         "migrations/versions/one.py",
@@ -241,10 +299,59 @@ def build(tmp_path: Path) -> Callable[[str], list[str]]:
 
 def test_a_wheel_carries_templates_and_migrations(build: Callable[[str], list[str]]) -> None:
     files = build("standard")
-    assert {"byzanz/__init__.py", "server/__init__.py"} <= set(files)
+    assert {"byzanz/__init__.py", "server/__init__.py", "byzanz/py.typed", "server/py.typed"} <= set(files)
     assert "server/translations/nl/LC_MESSAGES/messages.po" in files
     assert {"server/templates/seat/turn.html", "server/migrations/versions/one.py"} <= set(files)
 
 
+def test_a_wheel_asks_for_no_development_tool(build: Callable[[str], list[str]], tmp_path: Path) -> None:
+    (metadata,) = [name for name in build("standard") if name.endswith("/METADATA")]
+    (wheel,) = (tmp_path / "dist").iterdir()
+    lines = ZipFile(wheel).read(metadata).decode().partition("\n\n")[0].splitlines()
+    asked = {Requirement(line.partition(": ")[2]).name for line in lines if line.startswith("Requires-Dist")}
+    assert asked == {wanted.name for wanted in declared()}
+    assert not [line for line in lines if line.startswith("Provides-Extra")]
+
+
 def test_an_editable_wheel_leaves_them_in_the_checkout(build: Callable[[str], list[str]]) -> None:
     assert not [name for name in build("editable") if "templates" in name or "migrations" in name]
+
+
+def faulty_hooks(configuration: str) -> list[str]:
+    """The commands of a pre-commit configuration that this environment does not have, and whatever would download."""
+    sources = re.findall(r"(?:repo|language): (.+)", configuration)
+    faults = [source for source in sources if source not in ("local", "system")]
+    for entry in re.findall(r"entry: (.+)", configuration):
+        program, *words = entry.split()
+        if program.startswith(".venv/bin/"):
+            known = Path(sys.executable).with_name(program.removeprefix(".venv/bin/")).exists()
+        else:
+            known = [program, words[0]] == ["python3", "dev.py"] and words[1] in dev.MODULES
+        if not known:
+            faults.append(entry)
+    return faults
+
+
+def test_the_hooks_for_commits_run_what_the_environment_has() -> None:
+    configuration = (ROOT / ".pre-commit-config.yaml").read_text()
+    assert configuration.count("entry: ") == configuration.count("- id: ") > 0
+    assert faulty_hooks(configuration) == []
+
+
+def test_a_hook_without_a_command_is_found() -> None:
+    planted = """
+  - repo: https://example.org/hooks
+    hooks:
+      - entry: .venv/bin/ruff check
+        language: python
+      - entry: .venv/bin/rough check
+      - entry: python3 dev.py wrods --check
+      - entry: sh dev.py words
+"""
+    assert faulty_hooks(planted) == [
+        "https://example.org/hooks",
+        "python",
+        ".venv/bin/rough check",
+        "python3 dev.py wrods --check",
+        "sh dev.py words",
+    ]

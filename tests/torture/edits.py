@@ -45,7 +45,7 @@ def run(edits: int, seconds: float, seed: int) -> Report:
     """Edit finished and running games on SQLite, and run the tools that must notice.
 
     Args:
-        edits: at most; seconds: after which no further batch starts.
+        edits: at most; seconds: after which no further batch starts; on any machine there is one.
         seed: of the edits.
     """
     began, draw = time.monotonic(), random.Random(seed)
@@ -56,7 +56,7 @@ def run(edits: int, seconds: float, seed: int) -> Report:
         if _in_process(_fill, (GAMES,), sound, log) != 0:
             raise RuntimeError(f"no games could be played:\n{log.read_text()}")
         faults += _missed([], _in_process(_ask, (private, []), sound, log), private)
-        while len(done) < edits and time.monotonic() < began + seconds:
+        while not done or (len(done) < edits and time.monotonic() < began + seconds):
             edited = private / "byzanz.db"
             shutil.copy(sound, edited)
             batch = _edit_all(edited, draw)

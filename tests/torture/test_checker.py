@@ -261,6 +261,13 @@ def test_an_edit_that_nobody_names_is_a_fault(tmp_path: Path) -> None:
     assert len(edits._missed([edits.Edit("cut", "a", 8), edits.Edit("cut", "b", 2)], 1, tmp_path)) == 5
 
 
+def test_edits_are_tried_even_if_playing_the_games_took_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edits, "_in_process", lambda _work, _words, database, _log: database.touch() or 0)
+    monkeypatch.setattr(edits, "_edit_all", lambda _database, _draw: [edits.Edit("cut", "a", 7)] * 20)
+    monkeypatch.setattr(edits, "_missed", lambda *_: [])
+    assert edits.run(10, 0.0, 1).n == 20
+
+
 def test_a_torture_that_tried_nothing_has_failed() -> None:
     assert Report("kill -9", 1, "", ()).faults == ()
     assert Report("kill -9", 0, "", ()).faults == ("nothing was tried",)

@@ -1,0 +1,209 @@
+"""The commands in the documents: each exists, and runs here, in a named test or in CI, or says what it needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import dev
+from server import cli
+from tests.support.folders import ROOT
+
+FOLDERS = ("docs", "tests", ".github")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for name in FOLDERS for path in (ROOT / name).rglob("*.md"))])
+OURS = r"byzanz (?!unix)[a-z]|(?:/usr/bin/)?python3? |\.venv/bin/|\.ci/"
+OTHERS = "flask |gunicorn |uv |pip |curl |sqlite3 |pre-commit |git |bash "
+COMMAND = re.compile(rf"(?:[A-Z_]+=\S+ )*(?:{OURS}|{OTHERS})")
+"""How a command begins, with settings before it or not; "byzanz unix" is a line of Postfix's."""
+PASS_ON = ("test", "docs", "lock")
+"""The commands of dev.py that pass their arguments on to another program."""
+TOOLS: dict[str, Callable[[list[str]], int]] = {
+    name: import_module(f"{module}.__main__").main
+    for name, module in dev.MODULES.items()
+    if name not in PASS_ON
+}
+"""The others that are not commands of `byzanz`."""
+
+RUN_HERE = {
+    "python3 dev.py words --check": [],
+    "python3 dev.py simulate byzanz --players 4 --games 2 --seed 0453 --bots greedy,random --out -": [],
+    "python3 dev.py simulate byzanz --players 4 --games 1000 --seed 2026 --out F": [("1000", "2")],
+    "python3 dev.py verify F": [],
+}
+"""Commands that the test below runs, in this order, each with what it makes smaller."""
+RUN_ELSEWHERE = {
+    "python3 dev.py": (".ci/run", 'step "set-up" python3 dev.py'),
+    ".ci/run": (".ci/run", "step"),
+    "python3 dev.py WORDS…": ("tests/test_setup.py", "test_words_choose_what_is_installed_and_started"),
+    ".venv/bin/ruff check": (".ci/run", ".venv/bin/ruff check"),
+    ".venv/bin/ruff format --check": (".ci/run", ".venv/bin/ruff format --check"),
+    ".venv/bin/mypy": (".ci/run", ".venv/bin/mypy"),
+    ".venv/bin/lint-imports --no-logo": (".ci/run", ".venv/bin/lint-imports --no-logo"),
+    ".venv/bin/python .ci/wheel.py FOLDER": (".ci/run", ".venv/bin/python .ci/wheel.py"),
+    ".venv/bin/python -m hatchling build -t wheel": (".ci/wheel.py", '"hatchling", "build", "-t", "wheel"'),
+    "python3 dev.py docs": (".ci/run", "python3 dev.py docs"),
+    "python3 dev.py test": (".ci/run", "python3 dev.py test -n 2"),
+    "python3 dev.py test -n 2": (".ci/run", "python3 dev.py test -n 2"),
+    "python3 dev.py test --nightly": ("tests/conftest.py", '"--nightly"'),
+    "python3 dev.py test tests/*": (".ci/run", "python3 dev.py test -n 2"),
+    "python3 -m pytest tests/*": (".ci/run", "python3 dev.py test -n 2"),
+    "python3 dev.py torture*": (".ci/run", "python3 dev.py torture"),
+    "python3 dev.py bench*": ("tests/benchmarks/test_benchmarks.py", "test_one_benchmark_can_be_asked_for"),
+    "python3 dev.py words": ("tests/words/test_catalogues.py", "test_the_command_says_what_is_missing"),
+    "python3 dev.py records check": ("tests/records/test_records.py", "test_every_game_replays"),
+    "python3 dev.py records rehash": ("tests/records/test_records.py", 'main(["rehash"])'),
+    "python3 dev.py records add *": ("tests/records/test_records.py", "test_the_command_adds_and_refuses"),
+    "python3 dev.py simulate byzanz --players 3 *": ("tests/test_docs.py", "shows_a_true_game"),
+    "python3 dev.py verify game.jsonl": ("tests/test_docs.py", "shows_a_true_game"),
+    "python3 dev.py simulate hippodrome *": (
+        "tests/whole/test_new_game.py",
+        "test_its_simulated_games_verify",
+    ),
+    "python3 dev.py verify games.jsonl": ("tests/whole/test_new_game.py", "test_its_simulated_games_verify"),
+    "python3 dev.py demo --game hippodrome": ("tests/server/cli/test_cli.py", "test_a_demo_opens_a_turn"),
+    "python3 dev.py demo": ("tests/server/cli/test_cli.py", "test_a_demo_opens_a_turn"),
+    "python3 dev.py serve": ("tests/server/cli/test_cli.py", "test_serve_makes_its_database"),
+    "python3 dev.py web --workers 4": ("tests/server/cli/test_cli.py", "test_web_and_scheduler_run_apart"),
+    "python3 dev.py scheduler": ("tests/server/cli/test_cli.py", "test_web_and_scheduler_run_apart"),
+    "python3 dev.py doctor": ("tests/server/ops/test_doctor.py", "test_nothing_is_wrong_with_a_sound_server"),
+    "python3 dev.py moderator add *": ("tests/server/cli/test_cli.py", "test_moderators_come_and_go"),
+    "python3 dev.py export ID": ("tests/server/cli/test_cli.py", "test_a_game_is_made_and_exported"),
+    "python3 dev.py mail-in": ("tests/server/mail/incoming/test_lmtp.py", '"mail-in", "--port", "0"'),
+    "python3 dev.py mail-in --stdin *": ("tests/server/mail/incoming/test_lmtp.py", '["mail-in", "--stdin"'),
+    "byzanz *": ("tests/server/cli/test_cli.py", "test_every_command_has_help"),
+}
+"""Patterns of commands, each with the file that runs such a command and a text that stands there."""
+NOT_RUN = {
+    "python3 dev.py lock*": "needs the package index",
+    "pre-commit install": "If you use",
+    "sqlite3 instance/byzanz.db *": "with the program `sqlite3`",
+}
+"""Commands that need what a test does not have, each with the words that say so beside it in the document."""
+GONE = {"byzanz bench"}
+"""Commands that only CHANGELOG.md may show, because it says that they are gone."""
+
+
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """The commands that a Markdown text shows, in blocks or in a line, each with the lines around it."""
+    lines = text.splitlines()
+    fenced = False
+    for number, line in enumerate(lines):
+        around = "\n".join(lines[max(0, number - 4) : number + 5])
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        block = fenced or line.startswith("    ")
+        for shown in [re.sub(r"^.*(ExecStart|argv)=", "", line)] if block else re.findall(r"`([^`]+)`", line):
+            plain = re.sub(r"\s+# .*", "", shown.strip().removeprefix("$ "))
+            for command in re.split(r" \| | && | > ", plain):
+                if COMMAND.match(command):
+                    yield command.strip().removeprefix("/usr/bin/"), around
+
+
+def unknown_words(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The name, options and files in a command of ours that do not exist."""
+    ours = re.match(r"(python3 dev\.py|byzanz) ([a-z][\w-]*)(.*)", command)
+    if not ours or ours[2] in PASS_ON:
+        return [word for word in re.findall(r"tests/[\w./]+", command) if not (ROOT / word).exists()]
+    program, name, rest = ours.groups()
+    used = re.findall(r"(?<!\S)\[?(--[a-z-]+)", rest)
+    if program != "byzanz" and name in TOOLS:
+        known = shown_help(TOOLS[name], [], capsys)
+        used += re.findall(r"^ ([a-z]\w*)", rest)
+    elif name in shown_help(cli.main, [], capsys):
+        known = shown_help(cli.main, [name], capsys)
+    else:
+        return [name]
+    return [word for word in used if word not in known]
+
+
+def shown_help(
+    main: Callable[[list[str]], int], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> set[str]:
+    """The words in the help of a command."""
+    with pytest.raises(SystemExit):
+        main([*words, "--help"])
+    return set(re.findall(r"[\w-]+", capsys.readouterr().out))
+
+
+def fate(command: str, around: str) -> str | None:
+    """What is wrong with how a command is tried, or None."""
+    if command in RUN_HERE:
+        return None
+    for pattern, (path, text) in RUN_ELSEWHERE.items():
+        if fnmatchcase(command, pattern):
+            return None if text in (ROOT / path).read_text() else f"{path} does not run it"
+    for pattern, words in NOT_RUN.items():
+        if fnmatchcase(command, pattern):
+            return None if words in around else f"the document does not say: {words}"
+    return "nothing runs it"
+
+
+def faults(document: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """What is wrong with the commands of a document."""
+    found = []
+    for command, around in commands(document.read_text()):
+        if command in GONE and document.name == "CHANGELOG.md":
+            continue
+        found += [f"{command}: there is no {word}" for word in unknown_words(command, capsys)]
+        if fault := fate(command, around):
+            found.append(f"{command}: {fault}")
+    return found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_exists_and_runs_somewhere(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert faults(document, capsys) == []
+
+
+def test_commands_run_as_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for shown, changes in RUN_HERE.items():
+        command = shown.removeprefix("python3 dev.py ")
+        for long, short in changes:
+            command = command.replace(long, short)
+        name, *words = command.split()
+        assert (TOOLS[name](words) if name in TOOLS else cli.main([name, *words])) == 0, shown
+
+
+def test_the_lists_name_no_command_that_no_document_shows() -> None:
+    shown = {command for document in DOCUMENTS for command, _ in commands(document.read_text())}
+    for pattern in (*RUN_HERE, *RUN_ELSEWHERE, *NOT_RUN, *GONE):
+        assert any(fnmatchcase(command, pattern) for command in shown), pattern
+
+
+def test_a_command_that_is_wrong_or_tried_nowhere_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planted = tmp_path / "README.md"
+    planted.write_text("""
+Run `byzanz dance` or `byzanz serve [--prot N]`, `python3 dev.py torture kill8`, `python3 dev.py lock`
+and `python3 dev.py test tests/nowhere.py`. In words, not a command: `verify`.
+
+    $ python3 dev.py simulate byzanz --players 4 --colour | python3 dev.py verify G && curl https://example.org
+
+```
+ExecStart=/usr/bin/python3 dev.py serve --quietly   # a comment
+byzanz bench
+```
+""")
+    assert faults(planted, capsys) == [
+        "byzanz dance: there is no dance",
+        "byzanz serve [--prot N]: there is no --prot",
+        "python3 dev.py torture kill8: there is no kill8",
+        "python3 dev.py lock: the document does not say: needs the package index",
+        "python3 dev.py test tests/nowhere.py: there is no tests/nowhere.py",
+        "python3 dev.py simulate byzanz --players 4 --colour: there is no --colour",
+        "python3 dev.py simulate byzanz --players 4 --colour: nothing runs it",
+        "python3 dev.py verify G: nothing runs it",
+        "curl https://example.org: nothing runs it",
+        "python3 dev.py serve --quietly: there is no --quietly",
+        "python3 dev.py serve --quietly: nothing runs it",
+        "byzanz bench: there is no bench",
+    ]
