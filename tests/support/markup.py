@@ -6,18 +6,24 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from tests.support.pages import Page
+from html5lib.html5parser import ParseError
+
+from tests.support.pages import Page, strictly
 
 HEAVY = 60_000
 """The size in bytes that no page may reach."""
 
 
 def assert_sound(name: str, page: Page) -> None:
-    """Check that nothing is inline, ids are unique, references resolve, there is one heading, and the page is small.
+    """Check that HTML is valid, nothing inline, ids unique, references resolve, one main heading, and the page small.
 
     Args:
         name: of the page, for the failure message.
     """
+    try:
+        page = strictly(page.html, page.status)
+    except ParseError as error:
+        raise AssertionError(f"{name}: {error}") from error
     for item in page.root.iter():
         assert item.get("style") is None, name
         assert not [key for key in item.keys() if key.startswith("on")], name  # noqa: SIM118

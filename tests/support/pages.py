@@ -1,10 +1,11 @@
-"""A test browser: parses pages strictly, fills in forms, presses buttons."""
+"""A test browser: parses pages, fills in forms, presses buttons."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html.parser import HTMLParser
 from typing import Any
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, TreeBuilder
 
 import html5lib
 from flask.testing import FlaskClient
@@ -56,13 +57,75 @@ class Page:
         )
 
 
+class Tree(HTMLParser):
+    """Build the elements of a page; every element that can have an end must have one, in the right place.
+
+    This takes a tenth of the time of html5lib. `strictly` is for the tests that see every page in every state.
+    """
+
+    VOID = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._builder = TreeBuilder()
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element; an option ends where the next one begins."""
+        if tag == "option":
+            self._end_option()
+        self._builder.start(tag, {name: value or "" for name, value in attrs})
+        if tag in self.VOID:
+            self._builder.end(tag)
+        else:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open and close an element of a drawing."""
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the innermost element."""
+        if tag != "option":
+            self._end_option()
+        assert self._open, f"</{tag}> ends nothing"
+        assert self._open[-1] == tag, f"</{tag}> where </{self._open[-1]}> is due, at {self.getpos()}"
+        self._builder.end(self._open.pop())
+
+    def _end_option(self) -> None:
+        if self._open[-1:] == ["option"]:
+            self._builder.end(self._open.pop())
+
+    def handle_data(self, data: str) -> None:
+        """Add text."""
+        if self._open:
+            self._builder.data(data)
+
+    def finish(self) -> Element:
+        """Return the root."""
+        self.close()
+        assert self._open == [], f"never closed: {self._open}"
+        return self._builder.close()
+
+
 def read(answer: TestResponse) -> Page:
-    """Parse the page of an answer; any mistake in its HTML is an error."""
+    """Parse the page of an answer; an element that is not closed is an error. A redirection has no page of ours."""
+    if 300 <= answer.status_code < 400:
+        return Page(answer.status_code, answer.text, Element("html"))
     return parsed(answer.text, answer.status_code)
 
 
 def parsed(html: str, status: int = 200) -> Page:
-    """Parse a page; any mistake in it is an error."""
+    """Parse a page; an element that is not closed is an error."""
+    tree = Tree()
+    tree.feed(html)
+    return Page(status, html, tree.finish())
+
+
+def strictly(html: str, status: int = 200) -> Page:
+    """Parse a page; any mistake in its HTML is an error."""
     parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
     return Page(status, html, parser.parse(html))
 

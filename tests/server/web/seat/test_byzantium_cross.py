@@ -19,7 +19,6 @@ from tests.support.tables import position, url
 
 STYLE = (ROOT / "templates" / "games" / "byzantium" / "style.css").read_text()
 USABLE = [slot for slot in SLOTS if slot not in DEAD]
-SVG = "{http://www.w3.org/2000/svg}"
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """Marks tests of pages, which do not depend on the database."""
 
@@ -27,15 +26,15 @@ one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True
 def drawn(page: Page) -> dict[str, tuple[int, int, int, int]]:
     """Return the cards of the drawn cross by slot: centre and size."""
     found = {}
-    for group in page.root.iter(f"{SVG}g"):
+    for group in page.root.iter("g"):
         title, at = (
-            group.find(f"{SVG}title"),
+            group.find("title"),
             re.fullmatch(r"translate\((\S+) (\S+)\)", group.get("transform", "")),
         )
         if title is None or at is None or ":" not in (title.text or ""):
             continue
         slot = (title.text or "").split(":")[0]
-        frame = group.find(f"{SVG}rect")
+        frame = group.find("rect")
         assert frame is not None
         found[slot] = (int(at[1]), int(at[2]), int(frame.get("width", 0)), int(frame.get("height", 0)))
     return found
@@ -59,11 +58,9 @@ def test_the_cards_lie_where_the_rules_say(client: FlaskClient, cross: Any):
 
 def assert_in_the_picture(page: Page, view: Any) -> None:
     [svg] = [
-        item
-        for item in page.root.iter(f"{SVG}svg")
-        if item.get("role") == "img" and item.find(f"{SVG}g") is not None
+        item for item in page.root.iter("svg") if item.get("role") == "img" and item.find("g") is not None
     ]
-    left, top, wide, high = map(int, svg.get("viewBox", "").split())
+    left, top, wide, high = map(int, svg.get("viewbox", "").split())
     for place in view.places:
         if place.state in ("taken", "open"):
             edges = box(spot(place.slot))
@@ -82,7 +79,7 @@ def test_the_rules_page_draws_true_examples(client: FlaskClient):
         assert shown == size(slot)
     rects = {
         tuple(float(item.get(key, 0)) for key in ("x", "y", "width", "height"))
-        for item in page.root.iter(f"{SVG}rect")
+        for item in page.root.iter("rect")
         if item.get("class", "").split()[:1] in (["open"], ["dead"])
     }
     named = [slot for slot in SLOTS if slot[0] == "e"] + ["nf", "nl", "nr"]
