@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 from jinja2 import FileSystemBytecodeCache
@@ -21,6 +22,7 @@ from server import create_app, play
 from server.store import engine, links, log, people
 from server.store.models import Game, Link, Person, Seat
 from tests.support.databases import (
+    MEMORY,
     SECRET,
     PostgresClone,
     copied,
@@ -110,10 +112,36 @@ def bare_postgres(postgres: str) -> Iterator[str]:
 def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """Return the URL of a fresh database with all tables, once for each kind of database."""
     if request.param == "sqlite":
-        with copied(request.getfixturevalue("migrated_file")) as url:
+        with copied(
+            request.getfixturevalue("migrated_file"), request.getfixturevalue("sqlite_folder")
+        ) as url:
             yield url
         return
     yield request.getfixturevalue("postgres_clone").reset()
+
+
+@pytest.fixture(scope="session")
+def sqlite_folder() -> Iterator[Path]:
+    """Return the folder in which the SQLite file of the current test lies: always under the same URL."""
+    with tempfile.TemporaryDirectory(prefix="byzanz-", dir=MEMORY) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def engines() -> Iterator[None]:
+    """Share engines between the apps on one URL, because a new engine compiles every statement anew."""
+    made: dict[sa.URL, sa.Engine] = {}
+    make = engine.db._make_engine
+
+    def shared(key: str | None, options: dict[str, Any], app: Flask) -> sa.Engine:
+        url = sa.make_url(options["url"])
+        if url not in made:
+            made[url] = make(key, options, app)
+        return made[url]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.db, "_make_engine", shared)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -56,12 +56,26 @@ def migrate(url: str) -> None:
 
 
 @contextmanager
-def copied(file: Path) -> Iterator[str]:
-    """Copy an SQLite file and yield the URL of the copy."""
-    with tempfile.TemporaryDirectory(prefix="byzanz-", dir=MEMORY) as folder:
-        path = Path(folder) / "byzanz.db"
-        shutil.copy(file, path)
+def copied(file: Path, folder: Path | None = None) -> Iterator[str]:
+    """Copy an SQLite file and yield the URL of the copy; it is deleted at the end.
+
+    Args:
+        folder: for the copy; by default a new one.
+    """
+    if folder is None:
+        with (
+            tempfile.TemporaryDirectory(prefix="byzanz-", dir=MEMORY) as made,
+            copied(file, Path(made)) as url,
+        ):
+            yield url
+        return
+    path = folder / "byzanz.db"
+    shutil.copy(file, path)
+    try:
         yield f"sqlite:///{path}"
+    finally:
+        for left in folder.glob("byzanz.db*"):
+            left.unlink()
 
 
 @contextmanager
