@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from flask import current_app
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
-from sqlalchemy import make_url
+from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 INSTANCE = Path("instance")
@@ -194,7 +194,8 @@ def _with_defaults(settings: Settings) -> Settings:
         raise ConfigError("BYZANZ_SECRET_KEY is too short: use at least 32 random characters")
     changes: dict[str, object] = {}
     if embedded:
-        changes["database_url"] = f"sqlite:///{_instance_folder() / 'byzanz.db'}"
+        file = _instance_folder() / "byzanz.db"
+        changes["database_url"] = str(URL.create("sqlite", database=str(file)))  # escapes % and ? in the path
     if not secret:
         changes["secret_key"] = SecretStr(_load_or_create_secret())
     return settings.model_copy(update=changes)

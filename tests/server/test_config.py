@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from sqlalchemy import make_url
 
 from server import config
 
@@ -25,6 +26,15 @@ def test_without_settings_it_makes_a_database_and_a_key_of_its_own(empty_folder:
     assert len(first.secret_key.get_secret_value()) == 64
     assert config.load().secret_key == first.secret_key
     assert stat.S_IMODE((empty_folder / "instance" / "secret_key").stat().st_mode) == 0o600
+
+
+def test_the_embedded_database_stands_in_a_folder_of_any_name(
+    empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = empty_folder / "50%41 off?b=c#1"
+    odd.mkdir()
+    monkeypatch.chdir(odd)
+    assert make_url(config.load().database_url).database == f"{odd}/instance/byzanz.db"
 
 
 BAD = [
