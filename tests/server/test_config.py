@@ -86,7 +86,7 @@ def test_a_bad_setting_is_one_line_that_names_it(
     ("name", "value"),
     [
         ("DATABASE_URL", "sqlite:////srv/my games/byzanz.db"),
-        ("DATABASE_URL", "postgresql+psycopg://u:p%40ss@db.example.org:5433/byzanz"),
+        ("DATABASE_URL", "postgresql://u:p%40ss@db.example.org:5433/byzanz"),
         ("DATABASE_URL", "postgresql+psycopg://postgres:@/x?host=/run/postgresql"),
         ("MAIL_URL", "smtp://ann:p%23ss@mail.example.org:587?tls=starttls"),
         ("MAIL_URL", "smtps://[::1]/"),
@@ -111,7 +111,7 @@ def test_a_database_of_ones_own_needs_a_key_of_ones_own(monkeypatch: pytest.Monk
     with pytest.raises(config.ConfigError, match="BYZANZ_SECRET_KEY"):
         config.load()
     monkeypatch.setenv("BYZANZ_SECRET_KEY", "k" * 32)
-    assert config.load().database_url == "postgresql+psycopg://me@db/byzanz"
+    assert config.load().database_url == "postgresql://me@db/byzanz"
 
 
 def test_who_sends_mail_must_name_a_mail_server(monkeypatch: pytest.MonkeyPatch) -> None:
