@@ -210,7 +210,7 @@ class Table:
 
 
 @pytest.fixture
-def table(app: Flask) -> Callable[..., Table]:
+def table(app: Flask) -> Callable[..., Table]:  # noqa: ARG001 - requested for its context
     """Return `begun`, which starts a game between friends."""
     return begun
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
 from sqlalchemy import text
 
 from server import create_app
@@ -57,7 +56,8 @@ def test_of_several_processes_one_makes_the_tables(empty_database: str) -> None:
         engine.db.engine.dispose()
 
 
-def test_tables_of_another_version_are_left_alone(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_tables_of_another_version_are_left_alone() -> None:
     with engine.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = 'ffff'"))
     for refuse in (migrate.check, migrate.upgrade):

@@ -63,7 +63,7 @@ def test_it_does_what_it_may_and_once(share: int, app: Flask, table: Callable[..
     box = desk()
     fresh = kept(app)
     for letter in letters()[share::SHARES]:
-        restore(app, fresh)
+        restore(fresh)
         box.send(letter)
         check_game(letter, game)
         assert box.send(letter) == ("not about one of our emails" if letter.nobody else "seen before"), (
@@ -82,7 +82,7 @@ def kept(app: Flask) -> Path:
     return Path(shutil.copy(file, file.with_suffix(".fresh")))
 
 
-def restore(app: Flask, copy: Path) -> None:
+def restore(copy: Path) -> None:
     """Restore the copy."""
     engine.db.engine.dispose()
     file = copy.with_suffix(".db")
