@@ -67,7 +67,7 @@ def _ladder(rules: Rules[Any, Any], view: Any, first: Move, draw: Draw) -> str:
     return f"ladder {' '.join(rungs)} upto {limit} then pass"
 
 
-def empire(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
+def empire(_rules: Rules[Any, Any], _view: Any, _moves: Sequence[Move], _draw: Draw) -> Iterator[str]:
     """Yield rules of thumb for all steps but the redraw; the meld is for the cards that the redraw brings."""
     return (
         thumb if step == "meld" else f"{thumb} always"
@@ -76,7 +76,7 @@ def empire(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw)
     )
 
 
-def byzantium(rules: Rules[Any, Any], view: Any, moves: Sequence[Move], draw: Draw) -> Iterator[str]:
+def byzantium(rules: Rules[Any, Any], view: Any, _moves: Sequence[Move], draw: Draw) -> Iterator[str]:
     """Yield the next placements if everybody places as this policy would, in one sampled state."""
     listed, world = list[str](), rules.sample_state(view, draw)
     while rules.awaited(world) and len(listed) < LOOKAHEAD:

@@ -169,14 +169,14 @@ def _compared(rules: Rules[Any, Any], seats: int, games: int) -> dict[str, float
 
 
 def _per_game(cost: Callable[[Tally], float]) -> Callable[[Sequence[Tally], int], float]:
-    return lambda tallies, seats: mean(map(cost, tallies))
+    return lambda tallies, _seats: mean(map(cost, tallies))
 
 
 FIGURES: dict[str, Callable[[Sequence[Tally], int], float]] = {
     "waits": _per_game(lambda tally: tally.waits),
     "visits": _per_game(lambda tally: tally.visits),
     "mails": lambda tallies, seats: mean(tally.visits + tally.reminders + seats for tally in tallies),
-    "median_days": lambda tallies, seats: median(tally.days for tally in tallies),
+    "median_days": lambda tallies, _seats: median(tally.days for tally in tallies),
 }
 
 

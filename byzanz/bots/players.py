@@ -48,12 +48,12 @@ def playout_budget(playouts: int) -> Budget:
     return lambda: next(played) / playouts
 
 
-def random_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, budget: Budget) -> Move:
+def random_bot(_rules: Rules[S, V], _view: V, moves: Sequence[Move], draw: Draw, _budget: Budget) -> Move:
     """Choose any move, each as likely; see `decide` for the arguments."""
     return moves[draw(len(moves))]
 
 
-def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, budget: Budget) -> Move:
+def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, _budget: Budget) -> Move:
     """Choose the move with the best prospects in one sampled state, the first of equals; see `decide`.
 
     Of many moves it evaluates the first and a random selection of the others.

@@ -173,11 +173,11 @@ def set_listed(token: str, listed: bool, now: datetime) -> None:
 def send_nudges(now: datetime, limit: int = 100) -> int:
     """Remind people of invitations unanswered for 48 hours, each once, and tell the organisers; return how many."""
     with reading() as session:
-        hints = list(session.execute(_unanswered(now).limit(limit)).tuples())
+        hints = list(session.execute(_unanswered(now).limit(limit)))
     return sum(_nudge(game_id, person_id, now) for game_id, person_id in hints)
 
 
-def _unanswered(now: datetime) -> Select[tuple[str, int | None]]:
+def _unanswered(now: datetime) -> Select[str, int | None]:
     nudged = exists().where(
         Mail.kind == "nudge",
         Mail.game_id == Seat.game_id,

@@ -159,7 +159,7 @@ def address_works(session: Session, person_id: int, now: datetime) -> None:
 
     Locks the games; the caller changes the person only afterwards, because games are locked first everywhere.
     """
-    for game_id, seat in session.execute(_stopped(person_id)).tuples().all():
+    for game_id, seat in session.execute(_stopped(person_id)).all():
         game = log.lock_game(session, game_id)
         turn = session.get(Turn, (game_id, seat))
         if game is not None and turn is not None and turn.refused:
@@ -168,7 +168,7 @@ def address_works(session: Session, person_id: int, now: datetime) -> None:
             mailing.mail_turn(session, game, turn, person_id, now, again=when)
 
 
-def _stopped(person_id: int) -> Select[tuple[str, int]]:
+def _stopped(person_id: int) -> Select[str, int]:
     """The turns of a person whose clocks are stopped because no email reached them, by game."""
     places = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
     own = select(Turn.game_id, Turn.seat).join(Seat, places).where(Seat.person_id == person_id)

@@ -295,7 +295,7 @@ def of_person(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]
         .where(Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
         .order_by(Turn.due_at.is_(None), Turn.due_at, Turn.opened_at, Turn.game_id)
     )
-    return list(session.execute(query).unique().tuples())
+    return list(session.execute(query).unique())
 
 
 def bots_to_move(session: Session, limit: int) -> list[Turn]:

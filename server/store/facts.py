@@ -134,10 +134,10 @@ class FactColumn(TypeDecorator[Fact]):
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: Fact | None, dialect: Dialect) -> str | None:
+    def process_bind_param(self, value: Fact | None, _dialect: Dialect) -> str | None:
         return None if value is None else json.dumps(stored(value), sort_keys=True, separators=(",", ":"))
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> Fact | None:
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> Fact | None:
         if value is None:
             return None
         if not value.startswith('{"code":'):

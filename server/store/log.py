@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, or_, select
 from sqlalchemy.orm import Session
@@ -100,7 +99,9 @@ def is_act(*verbs: str) -> ColumnElement[bool]:
     return or_(*(condition for verb in verbs for condition in (move == verb, move.like(f"{verb} %"))))
 
 
-def acts(session: Session, game_ids: Collection[str], *verbs: str) -> Sequence[Row[Any]]:
+def acts(
+    session: Session, game_ids: Collection[str], *verbs: str
+) -> Sequence[Row[str, int, str, str, int | None, str]]:
     """Return the acts with these verbs in these games, by game and in the order of the log.
 
     Returns:

@@ -88,9 +88,9 @@ class Poker:
 
 def test_rivals_that_are_installed_are_measured_beside_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     modules = {
-        "rlcard": SimpleNamespace(make=lambda name: UnoTable()),
+        "rlcard": SimpleNamespace(make=lambda _name: UnoTable()),
         "open_spiel.python.games.liars_poker": SimpleNamespace(),
-        "pyspiel": SimpleNamespace(load_game=lambda name: Poker()),
+        "pyspiel": SimpleNamespace(load_game=lambda _name: Poker()),
     }
     monkeypatch.setattr(baselines, "import_module", modules.__getitem__)
     made = {name: game() for name, game in baselines.installed(lambda choices: choices[0]).items()}

@@ -51,7 +51,7 @@ def letters(request: pytest.FixtureRequest, migrated_file: Path) -> list[str]:
                 session.get_one(Person, awaits).cadence = "digest"
                 outbox.enqueue(session, key=key, kind="digest", person_id=awaits, now=engine.utc_now())
                 session.execute(update(Person).values(language=request.param))
-            drawn = [shown.html for shown in mails(there)]
+            drawn = [shown.html for shown in mails()]
             with engine.reading() as session:
                 sent = {mail.kind for mail in session.query(Mail).where(Mail.status == "sent")}
             assert sent >= {*KINDS, *MORE}

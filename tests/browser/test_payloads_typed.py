@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Error, Page
 
 from server.store.engine import transaction, utc_now
@@ -94,7 +95,8 @@ def test_what_is_typed_into_any_form_does_not_run(tab: Callable[..., Tab], town:
     print(f"{typed} fields typed into")
 
 
-def test_names_that_are_scripts_do_not_run_while_somebody_plays(tab: Callable[..., Tab], town: Town) -> None:
+@pytest.mark.usefixtures("town")
+def test_names_that_are_scripts_do_not_run_while_somebody_plays(tab: Callable[..., Tab]) -> None:
     shown = tab()
     ran = watched(shown)
     for number, slug in enumerate(("byzanz", "byzantium", "empire")):

@@ -15,7 +15,7 @@ from server.store.engine import utc_now
 from tests.conftest import Table, begun
 from tests.support.browser.hands import Keys, Pointer, make_move
 from tests.support.browser.tabs import DESK, PHONE, Tab
-from tests.support.browser.town import FRIENDS, Town
+from tests.support.browser.town import FRIENDS
 from tests.support.tables import make, position, url
 
 WAYS: dict[str, tuple[bool, type[Pointer] | type[Keys], int]] = {
@@ -32,7 +32,8 @@ LEAST = 12
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_whole_game(kept: Callable[..., Tab], town: Town, way: str) -> None:
+@pytest.mark.usefixtures("town")
+def test_a_whole_game(kept: Callable[..., Tab], way: str) -> None:
     scripts, kind, luck = WAYS[way]
     slug = way.partition(" ")[0]
     game = begun(FRIENDS[slug], f"{way}-{luck}".replace(" ", "-"), utc_now(), slug=slug)

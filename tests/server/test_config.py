@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from sqlalchemy import make_url
 
 from server import config
 
@@ -25,6 +26,15 @@ def test_without_settings_it_makes_a_database_and_a_key_of_its_own(empty_folder:
     assert len(first.secret_key.get_secret_value()) == 64
     assert config.load().secret_key == first.secret_key
     assert stat.S_IMODE((empty_folder / "instance" / "secret_key").stat().st_mode) == 0o600
+
+
+def test_the_embedded_database_stands_in_a_folder_of_any_name(
+    empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = empty_folder / "50%41 off?b=c#1"
+    odd.mkdir()
+    monkeypatch.chdir(odd)
+    assert make_url(config.load().database_url).database == f"{odd}/instance/byzanz.db"
 
 
 BAD = [
@@ -76,7 +86,7 @@ def test_a_bad_setting_is_one_line_that_names_it(
     ("name", "value"),
     [
         ("DATABASE_URL", "sqlite:////srv/my games/byzanz.db"),
-        ("DATABASE_URL", "postgresql+psycopg://u:p%40ss@db.example.org:5433/byzanz"),
+        ("DATABASE_URL", "postgresql://u:p%40ss@db.example.org:5433/byzanz"),
         ("DATABASE_URL", "postgresql+psycopg://postgres:@/x?host=/run/postgresql"),
         ("MAIL_URL", "smtp://ann:p%23ss@mail.example.org:587?tls=starttls"),
         ("MAIL_URL", "smtps://[::1]/"),
@@ -101,7 +111,7 @@ def test_a_database_of_ones_own_needs_a_key_of_ones_own(monkeypatch: pytest.Monk
     with pytest.raises(config.ConfigError, match="BYZANZ_SECRET_KEY"):
         config.load()
     monkeypatch.setenv("BYZANZ_SECRET_KEY", "k" * 32)
-    assert config.load().database_url == "postgresql+psycopg://me@db/byzanz"
+    assert config.load().database_url == "postgresql://me@db/byzanz"
 
 
 def test_who_sends_mail_must_name_a_mail_server(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,7 @@ def seats_and_public(case: Case) -> tuple[Viewer, ...]:
     return (*range(case.seats), PUBLIC)
 
 
-def check_setup(case: Case, number: int) -> None:
+def check_setup(case: Case, _number: int) -> None:
     """A table too small or too large and unknown options are refused."""
     rules = case.rules
     for seats in (-1, 0, min(rules.seats) - 1, max(rules.seats) + 1):

@@ -64,7 +64,7 @@ class FaultyServer:
         return good if action == "ok" else action
 
     async def handle_EHLO(  # noqa: N802
-        self, server: Any, session: Any, _envelope: Any, hostname: str, responses: list[str]
+        self, _server: Any, session: Any, _envelope: Any, hostname: str, responses: list[str]
     ) -> list[str]:
         self.connections += 1
         session.host_name = hostname

@@ -140,7 +140,7 @@ class Plain:
         self.bids[seat] += cards
         self.next_bidder(seat)
 
-    def leave(self, seat: int, cards: list[str]) -> None:
+    def leave(self, seat: int, _cards: list[str]) -> None:
         self.hands[seat] += self.bids[seat]
         self.bids[seat] = []
         self.passed.append(seat)
@@ -182,7 +182,7 @@ class Plain:
         if self.step == "limit" and self.turn == seat:
             self.limit(seat)
 
-    def finish(self, seat: int, cards: list[str]) -> None:
+    def finish(self, seat: int, _cards: list[str]) -> None:
         self.done.add(seat)
         if self.done == set(self.seats):
             self.step = "over"

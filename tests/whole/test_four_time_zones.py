@@ -323,8 +323,8 @@ def be_away(watch: Watch) -> None:
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        ("_nights", lambda start, hours: iter(())),
-        ("_days_off", lambda start, hours: iter(())),
+        ("_nights", lambda _start, _hours: iter(())),
+        ("_days_off", lambda _start, _hours: iter(())),
         ("rounded_up", lambda at: at),
         ("last_shown", lambda zone, day, minute: clock.first_shown(zone, day, minute) + MINUTE),
     ],

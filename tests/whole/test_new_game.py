@@ -241,7 +241,8 @@ def test_its_simulated_games_verify_and_greed_pays(game: Rules[Any, Any]) -> Non
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_friends_play_it_by_the_links_in_their_mails(game: Rules[Any, Any], database_url: str) -> None:
+@pytest.mark.usefixtures("game")
+def test_friends_play_it_by_the_links_in_their_mails(database_url: str) -> None:
     kept = race(database_url)
     assert (kept.header.game, kept.header.cuts) == (SLUG, ("from the top", "cut of bob@example.org"))
     assert [entry.by for entry in kept.entries] == ["chance", *["player"] * 8, *["rules"] * 2]

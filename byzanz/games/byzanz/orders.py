@@ -225,7 +225,7 @@ def _cheapest_bid(moves: Iterable[Move], most: int) -> Move | None:
     return min(bids, key=lambda bid: (total(numbers(bid.args)), len(bid.args)), default=None)
 
 
-def _pass(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> OrderAnswer:
+def _pass(order: Order, words: Sequence[str], _view: View, _moves: Sequence[Move]) -> OrderAnswer:
     return OrderAnswer(
         PASS, "Passed for you, as you ordered.", remaining=order if words[0] == "every" else None
     )
@@ -252,7 +252,7 @@ def _tax(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) 
     return OrderAnswer(None, "Nothing on your list for the tax is in the lot.")
 
 
-def _take(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> OrderAnswer:
+def _take(order: Order, words: Sequence[str], view: View, _moves: Sequence[Move]) -> OrderAnswer:
     market, hand = dict(view.market), numbers(view.hand or ())
     for choice in words:
         fits = [group for group in market if choice in (group, "best", "most")]
@@ -293,7 +293,7 @@ def _reduce_hand(choice: str, hand: Sequence[str], moves: Sequence[Move]) -> Mov
     return Move("discard", (min(fits, key=lambda name: VALUE[CARD[name]]),)) if fits else None
 
 
-def _finish(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) -> OrderAnswer:
+def _finish(order: Order, _words: Sequence[str], _view: View, moves: Sequence[Move]) -> OrderAnswer:
     sale = best_sale(move for move in moves if move.verb == "sell")
     if sale is None:
         return OrderAnswer(DONE, "All your sets are sold: done for you.")

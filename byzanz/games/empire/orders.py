@@ -136,7 +136,7 @@ def _could_be_melded(deck: int, cards: Names) -> bool:
     return known and broken_limit(numbers(deck, cards)) is None
 
 
-def _read_keep(verb: str, words: Sequence[str]) -> list[str]:
+def _read_keep(_verb: str, words: Sequence[str]) -> list[str]:
     """Read cards, the most wanted first, and perhaps `most` or `least`."""
     return _once([word if word in ("most", "least") else named(word) for word in words])
 

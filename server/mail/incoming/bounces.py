@@ -58,12 +58,8 @@ def reported_mail_id(raw: bytes) -> int | None:
     return None
 
 
-def parse_report(raw: bytes, envelope_sender: str) -> BounceReport:
-    """Parse a report; accepts any bytes and never raises.
-
-    Args:
-        envelope_sender: of `MAIL FROM`, empty for `<>`.
-    """
+def parse_report(raw: bytes) -> BounceReport:
+    """Parse a report; accepts any bytes and never raises."""
     message = mime.parse(raw[:LARGEST_REPORT])
     found = list(mime.walk(message))
     feedback = next((part for part in found if part.kind == "message/feedback-report"), None)
@@ -74,7 +70,7 @@ def parse_report(raw: bytes, envelope_sender: str) -> BounceReport:
         status = next((part for part in found if part.kind == "message/global-delivery-status"), None)
     if status is not None:
         return _from_status(list(_blocks(status.text())))
-    return _from_text(message, envelope_sender)
+    return _from_text(message)
 
 
 def _complaint(part: Part) -> BounceReport:
@@ -99,7 +95,7 @@ def _from_status(blocks: list[dict[str, str]]) -> BounceReport:
     return BounceReport("nothing", Fact("no_failure"))
 
 
-def _from_text(message: Part, envelope_sender: str) -> BounceReport:
+def _from_text(message: Part) -> BounceReport:
     """Guess from a report written for people; a mail that a person or an autoresponder wrote is no report."""
     sender, _name = reply.author(message)
     text = reply.body_text(message)[:4000]

@@ -59,15 +59,11 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
         return _reply(raw, sender, local.removeprefix("play+"), recipient, now)
     if local == COMPLAINTS:  # one address for everybody: mail from strangers is not even recorded
         mail_id = bounces.reported_mail_id(raw)
-        return (
-            "not about one of our emails"
-            if mail_id is None
-            else _report(raw, sender, recipient, mail_id, now)
-        )
+        return "not about one of our emails" if mail_id is None else _report(raw, recipient, mail_id, now)
     mail_id = envelope.mail_id_in(recipient)
     if mail_id is None:
         raise NoSuchAddress
-    return _report(raw, sender, recipient, mail_id, now)
+    return _report(raw, recipient, mail_id, now)
 
 
 def is_ours(recipient: str) -> bool:
@@ -90,8 +86,8 @@ def _local_part(recipient: str) -> str:
 # Reports
 
 
-def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime) -> str:
-    report = bounces.parse_report(raw, sender)
+def _report(raw: bytes, recipient: str, mail_id: int, now: datetime) -> str:
+    report = bounces.parse_report(raw)
     row = _claim(reply.fingerprint(raw, recipient), now)
     if row is None:
         return "seen before"

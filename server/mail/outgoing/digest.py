@@ -53,7 +53,7 @@ def queue_due(now: datetime) -> int:
     """Queue a digest to each person whose digest hour has passed since one of their turns opened; return how many."""
     with reading() as session:
         first: dict[int, tuple[Person, datetime, str]] = {}
-        for person, game, turn in session.execute(_digest_turns()).unique().tuples():
+        for person, game, turn in session.execute(_digest_turns()).unique():
             first.setdefault(person.id, (person, turn.opened_at, person.time_zone or game.time_zone))
         keys = {}
         for person, opened_at, zone in first.values():
@@ -77,7 +77,7 @@ def start_overdue_clocks(now: datetime) -> int:
     return sum(play.digest_overdue(game_id, seat, now) for game_id, seat in hints)
 
 
-def _digest_turns() -> Select[tuple[Person, Game, Turn]]:
+def _digest_turns() -> Select[Person, Game, Turn]:
     """Select the people who want a digest with the turns that it is to list, the oldest of each person first."""
     return (
         select(Person, Game, Turn)

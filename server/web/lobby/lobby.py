@@ -102,7 +102,7 @@ def _own_games(session: Session, me: Person) -> list[OwnGame]:
             select(Turn.game_id, Turn.seat)
             .join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
             .where(Seat.person_id == me.id)
-        ).tuples()
+        )
     )
     own = []
     for game in found.unique():

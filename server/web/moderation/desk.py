@@ -103,7 +103,7 @@ def games() -> ResponseReturnValue:
         )
 
 
-def _search(q: str, status: str, kind: str) -> Select[tuple[Game]]:
+def _search(q: str, status: str, kind: str) -> Select[Game]:
     query = select(Game).order_by(Game.created_at.desc(), Game.id).options(selectinload(Game.seats))
     if status in STATUSES:
         query = query.where(Game.status == status)
@@ -157,7 +157,7 @@ def actions() -> ResponseReturnValue:
         )
 
 
-def _select_actions(by: str, game: str, what: str) -> Select[tuple[ModeratorAction, Entry, Game, Person]]:
+def _select_actions(by: str, game: str, what: str) -> Select[ModeratorAction, Entry, Game, Person]:
     query = select(ModeratorAction, Entry, Game, Person).join(
         Entry, (Entry.game_id == ModeratorAction.game_id) & (Entry.seq == ModeratorAction.seq)
     )

@@ -27,6 +27,8 @@ RECENT = timedelta(days=7)
 MOST_SHOWN = 8
 """Occurrences of one kind that the desk shows; the search has all."""
 
+_Selection = Select[*tuple[Any, ...]]
+
 
 @dataclass(frozen=True, slots=True)
 class IssueList:
@@ -46,17 +48,17 @@ def _is_active() -> ColumnElement[bool]:
     return and_(Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
 
 
-def _waiting_turns(*what: Any) -> Select[Any]:
+def _waiting_turns(*what: Any) -> _Selection:
     """Select the open turns of people in active games."""
     joined = select(*what).select_from(Turn).join(Game, Game.id == Turn.game_id)
     return joined.where(_is_active(), Turn.bot.is_(False))
 
 
-def _late(now: datetime, *what: Any) -> Select[Any]:
+def _late(now: datetime, *what: Any) -> _Selection:
     return _waiting_turns(*what).where(Turn.due_at <= now + DUE_SOON)
 
 
-def _unsent(now: datetime, *what: Any) -> Select[Any]:
+def _unsent(now: datetime, *what: Any) -> _Selection:
     """Select turns whose mail should have been sent long ago."""
     found = _waiting_turns(*what).join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
     found = found.join(Person, Person.id == Seat.person_id).where(Person.cadence != "digest")
@@ -65,7 +67,7 @@ def _unsent(now: datetime, *what: Any) -> Select[Any]:
     )
 
 
-def _unreached(*what: Any) -> Select[Any]:
+def _unreached(*what: Any) -> _Selection:
     """Select seats whose players get no mail, and turns whose clocks are stopped for that."""
     persons = select(Person.id).where(or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None)))
     lost = select(Seat.game_id, Seat.seat).where(Seat.person_id.in_(persons))
@@ -77,7 +79,7 @@ def _unreached(*what: Any) -> Select[Any]:
     return found.where(tuple_(Seat.game_id, Seat.seat).in_(union(lost, stopped)))
 
 
-def _stuck(now: datetime, *what: Any) -> Select[Any]:
+def _stuck(now: datetime, *what: Any) -> _Selection:
     """Select games that are paused, or whose last entry is long ago."""
     last = (Entry.game_id == Game.id) & (Entry.seq == Game.head)
     found = select(*what).select_from(Game).join(Entry, last)
@@ -85,7 +87,7 @@ def _stuck(now: datetime, *what: Any) -> Select[Any]:
     return found.where(or_(Game.paused, Entry.at <= log.stamp(now - STALLED_AFTER)))
 
 
-def _on_autopilot(*what: Any) -> Select[Any]:
+def _on_autopilot(*what: Any) -> _Selection:
     """Select seats for which the server plays: their players do not answer or have left."""
     found = select(*what).select_from(Seat).join(Game, Game.id == Seat.game_id)
     return found.where(Seat.autopilot, Game.status == "running")
@@ -159,7 +161,7 @@ def alerts(session: Session) -> IssueList:
     return _first_rows(session, found.order_by(Alert.at.desc(), Alert.id.desc()))
 
 
-def _first_rows(session: Session, query: Select[Any]) -> IssueList:
+def _first_rows(session: Session, query: _Selection) -> IssueList:
     rows = session.execute(query.limit(MOST_SHOWN)).all()
     if len(rows) < MOST_SHOWN:
         return IssueList(rows, len(rows))

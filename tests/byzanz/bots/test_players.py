@@ -20,7 +20,7 @@ BYZANZ = rules_of("byzanz")
 SEED = b"bots"
 
 
-def find_sealed(slug: str, version: int | None = None) -> Rules[Any, Any]:
+def find_sealed(_slug: str, _version: int | None = None) -> Rules[Any, Any]:
     return Sealed()
 
 
@@ -73,7 +73,7 @@ def test_the_greedy_bot_weighs_the_first_of_very_many_moves() -> None:
 def test_the_greedy_bot_needs_a_seat() -> None:
     duel = Duel("lay", 1, 1, (("ash1",), ("ash2",)))
     with pytest.raises(ValueError, match="the view of a seat"):
-        decide("greedy", Sealed(), Sealed().view(duel, PUBLIC), (Move("lay", ("ash1",)),), lambda n: 0)
+        decide("greedy", Sealed(), Sealed().view(duel, PUBLIC), (Move("lay", ("ash1",)),), lambda _n: 0)
 
 
 def test_the_greedy_bot_sells_and_beats_the_random_one() -> None:

@@ -38,7 +38,7 @@ def asked(rules: Rules[Any, Any], label: str, moves: int) -> tuple[Any, int, tup
         moves -= 1
 
 
-def never(n: int) -> int:
+def never(_n: int) -> int:
     raise AssertionError("nothing is to be drawn")
 
 

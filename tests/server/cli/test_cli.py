@@ -270,7 +270,7 @@ def test_a_reader_who_goes_away_is_no_fault(played: bytes, tmp_path: Path) -> No
 @pytest.fixture
 def on_database(database_url: str, monkeypatch: pytest.MonkeyPatch, run: Run) -> Run:
     """Return a function that runs commands on the test's database."""
-    monkeypatch.setenv("BYZANZ_DATABASE_URL", database_url.replace("+psycopg", ""))
+    monkeypatch.setenv("BYZANZ_DATABASE_URL", database_url)
     monkeypatch.setenv("BYZANZ_SECRET_KEY", "a secret that only the tests know")
     monkeypatch.setenv("BYZANZ_MAIL_URL", "smtp://127.0.0.1:9")
     return run

@@ -62,9 +62,8 @@ def only_wrong() -> str:
     return str(finding)
 
 
-def test_nothing_is_wrong_with_a_sound_server(
-    alive: Flask, table: Seating, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("alive")
+def test_nothing_is_wrong_with_a_sound_server(table: Seating, capsys: pytest.CaptureFixture[str]) -> None:
     table(4)
     assert doctor.run(create_app, check_all=False) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -89,7 +88,8 @@ CHANGES_OF_THE_LOG = [
 
 
 @pytest.mark.parametrize(("change", "told"), CHANGES_OF_THE_LOG, ids=range(len(CHANGES_OF_THE_LOG)))
-def test_an_edit_of_history_is_noticed(alive: Flask, table: Seating, change: str, told: str) -> None:
+@pytest.mark.usefixtures("alive")
+def test_an_edit_of_history_is_noticed(table: Seating, change: str, told: str) -> None:
     table(3)
     table(3, "g2")
     for number in (0, 1):
@@ -123,9 +123,8 @@ def edit(statement: str) -> None:
             connection.exec_driver_sql("ALTER TABLE entry ENABLE TRIGGER USER")
 
 
-def test_only_the_newest_games_are_sampled(
-    alive: Flask, table: Seating, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("alive")
+def test_only_the_newest_games_are_sampled(table: Seating, monkeypatch: pytest.MonkeyPatch) -> None:
     table(3)
     table(3, "g2", now=NOW + timedelta(days=1))
     edit("UPDATE entry SET note = 'no reason'")
@@ -134,9 +133,8 @@ def test_only_the_newest_games_are_sampled(
     assert "game g1" in str(wrong(every=True)[0])
 
 
-def test_many_damaged_logs_are_summed_up(
-    alive: Flask, table: Seating, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("alive")
+def test_many_damaged_logs_are_summed_up(table: Seating, monkeypatch: pytest.MonkeyPatch) -> None:
     table(3)
     table(3, "g2")
     with engine.transaction() as session:
@@ -148,7 +146,8 @@ def test_many_damaged_logs_are_summed_up(
     ]
 
 
-def test_a_missing_trigger_is_named(alive: Flask) -> None:
+@pytest.mark.usefixtures("alive")
+def test_a_missing_trigger_is_named() -> None:
     with engine.transaction() as session:
         sqlite = session.get_bind().dialect.name == "sqlite"
         session.execute(
@@ -157,7 +156,8 @@ def test_a_missing_trigger_is_named(alive: Flask) -> None:
     assert "entry_no_" in only_wrong()
 
 
-def test_a_trigger_that_does_nothing_is_missing(alive: Flask) -> None:
+@pytest.mark.usefixtures("alive")
+def test_a_trigger_that_does_nothing_is_missing() -> None:
     with engine.transaction() as session:
         if session.get_bind().dialect.name == "sqlite":
             session.execute(text("DROP TRIGGER entry_no_delete"))
@@ -167,33 +167,38 @@ def test_a_trigger_that_does_nothing_is_missing(alive: Flask) -> None:
     assert "the log can be changed" in only_wrong()
 
 
-def test_another_secret_key_is_noticed(alive: Flask, table: Seating, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("alive")
+def test_another_secret_key_is_noticed(table: Seating, monkeypatch: pytest.MonkeyPatch) -> None:
     table(3)
     monkeypatch.setenv("BYZANZ_SECRET_KEY", "0123456789abcdef0123456789abcdef")
     assert "BYZANZ_SECRET_KEY" in only_wrong()
 
 
-def test_a_part_that_is_silent_is_named(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_a_part_that_is_silent_is_named() -> None:
     assert [finding.what for finding in wrong()] == [
         "no heartbeat from the web",
         "no heartbeat from the scheduler",
     ]
 
 
-def test_a_frozen_clock_is_told_with_its_remedy(alive: Flask) -> None:
+@pytest.mark.usefixtures("alive")
+def test_a_frozen_clock_is_told_with_its_remedy() -> None:
     with engine.transaction() as session:
         alerts.raise_alert(session, CLOCK_JUMPED, quoted("The clock jumped."), engine.utc_now())
     assert "--clock-is-right" in only_wrong()
 
 
-def test_a_game_set_aside_is_named(alive: Flask, table: Seating) -> None:
+@pytest.mark.usefixtures("alive")
+def test_a_game_set_aside_is_named(table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
         session.get_one(Game, "g1").quarantine = quoted("a fault")
     assert "game g1 is on hold (a fault)" in only_wrong()
 
 
-def test_mail_that_nobody_takes_is_told(alive: Flask) -> None:
+@pytest.mark.usefixtures("alive")
+def test_mail_that_nobody_takes_is_told() -> None:
     with engine.transaction() as session:
         person = Person(email="ann@example.org", name="Ann", created_at=NOW)
         session.add(person)
@@ -207,20 +212,23 @@ def test_mail_that_nobody_takes_is_told(alive: Flask) -> None:
     assert "451 later" in only_wrong()
 
 
-def test_a_refused_turn_is_told(alive: Flask, table: Seating) -> None:
+@pytest.mark.usefixtures("alive")
+def test_a_refused_turn_is_told(table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
         session.execute(text("UPDATE turn SET refused = '550 nobody'"))
     assert "1 turns are stopped" in only_wrong()
 
 
-def test_a_mail_server_that_does_not_answer_is_told(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("alive")
+def test_a_mail_server_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_URL", "smtp://127.0.0.1:9")
     assert "mail server" in only_wrong()
 
 
+@pytest.mark.usefixtures("alive")
 def test_a_mail_server_that_refuses_our_name_is_told(
-    alive: Flask, mail_server: Inbox, monkeypatch: pytest.MonkeyPatch
+    mail_server: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_URL", mail_server.url.replace("//", "//ann:geheim@"))
     said = only_wrong()
@@ -234,12 +242,14 @@ def test_bad_settings_end_the_examination(monkeypatch: pytest.MonkeyPatch) -> No
     assert "BYZANZ_TICK" in str(finding)
 
 
-def test_without_mail_the_rest_is_looked_at(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("alive")
+def test_without_mail_the_rest_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BYZANZ_MAIL_URL")
     assert "BYZANZ_MAIL_URL" in only_wrong()
 
 
-def test_old_tables_are_told(alive: Flask) -> None:
+@pytest.mark.usefixtures("alive")
+def test_old_tables_are_told() -> None:
     with engine.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     assert "revision 0000" in only_wrong()
@@ -292,7 +302,8 @@ def sent_once(ago: timedelta) -> None:
         session.add(Mail(**about, status="sent", finished_at=at))
 
 
-def test_answers_by_mail_may_be_off(alive: Flask) -> None:
+@pytest.mark.usefixtures("alive")
+def test_answers_by_mail_may_be_off() -> None:
     sent_once(timedelta(days=99))
     (found,) = way_in()
     assert found.ok
@@ -300,8 +311,9 @@ def test_answers_by_mail_may_be_off(alive: Flask) -> None:
 
 
 @pytest.mark.parametrize(("ago", "sound"), [(0, True), (6, True), (8, False)])
+@pytest.mark.usefixtures("alive")
 def test_a_way_in_by_which_nothing_ever_came_is_wrong_after_a_while(
-    alive: Flask, monkeypatch: pytest.MonkeyPatch, ago: int, sound: bool
+    monkeypatch: pytest.MonkeyPatch, ago: int, sound: bool
 ) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
     (found,) = way_in()
@@ -317,7 +329,8 @@ def test_a_way_in_by_which_nothing_ever_came_is_wrong_after_a_while(
     assert "the last one on" in found.what
 
 
-def test_mails_that_nobody_finished_are_told(alive: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("alive")
+def test_mails_that_nobody_finished_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
     received(outcome=Fact("in_hand"))
     assert all(found.ok for found in way_in())

@@ -32,7 +32,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 @pytest.fixture
-def mia(app: Flask) -> int:
+def mia(app: Flask) -> int:  # noqa: ARG001 - requested for its context
     """Return the id of a moderator who has no seat."""
     with engine.transaction() as session:
         person = people.get_or_create(session, "mia@example.org", "Mia", NOW)
@@ -489,7 +489,8 @@ def test_nobody_leaves_a_game_that_has_ended(table: Begin, mia: int) -> None:
         play.leave(game.id, 0, now=NOW)
 
 
-def test_the_organiser_is_told_where_his_page_is_when_somebody_leaves(table: Begin, mia: int) -> None:
+@pytest.mark.usefixtures("mia")
+def test_the_organiser_is_told_where_his_page_is_when_somebody_leaves(table: Begin) -> None:
     game = table(4)
     play.leave(game.id, 2, now=NOW)
     pigeons = Pigeons()

@@ -57,7 +57,7 @@ def at_night(person: int) -> None:
 
 
 @pytest.fixture
-def alice(app: Any) -> int:
+def alice(app: Any) -> int:  # noqa: ARG001 - requested for its context
     """Return Alice, who has quiet hours from 23:00 to 7:00 and is away on Monday 30 March."""
     with engine.transaction() as session:
         person = people.get_or_create(session, "alice@example.org", "Alice", NOW).id
@@ -67,7 +67,7 @@ def alice(app: Any) -> int:
 
 
 @pytest.fixture
-def moderator(app: Any) -> int:
+def moderator(app: Any) -> int:  # noqa: ARG001 - requested for its context
     with engine.transaction() as session:
         person = people.get_or_create(session, "mo@example.org", "Mo", NOW)
         person.moderator = True
@@ -81,9 +81,8 @@ def times(game: Table, seat: int = 0) -> turns.Times:
     return found
 
 
-def test_a_deadline_is_right_to_the_second_over_a_change_of_clocks(
-    table: Begin, alice: int, moderator: int
-) -> None:
+@pytest.mark.usefixtures("alice")
+def test_a_deadline_is_right_to_the_second_over_a_change_of_clocks(table: Begin, moderator: int) -> None:
     game = table(3, now=FRIDAY, **AMSTERDAM)
     post(FRIDAY)
     # two hours on Friday; Saturday and Sunday are off; away on Monday; Tuesday's 16 hours, six of Wednesday's
@@ -105,7 +104,8 @@ def test_a_deadline_is_right_to_the_second_over_a_change_of_clocks(
     assert row(Seat, (game.id, 0)).bank == 0
 
 
-def test_what_a_move_takes_from_the_bank_is_counted_like_its_turn(table: Begin, alice: int) -> None:
+@pytest.mark.usefixtures("alice")
+def test_what_a_move_takes_from_the_bank_is_counted_like_its_turn(table: Begin) -> None:
     game = table(3, now=FRIDAY, **AMSTERDAM)
     assert [row(Seat, (game.id, seat)).bank for seat in range(3)] == [12 * 3600] * 3
     post(FRIDAY)
@@ -115,7 +115,8 @@ def test_what_a_move_takes_from_the_bank_is_counted_like_its_turn(table: Begin, 
     assert row(Turn, (game.id, 1)).bank == 12 * 3600
 
 
-def test_a_move_within_the_allowance_takes_nothing(table: Begin, alice: int) -> None:
+@pytest.mark.usefixtures("alice")
+def test_a_move_within_the_allowance_takes_nothing(table: Begin) -> None:
     game = table(3, now=FRIDAY, **AMSTERDAM)
     post(FRIDAY)
     play.submit(game.id, 0, "pass", seen=1, request_id="r", now=times(game).allowance_end)
@@ -181,7 +182,8 @@ def test_a_bot_s_turn_leaves_nothing_out(table: Begin) -> None:
         assert turns.hours_of(session, session.get_one(Game, game.id), seat, NOW).write() == "{}"
 
 
-def test_the_reminder_goes_out_at_four_fifths_of_what_counts(table: Begin, alice: int) -> None:
+@pytest.mark.usefixtures("alice")
+def test_the_reminder_goes_out_at_four_fifths_of_what_counts(table: Begin) -> None:
     game = table(3, now=FRIDAY, **AMSTERDAM)
     post(FRIDAY)
     due = datetime(
@@ -219,7 +221,8 @@ def text_of(message: Any, kind: str = "plain") -> str:
     return str(message.get_body((kind,)).get_content())
 
 
-def test_the_mail_says_both_moments_and_what_does_not_count(table: Begin, alice: int) -> None:
+@pytest.mark.usefixtures("alice")
+def test_the_mail_says_both_moments_and_what_does_not_count(table: Begin) -> None:
     game = table(3, now=FRIDAY, **AMSTERDAM)
     (mail,) = post(FRIDAY).to("alice")
     for text in (text_of(mail), text_of(mail, "html")):
@@ -243,8 +246,9 @@ def test_who_has_set_no_time_zone_is_told_that_it_is_the_table_s(table: Begin, c
 
 
 @one_database
+@pytest.mark.usefixtures("alice")
 def test_pages_say_who_draws_on_a_bank_and_the_api_when_it_is_over(
-    table: Begin, client: FlaskClient, alice: int, monkeypatch: pytest.MonkeyPatch
+    table: Begin, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = table(3, now=FRIDAY, **AMSTERDAM)
     post(FRIDAY)
@@ -302,7 +306,8 @@ def test_thirty_five_days_in_any_year_and_not_one_more(alice: int) -> None:
 
 
 @one_database
-def test_days_off_and_banks_by_name(app: Any) -> None:
+@pytest.mark.usefixtures("app")
+def test_days_off_and_banks_by_name() -> None:
     assert time_control.parse_weekdays(["sun", "sat", "sun"]) == "67"
     assert time_control.default_bank(2 * 3600) == 4 * 3600
     assert (

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from flask import Flask
 from sqlalchemy import select
 
 from byzanz import chance, record, umpire
@@ -363,6 +362,6 @@ def test_a_poisoned_log_sets_one_game_aside_and_harms_no_other(table: Begin) -> 
     submit(healthy.id, 0, "pass")
 
 
-def test_the_public_view_is_the_same_whoever_asks(app: Flask, table: Begin) -> None:
+def test_the_public_view_is_the_same_whoever_asks(table: Begin) -> None:
     game = table(4)
     assert position(game.id).view(PUBLIC).hands == (None,) * 4

@@ -69,7 +69,7 @@ class Machine:
 
 
 @pytest.fixture
-def machine(app: Flask) -> Machine:
+def machine(app: Flask) -> Machine:  # noqa: ARG001 - requested for its context
     made = Machine()
     made.send_heartbeats()
     return made
@@ -196,8 +196,8 @@ def test_a_reminder_waits_for_as_long_as_the_server_was_away(table: Begin, machi
 
 @limits(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=st.integers(1, 59), away=st.integers(11, 72 * 60))
-def test_nobody_loses_time_to_an_outage(app: Flask, table: Begin, before: int, away: int) -> None:
-    forget(app)
+def test_nobody_loses_time_to_an_outage(table: Begin, before: int, away: int) -> None:
+    forget()
     game = table(3, game_id=secrets.token_hex(6), allowance=3600)
     machine = Machine()
     machine.send_heartbeats()
@@ -220,7 +220,7 @@ def turns_due(game_id: str) -> datetime:
     return due
 
 
-def forget(app: Flask) -> None:
+def forget() -> None:
     """Empty every table except the log's, whose rows cannot be deleted; games get new ids instead."""
     with engine.transaction() as session:
         for kind in (Turn, Mail, Outage, Heartbeat, Alert):
@@ -268,7 +268,8 @@ def test_two_processes_of_a_part_beat_for_each_other(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(("tick", "longest"), [(0.5, 60), (5, 60), (10, 60), (100, 600)])
-def test_a_gap_is_an_outage_after_a_minute_or_six_ticks(app: Flask, tick: float, longest: int) -> None:
+@pytest.mark.usefixtures("app")
+def test_a_gap_is_an_outage_after_a_minute_or_six_ticks(tick: float, longest: int) -> None:
     recorder = heartbeat.HeartbeatRecorder("web", tick)
     recorder.record(NOW, 0)
     then = NOW + timedelta(seconds=longest)
@@ -383,7 +384,8 @@ def test_mails_of_a_wrong_future_go_out_when_the_clock_is_right(table: Begin, ma
     assert len(post(machine.now).sent) == 1
 
 
-def test_an_alarm_is_one_row_however_often_it_is_raised(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_an_alarm_is_one_row_however_often_it_is_raised() -> None:
     for at in (NOW, NOW + HOUR):
         with engine.transaction() as session:
             alerts.raise_alert(session, "k", quoted(f"at {at:%H}"), at)
@@ -411,7 +413,7 @@ def give_to_bots(game: Table, seats: range, bot: str = "greedy") -> None:
 
 def let_bots_play(rounds: int = 5000) -> int:
     for made in range(rounds):
-        if not jobs.tick_bots(NOW, lambda n: 0):
+        if not jobs.tick_bots(NOW, lambda _n: 0):
             return made
     raise AssertionError("the bots never come to an end")
 
@@ -470,7 +472,7 @@ def test_the_more_bots_are_to_move_the_less_each_thinks(
 ) -> None:
     thought: list[float] = []
 
-    def within(seconds: float, clock: Any) -> Any:
+    def within(seconds: float, _clock: Any) -> Any:
         thought.append(seconds)
         return bots.no_budget
 
@@ -561,7 +563,8 @@ def test_a_web_process_beats_and_does_nothing_else(table: Begin, app: Flask) -> 
     assert [mail.status for mail in rows(Mail)] == ["waiting"]
 
 
-def test_a_commit_wakes_the_mailer(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_a_commit_wakes_the_mailer() -> None:
     engine.committed.clear()
     with engine.transaction() as session:
         assert not engine.committed.is_set()
@@ -569,7 +572,8 @@ def test_a_commit_wakes_the_mailer(app: Flask) -> None:
     assert engine.committed.is_set()
 
 
-def test_an_idle_mailer_and_idle_bots_commit_nothing(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_an_idle_mailer_and_idle_bots_commit_nothing() -> None:
     engine.committed.clear()
     assert jobs.tick_outbox(NOW, Pigeons()) == 0
     assert jobs.tick_bots(NOW) == 0
@@ -612,7 +616,8 @@ def test_there_is_no_inbox_on_a_real_server(client: FlaskClient) -> None:
     assert client.get("/inbox").status_code == 404
 
 
-def test_the_inbox_keeps_the_newest_mails_only(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("app")
+def test_the_inbox_keeps_the_newest_mails_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.demo.smtp_sink.MOST_MAILS", 3)
     inbox = Inbox()
     inbox.start()

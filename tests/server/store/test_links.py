@@ -16,7 +16,7 @@ from tests.conftest import NOW, Table
 Begin = Callable[..., Table]
 
 
-def test_a_token_is_26_small_letters_and_stored_nowhere(app: Flask, table: Begin) -> None:
+def test_a_token_is_26_small_letters_and_stored_nowhere(table: Begin) -> None:
     game = table(3)
     assert all(re.fullmatch(r"[a-z2-7]{26}", token) for token in game.tokens)
     assert len(set(game.tokens)) == 3
@@ -74,7 +74,8 @@ def test_another_secret_makes_other_tokens(app: Flask, table: Begin) -> None:
         assert links.token(link) != game.tokens[0]
 
 
-def test_an_address_is_one_person_however_it_is_written(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_an_address_is_one_person_however_it_is_written() -> None:
     with engine.transaction() as session:
         first = people.get_or_create(session, "Ann@Example.org ", "Ann", NOW)
         again = people.get_or_create(session, " ann@example.ORG", "Anna", NOW)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from flask import Flask
 from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
@@ -29,7 +28,7 @@ def test_the_database_refuses_to_change_the_log(table: Callable[..., Table], sta
         session.execute(text(statement))
 
 
-def test_it_refuses_to_replace_or_empty_the_log(app: Flask, table: Callable[..., Table]) -> None:
+def test_it_refuses_to_replace_or_empty_the_log(table: Callable[..., Table]) -> None:
     table(3)
     sqlite = engine.db.engine.dialect.name == "sqlite"
     statement = (

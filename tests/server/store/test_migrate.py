@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from flask import Flask
 from sqlalchemy import text
 
 from server import create_app
@@ -67,7 +66,8 @@ def test_a_migration_of_a_file_excludes_its_other_writers(
     assert tried == [True]
 
 
-def test_tables_of_another_version_are_left_alone(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_tables_of_another_version_are_left_alone() -> None:
     with engine.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = 'ffff'"))
     for refuse in (migrate.check, migrate.upgrade):

@@ -45,7 +45,8 @@ def triggers(connection: sa.Connection) -> set[str]:
 
 @pytest.mark.parametrize("empty", ["sqlite", "postgresql"], indirect=True)
 @pytest.mark.parametrize("revision", REVISIONS[::-1])
-def test_the_log_keeps_its_triggers_at_every_revision(empty: Flask, revision: str) -> None:
+@pytest.mark.usefixtures("empty")
+def test_the_log_keeps_its_triggers_at_every_revision(revision: str) -> None:
     upgrade(revision=revision)
     with engine.db.engine.connect() as connection:
         sqlite = connection.dialect.name == "sqlite"
@@ -55,13 +56,15 @@ def test_the_log_keeps_its_triggers_at_every_revision(empty: Flask, revision: st
         assert triggers(connection) == wanted
 
 
-def test_the_migrated_tables_are_those_of_the_models(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_the_migrated_tables_are_those_of_the_models() -> None:
     with engine.db.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, engine.Base.metadata) == []
 
 
-def test_sqlite_is_set_up_to_last(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_sqlite_is_set_up_to_last() -> None:
     if engine.db.engine.dialect.name != "sqlite":
         return
     with engine.db.engine.connect() as connection:

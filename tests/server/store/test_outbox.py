@@ -20,7 +20,7 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def person(app: Flask) -> int:
+def person(app: Flask) -> int:  # noqa: ARG001 - requested for its context
     with engine.transaction() as session:
         return people.get_or_create(session, "ann@example.org", "Ann", NOW).id
 

@@ -71,7 +71,8 @@ def test_a_running_game_takes_the_next_move(old: Flask) -> None:
     assert (answer.status_code, answer.json) == (201, {"seq": head + 1})
 
 
-def test_every_game_has_its_whole_log_and_replays(old: Flask) -> None:
+@pytest.mark.usefixtures("old")
+def test_every_game_has_its_whole_log_and_replays() -> None:
     with engine.reading() as session:
         games = session.scalars(select(Game).where(Game.head > 0)).all()
         assert len(games) == 3

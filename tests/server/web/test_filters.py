@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from flask import Flask
 
 from server import validation
 from server.web.http import format_moment, zone_name
@@ -16,7 +15,8 @@ AUTUMN = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def test_the_hour_that_comes_twice_names_its_offset(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_the_hour_that_comes_twice_names_its_offset() -> None:
     told = [format_moment(AUTUMN + timedelta(hours=hour), "Europe/Amsterdam") for hour in range(-1, 3)]
     assert told == [
         "Sun 25 Oct, 01:30 (Amsterdam)",
@@ -26,7 +26,8 @@ def test_the_hour_that_comes_twice_names_its_offset(app: Flask) -> None:
     ]
 
 
-def test_no_other_hour_does(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_no_other_hour_does() -> None:
     spring = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)
     assert [format_moment(spring + timedelta(hours=hour), "Europe/Amsterdam") for hour in range(2)] == [
         "Sun 29 Mar, 01:30 (Amsterdam)",
@@ -36,7 +37,8 @@ def test_no_other_hour_does(app: Flask) -> None:
     assert format_moment(AUTUMN, "America/New_York") == "Sat 24 Oct, 20:30 (New York)"
 
 
-def test_zones_are_named_by_their_city_and_never_ambiguously(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_zones_are_named_by_their_city_and_never_ambiguously() -> None:
     names = ("Europe/Berlin", "America/Argentina/Buenos_Aires", "UTC", "Etc/GMT+1", "US/Pacific")
     assert [zone_name(name) for name in names] == ["Berlin", "Buenos Aires", "UTC", "Etc/GMT+1", "US/Pacific"]
     clocks: dict[str, set[tuple[timedelta | None, ...]]] = {}

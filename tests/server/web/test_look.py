@@ -73,7 +73,8 @@ DATA = re.compile(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_every_text_can_be_translated(client: FlaskClient, table: Any, marked: None):
+@pytest.mark.usefixtures("marked")
+def test_every_text_can_be_translated(client: FlaskClient, table: Any):
     for name, page in pages(client, table):
         assert forgotten(page, DATA) == [], name
 

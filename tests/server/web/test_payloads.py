@@ -202,7 +202,7 @@ def drawn(there: Scene, payloads: Payloads) -> Iterator[Shown]:
     details = {"name": payloads(), "error": payloads(), "answer": "accepted", "why": "withdrawn", "last": 9}
     with engine.transaction() as session:
         session.execute(update(Mail).where(Mail.key.like("every:%")).values(details=json.dumps(details)))
-    yield from mails(there)
+    yield from mails()
     with engine.transaction() as session:
         session.execute(delete(Mail).where(Mail.game_id.is_distinct_from("here")))  # no page shows them
     fill(payloads, FAULTS)
@@ -217,7 +217,7 @@ def _shown(what: str, answer: TestResponse) -> Shown:
     return Shown(what, answer.status_code, dict(answer.headers), answer.text)
 
 
-def mails(there: Scene) -> Iterator[Shown]:
+def mails() -> Iterator[Shown]:
     """Return the HTML of every email that is sent."""
     birds = Pigeons()
     with pytest.MonkeyPatch.context() as patch:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 import flask
@@ -137,7 +136,7 @@ FETCHES = 100
 
 
 @pytest.fixture
-def there(app: Flask, now: datetime) -> Scene:
+def there(app: Flask) -> Scene:
     """Return games with every kind of visitor; links to sign in are still valid."""
     return scene(app, engine.utc_now())
 
@@ -317,7 +316,7 @@ def everyone_mailed() -> list[Mail]:
         return list(session.scalars(select(Mail).where(Mail.status == "sent")))
 
 
-def test_fetching_links_and_pages_does_nothing(there: Scene, request: pytest.FixtureRequest) -> None:
+def test_fetching_links_and_pages_does_nothing(there: Scene) -> None:
     links = mailed(there)
     of_each_kind = {path.split("/")[1] + path.partition("?")[1]: path for path in links}
     shown = [rule for _, rule in routes(there.app) if "GET" in (rule.methods or ())]

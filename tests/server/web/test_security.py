@@ -9,7 +9,6 @@ import shutil
 import sys
 import threading
 from collections.abc import Iterator
-from datetime import datetime
 from http.client import HTTPConnection
 from itertools import product
 from pathlib import Path
@@ -330,14 +329,14 @@ def test_without_a_proxy_nobody_can_claim_another_address(database_url: str) -> 
         assert statuses == [200] * 10 + [429] * 2
 
 
-def test_limits_can_be_switched_off_for_benches(app: Flask, client: FlaskClient) -> None:
+def test_limits_can_be_switched_off_for_benches(client: FlaskClient) -> None:
     assert set(_statuses(client, "/link", 40)) == {200}
 
 
 # ---- tokens stay out of logs ----
 
 
-def tokens_of_all(there: Scene) -> set[str]:
+def tokens_of_all() -> set[str]:
     """Return every token of any link in the database, valid or not."""
     with engine.reading() as session:
         return {links.token(link) for link in session.query(Link)}
@@ -363,7 +362,7 @@ def test_no_token_reaches_a_log(
             _ask_everything(there, VISITORS[2:3])
     assert "boom" in caplog.text
     assert "fault at turn.show" in caplog.text
-    _no_token(there, caplog.text)
+    _no_token(caplog.text)
 
 
 def test_while_the_database_is_down_each_page_says_so_and_no_log_names_a_token(
@@ -392,7 +391,7 @@ def test_while_the_database_is_down_each_page_says_so_and_no_log_names_a_token(
     finally:
         event.remove(engine.db.engine, "begin", down)
     assert "fault at turn.show" in caplog.text
-    _no_token(there, caplog.text)
+    _no_token(caplog.text)
 
 
 def test_a_fault_in_the_error_page_itself_is_logged_without_its_address(
@@ -407,7 +406,7 @@ def test_a_fault_in_the_error_page_itself_is_logged_without_its_address(
     with pytest.raises(RuntimeError, match="boom"):
         there.ask(there.browser(), "GET", f"/t/{token}")
     assert caplog.text.count("fault at turn.show") == 2
-    _no_token(there, caplog.text)
+    _no_token(caplog.text)
 
 
 def _ask_everything(there: Scene, askers: tuple[str, ...]) -> None:
@@ -419,8 +418,8 @@ def _ask_everything(there: Scene, askers: tuple[str, ...]) -> None:
             there.ask(there.browser(visitor.name), method, address(there, rule, visitor), body)
 
 
-def _no_token(there: Scene, text: str) -> None:
-    assert [token for token in tokens_of_all(there) if token in text] == []
+def _no_token(text: str) -> None:
+    assert [token for token in tokens_of_all() if token in text] == []
 
 
 @pytest.fixture
@@ -453,8 +452,8 @@ def test_no_token_reaches_a_log_through_the_mail(there: Scene, log: io.StringIO)
     assert "550" in kept
     assert "451" in log.getvalue()
     assert "boom" in log.getvalue()
-    _no_token(there, log.getvalue())
-    _no_token(there, str(everything()))
+    _no_token(log.getvalue())
+    _no_token(str(everything()))
 
 
 def test_no_token_reaches_the_log_of_the_web_server(there: Scene, log: io.StringIO) -> None:
@@ -479,7 +478,7 @@ def test_no_token_reaches_the_log_of_the_web_server(there: Scene, log: io.String
         server.task_dispatcher.shutdown()
     logging.getLogger("waitress").error("Exception while serving %s", f"/t/{token}/history?at=1")
     assert "Exception while serving /t/…/history?at=1" in log.getvalue()
-    _no_token(there, log.getvalue())
+    _no_token(log.getvalue())
 
 
 def test_no_token_reaches_the_log_of_gunicorn(there: Scene, capfd: pytest.CaptureFixture[str]) -> None:
@@ -495,13 +494,13 @@ def test_no_token_reaches_the_log_of_gunicorn(there: Scene, capfd: pytest.Captur
     written = capfd.readouterr().err
     assert "Error handling request /t/…" in written
     assert "GET /t/… HTTP/9" in written
-    _no_token(there, written)
+    _no_token(written)
 
 
 # ---- a moderator's looks ----
 
 
-def test_a_look_is_seen_by_the_players_and_ends_at_its_entry(there: Scene, now: datetime) -> None:
+def test_a_look_is_seen_by_the_players_and_ends_at_its_entry(there: Scene) -> None:
     alice = there.tokens["here", "Alice"]["seat"]
     story = there.ask(there.browser(), "GET", f"/t/{alice}/history").text
     assert "A moderator views Alice’s hand." in story

@@ -110,35 +110,35 @@ def others(viewer: Any) -> int:
 
 @plant("byzanz")
 def hands_of_all_in_the_view(patch: pytest.MonkeyPatch) -> None:
-    in_every_view(patch, lambda state, view: {"hands": tuple(map(names, state.hands))})
+    in_every_view(patch, lambda state, _view: {"hands": tuple(map(names, state.hands))})
 
 
 @plant("byzanz")
 def known_is_the_whole_hand(patch: pytest.MonkeyPatch) -> None:
-    in_every_view(patch, lambda state, view: {"known": tuple(map(names, state.hands))})
+    in_every_view(patch, lambda state, _view: {"known": tuple(map(names, state.hands))})
 
 
 @plant("byzanz")
 def hand_sizes_leave_merchants_out(patch: pytest.MonkeyPatch) -> None:
     sizes = lambda state: tuple(sum(map(bool, (VALUE[card] for card in hand))) for hand in state.hands)  # noqa: E731
-    in_every_view(patch, lambda state, view: {"hand_sizes": sizes(state)})
+    in_every_view(patch, lambda state, _view: {"hand_sizes": sizes(state)})
 
 
 @plant("byzanz")
 def deck_in_the_view(patch: pytest.MonkeyPatch) -> None:
-    in_every_view(patch, lambda state, view: {"deck": names(state.deck)})
+    in_every_view(patch, lambda state, _view: {"deck": names(state.deck)})
 
 
 @plant("byzanz")
 def removed_cards_in_the_view(patch: pytest.MonkeyPatch) -> None:
-    in_every_view(patch, lambda state, view: {"removed": names(state.removed)})
+    in_every_view(patch, lambda state, _view: {"removed": names(state.removed)})
 
 
 @plant("byzanz")
 def next_card_of_the_deck_counts(patch: pytest.MonkeyPatch) -> None:
     in_every_view(
         patch,
-        lambda state, view: {"deck_size": len(state.deck) + (VALUE[state.deck[0]] if state.deck else 0)},
+        lambda state, _view: {"deck_size": len(state.deck) + (VALUE[state.deck[0]] if state.deck else 0)},
     )
 
 
@@ -174,17 +174,17 @@ def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def shuffle_told(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Byzanz, "redact_move", lambda self, move, seat, viewer, settled: str(move))
+    patch.setattr(Byzanz, "redact_move", lambda _self, move, _seat, _viewer, _settled: str(move))
 
 
 @plant("byzanz")
 def history_unredacted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(record, "redact_entries", lambda rules, entries, *rest: tuple(entries))
+    patch.setattr(record, "redact_entries", lambda _rules, entries, *_rest: tuple(entries))
 
 
 @plant("byzanz")
 def record_unredacted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(record, "redact_record", lambda whole, viewer: whole)
+    patch.setattr(record, "redact_record", lambda whole, _viewer: whole)
 
 
 @plant("byzanz")
@@ -241,7 +241,7 @@ def filter_by_the_true_cause(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def moments_with_all_eyes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(history, "viewer_of", lambda game, viewer: ALL)
+    patch.setattr(history, "viewer_of", lambda _game, _viewer: ALL)
 
 
 @plant("byzanz")
@@ -283,7 +283,7 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
 def moves_of_another_in_the_api(patch: pytest.MonkeyPatch) -> None:
     legal = views.legal_moves
 
-    def longer(position: positions.Position, seat: int) -> list[str]:
+    def longer(position: positions.Position, _seat: int) -> list[str]:
         everybody = range(len(position.rules.scores(position.state)))
         return [move for one in everybody for move in legal(position, one)]
 
@@ -374,7 +374,9 @@ def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzanz")
 def mail_with_the_true_causes(patch: pytest.MonkeyPatch) -> None:
-    def whole(session: Any, game: Game, seat: Any, after: int, upto: int | None = None) -> list[record.Entry]:
+    def whole(
+        session: Any, game: Game, _seat: Any, after: int, upto: int | None = None
+    ) -> list[record.Entry]:
         return log.entries(session, game.id, after=after, upto=upto)
 
     patch.setattr(context, "_entries", whole)

@@ -49,7 +49,7 @@ def sealed_now() -> list[int]:
 
 @plant("empire")
 def a_sealed_choice_is_told(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Empire, "redact_move", lambda self, move, seat, viewer, settled: str(move))
+    patch.setattr(Empire, "redact_move", lambda _self, move, _seat, _viewer, _settled: str(move))
 
 
 @plant("empire")
@@ -125,7 +125,7 @@ def salts_of_sealed_choices(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def cards_under_seal_leave_the_hand(patch: pytest.MonkeyPatch) -> None:
-    def smaller(state: Any, view: Any) -> dict[str, Any]:
+    def smaller(state: Any, _view: Any) -> dict[str, Any]:
         pairs = zip(state.hands, state.chosen, strict=True)
         return {"hand_sizes": tuple(len(hand) - len(chosen or ()) for hand, chosen in pairs)}
 
@@ -134,7 +134,7 @@ def cards_under_seal_leave_the_hand(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def a_sealed_choice_in_the_view(patch: pytest.MonkeyPatch) -> None:
-    def shown(state: Any, view: Any) -> dict[str, Any]:
+    def shown(state: Any, _view: Any) -> dict[str, Any]:
         return {"chosen": tuple(None if cards is None else names(cards) for cards in state.chosen)}
 
     in_every_view(patch, shown, Empire)
@@ -142,18 +142,18 @@ def a_sealed_choice_in_the_view(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def hands_of_both_in_the_view(patch: pytest.MonkeyPatch) -> None:
-    in_every_view(patch, lambda state, view: {"hands": tuple(map(names, state.hands))}, Empire)
+    in_every_view(patch, lambda state, _view: {"hands": tuple(map(names, state.hands))}, Empire)
 
 
 @plant("empire")
 def redrawn_cards_lie_face_up(patch: pytest.MonkeyPatch) -> None:
     view_of, rules = Empire.view, Empire()
-    in_every_view(patch, lambda state, view: {"decks": view_of(rules, state, ALL).decks}, Empire)
+    in_every_view(patch, lambda state, _view: {"decks": view_of(rules, state, ALL).decks}, Empire)
 
 
 @plant("empire")
 def redraws_are_counted_before_both_are_in(patch: pytest.MonkeyPatch) -> None:
-    def counted(state: Any, view: Any) -> dict[str, Any]:
+    def counted(state: Any, _view: Any) -> dict[str, Any]:
         early = tuple(len(cards or ()) for cards in state.chosen)
         return {"redrawn": early} if state.step in ("redraw", "meld") and any(early) else {}
 
@@ -162,7 +162,7 @@ def redraws_are_counted_before_both_are_in(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def the_passed_card_in_the_public_view(patch: pytest.MonkeyPatch) -> None:
-    def shown(state: Any, view: Any) -> dict[str, Any]:
+    def shown(state: Any, _view: Any) -> dict[str, Any]:
         return {"received": tuple(names((card,))[0] if card >= 0 else None for card in state.received)}
 
     in_every_view(patch, shown, Empire)
@@ -192,12 +192,14 @@ def the_deadline_follows_the_sealed_choice(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def last_modified_by_the_sealed_choice(patch: pytest.MonkeyPatch) -> None:
-    in_header(patch, "Last-Modified", lambda state: f"Mon, 02 Mar 2026 10:{sum(sealed_now()) % 60:02}:00 GMT")
+    in_header(
+        patch, "Last-Modified", lambda _state: f"Mon, 02 Mar 2026 10:{sum(sealed_now()) % 60:02}:00 GMT"
+    )
 
 
 @plant("empire")
 def etag_of_the_sealed_choice(patch: pytest.MonkeyPatch) -> None:
-    in_header(patch, "ETag", lambda state: f'"{sealed_now()}"')
+    in_header(patch, "ETag", lambda _state: f'"{sealed_now()}"')
 
 
 @plant("empire")
@@ -248,7 +250,7 @@ def the_fallback_of_the_other_on_the_page(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def moments_of_both_hands(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(history, "viewer_of", lambda game, viewer: ALL)
+    patch.setattr(history, "viewer_of", lambda _game, _viewer: ALL)
 
 
 # Emails about a sealed decision
@@ -256,7 +258,9 @@ def moments_of_both_hands(patch: pytest.MonkeyPatch) -> None:
 
 @plant("empire")
 def the_mail_names_the_sealed_choice(patch: pytest.MonkeyPatch) -> None:
-    def whole(session: Any, game: Game, seat: Any, after: int, upto: int | None = None) -> list[record.Entry]:
+    def whole(
+        session: Any, game: Game, _seat: Any, after: int, upto: int | None = None
+    ) -> list[record.Entry]:
         return log.entries(session, game.id, after=after, upto=upto)
 
     patch.setattr(context, "_entries", whole)
@@ -279,12 +283,12 @@ def the_mail_waits_for_a_large_choice(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzantium")
 def all_hands_in_the_view(patch: pytest.MonkeyPatch) -> None:
-    in_every_view(patch, lambda state, view: {"hands": tuple(map(slot_cards, state.hands))}, Byzantium)
+    in_every_view(patch, lambda state, _view: {"hands": tuple(map(slot_cards, state.hands))}, Byzantium)
 
 
 @plant("byzantium")
 def the_kitty_in_the_view(patch: pytest.MonkeyPatch) -> None:
-    in_every_view(patch, lambda state, view: {"kitty": slot_cards(state.kitty)}, Byzantium)
+    in_every_view(patch, lambda state, _view: {"kitty": slot_cards(state.kitty)}, Byzantium)
 
 
 @plant("byzantium")
@@ -319,7 +323,7 @@ def lacks_hold_what_the_kitty_holds(patch: pytest.MonkeyPatch) -> None:
 
 @plant("byzantium")
 def the_deal_is_told(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Byzantium, "redact_move", lambda self, move, seat, viewer, settled: str(move))
+    patch.setattr(Byzantium, "redact_move", lambda _self, move, _seat, _viewer, _settled: str(move))
 
 
 @plant("byzantium")

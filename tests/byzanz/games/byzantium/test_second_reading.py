@@ -130,15 +130,15 @@ def ahead(state):
 
 honest_onward, honest_scores = moves._onward, BYZANTIUM.scores
 FAULTS = {
-    "no direction": (cross, "direction", lambda cross, arm: 0),
-    "always rising": (cross, "direction", lambda cross, arm: 1),
-    "touching": (cross, "rival", lambda cross, slot: -1),
+    "no direction": (cross, "direction", lambda _cross, _arm: 0),
+    "always rising": (cross, "direction", lambda _cross, _arm: 1),
+    "touching": (cross, "rival", lambda _cross, _slot: -1),
     "dead slots": (cross, "_USABLE", tuple(range(len(NAMES)))),
     "hanging on nothing": (cross, "_PARENT", (-1,) * len(NAMES)),
     "another handful": (moves, "HAND_SIZE", {2: 9, 3: 7, 4: 5}),
     "another turn": (moves, "_onward", restless),
     "a pass forgotten": (moves, "_onward", merciful),
-    "early points": (Byzantium, "scores", lambda self, state: ahead(state)),
+    "early points": (Byzantium, "scores", lambda _self, state: ahead(state)),
 }
 
 

@@ -365,7 +365,7 @@ LEAKS: dict[str, Callable[[State, View], dict[str, Any]]] = {
     "the kitty in the last round": lambda state, view: {
         "kitty": names(words(state.kitty)) if state.round == view.rounds else None
     },
-    "out before the pass": lambda state, view: {"out": stuck(state)},
+    "out before the pass": lambda state, _view: {"out": stuck(state)},
     "a question of another kind": lambda state, view: {
         "question": f"pass {view.number}" if stuck(state)[max(state.turn, 0)] else view.question
     },
@@ -380,7 +380,7 @@ LEAKS: dict[str, Callable[[State, View], dict[str, Any]]] = {
     "passed in the order of what is left": lambda state, view: {
         "passed": tuple(sorted(view.passed, key=lambda seat: state.hands[seat]))
     },
-    "ranks in hand as points": lambda state, view: {"scores": tuple(map(sum, state.hands))},
+    "ranks in hand as points": lambda state, _view: {"scores": tuple(map(sum, state.hands))},
 }
 
 

@@ -129,7 +129,7 @@ def test_what_the_second_reading_does_not_allow_is_refused(seats):
     ("name", "fault"),
     [
         ("is_set", lambda cards: len(cards) == 3),
-        ("minimum_raise", lambda state, seat: 1),
+        ("minimum_raise", lambda _state, _seat: 1),
         ("MERCHANT", 25),
         ("parse_cards", numbers),
     ],
@@ -145,8 +145,8 @@ def test_a_refusal_left_out_is_found(name, fault, monkeypatch):
     [
         ("HAND_LIMIT", 8),
         ("profit_card", min),
-        ("lot_card", lambda state: 2),
-        ("_next_bidder", lambda state, seat, passed: (seat + 1) % len(state.won)),
+        ("lot_card", lambda _state: 2),
+        ("_next_bidder", lambda state, seat, _passed: (seat + 1) % len(state.won)),
     ],
 )
 def test_the_second_reading_finds_a_planted_fault(name, fault, monkeypatch):

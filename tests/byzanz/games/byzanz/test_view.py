@@ -198,14 +198,14 @@ LEAKS = {
     "the removed cards among those gone": lambda state, view: {
         "gone": view.gone + BYZANZ.view(state, ALL).removed
     },
-    "known tells the whole hand": lambda state, view: {"known": BYZANZ.view(state, ALL).hands},
+    "known tells the whole hand": lambda state, _view: {"known": BYZANZ.view(state, ALL).hands},
     "a hand sorted last when it has merchants": lambda state, view: {
         "passed": tuple(sorted(view.passed, key=lambda seat: 24 in state.hands[seat]))
     },
-    "the removed cards for the last viewer": lambda state, view: {
+    "the removed cards for the last viewer": lambda state, _view: {
         "removed": BYZANZ.view(state, ALL).removed if state.step == "end" else None
     },
-    "points still in hand": lambda state, view: {"profits": tuple(map(sum, state.hands))},
+    "points still in hand": lambda state, _view: {"profits": tuple(map(sum, state.hands))},
 }
 
 

@@ -200,7 +200,7 @@ def test_a_foe_without_a_defence_card_declines_by_itself():
     state = EMPIRE.apply(state, 1, move("meld persians"))
     state = EMPIRE.apply(state, 0, move("meld justinian"))
     assert (state.step, answers(state, "F")) == ("defend", ["decline"])
-    state, steps = settle(EMPIRE, state, lambda shuffle: move("none"))
+    state, steps = settle(EMPIRE, state, lambda _shuffle: move("none"))
     assert [(step.seat, step.by, str(step.move)) for step in steps][:1] == [(1, "rules", "decline")]
 
 

@@ -255,26 +255,26 @@ def test_no_view_tells_two_worlds_apart():
 
 
 LEAKS: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
-    "cards under seal are taken from the hand": lambda state, view: {
+    "cards under seal are taken from the hand": lambda state, _view: {
         "hand_sizes": tuple(len(h) - len(c or ()) for h, c in zip(state.hands, state.chosen, strict=True))
     },
-    "a sealed choice is told": lambda state, view: {"chosen": EMPIRE.view(state, ALL).chosen},
-    "redrawn cards lie face up": lambda state, view: {"decks": EMPIRE.view(state, ALL).decks},
-    "the memory is the whole hand": lambda state, view: {"known": EMPIRE.view(state, ALL).hands},
-    "the passed card is public": lambda state, view: {"received": EMPIRE.view(state, ALL).received},
-    "all that is still hidden is in the count of questions": lambda state, view: {
+    "a sealed choice is told": lambda state, _view: {"chosen": EMPIRE.view(state, ALL).chosen},
+    "redrawn cards lie face up": lambda state, _view: {"decks": EMPIRE.view(state, ALL).decks},
+    "the memory is the whole hand": lambda state, _view: {"known": EMPIRE.view(state, ALL).hands},
+    "the passed card is public": lambda state, _view: {"received": EMPIRE.view(state, ALL).received},
+    "all that is still hidden is in the count of questions": lambda state, _view: {
         "number": sum(state.hands[0])
     },
-    "the memory of the players is public": lambda state, view: {
+    "the memory of the players is public": lambda state, _view: {
         "known": (known_of(state, 0, True), known_of(state, 1, True))
     },
-    "legacy in hand counts": lambda state, view: {
+    "legacy in hand counts": lambda state, _view: {
         "legacy": tuple(sum(LEGACY[card] for card in hand) for hand in state.hands)
     },
     "the draw pile is told while a choice is sealed": lambda state, view: {
         "decks": EMPIRE.view(state, ALL).decks if any(view.sealed) else view.decks
     },
-    "the force in a hand": lambda state, view: {"territory": force(state.hands[1])},
+    "the force in a hand": lambda state, _view: {"territory": force(state.hands[1])},
 }
 
 

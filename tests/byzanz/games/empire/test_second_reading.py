@@ -154,11 +154,11 @@ def test_what_the_second_reading_does_not_allow_is_refused():
 @pytest.mark.parametrize(
     ("module", "name", "fault"),
     [
-        (moves, "broken_limit", lambda meld: None),
+        (moves, "broken_limit", lambda _meld: None),
         (moves, "in_order", lambda words: words),
         (moves, "MOST_REDRAWN", 5),
         (moves, "minus", lambda cards, gone: tuple(card for card in cards if card not in gone)),
-        (empire_state, "choosers", lambda state: (0, 1)),
+        (empire_state, "choosers", lambda _state: (0, 1)),
     ],
 )
 def test_a_refusal_left_out_is_found(module, name, fault, monkeypatch):
@@ -174,10 +174,10 @@ def test_a_refusal_left_out_is_found(module, name, fault, monkeypatch):
         (battle, "YEARS", 11),
         (battle, "FALLEN", 2),
         (battle, "force", lambda meld: sum(cards.FORCE[card] for card in meld)),
-        (battle, "legacy", lambda meld: 0),
+        (battle, "legacy", lambda _meld: 0),
         (battle, "RESPONSES", ("negotiate", "defend", "buy-off")),
-        (empire_state, "hand_size", lambda deck, year: 8),
-        (empire_state, "usable", lambda card, year: True),
+        (empire_state, "hand_size", lambda _deck, _year: 8),
+        (empire_state, "usable", lambda _card, _year: True),
         (empire_state, "thrown", lambda state, deck: state.discards[deck]),
         (empire_state, "emperor_of", lambda year: year % 2),
     ],

@@ -57,7 +57,7 @@ def test_parts_in_parts_take_no_more_memory_than_a_copy_each() -> None:
     raw = nested(mime.MOST_NESTED, b"\n" * 400_000)
     tracemalloc.start()
     try:
-        bounces.parse_report(raw, "")
+        bounces.parse_report(raw)
         _now, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

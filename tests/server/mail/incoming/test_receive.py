@@ -63,7 +63,7 @@ def game(app: Flask, table: Begin) -> Table:
 
 
 @pytest.fixture
-def box(game: Table) -> Desk:
+def box(game: Table) -> Desk:  # noqa: ARG001 - requested for its effect
     """Send the email about the first turn."""
     return desk()
 
@@ -77,7 +77,8 @@ def to_alice(now: datetime = NOW) -> list[str]:
 
 
 @one_database
-def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
+@pytest.mark.usefixtures("game")
+def test_a_turn_mail_says_where_and_how_to_answer() -> None:
     (message,) = post()
     text = text_of(message)
     parts = [
@@ -107,7 +108,8 @@ def test_a_reminder_has_the_same_address_and_the_next_turn_another(game: Table, 
 
 
 @one_database
-def test_the_envelope_sender_is_a_mails_own_and_no_header(game: Table) -> None:
+@pytest.mark.usefixtures("game")
+def test_the_envelope_sender_is_a_mails_own_and_no_header() -> None:
     with FaultyServer().running() as server, server.transport() as transport:
         deliver.deliver(NOW, transport)
     (mail,) = server.mails
@@ -322,7 +324,8 @@ def test_a_line_that_a_mail_reader_broke_is_mended() -> None:
     ]
 
 
-def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(game: Table, box: Desk) -> None:
+@pytest.mark.usefixtures("game")
+def test_why_a_mail_is_left_alone_is_kept_without_what_could_harm(box: Desk) -> None:
     raw = written("pass").replace(b"Subject:", b"Auto-Submitted: a\0b " + ALICE.encode() + b"\nSubject:")
     receive.receive(raw, ALICE, box.reply, NOW)
     assert [str(row.outcome) for row in remembered()] == ["ignored: it was sent automatically: a b …"]
@@ -418,14 +421,16 @@ def test_a_delay_is_only_remembered(game: Table, box: Desk) -> None:
 
 
 @one_database
-def test_a_complaint_about_no_mail_of_ours_leaves_no_trace(game: Table, box: Desk) -> None:
+@pytest.mark.usefixtures("game")
+def test_a_complaint_about_no_mail_of_ours_leaves_no_trace(box: Desk) -> None:
     for bounce in ("nobody@byzanz.test", "bounce+1-aaaaaaaaaa@byzanz.test"):
         receive.receive(COMPLAINT.raw(box.reply, bounce), "", "complaints@byzanz.test", NOW)
     assert remembered() == []
 
 
 @one_database
-def test_what_came_in_is_forgotten_after_a_time_but_for_the_newest(game: Table, box: Desk) -> None:
+@pytest.mark.usefixtures("game")
+def test_what_came_in_is_forgotten_after_a_time_but_for_the_newest(box: Desk) -> None:
     for number in range(3):
         box.write("sing", number=number, now=NOW + number * MINUTE)
     later = NOW + receive.RETENTION + MINUTE
@@ -469,7 +474,8 @@ def test_a_database_that_is_away_makes_the_mail_server_try_again(app: Flask, gam
 
 
 @one_database
-def test_no_token_and_no_address_is_remembered(game: Table, box: Desk) -> None:
+@pytest.mark.usefixtures("game")
+def test_no_token_and_no_address_is_remembered(box: Desk) -> None:
     box.write(f"pass {box.reply}")
     box.send(BOUNCED)
     kept = " ".join(f"{row.outcome} {row.digest}" for row in remembered())

@@ -182,7 +182,8 @@ def test_ids_and_links_stand_on_one_line_and_are_not_encoded(table: Begin, app: 
     assert f"<{base}/u/" in raw
 
 
-def test_every_copy_of_a_mail_has_the_same_id_and_no_two_mails_share_one(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_every_copy_of_a_mail_has_the_same_id_and_no_two_mails_share_one() -> None:
     assert compose.message_id("turn:g1:0:1") == compose.message_id("turn:g1:0:1")
     assert compose.message_id("turn:g1:0:1") != compose.message_id("turn:g1:0:2")
     assert "g1" not in compose.message_id("turn:g1:0:1")
@@ -423,7 +424,8 @@ def test_mails_before_the_beginning(
     assert ("List-Unsubscribe" in message) is True
 
 
-def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe() -> None:
     with engine.transaction() as session:
         people.get_or_create(session, "ann@example.org", "Ann", NOW).moderator = True
     login.mail_sign_in("Ann@Example.org", NOW)
@@ -512,7 +514,8 @@ def test_a_reminder_after_the_time_is_dropped(table: Begin) -> None:
     assert post(NOW + timedelta(hours=24)) == []
 
 
-def test_a_used_sign_in_link_is_not_mailed(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_a_used_sign_in_link_is_not_mailed() -> None:
     with engine.transaction() as session:
         people.get_or_create(session, "ann@example.org", "Ann", NOW).moderator = True
     login.mail_sign_in("ann@example.org", NOW)

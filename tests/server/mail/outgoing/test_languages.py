@@ -187,7 +187,8 @@ def test_what_an_order_did_is_told_in_the_language_of_its_owner(table: Callable[
 # ---- before a game has begun ----
 
 
-def test_an_invitation_is_in_the_guests_language_else_in_the_organisers(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_an_invitation_is_in_the_guests_language_else_in_the_organisers() -> None:
     invited(NOW)  # all are known by now
     with engine.reading() as session:
         people = {person.email: person.id for person in session.query(Person)}
@@ -200,7 +201,8 @@ def test_an_invitation_is_in_the_guests_language_else_in_the_organisers(app: Fla
         check(mail, language)
 
 
-def test_what_a_guest_asks_for_is_mailed_in_the_language_of_the_page(app: Flask) -> None:
+@pytest.mark.usefixtures("app")
+def test_what_a_guest_asks_for_is_mailed_in_the_language_of_the_page() -> None:
     game_id = create.create_game(wish(language="de"), NOW)
     (mail,) = delivered()
     check(mail, "de")

@@ -22,7 +22,7 @@ Begin = Callable[..., Table]
 
 
 @pytest.fixture
-def moderator(app: Flask) -> int:
+def moderator(app: Flask) -> int:  # noqa: ARG001 - requested for its context
     """Return the id of a moderator who has no seat."""
     with engine.transaction() as session:
         person = people.get_or_create(session, "mia@example.org", "Mia", NOW)
@@ -184,7 +184,8 @@ def test_who_has_looked_can_never_take_a_seat(table: Begin, moderator: int) -> N
         act(game, moderator, "!replace 0", newcomer=Newcomer("Mia", "mia@example.org"))
 
 
-def test_who_sits_here_may_act_but_not_look(table: Begin, moderator: int) -> None:
+@pytest.mark.usefixtures("moderator")
+def test_who_sits_here_may_act_but_not_look(table: Begin) -> None:
     game = table(3)
     with pytest.raises(Refused, match="have a seat at this table"):
         play.moderate(game.id, "!look 1", reason="x", person_id=game.people[0], now=NOW)

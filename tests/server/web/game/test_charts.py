@@ -114,7 +114,7 @@ def test_a_drawing_says_what_its_chart_says(told: Chart) -> None:
 def test_a_wrong_place_and_a_wrong_table_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     told = chart("any", "lines", seats(2), [(("round 1",), 0, [3, 5]), (("round 2",), 1, [4, 6])])
     with monkeypatch.context() as patch:
-        patch.setattr(charts.Frame, "y", lambda self, value: TOP + value)
+        patch.setattr(charts.Frame, "y", lambda _self, value: TOP + value)
         with pytest.raises(AssertionError):
             check_place(told, draw(told, [1, 2]))
     other = chart("any", "lines", seats(2), [(("round 1",), 0, [3, 5]), (("round 2",), 1, [4, 7])])

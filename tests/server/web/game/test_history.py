@@ -287,7 +287,7 @@ def test_a_round_is_chosen_by_itself(client: FlaskClient, table: Any):
     assert "Round 2" in line(look(client, f"/g/{game.id}/history?part=round+2"), second[0])
 
 
-def test_the_table_at_any_moment_is_the_position_of_that_moment(app: Any, table: Any):
+def test_the_table_at_any_moment_is_the_position_of_that_moment(table: Any):
     game = table(3)
     advance(game, "take")
     person = moderator()

@@ -96,7 +96,8 @@ TOLD = [
 ]
 
 
-def test_the_desk_tells_each_trouble_with_the_way_to_what_helps(mia: FlaskClient, town: Town) -> None:
+@pytest.mark.usefixtures("town")
+def test_the_desk_tells_each_trouble_with_the_way_to_what_helps(mia: FlaskClient) -> None:
     page = look(mia, "/m/")
     cases = parts(page)
     for part, game, sentence, acts in TOLD:
@@ -114,7 +115,8 @@ def test_the_desk_tells_each_trouble_with_the_way_to_what_helps(mia: FlaskClient
     assert counts == [4, 2, 3, 3, 1, 5]
 
 
-def test_each_way_leads_to_a_form_that_stands_open_for_that_seat(mia: FlaskClient, town: Town) -> None:
+@pytest.mark.usefixtures("town")
+def test_each_way_leads_to_a_form_that_stands_open_for_that_seat(mia: FlaskClient) -> None:
     links = re.findall(r'href="(/m/[a-z]+\?do=[^"]+)"', look(mia, "/m/").html)
     assert len(links) > 8
     for link in links:
@@ -126,7 +128,8 @@ def test_each_way_leads_to_a_form_that_stands_open_for_that_seat(mia: FlaskClien
             assert form(page, act=asked["do"])[1]["seat"] == asked["of"]
 
 
-def test_a_way_with_nonsense_opens_nothing(mia: FlaskClient, town: Town) -> None:
+@pytest.mark.usefixtures("town")
+def test_a_way_with_nonsense_opens_nothing(mia: FlaskClient) -> None:
     before = everything()
     for query in ("do=burn", "do=%00&of=%00", "do=extend&of=99", "do=extend&of=<b>", "do=&of=", "do=a&do=b"):
         page = look(mia, f"/m/well?{query}")
@@ -365,7 +368,8 @@ def test_a_moderator_who_sits_acts_with_a_reason_that_the_table_is_mailed(
     assert everything() == before
 
 
-def test_nobody_is_given_time_when_nobody_is_awaited(mia: FlaskClient, town: Town) -> None:
+@pytest.mark.usefixtures("town")
+def test_nobody_is_given_time_when_nobody_is_awaited(mia: FlaskClient) -> None:
     before = everything()
     preview = read(send(mia, "/m/paused", {"reason": "x", "hours": "3"}, act="credit"))
     assert "nobody is to move" in preview.text
@@ -374,7 +378,8 @@ def test_nobody_is_given_time_when_nobody_is_awaited(mia: FlaskClient, town: Tow
     assert everything() == before
 
 
-def test_a_refused_act_keeps_its_form_open_with_what_was_typed(mia: FlaskClient, town: Town) -> None:
+@pytest.mark.usefixtures("town")
+def test_a_refused_act_keeps_its_form_open_with_what_was_typed(mia: FlaskClient) -> None:
     page = read(send(mia, "/m/well", {"reason": "because", "hours": "many"}, act="extend"))
     assert page.status == 422
     (shown,) = [item for item in page.root.iter("details") if item.get("open") is not None]
@@ -423,10 +428,15 @@ DATA = re.compile(
 )
 
 
-def test_every_text_of_moderators_can_be_translated(mia: FlaskClient, town: Town, marked: None) -> None:
+def test_every_text_of_moderators_can_be_translated(
+    mia: FlaskClient,
+    town: Town,
+    marked: None,  # noqa: ARG001 - last, or the texts of the town are marked when it is built
+) -> None:
     for name, page in every_page(mia, town):
         assert forgotten(page, DATA) == [], name
 
 
-def test_mails_of_acts_carry_nothing_of_the_desk(mia: FlaskClient, town: Town) -> None:
+@pytest.mark.usefixtures("mia", "town")
+def test_mails_of_acts_carry_nothing_of_the_desk() -> None:
     assert all(outbox.details(mail).keys() <= {"reason"} for mail in mails("act"))

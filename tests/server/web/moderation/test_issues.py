@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flask import Flask
 from sqlalchemy import select
 
 from server.play import autopilot
@@ -23,7 +22,7 @@ FOUND = {
 }
 
 
-def test_each_trouble_is_found_in_each_database(app: Flask, table: Callable[..., Table]) -> None:
+def test_each_trouble_is_found_in_each_database(table: Callable[..., Table]) -> None:
     troubled(table, NOW)
     with engine.reading() as session:
         for kind in issues.KINDS:
@@ -46,9 +45,7 @@ def test_each_trouble_is_found_in_each_database(app: Flask, table: Callable[...,
         assert issues.alerts(session).count == 4
 
 
-def test_the_search_and_the_actions_are_the_same_in_each_database(
-    app: Flask, table: Callable[..., Table]
-) -> None:
+def test_the_search_and_the_actions_are_the_same_in_each_database(table: Callable[..., Table]) -> None:
     troubled(table, NOW)
     with engine.reading() as session:
         found = session.scalars(desk._search(q="FELIX@", status="mail", kind="byzanz")).all()

@@ -256,7 +256,8 @@ DATA = re.compile(
 )
 
 
-def test_every_text_can_be_translated(client: FlaskClient, cross: Any, marked: None):
+@pytest.mark.usefixtures("marked")
+def test_every_text_can_be_translated(client: FlaskClient, cross: Any):
     for name, page in stages(client, cross):
         assert forgotten(page, DATA) == [], name
 

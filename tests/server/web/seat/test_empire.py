@@ -12,7 +12,7 @@ from typing import Any
 import flask
 import pytest
 from babel.messages.extract import extract_from_file
-from flask import Flask, render_template
+from flask import render_template
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
@@ -159,7 +159,8 @@ def form_of(state: Any, role: str) -> str:
         return render_template("games/empire/form.html", **given, ticked=(), error=None)
 
 
-def test_cards_that_are_of_no_use_are_marked(app: Flask):
+@pytest.mark.usefixtures("app")
+def test_cards_that_are_of_no_use_are_marked():
     keep = form_of(at(4, "keep", foe="siege huns", emperor="trade taxes"), "F")
     assert keep.count("expires after this age") == 1
     assert keep.index("Huns") < keep.index("expires after this age") < keep.index("Siege")
@@ -178,7 +179,7 @@ def sealed(client: FlaskClient, game: Table, seat: int, cards: str) -> None:
     assert press(client, page, "verb", "meld", ticks(page, cards.split())).status_code == 303
 
 
-def test_both_are_mailed_at_once(client: FlaskClient, table: Any):
+def test_both_are_mailed_at_once(table: Any):
     begun(table)
     with engine.reading() as session:
         due = {
@@ -297,7 +298,8 @@ def _kind(card: Card) -> str:
     return card.kind.replace("-", " ") + (" people" if card.kind.endswith("thern") else "")
 
 
-def test_every_name_is_marked_for_translation(app: Flask):
+@pytest.mark.usefixtures("app")
+def test_every_name_is_marked_for_translation():
     words = {"N_": None}
     found = {text for _line, text, *_ in extract_from_file("jinja2", _template("cards.html"), keywords=words)}
     assert {card.name.replace("&", "and") for card in CARDS} <= found
@@ -326,7 +328,7 @@ def mail_to(game: Table, seat: int) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_turn_mail_says_what_is_asked_and_what_is_in_hand(app: Flask, table: Any, kind: str):
+def test_a_turn_mail_says_what_is_asked_and_what_is_in_hand(table: Any, kind: str):
     game, seat = brought(table, kind)
     text, html = mail_to(game, seat)
     view = position(game.id).view(seat)
@@ -342,7 +344,7 @@ def test_a_turn_mail_says_what_is_asked_and_what_is_in_hand(app: Flask, table: A
         assert f"Total force {view.melds[view.emperor].force}" in text
 
 
-def test_a_mail_tells_of_a_sealed_meld_without_its_cards(app: Flask, table: Any):
+def test_a_mail_tells_of_a_sealed_meld_without_its_cards(table: Any):
     game, _seat = brought(table, "meld")
     make(game, FOE, moves(game, FOE)[0])
     text, html = mail_to(game, EMPEROR)
@@ -385,7 +387,8 @@ DATA = re.compile(
 )
 
 
-def test_every_text_can_be_translated(client: FlaskClient, table: Any, marked: None):
+@pytest.mark.usefixtures("marked")
+def test_every_text_can_be_translated(client: FlaskClient, table: Any):
     for name, page in pages(client, table):
         if name not in ("lobby", "new"):
             assert forgotten(page, DATA) == [], name
@@ -418,12 +421,12 @@ def test_a_whole_game_through_the_forms_without_scripts(
             break
         seat = dice.choice(sorted(now.awaited))
         asked_for.add(now.awaited[seat].kind)
-        answer = _decide(client, look(client, url(game, seat)), dice, now.view(seat))
+        answer = _decide(client, look(client, url(game, seat)), dice)
         assert answer.status_code == 303, read(answer).text
         now = position(game.id)
         if not now.outcome and now.rules.out_of_turn_moves(now.state, seat) and dice.random() < 0.4:
             changed += 1
-            answer = _decide(client, look(client, url(game, seat)), dice, now.view(seat))
+            answer = _decide(client, look(client, url(game, seat)), dice)
             assert answer.status_code == 303, read(answer).text
     assert now.outcome is not None
     assert now.outcome.reason == reason
@@ -439,7 +442,7 @@ def test_a_whole_game_through_the_forms_without_scripts(
     assert "?" not in [word for line in history.root.iter("li") for word in "".join(line.itertext()).split()]
 
 
-def _decide(client: FlaskClient, page: Page, dice: random.Random, view: Any) -> Any:
+def _decide(client: FlaskClient, page: Page, dice: random.Random) -> Any:
     """Press any button; in a form with checkboxes, mostly tick what it suggests, or a few."""
     buttons = page.form("play").buttons
     verbs = [value for name, value in buttons if name == "verb"]

@@ -109,7 +109,7 @@ def test_what_stopped_is_told_on_the_page_and_nobody_else_sees_any_of_it(
 
 
 def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
-    app: Flask, client: FlaskClient, table: Any
+    client: FlaskClient, table: Any
 ) -> None:
     game = table(4)
     seat = asked(game)

@@ -9,7 +9,6 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 from server import play
@@ -194,7 +193,7 @@ def test_news_are_the_same_for_everybody_at_the_table(client: FlaskClient, table
     }
 
 
-def test_a_game_that_is_over_has_no_news(client: FlaskClient, table: Any, app: Flask):
+def test_a_game_that_is_over_has_no_news(client: FlaskClient, table: Any):
     game = table(3)
     make(game, asked(game), "pass")
     play.moderate(
