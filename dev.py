@@ -1,7 +1,7 @@
 """Set up the project's environment, then run a command in it.
 
     python3 dev.py demo           start a complete server with players and an inbox on this machine
-    python3 dev.py test [ARGS]    run the tests; ARGS go to pytest
+    python3 dev.py test [ARGS]    run the tests; ARGS go to pytest, --nightly runs those left to the night, too
     python3 dev.py torture ARGS   run the tests that break things on purpose
     python3 dev.py records ARGS   check or extend the finished games that must replay forever
     python3 dev.py words [ARGS]   update the catalogues of all languages; --check only checks
@@ -44,6 +44,7 @@ MODULES = {
     "docs": "sphinx",
 }
 SITE = ["--fresh-env", "--fail-on-warning", "--keep-going", "--conf-dir", "docs", ".", "site"]
+PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 NEEDS_DEV = ("", "lock", *MODULES)
 NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
@@ -65,13 +66,23 @@ def main(words: List[str]) -> None:
             write_locks(rest)
         elif first in MODULES:
             os.chdir(ROOT)
-            start(MODULES[first], [*SITE, *rest] if first == "docs" else rest)
+            start(MODULES[first], [*always(first, rest), *rest])
         else:
             start("server.cli", words)
     except (SetUpError, OSError) as error:
         sys.exit(f"dev.py: {error}")
     except KeyboardInterrupt:
         sys.exit("dev.py: interrupted; run the same command again to continue.")
+
+
+def always(first: str, rest: List[str]) -> List[str]:
+    """Return the arguments that a command's module gets before those given.
+
+    All tests run on all cores; chosen ones run in one process, which starts faster."""
+    if first == "docs":
+        return SITE
+    chosen = any(word[:1] != "-" or word[:2] == "-n" for word in rest)
+    return PARALLEL if first == "test" and not chosen else []
 
 
 def start(module: str, words: List[str]) -> NoReturn:

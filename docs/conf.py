@@ -37,7 +37,7 @@ NAVIGATION = {
 """The menu of the site. Sphinx warns, and so the build fails, if a document is missing here."""
 
 
-def add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
+def add_navigation(_app: Sphinx, page: str, source: list[str]) -> None:
     """Append the menu to the README; shown as a file, the README has its own list of documents."""
     if page == root_doc:
         for caption, pages in NAVIGATION.items():
@@ -45,7 +45,9 @@ def add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
             source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n:caption: {caption}\n\n{entries}\n```\n"
 
 
-def keep_colons(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+def keep_colons(
+    _app: Sphinx, what: str, _name: str, _obj: object, _options: object, lines: list[str]
+) -> None:
     """Begin the docstring of an attribute with an empty comment: napoleon takes words before a colon for its type."""
     if what in ("attribute", "data", "property"):
         lines[:0] = ["..", ""]

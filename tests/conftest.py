@@ -37,6 +37,10 @@ ON_BOTH_DATABASES = ("store", "play", "scheduler")
 """The folders of tests/server whose tests run on PostgreSQL as well on each commit; the others do so at night."""
 
 
+FIRST = {"whole": 0, "browser": 1}
+"""The folders whose tests start first: a long test that starts last keeps one core waiting for the other."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that runs all tests."""
     parser.addoption("--nightly", action="store_true", help="run all tests, also those left to the night")
@@ -48,7 +52,8 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests for the night: those marked so, and PostgreSQL where the database matters little."""
+    """Put the longest tests first, and leave out those for the night."""
+    items.sort(key=lambda item: FIRST.get(item.path.relative_to(Path(__file__).parent).parts[0], len(FIRST)))
     if config.getoption("nightly"):
         return
     left_out = [item for item in items if is_nightly(item)]
@@ -58,7 +63,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def is_nightly(item: pytest.Item) -> bool:
-    """Whether a test is left to the nightly run."""
+    """Whether a test is left to the nightly run: marked so, or on PostgreSQL where the database matters little."""
     if item.get_closest_marker("nightly"):
         return True
     if not item.get_closest_marker("postgresql") or item.get_closest_marker("concurrency"):

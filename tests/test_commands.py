@@ -160,9 +160,8 @@ def test_every_command_exists_and_runs_somewhere(document: Path, capsys: pytest.
     assert faults(document, capsys) == []
 
 
-def test_commands_run_as_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("capsys")
+def test_commands_run_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for shown, changes in RUN_HERE.items():
         command = shown.removeprefix("python3 dev.py ")

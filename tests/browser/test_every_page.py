@@ -41,6 +41,15 @@ SPOKEN = [
 """Every page around the games in every language, and those of the games in one or the other."""
 
 
+def template_set(state: str) -> str:
+    """Return the name that all states share whose pages are drawn by the same templates."""
+    return state.split()[0] if state in AROUND else state.partition(" ")[2]
+
+
+FIRST = {(language, template_set(state)): state for language, state in reversed(SPOKEN)}
+"""The state of each template set, in each language, that the accessibility engine looks at."""
+
+
 def visit(kept: Callable[..., Tab], town: Town, state: str, width: int, language: str = "en") -> Tab:
     """A tab that shows this state."""
     place = place_of(town, state)
@@ -76,5 +85,7 @@ def test_every_page_in_every_language(
     page = visit(kept, town, state, NARROW, language).page
     assert page.get_attribute("html", "lang") == language
     unfold(page)
-    faults = looks(page) + axe(page, WORDS)
+    faults = looks(page)
+    if FIRST[language, template_set(state)] == state:
+        faults += axe(page, WORDS)
     assert faults == [], "\n".join(faults)

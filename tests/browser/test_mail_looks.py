@@ -75,10 +75,10 @@ def readers(chromium: Browser) -> Iterator[dict[tuple[int, str], Page]]:
         context.close()
 
 
-def faults(page: Page, html: str) -> list[str]:
-    """What is wrong with a mail in this window: too wide, too small to hit, too pale."""
+def faults(page: Page, html: str, colours: bool = True) -> list[str]:
+    """What is wrong with an email in this window: too wide, too small to hit, too pale."""
     page.set_content(html)
-    return [*judges.looks(page), *judges.axe(page, ["color-contrast"])]
+    return [*judges.looks(page), *(judges.axe(page, ["color-contrast"]) if colours else ())]
 
 
 def test_every_mail_can_be_read_and_pressed(
@@ -87,7 +87,7 @@ def test_every_mail_can_be_read_and_pressed(
     wrong = []
     for number, html in enumerate(letters):
         for (width, scheme), page in readers.items():
-            found = faults(page, html)
+            found = faults(page, html, colours=width == WIDTHS[0])  # they are the same at each width
             if found:
                 wrong.append((page.title(), number, width, scheme, found))
                 page.screenshot(path=shots / f"mail-{number}-{width}-{scheme}.png", full_page=True)

@@ -19,6 +19,8 @@ from tests.support.contract import Case
 from tests.support.sealed_game import CARDS, Duel, DuelView, Sealed
 
 GAMES = 6
+FEWER = 2
+"""Games of each kind and check on every commit; at night there are GAMES."""
 
 
 def cards_of_byzanz(view: Any) -> Counter[str]:
@@ -65,15 +67,17 @@ def cases() -> Iterator[Case]:
 CASES = tuple(cases())
 
 
-def look_at_games(check: Callable[[Case, int], None], case: Case) -> None:
-    for number in range(GAMES):
+def look_at_games(check: Callable[[Case, int], None], case: Case, games: int = GAMES) -> None:
+    for number in range(games):
         check(case, number)
 
 
 @pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_game_keeps_the_contract(case: Case, check: Callable[[Case, int], None]) -> None:
-    look_at_games(check, case)
+def test_a_game_keeps_the_contract(
+    case: Case, check: Callable[[Case, int], None], pytestconfig: pytest.Config
+) -> None:
+    look_at_games(check, case, GAMES if pytestconfig.getoption("nightly") else FEWER)
 
 
 @pytest.mark.parametrize("case", [CASES[0], CASES[1]], ids=str)

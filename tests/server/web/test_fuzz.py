@@ -164,6 +164,7 @@ def some_of(fields: dict[str, list[str]]) -> st.SearchStrategy[dict[str, str]]:
     )
 
 
+@pytest.mark.nightly
 def test_whatever_is_sent_is_answered(there: Scene) -> None:
     asked = [(name.split(" ", 1)[0], rule.rule) for name, rule in routes(there.app) if "static" not in name]
     assert {pattern for method, pattern in asked if method == "POST"} >= FORMS.keys()

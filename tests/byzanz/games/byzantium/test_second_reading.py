@@ -29,6 +29,8 @@ from tests.support.byzantium_positions import (
 )
 from tests.support.plain_byzantium import CARDS, NAMES, Plain
 
+pytestmark = pytest.mark.nightly
+
 SEATS = [2, 3, 4]
 
 

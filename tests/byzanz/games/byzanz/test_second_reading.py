@@ -16,6 +16,8 @@ from byzanz.moves import IllegalMove
 from tests.support.byzanz_positions import BYZANZ, answers, choices, dealt, move, shuffled, strides, words
 from tests.support.plain_byzanz import GROUPS, Plain, in_order
 
+pytestmark = pytest.mark.nightly
+
 SEATS = [3, 4, 5, 6]
 VERBS = ("bid", "pass", "tax", "take", "sell", "discard", "done")
 

@@ -20,6 +20,8 @@ from byzanz.umpire import settle
 from tests.support.empire_positions import EMPIRE, SHEET, at, choice, move, shuffled, words
 from tests.support.plain_empire import DECKS, Plain, force
 
+pytestmark = pytest.mark.nightly
+
 NAMES = sorted({row["card"] for row in SHEET})
 VERBS = ("redraw", "meld", "defend", "decline", "negotiate", "replace", "buy-off", "keep")
 

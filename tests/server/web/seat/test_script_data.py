@@ -65,6 +65,7 @@ def button(page: Page, verb: str) -> Element:
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("slug", "kind"), EVERY)
 def test_all_words_name_figures_that_there_are(client: FlaskClient, table: Any, slug: str, kind: str):
     game, seat = brought(table, slug, kind)
@@ -78,6 +79,7 @@ def test_all_words_name_figures_that_there_are(client: FlaskClient, table: Any, 
                     assert "{" not in words or key == "data-many", (key, words)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("slug", "kind"), EVERY)
 def test_where_cards_are_chosen_there_is_a_line_about_them(
     client: FlaskClient, table: Any, slug: str, kind: str
