@@ -110,6 +110,7 @@ def test_a_copy_of_the_checkout_does_not_trust_the_stamp(
         (["torture", "--ci"], "dev", ("tests.torture", ["--ci"])),
         (["records", "check"], "dev", ("tests.records", ["check"])),
         (["words"], "dev", ("tests.words", [])),
+        (["mutants", "--list"], "dev", ("tests.mutants", ["--list"])),
         ([], "dev", None),
     ],
 )
