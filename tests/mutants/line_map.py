@@ -131,10 +131,9 @@ class LineMap:
     def add(self, raw: Iterable[Path], seconds: Mapping[str, float], keeps: bool) -> None:
         """Store what a run measured: one file of lines for each process, and the seconds of the tests."""
         kept = self.seconds if keeps else {}
-        lines = self.folder / "lines"
-        if not keeps:
-            lines.unlink(missing_ok=True)
-        data = CoverageData(str(lines))
+        data = CoverageData(str(self.folder / "lines"))
+        if keeps:
+            data.read()  # otherwise the first line written replaces the file
         for file in raw:
             one = CoverageData(str(file))
             one.read()

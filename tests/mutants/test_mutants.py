@@ -10,12 +10,13 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from coverage import CoverageData
 
 from tests.mutants import __main__ as command
 from tests.mutants import warm
 from tests.mutants.copies import Copy
 from tests.mutants.line_map import LineMap, chosen, importers
-from tests.mutants.mutations import compiles, mutants
+from tests.mutants.mutations import Mutant, compiles, mutants
 from tests.mutants.trial import (
     Planted,
     Verdict,
@@ -74,6 +75,15 @@ def changes(text: str) -> list[str]:
         ("y = f(a=b)", ["y = f()"]),
         ("y = q.where(a, (b), c)", ["y = q.where((b), c)", "y = q.where(a, c)", "y = q.where(a, (b))"]),
         ("y = q.where(a)", []),
+        ("y = filter(a, b)", ["y = filter(b)", "y = filter(a)"]),
+        ("y = sa.and_(a, b)", ["y = sa.and_(b)", "y = sa.and_(a)"]),
+        ("y = sa.or_(a, b)", ["y = sa.or_(b)", "y = sa.or_(a)"]),
+        ("y = f('a')", ["y = f('aXX')"]),
+        ("y = f(k='a')", ["y = f(k='aXX')", "y = f()"]),
+        ("y = g('a').b", ["y = g('aXX').b"]),
+        ("y = _(n + m)", ["y = _(n - m)"]),
+        ("@route('/a')\ndef f():\n    x", ["@route('/aXX')\ndef f():\n    x"]),
+        ("y = lambda n: n == m", ["y = lambda n: n != m"]),
         ("def f():\n    return x", ["def f():\n    return None"]),
         ("def f():\n    return", []),
         ("def f():\n    return None", []),
@@ -216,6 +226,52 @@ def test_planted_faults_get_their_verdicts(toy: Path, capfd: pytest.CaptureFixtu
     assert lines.changed(toy) == {"server/toy.py"}
 
 
+def measured(file: Path, lines: dict[str, list[int]]) -> Path:
+    """Write what coverage.py would have measured: the lines of the toy that each test runs."""
+    data = CoverageData(str(file))
+    for test, run in lines.items():
+        data.set_context(test)
+        data.add_lines({"server/toy.py": run})
+    data.write()
+    return file
+
+
+def test_a_record_is_extended_or_replaced(tmp_path: Path) -> None:
+    lines = LineMap(tmp_path / ".mutants")
+    lines.folder.mkdir()
+    lines.add(
+        [measured(tmp_path / "a", {"": [3], "one": [7], "two": [7, 8]})],
+        {"one": 1.0, "two": 2.0},
+        keeps=False,
+    )
+    lines.add([measured(tmp_path / "b", {"three": [8]})], {"three": 3.0}, keeps=True)
+    assert lines.seconds == {"one": 1.0, "two": 2.0, "three": 3.0}
+    assert lines.lines("server/toy.py") == {3: {""}, 7: {"one", "two"}, 8: {"two", "three"}}
+    lines.add([measured(tmp_path / "c", {"four": [8]})], {"four": 4.0}, keeps=False)
+    assert lines.seconds == {"four": 4.0}
+    assert lines.lines("server/toy.py") == {8: {"four"}}
+    assert lines.lines("server/other.py") == {}
+
+
+def test_the_tests_of_a_line_are_found(tmp_path: Path) -> None:
+    lines = LineMap(tmp_path / ".mutants")
+    lines.folder.mkdir()
+    run = {"": [1, 3], "one": [5], "two": [6], "failed": [5]}
+    lines.add([measured(tmp_path / "a", run)], {"one": 1.0, "two": 2.0, "user": 3.0}, keeps=False)
+    lines.data.set_context("user")
+    lines.data.add_lines({"server/page.py": [9]})
+
+    def covering(line: int, statement: int, at_import: bool) -> dict[str, float]:
+        mutant = Mutant("server/toy.py", "number", line, statement, at_import, 0, 0, "")
+        return lines.covering(mutant, {"server/toy.py": {"server/page.py"}})
+
+    assert covering(5, 5, False) == {"one": 1.0}
+    assert covering(7, 6, False) == {"two": 2.0}  # a line of its own in the text, not in the compiled code
+    assert covering(8, 8, False) == {}
+    assert covering(3, 3, True) == {"one": 1.0, "two": 2.0, "user": 3.0}
+    assert covering(4, 4, True) == {}
+
+
 def test_a_run_that_takes_too_long_is_ended() -> None:
     sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
     assert warm.waited(sleeper.pid, 0.1) is None
@@ -327,6 +383,16 @@ def test_the_table_counts_by_area() -> None:
         "| rules | 5 | 3 | 1 | 2 | 1 | 60 % |",
         "| all | 5 | 3 | 1 | 2 | 1 | 60 % |",
     ]
+
+
+def test_a_verdict_is_one_line() -> None:
+    planted = toys()[0]
+    assert str(Verdict(planted, "killed", 3, 4)) == "killed: byzanz/x.py:1: number: x2 = 2 → x2 = 1"
+    assert str(Verdict(planted, "survived", 3, 4)).startswith("survived (3 of 4 tests): byzanz/x.py:1: ")
+    survived = {
+        how for how in ("killed", "timed out", "survived", "not executed") if Verdict(planted, how).survived
+    }
+    assert survived == {"survived", "not executed"}
 
 
 def test_the_command_lists_a_sample(capsys: pytest.CaptureFixture[str]) -> None:
