@@ -16,7 +16,7 @@ LEFT_OUT = (".venv", ".git", ".mutants", "shots", "instance", "dist", "*.egg-inf
 """What a copy does not need; the environment is linked."""
 STARTING = 40.0
 """Seconds that starting pytest may take on a busy machine."""
-PATIENCE = 5.0
+PATIENCE = 3.0
 """How many times longer than recorded the tests may take before a mutant counts as killed."""
 PASSED, FAILED = 0, 1
 OUTPUT = ".output"
