@@ -5,6 +5,7 @@
     python3 dev.py torture ARGS   run the tests that break things on purpose
     python3 dev.py records ARGS   check or extend the finished games that must replay forever
     python3 dev.py words [ARGS]   update the catalogues of all languages; --check only checks
+    python3 dev.py mutants ARGS   plant small faults in the product and see whether the tests notice
     python3 dev.py bench [NAME]   run the benchmarks; --json prints one JSON object
     python3 dev.py docs           make the documentation site in site/; warnings are errors
     python3 dev.py lock [ARGS]    rewrite the lock files from pyproject.toml; ARGS (--upgrade) go to uv
@@ -40,6 +41,7 @@ MODULES = {
     "torture": "tests.torture",
     "records": "tests.records",
     "words": "tests.words",
+    "mutants": "tests.mutants",
     "bench": "benchmarks",
     "docs": "sphinx",
 }

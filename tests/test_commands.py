@@ -52,6 +52,7 @@ RUN_ELSEWHERE = {
     "python3 dev.py test tests/*": (".ci/run", "python3 dev.py test"),
     "python3 -m pytest tests/*": (".ci/run", "python3 dev.py test"),
     "python3 dev.py torture*": (".ci/run", "python3 dev.py torture"),
+    "python3 dev.py mutants*": ("tests/mutants/test_mutants.py", "def test_"),
     "python3 dev.py bench*": ("tests/benchmarks/test_benchmarks.py", "test_one_benchmark_can_be_asked_for"),
     "python3 dev.py words": ("tests/words/test_catalogues.py", "test_the_command_says_what_is_missing"),
     "python3 dev.py records check": ("tests/records/test_records.py", "test_every_game_replays"),

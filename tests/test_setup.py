@@ -120,6 +120,7 @@ def test_a_copy_of_the_checkout_does_not_trust_the_stamp(
         (["records", "check"], "dev", ("tests.records", ["check"])),
         (["words"], "dev", ("tests.words", [])),
         (["docs", "-q"], "dev", ("sphinx", [*dev.SITE, "-q"])),
+        (["mutants", "--list"], "dev", ("tests.mutants", ["--list"])),
         ([], "dev", None),
     ],
 )
