@@ -31,6 +31,7 @@ def listed(client: FlaskClient, token: str) -> list[dict[str, Any]]:
 
 def test_an_order_is_placed_listed_and_withdrawn_by_its_own_seat(client: FlaskClient, table: Seating) -> None:
     game, other = table(4), table(4, "other")
+    client.post(path(other.tokens[2]), json={"order": "take wine"})
     placed = client.post(path(game.tokens[1]), json={"order": "PASS every lot"})
     assert (placed.status_code, placed.json) == (201, {"id": 1, "order": "pass every lot", "seq": 1})
     again = client.post(path(game.tokens[1]), json={"order": "take wine"})
