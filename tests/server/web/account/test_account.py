@@ -306,8 +306,15 @@ def test_the_account_shows_ones_own_feed_games_and_switches_only(
     for _ in range(2):
         login.renew_feed(person(ALICE, NOW), NOW)
     with engine.reading() as session:
-        (own,) = session.query(Link).filter_by(person_id=person(ALICE, NOW), purpose="feed", revoked_at=None)
-    assert f"{links.url(own)}.ics" in look(client, "/account").html
+        mine = {"person_id": me().id, "purpose": "feed", "revoked_at": None}
+        (own,) = session.query(Link).filter_by(**mine)
+        address = links.url(own)
+    with engine.transaction() as session:
+        links.issue(session, "seat", own.person_id, NOW, "on")
+    assert f"{address}.ics" in look(client, "/account").html
+    with engine.transaction() as session:
+        session.get_one(Link, own.id).revoked_at = NOW
+    assert "/feed/" not in look(client, "/account").html
 
 
 # ---- unsubscribing ----

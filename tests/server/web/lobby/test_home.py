@@ -137,6 +137,7 @@ def test_tables_with_free_seats_and_games_in_progress_are_listed_the_newest_firs
     full, _ = invited(NOW + 9 * DAY, name="Full", players=(BOB, CHARLIE), listed=True)
     private, host = invited(NOW + 9 * DAY, name="Private", players=(BOB,), free=1, listed=True)
     organiser.set_listed(host, False, NOW)
+    create.create_game(wish(listed=True, free=1), NOW + 9 * DAY)  # nobody has confirmed it
     page = look(client, "/")
     assert listed(page, "open") == [(f"Open {n}", f"/join/{open_ids[n]}") for n in (2, 1)]
     assert listed(page, "running") == [(f"Run {n}", f"/g/{run_ids[n]}") for n in (2, 1)]
