@@ -43,6 +43,8 @@ def test_the_seed_is_in_a_record_only_after_the_end(table: Begin) -> None:
     ended = written(game.id)
     assert ended.header.seed == bytes(32)
     assert ended.result is not None
+    assert [entry.move.split()[0] for entry in ended.entries] == ["shuffle", "!abandon"]
     assert ended.head == ended.entries[-1].hash
+    assert record.verify(ended).unchecked == 0
     assert {entry.salt is not None for entry in ended.entries} == {True}
     assert (written(other.id).header.seed, written(other.id).result) == (None, None)
