@@ -207,6 +207,23 @@ def test_each_kind_of_issue_begins_and_ends_where_it_should(app: Flask, table: B
     assert here | ({"mail"} if "troubled" in [row[0].id for row in mail] else set()) == expected
 
 
+def test_each_seat_that_no_email_reaches_is_listed_with_its_own_turn(app: Flask, table: Begin) -> None:
+    """Alice is to move in two games, and only one of them has stopped her clock."""
+    games = [table(3, name) for name in ("one", "two")]
+    REFUSED(games[0])
+    change(Person, games[0].people[1], unreachable=quoted("550 no"))
+    with engine.reading() as session:
+        rows = [
+            (game_.id, seat.seat, person.name, turn and (turn.game_id, turn.seat))
+            for game_, seat, person, turn in issues.unreached(session).rows
+        ]
+    assert rows == [
+        ("one", 0, "Alice", ("one", 0)),
+        ("one", 1, "Bob", None),
+        ("two", 1, "Bob", None),
+    ]
+
+
 @pytest.mark.parametrize(("age", "stuck"), [(7 * DAY, True), (7 * DAY - SECOND, False)])
 def test_a_game_is_stuck_a_week_after_its_last_entry(
     app: Flask, table: Begin, age: timedelta, stuck: bool
