@@ -104,8 +104,8 @@ def preview_order(session: Session, game: Game, seat: int, text: str) -> OrderPr
     order = rules.parse_order(text)
     scope = rules.order_scope(order, rules.view(state, seat))
     _check_room(session, game, seat)
-    older = [row.text for row in standing_orders.of_seat(session, game.id, seat)]
-    replaces = next((old for old in older if rules.parse_order(old).kind == order.kind), None)
+    older = standing_orders.of_kind(session, rules, game, seat, order.kind)
+    replaces = older[0].text if older else None
     decision = None
     if seat in position.awaited:
         decision = ordering.decide(rules, state, seat, [PlacedOrder(0, order, scope)])

@@ -38,6 +38,20 @@ def of_seat(session: Session, game_id: str, seat: int, after: int | None = None)
     return list(session.scalars(query.where(alive | ended).order_by(StandingOrder.id)))
 
 
+def of_kind(
+    session: Session, rules: Rules[Any, Any], game: Game, seat: int, kind: str
+) -> list[StandingOrder]:
+    """Return the standing and suspended orders of a seat that are of this kind, oldest first."""
+    return [row for row in of_seat(session, game.id, seat) if _kind(rules, row) == kind]
+
+
+def _kind(rules: Rules[Any, Any], row: StandingOrder) -> str | None:
+    try:
+        return rules.parse_order(row.text).kind
+    except RulesError:  # it can no longer be parsed; `standing` will stop it
+        return None
+
+
 def of_game(session: Session, game_id: str) -> list[StandingOrder]:
     """Return all orders ever placed in a game, oldest first, to be revealed when it is over."""
     query = select(StandingOrder).where(StandingOrder.game_id == game_id)
@@ -76,9 +90,8 @@ def place(
     now: datetime,
 ) -> StandingOrder:
     """Store an order, and withdraw an older one of the same kind."""
-    for row in of_seat(session, game.id, seat):
-        if rules.parse_order(row.text).kind == order.kind:
-            _end(row, "withdrawn", None, game, now)
+    for row in of_kind(session, rules, game, seat, order.kind):
+        _end(row, "withdrawn", None, game, now)
     row = StandingOrder(
         game_id=game.id,
         seat=seat,

@@ -123,7 +123,7 @@ def receipt(token: str, seq: int) -> ResponseReturnValue:
         position = positions.load(session, game)
         context = _base_context(session, token, access)
         context |= {"lines": recent, "more": game.head > seq + MOST_RECENT, "view": position.view(number)}
-        context |= {"orders": None if position.outcome else _orders(session, position, number, seq)}
+        context |= {"orders": _orders(session, position, number, seq)}
         context |= {"playing_on": number in position.awaited}
         return render_template("seat/receipt.html", **context)
 
@@ -275,8 +275,7 @@ def _by_verb(moves: Iterable[Move]) -> dict[str, list[str]]:
 
 
 def _times(session: Session, game: Game, position: Position, seat: int) -> dict[str, Any]:
-    """Return the deadlines of this seat and of the others that are to move."""
+    """Return the deadline of this seat, and those of all seats that are to move."""
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     due = {turn.seat: turns.times(session, game, turn) for turn in open_turns}
-    others = {other: times for other, times in due.items() if other != seat}
-    return {"times": due.get(seat), "others_due": others, "now": utc_now()}
+    return {"times": due.get(seat), "due": due, "now": utc_now()}

@@ -260,3 +260,75 @@ def test_a_seat_leaves_no_more_orders_than_a_game_keeps(
     assert play.withdraw_order(game.id, 1, None, now=NOW) == 1
     leave(game.id, 2, "raise upto 2")
     assert len(rows(game.id)) == 4
+
+
+def test_what_becomes_of_one_game_leaves_the_orders_of_another_alone(table: Begin) -> None:
+    game, other = table(4), table(4, game_id="other")
+    for each in (game, other):
+        leave(each.id, 1, "pass every lot")
+        leave(each.id, 2, "take wine")
+        submit(each.id, 0, "pass")
+    before = [(row.number, row.seat, row.text, row.status, row.left_seq) for row in rows(other.id)]
+    assert [row.number for row in rows(other.id)] == [1, 1]
+    assert play.withdraw_order(game.id, 2, None, now=NOW) == 1
+    play.leave(game.id, 3, now=NOW)
+    moderator(game.people[3], game.id, "!void 2")
+    moderator(game.people[3], game.id, "!resume")
+    play.confirm_orders(game.id, 1, now=NOW)
+    moderator(game.people[3], game.id, "!abandon")
+    assert {row.status for row in rows(game.id)} == {"withdrawn"}
+    assert [(row.number, row.seat, row.text, row.status, row.left_seq) for row in rows(other.id)] == before
+
+
+def test_an_order_of_one_game_answers_in_no_other(table: Begin) -> None:
+    game, other = table(4), table(4, game_id="other")
+    leave(other.id, 1, "pass every lot")
+    submit(game.id, 0, "pass")
+    assert set(position(game.id).awaited) == {1}
+
+
+def test_only_the_seat_that_leaves_loses_its_orders(table: Begin) -> None:
+    game = table(4)
+    leave(game.id, 1, "pass every lot")
+    leave(game.id, 2, "pass every lot")
+    play.leave(game.id, 1, now=NOW)
+    assert [row.status for row in rows(game.id)] == ["withdrawn", "standing"]
+
+
+def test_only_its_own_suspended_orders_are_confirmed_by_a_seat(table: Begin) -> None:
+    game = table(4)
+    for seat in (1, 2):
+        leave(game.id, seat, "take wine")
+    submit(game.id, 0, "pass")
+    moderator(game.people[3], game.id, "!void 2")
+    moderator(game.people[3], game.id, "!resume")
+    assert play.confirm_orders(game.id, 1, now=NOW) == 1
+    assert [row.status for row in rows(game.id)] == ["standing", "resting"]
+
+
+def unreadable(game: Table, seat: int) -> None:
+    """Change the text of a seat's orders to what these rules cannot read, as an upgrade might."""
+    with engine.transaction() as session:
+        for row in standing_orders.of_seat(session, game.id, seat):
+            row.text = "sing every lot"
+
+
+def test_an_order_that_can_be_read_no_more_stops_and_the_others_are_carried_out(table: Begin) -> None:
+    game = table(4)
+    for seat in (1, 2):
+        leave(game.id, seat, "pass every lot")
+    unreadable(game, 2)
+    submit(game.id, 0, "pass")
+    first, second = rows(game.id)
+    assert (first.status, second.status) == ("standing", "stopped")
+    assert second.ended_seq is not None
+    assert (second.ended_at, "order" in str(second.reason)) == (NOW, True), second.reason
+    assert set(position(game.id).awaited) == {2}
+
+
+def test_an_order_that_can_be_read_no_more_is_in_the_way_of_no_other(table: Begin) -> None:
+    game = table(4)
+    leave(game.id, 2, "take wine")
+    unreadable(game, 2)
+    leave(game.id, 2, "pass every lot")
+    assert [row.status for row in rows(game.id)] == ["stopped", "standing"]

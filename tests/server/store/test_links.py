@@ -10,6 +10,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from server import play
+from server.errors import NoSuchLink
 from server.store import engine, links, models, people
 from tests.conftest import NOW, Table
 
@@ -80,3 +82,49 @@ def test_an_address_is_one_person_however_it_is_written() -> None:
         first = people.get_or_create(session, "Ann@Example.org ", "Ann", NOW)
         again = people.get_or_create(session, " ann@example.ORG", "Anna", NOW)
         assert first.id == again.id
+
+
+def test_a_link_opens_the_seat_of_its_own_game_only(table: Begin) -> None:
+    first, second = table(3, "first"), table(3, "second")
+    with engine.reading() as session:
+        for game, other in ((first, second), (second, first)):
+            for seat, token in enumerate(game.tokens):
+                place = links.seat_access(session, token, NOW)
+                assert place is not None
+                assert (place.game.id, place.seat.game_id, place.seat.seat) == (game.id, game.id, seat)
+                assert links.still_opens(session, place.link.id, game.id, seat)
+                assert not links.still_opens(session, place.link.id, other.id, seat)
+                assert not links.still_opens(session, place.link.id, game.id, (seat + 1) % 3)
+
+
+def test_a_move_with_the_link_of_another_game_is_refused(table: Begin) -> None:
+    first, second = table(3, "first"), table(3, "second")
+    with engine.reading() as session:
+        place = links.seat_access(session, second.tokens[0], NOW)
+        assert place is not None
+    for played in (
+        lambda: play.submit(first.id, 0, "pass", seen=1, request_id="r", now=NOW, link_id=place.link.id),
+        lambda: play.place_order(first.id, 0, "pass every lot", now=NOW, link_id=place.link.id),
+        lambda: play.withdraw_order(first.id, 0, None, now=NOW, link_id=place.link.id),
+        lambda: play.confirm_orders(first.id, 0, now=NOW, link_id=place.link.id),
+        lambda: play.reclaim(first.id, 0, now=NOW, link_id=place.link.id),
+        lambda: play.leave(first.id, 0, now=NOW, link_id=place.link.id),
+    ):
+        with pytest.raises(NoSuchLink):
+            played()
+
+
+def test_links_to_other_games_stay_when_those_to_one_are_revoked(table: Begin) -> None:
+    first, second = table(3, "first"), table(3, "second")
+    with engine.transaction() as session:
+        links.revoke(session, first.people[0], first.id, NOW)
+        assert links.seat_access(session, first.tokens[0], NOW) is None
+        for token in (first.tokens[1], *second.tokens):
+            assert links.seat_access(session, token, NOW) is not None
+        for game, seat in ((first, 1), (second, 0), (second, 2)):
+            again = links.link_for(session, "seat", game.people[seat], game.id, NOW)
+            assert links.token(again) == game.tokens[seat]
+        assert links.token(links.link_for(session, "seat", first.people[0], first.id, NOW)) not in {
+            *first.tokens,
+            *second.tokens,
+        }

@@ -1,4 +1,4 @@
-"""Times in words are unambiguous, even in the hour that occurs twice when clocks change."""
+"""Times in words: unambiguous even in the hour that occurs twice, and in the reader's language."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from flask import Flask
 
 from server import validation
+from server.web import filters
 from server.web.http import format_moment, zone_name
 
 AUTUMN = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
@@ -48,3 +50,35 @@ def test_zones_are_named_by_their_city_and_never_ambiguously() -> None:
             tuple(hour.astimezone(ZoneInfo(zone)).utcoffset() for hour in hours)
         )
     assert [name for name, different in clocks.items() if len(different) > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "saturday", "weekend", "dates"),
+    [
+        ("en", "Saturday", "Saturday and Sunday", "25 Oct – 27 Oct"),
+        ("de", "Samstag", "Samstag und Sonntag", "25. Okt. – 27. Okt."),
+        ("nl", "zaterdag", "zaterdag en zondag", "25 okt – 27 okt"),
+    ],
+)
+def test_days_are_named_in_the_readers_language(
+    app: Flask, language: str, saturday: str, weekend: str, dates: str
+) -> None:
+    with app.test_request_context(headers={"Accept-Language": language}):
+        assert filters.weekday("6") == saturday
+        assert filters.weekdays("67") == weekend
+        midnight = datetime(2026, 10, 24, 22, tzinfo=UTC)
+        assert filters.date_range((midnight, midnight + timedelta(days=3, hours=1)), "Europe/Berlin") == dates
+
+
+@pytest.mark.usefixtures("app")
+def test_an_absence_is_told_by_the_first_and_the_last_day_it_touches() -> None:
+    start = datetime(2026, 3, 2, 23, tzinfo=UTC)
+    for hours, told in ((24, "3 Mar"), (24.001, "3 Mar – 4 Mar"), (23.999, "3 Mar"), (48, "3 Mar – 4 Mar")):
+        text = filters.date_range((start, start + timedelta(hours=hours)), "Europe/Berlin")
+        assert text == told, hours
+
+
+@pytest.mark.parametrize(("minute", "told"), [(0, "00:00"), (59, "00:59"), (60, "01:00"), (1439, "23:59")])
+@pytest.mark.usefixtures("app")
+def test_a_time_of_day_has_two_digits_each(minute: int, told: str) -> None:
+    assert filters.time_of_day(minute) == told

@@ -184,6 +184,18 @@ def test_who_has_looked_can_never_take_a_seat(table: Begin, moderator: int) -> N
         act(game, moderator, "!replace 0", newcomer=Newcomer("Mia", "mia@example.org"))
 
 
+def test_no_other_act_game_or_moderator_keeps_somebody_from_a_seat(table: Begin, moderator: int) -> None:
+    game, other = table(3), table(3, game_id="other")
+    with engine.transaction() as session:
+        ned = people.get_or_create(session, "ned@example.org", "Ned", NOW).id
+    act(game, ned, "!look all")
+    act(other, moderator, "!look all")
+    act(game, moderator, "!note")
+    act(game, moderator, "!replace 0", newcomer=Newcomer("Mia", "mia@example.org"))
+    with pytest.raises(Refused, match="viewed hidden hands"):
+        act(game, moderator, "!replace 1", newcomer=Newcomer("Ned", "ned@example.org"))
+
+
 @pytest.mark.usefixtures("moderator")
 def test_who_sits_here_may_act_but_not_look(table: Begin) -> None:
     game = table(3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
@@ -12,13 +13,15 @@ from sqlalchemy import select
 from server import create_app
 from server.accounts import login
 from server.lobby import organiser
-from server.store import engine
-from server.store.models import Absence, Game, Person, Turn
-from tests.conftest import NOW, settings
+from server.store import engine, links, people
+from server.store.models import Absence, Game, Link, Person, Seat, Turn
+from tests.conftest import NOW, Table, settings
 from tests.support.forms import form, send, sign_in
 from tests.support.invitations import (
     ALICE,
     BOB,
+    CHARLIE,
+    DAPHNE,
     everything,
     invited,
     mails,
@@ -262,6 +265,58 @@ def test_every_post_of_somebody_signed_in_needs_the_page_s_token(alice: FlaskCli
     assert look(alice, "/account").status == 200
 
 
+def test_a_language_that_is_not_offered_is_named_and_a_chosen_one_can_be_given_up(
+    alice: FlaskClient,
+) -> None:
+    csrf = form_token(alice)
+    typed = {"do": "save", "name": "Alice", "csrf_token": csrf}
+    for language, status, kept in (("nl", 303, "nl"), ("xx", 422, "nl"), ("", 303, None)):
+        answer = alice.post("/account", data=typed | {"language": language})
+        assert (answer.status_code, me().language) == (status, kept)
+        assert ("language-wrong" in answer.text) == (status == 422)
+
+
+def named(game: Table, name: str) -> None:
+    """Give a game another name."""
+    with engine.transaction() as session:
+        session.get_one(Game, game.id).name = name
+
+
+def test_the_account_shows_ones_own_feed_games_and_switches_only(
+    client: FlaskClient, table: Callable[..., Table]
+) -> None:
+    named(table(3, "over"), "Long over")
+    named(table(3, "on"), "Still on")
+    named(table(3, "off"), "Called off")
+    invited(NOW, name="About to begin")
+    invited(NOW, organiser=DAPHNE, players=(BOB, CHARLIE), name="Of others")
+    with engine.transaction() as session:
+        session.get_one(Game, "over").status = "over"
+        session.get_one(Game, "off").status = "cancelled"
+        session.get_one(Game, "on").created_at = NOW - timedelta(days=1)
+        session.get_one(Seat, ("on", 1)).silent = True
+    sign_in(client, ALICE.address)
+    login.renew_feed(person(BOB, NOW), NOW)
+    page = look(client, "/account")
+    assert "/feed/" not in page.html
+    names = ("Long over", "Still on", "Called off", "About to begin", "Of others")
+    shown = sorted((page.text.index(name), name) for name in names if name in page.text)
+    assert [name for _, name in shown] == ["About to begin", "Still on"]  # the newest first
+    assert "no emails: your clock starts" not in page.text
+    for _ in range(2):
+        login.renew_feed(person(ALICE, NOW), NOW)
+    with engine.reading() as session:
+        mine = {"person_id": me().id, "purpose": "feed", "revoked_at": None}
+        (own,) = session.query(Link).filter_by(**mine)
+        address = links.url(own)
+    with engine.transaction() as session:
+        links.issue(session, "seat", own.person_id, NOW, "on")
+    assert f"{address}.ics" in look(client, "/account").html
+    with engine.transaction() as session:
+        session.get_one(Link, own.id).revoked_at = NOW
+    assert "/feed/" not in look(client, "/account").html
+
+
 # ---- unsubscribing ----
 
 
@@ -299,6 +354,46 @@ def test_the_page_offers_to_stop_everything_and_to_undo_it(client: FlaskClient) 
     assert not me("bob@example.org").silent
     assert read(send(client, path, do="game")).status == 200
     assert seats_of(game_id)[1].silent
+
+
+def test_the_page_is_about_this_game_and_this_person(
+    client: FlaskClient, table: Callable[..., Table]
+) -> None:
+    named(table(3, "one"), "One")
+    named(table(3, "two"), "Two")
+    with engine.transaction() as session:
+        session.get_one(Seat, ("one", 0)).silent = True
+        session.get_one(Seat, ("two", 1)).silent = True
+        for guest, values in ((ALICE, {"quiet_from": 22 * 60, "quiet_to": 6 * 60}), (BOB, {"silent": True})):
+            found = people.get_or_create(session, guest.address, guest.name, NOW)
+            for column, value in values.items():
+                setattr(found, column, value)
+    for guest, game_id, about, stopped, hour in (
+        (ALICE, "one", "no longer get emails about “One”", False, "06:00"),
+        (ALICE, "two", "You get emails about “Two”", False, "06:00"),
+        (BOB, "one", "You get emails about “One”", True, None),
+        (BOB, "two", "no longer get emails about “Two”", True, None),
+        (CHARLIE, "one", "You get emails about “One”", False, "07:00"),
+    ):
+        page = look(client, f"/u/{token('stop', guest, game_id, NOW)}")
+        assert about in page.text
+        assert ("no emails from us except" in page.text) == stopped
+        assert (f"Sent at {hour}" in page.text) == (hour is not None)
+
+
+def test_a_link_about_all_games_stops_everything_and_offers_no_game(client: FlaskClient) -> None:
+    game_id, _host = invited(NOW)
+    with engine.transaction() as session:
+        bob = people.get_or_create(session, BOB.address, BOB.name, NOW).id
+        path = f"/u/{links.token(links.link_for(session, 'stop', bob, None, NOW))}"
+    page = look(client, path)
+    assert "emails about “" not in page.text
+    for word in ("game", "undo-game"):
+        assert client.post(path, data={"do": word}).status_code == 400
+    assert not me(BOB.address).silent
+    assert client.post(path, data={"List-Unsubscribe": "One-Click"}).status_code == 200
+    assert me(BOB.address).silent
+    assert not seats_of(game_id)[1].silent
 
 
 def test_who_has_no_seat_any_more_can_stop_everything(client: FlaskClient) -> None:

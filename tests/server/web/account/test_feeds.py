@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from xml.etree import ElementTree
 
 import icalendar
 import pytest
 from flask.testing import FlaskClient
+from sqlalchemy import delete
 
 from server import play
 from server.accounts import login
 from server.mail.outgoing import deliver
+from server.mail.text import quoted
 from server.store import engine, links
-from server.store.models import Game, Link, Turn
+from server.store.models import Game, Link, Seat, Turn
 from tests.conftest import NOW
 from tests.support.mail_servers import Pigeons
 from tests.support.tables import make
 
+DAY = timedelta(days=1)
 ATOM = "{http://www.w3.org/2005/Atom}"
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -175,3 +178,84 @@ def test_an_atom_feed_is_one_as_the_standard_wants_it(client: FlaskClient, table
         datetime.strptime(node.findtext(f"{ATOM}updated", ""), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     ids = [entry.findtext(f"{ATOM}id") for entry in root.iter(f"{ATOM}entry")]
     assert len(set(ids)) == len(ids) == 1
+
+
+def changed(game_id: str, **values: object) -> None:
+    """Change columns of a game."""
+    with engine.transaction() as session:
+        for name, value in values.items():
+            setattr(session.get_one(Game, game_id), name, value)
+
+
+def news(client: FlaskClient, path: str) -> list[tuple[str, str, str]]:
+    """Return the path and mark of each game, when it changed, and what is to be done, in order."""
+    root = ElementTree.fromstring(client.get(f"{path}.atom").data)
+    return [
+        (
+            entry.findtext(f"{ATOM}id", "").removeprefix("https://byzanz.test/g/"),
+            entry.findtext(f"{ATOM}updated", ""),
+            entry.findtext(f"{ATOM}summary", ""),
+        )
+        for entry in root.iter(f"{ATOM}entry")
+    ]
+
+
+def test_games_are_listed_by_their_last_change_until_a_month_after_their_end(
+    client: FlaskClient, table: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("server.web.account.feeds.utc_now", lambda: NOW + 40 * DAY)
+    for number, game_id in enumerate(("turn", "waits", "just", "long", "held", "asked", "left", "other")):
+        game = table(3, game_id)
+        changed(game_id, started_at=NOW - number * DAY)
+        with engine.transaction() as session:
+            if game_id != "turn":
+                session.execute(delete(Turn).where(Turn.game_id == game_id))
+    changed("just", status="over", ended_at=NOW + 10 * DAY + timedelta(seconds=1))
+    changed("long", status="over", ended_at=NOW + 10 * DAY)
+    changed("held", quarantine=quoted("a fault"))
+    changed("asked", status="inviting")
+    with engine.transaction() as session:
+        session.get_one(Seat, ("left", 0)).status = "declined"
+        session.get_one(Seat, ("other", 0)).person_id = game.people[1]
+        session.get_one(Turn, ("turn", 0)).opened_at = NOW + DAY
+    path = feed(game.people[0])
+    assert news(client, path) == [
+        ("just#over", "2026-03-12T10:00:01Z", "Nothing to do right now."),
+        ("turn#turn-1", "2026-03-03T10:00:00Z", "Your clock has not started yet."),
+        ("waits#waiting", "2026-03-01T10:00:00Z", "Nothing to do right now."),
+    ]
+    root = ElementTree.fromstring(client.get(f"{path}.atom").data)
+    assert root.findtext(f"{ATOM}updated") == "2026-03-12T10:00:01Z"
+    assert [link.get("href") for link in root.findall(f"{ATOM}link")] == ["https://byzanz.test/"]
+    for game_id in ("turn", "waits", "just"):
+        changed(game_id, status="cancelled")
+    root = ElementTree.fromstring(client.get(f"{path}.atom").data)
+    assert (news(client, path), root.findtext(f"{ATOM}updated")) == ([], "2026-03-02T10:00:00Z")
+
+
+def test_a_feed_has_a_name_of_its_own_and_no_more_games_than_it_holds(
+    client: FlaskClient, table: Any, monkeypatch: pytest.MonkeyPatch
+):
+    for number in range(3):
+        game = table(3, f"g{number}")
+        changed(f"g{number}", started_at=NOW + number * DAY)
+    paths = [feed(person) for person in game.people]
+    roots = [ElementTree.fromstring(client.get(f"{path}.atom").data) for path in paths]
+    assert len({root.findtext(f"{ATOM}id") for root in roots}) == 3
+    monkeypatch.setattr("server.web.account.feeds.MOST_GAMES", 2)
+    assert {entry[0] for entry in news(client, paths[1])} == {"g1#waiting", "g2#waiting"}
+
+
+def test_a_deadline_is_an_event_that_blocks_no_time_and_changes_with_the_turn(
+    client: FlaskClient, table: Any
+):
+    game = table(3)
+    start_clocks()
+    path = feed(game.people[0])
+    (event,) = events(client, path)
+    assert event["uid"] == "g1-turn-1@byzanz.test"
+    assert (event.decoded("dtstamp"), event["transp"]) == (NOW, "TRANSPARENT")
+    assert event["description"].startswith("Move before then.")
+    whole = icalendar.Calendar.from_ical(client.get(f"{path}.ics").data)
+    assert (whole["version"], whole["prodid"]) == ("2.0", "-//Byzanz//Deadlines//EN")
+    assert whole["x-wr-calname"] == "Byzanz: your deadlines"

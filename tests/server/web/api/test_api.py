@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -251,6 +251,38 @@ def test_too_many_calls_are_told_in_json(database_url: str) -> None:
         engine.db.engine.dispose()
     assert {answer.status_code for answer in answers} == {404, 429}
     refused(answers[-1], 429, "too_many_requests")
+
+
+def references(part: Any) -> Iterator[str]:
+    """Yield all references within a part of the document."""
+    if isinstance(part, dict):
+        if "$ref" in part:
+            yield part["$ref"]
+        for each in part.values():
+            yield from references(each)
+    elif isinstance(part, list):
+        for each in part:
+            yield from references(each)
+
+
+def test_the_document_is_one_as_the_standard_wants_it(client: FlaskClient) -> None:
+    described = json.loads(client.get("/api/v1/openapi.json").text)
+    schemathesis.openapi.from_dict(described).validate()
+    known = {f"#/components/schemas/{name}" for name in described["components"]["schemas"]}
+    assert set(references(described)) <= known
+    assert {name for name in known if "/VIEW_" not in name} <= set(references(described))
+    for methods in described["paths"].values():
+        for method in ("get", "post", "delete"):
+            if method not in methods:
+                continue
+            responses = methods[method]["responses"]
+            assert ("requestBody" in methods[method]) == (method == "post")
+            assert {status for status in responses if status[0] == "2"}
+            assert {"404", "429"} <= set(responses)
+            for status, response in responses.items():
+                if status[0] == "4":
+                    (body,) = set(references(response))
+                    assert body == "#/components/schemas/ErrorBody"
 
 
 def test_the_document_describes_every_call(app: Flask, client: FlaskClient) -> None:

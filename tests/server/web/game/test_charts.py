@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.charts import Chart, Kind, chart, seats
+from byzanz.charts import Chart, Kind, Row, chart, seats
 from server import play
 from server.store import engine, people
 from server.web.game import charts
@@ -59,6 +59,35 @@ def any_charts(draw: st.DrawFn) -> Chart:
             values = [value if seat == winner else None for seat, value in enumerate(values)]
         rows.append((part, place, values))
     return chart("any", kind, seats(count), rows)
+
+
+@pytest.mark.parametrize(
+    ("highest", "expected"),
+    [
+        (0, (1, 1)), (1, (1, 1)), (5, (1, 5)), (6, (2, 6)), (7, (2, 8)), (10, (2, 10)), (11, (5, 15)), (25, (5, 25)),
+        (26, (10, 30)), (50, (10, 50)), (51, (20, 60)), (101, (50, 150)), (251, (100, 300)), (900, (200, 1000)),
+    ],
+)  # fmt: skip
+def test_a_scale_has_at_most_five_round_steps(highest: int, expected: tuple[int, int]) -> None:
+    assert scale(chart("any", "bars", seats(1), [(("a", "b"), 0, [highest])])) == expected
+    assert scale(chart("any", "rows", seats(1), [(("a", "b"), 0, [highest])])) == (max(1, highest),) * 2
+
+
+def test_bars_stand_side_by_side_in_the_middle_of_their_step() -> None:
+    rows: list[Row] = [(("round 1", "a"), 0, [4, 2]), (("round 2", "a"), 1, [None, 3])]
+    it = draw(chart("any", "bars", seats(2), rows), [1, 2])
+    step = (it.right - it.left) / 2
+    expected = [  # each fills 86 % of its share of the 86 % of the step
+        (it.left + 0.07 * step, 0.43 * 0.86 * step),
+        (it.left + 0.50 * step, 0.43 * 0.86 * step),
+        (it.left + 1.07 * step, 0.86 * 0.86 * step),
+    ]
+    for bar, (x, width) in zip(it.bars, expected, strict=True):
+        assert (abs(bar.x - x) < 0.06, abs(bar.width - width) < 0.06) == (True, True), bar
+    assert [(bar.line, bar.value) for bar in it.bars] == [(0, 4), (1, 2), (1, 3)]
+    assert it.stops == ((it.left + step / 2, "round 1"), (it.left + step * 1.5, "round 2"))
+    assert (it.walls, it.ticks[-1][0]) == ((), it.base - PLOT)
+    assert (it.left, it.right, it.height) == (24, WIDTH - 4, TOP + PLOT + BELOW)
 
 
 def check_place(told: Chart, it: Drawing) -> None:

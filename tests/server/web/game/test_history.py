@@ -15,7 +15,7 @@ from server import play
 from server.mail.text import quoted
 from server.play import positions, timeline
 from server.store import engine, log, people
-from server.store.models import Game, Seat, StandingOrder
+from server.store.models import Game, Person, Seat, StandingOrder
 from server.web.game.history import PAGE_SIZE
 from tests.conftest import NOW
 from tests.support.markup import assert_sound
@@ -103,6 +103,32 @@ def test_an_entry_that_is_not_there_gets_one_clear_line(client: FlaskClient, tab
         answer = client.get(f"{path}?{query}")
         assert answer.status_code == 400
         assert "There is no entry" in answer.text
+
+
+def hours(page: Page) -> set[str]:
+    """Return the hours of the times of a page's entries."""
+    return {"".join(item.itertext())[-5:-3] for item in page.root.iter("time")}
+
+
+def test_times_are_in_the_readers_time_zone_during_the_game_and_after_its_end(
+    client: FlaskClient, table: Any
+):
+    game = table(3, time_zone="Asia/Tokyo")
+    with engine.transaction() as session:
+        session.get_one(Person, game.people[0]).time_zone = "America/New_York"
+    seqs = [make(game, seat, "pass") for seat in (0, 1, 2)]
+    places = [
+        (url(game, 0), "05"),
+        (f"{url(game, 0)}/history", "05"),
+        (f"{url(game, 0)}/receipt/{seqs[0]}", "05"),
+        (url(game, 1), "19"),
+        (f"{url(game, 1)}/history", "19"),
+        (f"{url(game, 1)}/receipt/{seqs[1]}", "19"),
+        (f"/g/{game.id}/history", "19"),
+    ]
+    assert [hours(look(client, path)) for path, _ in places] == [{hour} for _, hour in places]
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=moderator(), now=NOW)
+    assert [hours(look(client, path)) for path, _ in places] == [{hour} for _, hour in places]
 
 
 def test_it_filters_by_seat_and_cause(client: FlaskClient, table: Any):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -16,11 +17,11 @@ from server.play.moderation.act import Newcomer
 from server.store import engine, links, log, people, standing_orders
 from server.store.models import Seat
 from tests.byzanz.test_orders_document import PAGE, rows
-from tests.conftest import NOW
+from tests.conftest import NAMES, NOW
 from tests.server.mail.outgoing.test_compose import text_of
 from tests.support.mail_servers import Pigeons
 from tests.support.pages import Page, look, read
-from tests.support.tables import asked, position, url
+from tests.support.tables import asked, make, position, url
 
 
 def post(client: FlaskClient, game: Any, seat: int, **fields: Any) -> TestResponse:
@@ -216,3 +217,50 @@ def chosen(form: Any) -> list[str]:
             values = [option.get("value") for option in field.iter("option")]
             parts.append(next((value for value in values if value), "") if len(parts) == 1 else values[0])
     return parts
+
+
+def test_an_order_that_can_be_read_no_more_stops_and_its_owner_is_told(
+    client: FlaskClient, table: Any
+) -> None:
+    game = table(4)
+    seat = asked(game)
+    other = (seat + 1) % 4
+    post(client, game, other, do="leave", order="pass every lot")
+    with engine.transaction() as session:
+        (row,) = standing_orders.of_game(session, game.id)
+        row.text = "sing every lot"
+    assert read(post(client, game, other, do="preview", order="take wine")).status == 200
+    make(game, seat, "pass")
+    assert kept(game) == [(other, "sing every lot", "stopped")]
+    told = look(client, url(game, other)).text
+    assert re.search(r"Stopped: \S[^.]+\.", told)
+    assert asked(game) == other
+    assert "Stopped" not in look(client, url(game, seat)).text
+
+
+def test_after_the_end_the_seats_page_lists_no_orders_and_the_games_page_all_of_its_own(
+    client: FlaskClient, table: Any
+) -> None:
+    game, another = table(4), table(4, game_id="another")
+    post(client, another, 3, do="leave", order="raise upto 9")
+    seat = asked(game)
+    other = (seat + 1) % 4
+    for text in ("raise upto 1 then ask", "take wine"):
+        post(client, game, other, do="leave", order=text)
+    bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
+    make(game, seat, str(bid))
+    answer = make(game, other, "pass")
+    paths = [url(game, other), f"{url(game, other)}/receipt/{answer}"]
+    for path in paths:
+        assert 'id="orders"' in look(client, path).html
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=game.people[3], now=NOW)
+    for path in paths:
+        page = look(client, path)
+        assert 'id="orders"' not in page.html
+        assert not [f for f in page.root.iter("form") if f.get("action", "").endswith("/orders")]
+    public = look(client, f"/g/{game.id}").text
+    assert f"{NAMES[other]}, after entry 1: Raise by as little as possible, up to a total of 1." in public
+    assert "stopped after entry" in public
+    assert f"{NAMES[other]}, after entry 1: Take the first of these" in public
+    assert "up to a total of 9" not in public
+    assert "standing orders, now revealed" not in look(client, f"/g/{another.id}").text.lower()

@@ -117,6 +117,7 @@ def test_a_refused_move_keeps_the_selection(client: FlaskClient, table: Any):
     assert 'role="alert"' in page.html
     assert 'id="hand-error"' in page.html
     assert "Nothing has been played." in page.text
+    assert "Since your last move" in page.text
     assert entries(game.id) == before
 
 
@@ -178,14 +179,8 @@ def test_the_same_form_twice_is_one_move(client: FlaskClient, table: Any):
 
 def test_a_sale_out_of_turn_spoils_nobodys_page(client: FlaskClient, table: Any):
     game = table(3)
-    for number in range(400):
-        now = position(game.id)
-        mover = min(now.awaited)
-        seller = next((s for s in range(3) if s != mover and now.rules.out_of_turn_moves(now.state, s)), None)
-        if seller is not None and now.awaited[mover].kind == "bid":
-            break
-        make(game, mover, str(now.rules.moves(now.state, mover)[0]), f"n{number}")
-    assert seller is not None
+    seller, mover = sale_out_of_turn(game), asked(game)
+    now = position(game.id)
     open_page = look(client, url(game, mover))
     sale = str(now.rules.out_of_turn_moves(now.state, seller)[0])
     assert press(client, look(client, url(game, seller)), "move", sale).status_code == 303
@@ -257,6 +252,59 @@ def test_a_paused_game_says_so(client: FlaskClient, table: Any):
     play.moderate(game.id, "!pause", reason="A storm", person_id=moderator, now=NOW)
     assert "The game is paused" in look(client, url(game, seat)).text
     assert press(client, page, "move", "pass").status_code == 409
+
+
+def test_a_paused_game_offers_no_choices(client: FlaskClient, table: Any):
+    game = table(3)
+    seller = sale_out_of_turn(game)
+    seat = asked(game)
+    for number in (seat, seller):
+        assert look(client, url(game, number)).form("play").buttons
+    assert "If you miss the deadline" in look(client, url(game, seat)).text
+    play.moderate(game.id, "!pause", reason="A storm", person_id=_moderator(), now=NOW)
+    for number in range(3):
+        page = look(client, url(game, number))
+        assert page.form("play").buttons == []
+        assert "If you miss the deadline" not in page.text
+        assert "<title>The Golden Horn" in page.html
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=_moderator(), now=NOW)
+    page = look(client, url(game, seat))
+    assert "<title>The Golden Horn" in page.html
+    assert {form.get("action") for form in page.root.iter("form")} <= {"/language"}
+
+
+def sale_out_of_turn(game: Any) -> int:
+    """Play until somebody who is not asked could sell; return that seat."""
+    for number in range(400):
+        now = position(game.id)
+        mover = min(now.awaited)
+        for seat in range(len(game.tokens)):
+            sales = now.rules.out_of_turn_moves(now.state, seat)
+            if seat != mover and now.awaited[mover].kind == "bid" and sales:
+                return seat
+        make(game, mover, str(now.rules.moves(now.state, mover)[0]), f"n{number}")
+    raise AssertionError("nobody could sell")
+
+
+def test_a_receipt_says_whether_its_seat_is_asked_again(client: FlaskClient, table: Any):
+    game = table(3)
+    good = next(card for card in position(game.id).view(0).hand if card != "merchant")
+    seq = make(game, 0, f"bid {good}")
+    path = f"{url(game, 0)}/receipt/{seq}"
+    waiting = look(client, path)
+    assert "<title>Move played" in waiting.html
+    assert "We will email you when it is your turn again." in waiting.text
+    assert "data-yours" in waiting.html
+    assert '<details class="more" open>' in waiting.html
+    for seat in (1, 2):
+        make(game, seat, "pass")
+    assert asked(game) == 0
+    again = look(client, path)
+    assert "<title>(1) Move played" in again.html
+    assert "It is your turn again: " in again.text
+    assert "We will email you when it is your turn again." not in again.text
+    assert "data-yours" not in again.html
+    assert '<details class="more">' in again.html
 
 
 def test_an_ended_game_shows_the_result(client: FlaskClient, table: Any):

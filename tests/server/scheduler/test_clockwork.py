@@ -1,0 +1,175 @@
+"""The scheduler's jobs: which there are, how often each runs, and what each of them calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from server import play
+from server.mail.incoming import receive
+from server.mail.outgoing import deliver, digest
+from server.mail.outgoing.smtp import Transport
+from server.play.moderation.act import Newcomer
+from server.scheduler import clockwork, heartbeat, jobs
+from server.store import engine, outbox, people
+from server.store.models import Game
+from tests.conftest import NOW, Table
+from tests.server.play.test_moves import submit
+from tests.server.scheduler.test_jobs import TICK, entries, give_to_bots
+
+Begin = Callable[..., Table]
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+SECONDS = 7.5
+"""The tick of the scheduler of these tests."""
+JOBS: dict[str, tuple[float, list[tuple[Any, ...]]]] = {
+    "heartbeats": (SECONDS, [("record_heartbeat", "web"), ("record_heartbeat", "scheduler")]),
+    "turns": (SECONDS, [("tick_turns", SECONDS)]),
+    "unreached": (SECONDS, [("tick_unreached", SECONDS)]),
+    "reminders": (SECONDS, [("tick_reminders",)]),
+    "bots": (SECONDS, [("tick_bots",)] * 3),
+    "outbox": (SECONDS, [("tick_outbox", Transport)] * 2),
+    "digests": (60, [("tick_digests", SECONDS)]),
+    "nudges": (600, [("tick_nudges",)]),
+}
+"""The jobs: seconds between two runs, and the calls of one run with what they pass besides the time."""
+
+
+class Ticks:
+    """Stand-ins for all that the jobs call: each notes its calls."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self._results = {"tick_bots": [1, 2], "tick_outbox": [deliver.BATCH, 3]}
+        for name in dir(clockwork):
+            if name.startswith("tick_"):
+                monkeypatch.setattr(clockwork, name, partial(self._tick, name))
+        monkeypatch.setattr(clockwork, "record_heartbeat", self._record)
+
+    def _tick(self, name: str, now: datetime, *more: Any) -> int:
+        assert abs(now - datetime.now(UTC)) < MINUTE
+        passed = [type(each) if isinstance(each, Transport) else each for each in more]
+        self.calls.append((name, *passed))
+        left = self._results.get(name)
+        return left.pop(0) if left else 0
+
+    def _record(self, recorder: heartbeat.HeartbeatRecorder, now: datetime, _steady: float) -> None:
+        assert abs(now - datetime.now(UTC)) < MINUTE
+        self.calls.append(("record_heartbeat", recorder._part))
+
+
+@pytest.fixture
+def ticks(monkeypatch: pytest.MonkeyPatch) -> Ticks:
+    return Ticks(monkeypatch)
+
+
+@pytest.fixture
+def scheduler(app: Flask, ticks: Ticks) -> Iterator[clockwork.Scheduler]:  # noqa: ARG001 (jobs are replaced first)
+    """Start a scheduler whose jobs wait to be called by the test."""
+    settings = app.config["BYZANZ"].model_copy(update={"tick": SECONDS})
+    made = clockwork.Scheduler(app, settings)
+    made._scheduler.start = partial(made._scheduler.start, paused=True)
+    engine.committed.clear()
+    made.start()
+    yield made
+    made.stop()
+
+
+def test_each_job_runs_at_its_interval_and_calls_its_tick(
+    scheduler: clockwork.Scheduler, ticks: Ticks
+) -> None:
+    assert ticks.calls == JOBS["heartbeats"][1]  # the first heartbeat comes before all ticks
+    found = {}
+    for job in scheduler._scheduler.get_jobs():
+        ticks.calls.clear()
+        job.func(*job.args)
+        found[job.id] = (job.trigger.interval.total_seconds(), list(ticks.calls))
+        assert job.next_run_time - datetime.now(UTC) < MINUTE
+    assert found == JOBS
+
+
+def test_a_commit_lets_bots_move_and_then_sends_the_mail(
+    scheduler: clockwork.Scheduler, ticks: Ticks
+) -> None:
+    ticks.calls.clear()
+    engine.committed.set()
+    for _ in range(600):
+        if len(ticks.calls) == 5:
+            break
+        scheduler._stopping.wait(0.05)
+    assert ticks.calls == JOBS["bots"][1] + JOBS["outbox"][1]
+
+
+@pytest.mark.usefixtures("app")
+def test_nobody_is_given_up_and_no_clock_started_by_a_digest_while_deadlines_are_suspended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[datetime] = []
+    monkeypatch.setattr(digest, "start_overdue_clocks", started.append)
+    monkeypatch.setattr("server.play.turns.unreachable", pytest.fail)
+    for part in heartbeat.PARTS:
+        heartbeat.HeartbeatRecorder(part, TICK).record(NOW, 0)
+    assert jobs.tick_digests(NOW + HOUR, TICK) == 0
+    assert jobs.tick_unreached(NOW + HOUR, TICK) == 0
+    assert started == []
+    jobs.tick_digests(NOW + MINUTE, TICK)
+    assert started == [NOW + MINUTE]
+
+
+@pytest.mark.usefixtures("app")
+def test_the_job_for_unanswered_invitations_also_forgets_old_mail(monkeypatch: pytest.MonkeyPatch) -> None:
+    purged: list[datetime] = []
+    monkeypatch.setattr(receive, "purge", purged.append)
+    monkeypatch.setattr("server.lobby.organiser.send_nudges", {NOW: 3}.get)
+    assert jobs.tick_nudges(NOW) == 3
+    assert purged == [NOW]
+
+
+def test_a_confirmed_clock_makes_the_mail_of_its_wrong_past_due(table: Begin) -> None:
+    table(3, now=NOW + HOUR)
+    assert outbox.lease(NOW, 9) == []
+    assert not clockwork.confirm_clock(NOW)
+    assert len(outbox.lease(NOW, 9)) == 1
+
+
+# Between a hint and the look at its game
+
+
+def replaced(game: Table) -> None:
+    with engine.transaction() as session:
+        moderator = people.get_or_create(session, "mia@example.org", "Mia", NOW).id
+    zoe = Newcomer("Zoe", "zoe@example.org")
+    play.moderate(game.id, "!replace 0", reason="taken", person_id=moderator, now=NOW, newcomer=zoe)
+
+
+def paused(game: Table) -> None:
+    play.moderate(game.id, "!pause", reason="a storm", person_id=game.people[1], now=NOW)
+
+
+def answered(game: Table) -> None:
+    submit(game.id, 0, "pass")
+
+
+@pytest.mark.parametrize("happens", [replaced, paused, answered])
+def test_a_bot_does_nothing_when_its_turn_has_gone_since_the_hint(
+    table: Begin, monkeypatch: pytest.MonkeyPatch, happens: Callable[[Table], None]
+) -> None:
+    game = table(3)
+    give_to_bots(game, range(1))
+    real = jobs._decide
+
+    def late(*words: Any) -> Any:
+        happens(game)
+        before[:] = entries(game.id)
+        return real(*words)
+
+    before: list[Any] = []
+    monkeypatch.setattr(jobs, "_decide", late)
+    assert jobs.tick_bots(NOW) == 0
+    assert entries(game.id) == before
+    with engine.reading() as session:
+        assert session.get_one(Game, game.id).quarantine is None

@@ -1,0 +1,229 @@
+"""The lists of the home page: a person's own games, tables with free seats, games in progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import delete
+
+from server.lobby import create, invitations, organiser
+from server.mail.text import quoted
+from server.store import engine, links
+from server.store.models import Game, Link, Mail, Person, Seat, Turn
+from server.web.lobby import lobby
+from tests.conftest import NOW, Table
+from tests.support.forms import form, sign_in
+from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, invited, person, token, wish
+from tests.support.pages import Page, look
+from tests.support.tables import make, url
+
+Begin = Callable[..., Table]
+DAY = timedelta(days=1)
+
+
+def changed(game_id: str, **values: Any) -> None:
+    """Change columns of a game."""
+    with engine.transaction() as session:
+        for name, value in values.items():
+            setattr(session.get_one(Game, game_id), name, value)
+
+
+def rows(page: Page, heading: str) -> list[Element]:
+    """Return the rows of the list under a heading."""
+    found = [part for part in page.root.iter("section") if part.get("aria-labelledby") == heading]
+    return [row for part in found for row in part.iter("li")]
+
+
+def listed(page: Page, heading: str) -> list[tuple[str, str]]:
+    """Return the name and the URL of each game of a list."""
+    return [
+        ("".join(next(row.iter("a")).itertext()), next(row.iter("a")).get("href", ""))
+        for row in rows(page, heading)
+    ]
+
+
+def texts(page: Page, heading: str) -> list[str]:
+    return [" ".join("".join(row.itertext()).split()) for row in rows(page, heading)]
+
+
+def test_own_games_lead_to_where_one_plays_those_to_move_first(client: FlaskClient, table: Begin) -> None:
+    asked, waits, rests = table(3, "asked"), table(3, "waits"), table(3, "rests")
+    make(waits, 0, "pass")
+    for number, (game_id, name) in enumerate((("asked", "Mine"), ("waits", "Theirs"), ("rests", "Paused"))):
+        changed(game_id, name=name, created_at=NOW + number * DAY)
+    changed("rests", paused=True)
+    make_turns_go("rests")
+    host = create.create_game(wish(name="Unconfirmed"), NOW + 5 * DAY)
+    own, _ = invited(NOW + 6 * DAY, name="Organised", players=(BOB, CHARLIE))
+    guest, _ = invited(NOW + 7 * DAY, name="Invited", organiser=BOB, players=(ALICE, CHARLIE))
+    base = "https://byzanz.test"
+    expected = [
+        ("Mine", base + url(asked, 0)),
+        ("Invited", f"{base}/i/{token('invite', ALICE, guest, NOW)}"),
+        ("Organised", f"{base}/o/{token('organise', ALICE, own, NOW)}"),
+        ("Unconfirmed", f"{base}/o/{token('organise', ALICE, host, NOW)}"),
+        ("Paused", base + url(rests, 0)),
+        ("Theirs", base + url(waits, 0)),
+    ]
+    sign_in(client, ALICE.address)
+    page = look(client, "/")
+    assert listed(page, "mine") == expected
+    states = [
+        "your turn",
+        "you are invited",
+        "waiting for players",
+        "waiting for your confirmation",
+        "paused",
+        "waiting for others",
+    ]
+    assert [text.endswith(state) for text, state in zip(texts(page, "mine"), states, strict=True)] == [
+        True
+    ] * 6
+    assert "<title>(1) " in page.html
+
+
+def make_turns_go(game_id: str) -> None:
+    """Close the turns of a game, as a pause does."""
+    with engine.transaction() as session:
+        session.execute(delete(Turn).where(Turn.game_id == game_id))
+
+
+def test_games_that_are_over_declined_or_not_yet_announced_are_not_listed(
+    client: FlaskClient, table: Begin
+) -> None:
+    table(3, "over")
+    changed("over", status="over")
+    declined, _ = invited(NOW, organiser=BOB, players=(ALICE, CHARLIE))
+    cancelled, _ = invited(NOW, players=(BOB, CHARLIE))
+    create.create_game(wish(organiser=BOB, players=(ALICE, CHARLIE)), NOW)  # its invitations are not out
+    with engine.transaction() as session:
+        session.get_one(Seat, (declined, 1)).status = "declined"
+    changed(cancelled, status="cancelled")
+    sign_in(client, ALICE.address)
+    assert listed(look(client, "/"), "mine") == []
+
+
+def test_a_game_without_a_live_link_leads_to_its_public_page(client: FlaskClient, table: Begin) -> None:
+    game, other = table(3, "game"), table(3, "other")
+    with engine.transaction() as session:
+        links.revoke(session, game.people[0], game.id, NOW)
+        links.issue(session, "seat", game.people[0], NOW, game.id, expires_at=NOW + 9 * DAY)
+    sign_in(client, ALICE.address)
+    assert {address for _, address in listed(look(client, "/"), "mine")} == {
+        "/g/game",
+        "https://byzanz.test" + url(other, 0),
+    }
+    with engine.transaction() as session:
+        fresh = [links.issue(session, "seat", game.people[0], NOW, game.id) for _ in range(2)]
+        newest = links.url(fresh[-1])
+    assert newest in {address for _, address in listed(look(client, "/"), "mine")}
+
+
+def test_tables_with_free_seats_and_games_in_progress_are_listed_the_newest_first(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lobby, "MOST_LISTED", 2)
+    open_ids, run_ids = [], []
+    for number in range(3):
+        at = NOW + number * DAY
+        open_ids.append(invited(at, name=f"Open {number}", players=(BOB,), free=1 + number, listed=True)[0])
+        bots = ("greedy", "greedy")
+        run_ids.append(invited(at, name=f"Run {number}", players=(), bots=bots, listed=True)[0])
+    full, _ = invited(NOW + 9 * DAY, name="Full", players=(BOB, CHARLIE), listed=True)
+    private, host = invited(NOW + 9 * DAY, name="Private", players=(BOB,), free=1, listed=True)
+    organiser.set_listed(host, False, NOW)
+    create.create_game(wish(listed=True, free=1), NOW + 9 * DAY)  # nobody has confirmed it
+    page = look(client, "/")
+    assert listed(page, "open") == [(f"Open {n}", f"/join/{open_ids[n]}") for n in (2, 1)]
+    assert listed(page, "running") == [(f"Run {n}", f"/g/{run_ids[n]}") for n in (2, 1)]
+    assert "3 seats free, 1 day per move" in texts(page, "open")[0]
+    assert "Byzanz: Alice, Greedy bot" in texts(page, "running")[0]
+    changed(open_ids[2], quarantine=quoted("a fault"))
+    changed(run_ids[2], status="over")
+    page = look(client, "/")
+    assert [name for name, _ in listed(page, "open")] == ["Open 1", "Open 0"]
+    assert [name for name, _ in listed(page, "running")] == ["Run 1", "Run 0"]
+    assert not {full, private} & set(page.html.split('"'))
+
+
+def test_the_form_for_a_new_game_knows_who_is_signed_in(client: FlaskClient) -> None:
+    invited(NOW)
+    _, stranger = form(look(client, "/new?game=empire"), plays="yes")
+    assert (stranger["name"], stranger["address"], stranger["time_zone"]) == ("", "", "UTC")
+    assert (stranger["game"], stranger["allowance"], stranger["bank"]) == ("empire", "86400", "172800")
+    alice = person(ALICE, NOW)
+    with engine.transaction() as session:
+        session.get_one(Person, alice).time_zone = "Asia/Tokyo"
+    sign_in(client, ALICE.address)
+    _, known = form(look(client, "/new"), plays="yes")
+    assert (known["name"], known["address"], known["time_zone"]) == ("Alice", ALICE.address, "Asia/Tokyo")
+    assert known["game"] == "byzanz"
+
+
+def test_the_form_offers_times_from_ten_minutes_to_a_week_and_banks_to_two(client: FlaskClient) -> None:
+    page = look(client, "/new")
+    offered = {
+        field.get("name"): [int(option.get("value", "")) for option in field.iter("option")]
+        for field in page.root.iter("select")
+        if field.get("name") in ("allowance", "bank")
+    }
+    hours = 3600
+    assert offered["allowance"] == [
+        *(600, hours, 2 * hours, 6 * hours, 12 * hours),
+        *(24 * hours, 48 * hours, 72 * hours, 7 * 24 * hours),
+    ]
+    assert offered["bank"] == [
+        *(0, hours, 4 * hours, 12 * hours, 24 * hours, 48 * hours),
+        *(4 * 24 * hours, 7 * 24 * hours, 14 * 24 * hours),
+    ]
+
+
+# ---- the pages of a game that has not begun, beside another of the same people ----
+
+
+def test_the_organiser_sees_the_newest_mail_of_this_game_to_each_guest(client: FlaskClient) -> None:
+    game_id, host = invited(NOW - 2 * DAY)
+    invited(NOW - 2 * DAY, name="Another")
+    organiser.remind(host, 1, NOW)
+    with engine.transaction() as session:
+        for mail in session.query(Mail).filter_by(kind="invite"):
+            mail.status = "sent" if mail.game_id == game_id else "failed"
+    shown = [text.partition("Change")[0].strip() for text in texts(look(client, f"/o/{host}"), "seats")]
+    assert shown == ["Alice seated", "Bob email on its way", "Charlie invited, no answer yet"]
+
+
+def test_the_organiser_starts_with_as_many_as_the_game_takes(client: FlaskClient) -> None:
+    game_id, host = invited(NOW, players=(BOB, CHARLIE, DAPHNE))
+    for guest in (BOB, CHARLIE):
+        assert "Start with those seated" not in look(client, f"/o/{host}").text
+        invitations.accept(token("invite", guest, game_id, NOW), guest.name, "", NOW)
+    assert "Start with those seated" in look(client, f"/o/{host}").text
+
+
+def test_an_act_that_begins_the_game_leads_to_the_organisers_seat_in_it_and_no_other_does(
+    client: FlaskClient, table: Begin
+) -> None:
+    table(3, "before")
+    game_id, host = invited(NOW, players=(BOB,), bots=("greedy",))
+    answer = client.post(f"/o/{host}", data={"do": "fill", "seat": "1", "bot": "greedy"})
+    assert answer.headers["Location"] == f"https://byzanz.test/t/{token('seat', ALICE, game_id, NOW)}"
+    for do in ("list", "unlist"):
+        assert client.post(f"/o/{host}", data={"do": do}).headers["Location"] == f"/o/{host}"
+    with engine.reading() as session:
+        assert session.query(Link).filter_by(game_id=game_id, purpose="seat").count() == 1
+
+
+def test_a_listed_game_tells_how_many_seats_are_free_until_it_begins(client: FlaskClient) -> None:
+    game_id, _ = invited(NOW, players=(BOB,), free=2, listed=True)
+    assert "2 seats are free." in look(client, f"/join/{game_id}").text
+    changed(game_id, status="running")
+    page = look(client, f"/join/{game_id}")
+    assert "This table has no free seats." in page.text
+    assert 'action="/sign-in"' not in page.html.partition("<main")[2].partition("</main>")[0]
+    sign_in(client, ALICE.address)
+    assert "You already have a seat at this table." in look(client, f"/join/{game_id}").text

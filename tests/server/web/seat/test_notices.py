@@ -1,0 +1,127 @@
+"""What a seat's page says besides the table: the latest entries, email that does not arrive, the time zone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from server import play
+from server.mail.text import quoted
+from server.play import turns
+from server.store import engine
+from server.store.models import Game, Link, Person, Turn
+from server.web.seat import turn
+from tests.conftest import NOW
+from tests.server.web.game.test_history import moderator, seqs
+from tests.support.pages import look
+from tests.support.tables import make, url
+
+
+def noted(game: Any, count: int) -> None:
+    """Add entries that are nobody's moves."""
+    for number in range(count):
+        play.moderate(game.id, "!note", reason=f"Note {number}", person_id=moderator(), now=NOW)
+
+
+def test_the_latest_entries_since_ones_own_move_are_shown_and_the_rest_is_in_the_history(
+    client: FlaskClient, table: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn, "MOST_RECENT", 3)
+    game = table(3)
+    assert seqs(look(client, url(game, 1))) == [1]
+    own = make(game, 0, "pass")
+    page = look(client, url(game, 0))
+    assert (seqs(page), "Nothing has happened since." in page.text) == ([], True)
+    noted(game, 3)
+    page, receipt = (look(client, url(game, 0) + path) for path in ("", f"/receipt/{own}"))
+    assert seqs(page) == [own + 1, own + 2, own + 3]
+    assert "Only the latest entries are shown." not in page.text
+    assert seqs(receipt) == [own, own + 1, own + 2, own + 3]
+    assert "More has happened since." not in receipt.text
+    noted(game, 1)
+    page, receipt = (look(client, url(game, 0) + path) for path in ("", f"/receipt/{own}"))
+    assert seqs(page) == [own + 2, own + 3, own + 4]
+    assert "Only the latest entries are shown." in page.text
+    assert seqs(receipt) == [own, own + 1, own + 2, own + 3]
+    assert "More has happened since." in receipt.text
+
+
+def test_a_stale_form_shows_what_came_since_that_page(client: FlaskClient, table: Any) -> None:
+    game = table(3)
+    form = {"seen": "1", "request_id": "late", "move": "pass"}
+    make(game, 0, "pass")
+    noted(game, 1)
+    answer = client.post(url(game, 0), data=form)
+    assert answer.status_code == 409
+    assert "Since you opened this page" in answer.text
+    assert 'id="e2"' in answer.text
+    assert 'id="e1"' not in answer.text
+
+
+@pytest.mark.parametrize("column", ["unreachable", "suppressed"])
+def test_a_player_whom_no_email_reaches_is_told_until_they_try_again(
+    client: FlaskClient, table: Any, column: str
+) -> None:
+    game = table(3)
+    assert 'id="lost"' not in look(client, url(game, 1)).html
+    with engine.transaction() as session:
+        setattr(session.get_one(Person, game.people[1]), column, quoted("550 no such user"))
+    page = look(client, url(game, 1))
+    assert 'id="lost"' in page.html
+    assert "550 no such user" in page.text
+    assert 'id="lost"' not in look(client, url(game, 0)).html
+    answer = client.post(f"{url(game, 1)}/mail")
+    assert (answer.status_code, answer.headers["Location"]) == (303, url(game, 1))
+    assert 'id="lost"' not in look(client, url(game, 1)).html
+
+
+def start_clock(game: Any, seat: int) -> None:
+    with engine.transaction() as session:
+        turns.start(session, session.get_one(Game, game.id), session.get_one(Turn, (game.id, seat)), NOW)
+
+
+def test_only_who_has_no_time_zone_of_their_own_is_told_whose_it_is(client: FlaskClient, table: Any) -> None:
+    game = table(3)
+    start_clock(game, 0)
+    assert "Times are in the table’s time zone." in look(client, url(game, 0)).text
+    assert "Times are in the table’s time zone." not in look(client, url(game, 1)).text
+    with engine.transaction() as session:
+        session.get_one(Person, game.people[0]).time_zone = "Asia/Tokyo"
+    assert "Times are in the table’s time zone." not in look(client, url(game, 0)).text
+
+
+def test_the_deadline_of_another_seat_is_told_as_theirs(client: FlaskClient, table: Any) -> None:
+    game, other = table(3), table(3, "other")
+    start_clock(game, 0)
+    assert "Alice has until" not in look(client, url(game, 0)).text
+    assert "Move by Tue 3 Mar, 10:00 (UTC)." in look(client, url(game, 0)).text
+    assert "Alice has until Tue 3 Mar, 10:00 (UTC) to move." in look(client, url(game, 1)).text
+    assert "has until" not in look(client, url(other, 1)).text
+    assert (
+        "Your clock starts when the email about this turn has been sent." in look(client, url(other, 0)).text
+    )
+
+
+def test_the_next_games_are_the_players_own_with_the_newest_live_link(
+    client: FlaskClient, table: Any
+) -> None:
+    first, second, dead = table(3, "g1"), table(3, "g2"), table(3, "g3")
+    with engine.transaction() as session:
+        for link in session.query(Link).filter_by(game_id=dead.id, person_id=first.people[0]):
+            link.revoked_at = NOW
+        session.get_one(Game, second.id).name = "The Second"
+        session.get_one(Game, dead.id).name = "The Third"
+        session.get_one(Turn, (second.id, 0)).opened_at = NOW
+    with client.session_transaction() as cookie:
+        cookie["person"] = first.people[0]
+    seq = make(first, 0, "pass")
+    page = look(client, f"{url(first, 0)}/receipt/{seq}")
+    links = {
+        "".join(item.itertext()): item.get("href", "")
+        for item in page.root.iter("a")
+        if "/t/" in item.get("href", "") and item.get("href", "").startswith("https:")
+    }
+    assert links == {"The Second": f"https://byzanz.test/t/{second.tokens[0]}"}
+    assert "<title>(1) Move played" in page.html
