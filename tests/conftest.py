@@ -25,6 +25,7 @@ from server import create_app, play
 from server.config import Settings
 from server.store import engine, links, log, people
 from server.store.models import Game, Link, Person, Seat
+from tests.support import busy_table
 
 NAMES = ("Alice", "Bob", "Charlie", "Daphne", "Eirene", "Felix")
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
@@ -94,6 +95,15 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def busy_file(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the path of an SQLite file with all tables and the busy table, to be copied."""
+    path = tmp_path_factory.mktemp("sqlite") / "busy.db"
+    shutil.copy(migrated_file, path)
+    busy_table.fill(create_app(settings(f"sqlite:///{path}")))
+    return path
+
+
+@pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """Return the URL of a PostgreSQL server: TEST_DATABASE_URL, or one from the wheel in a private folder."""
     given = os.environ.get("TEST_DATABASE_URL")
@@ -118,6 +128,16 @@ def migrated_postgres(postgres: str) -> Iterator[Callable[[], AbstractContextMan
         with app.app_context():
             upgrade()
             engine.db.engine.dispose()
+        yield lambda: _database(postgres, sa.make_url(template).database)
+
+
+@pytest.fixture(scope="session")
+def busy_postgres(
+    postgres: str, migrated_postgres: Callable[[], AbstractContextManager[str]]
+) -> Iterator[Callable[[], AbstractContextManager[str]]]:
+    """Return a context manager as `migrated_postgres` does, for databases that also have the busy table."""
+    with migrated_postgres() as template:
+        busy_table.fill(create_app(settings(template)))
         yield lambda: _database(postgres, sa.make_url(template).database)
 
 
@@ -155,13 +175,23 @@ def copied(file: Path) -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Return the URL of a fresh database with all tables, once for each kind of database."""
+    """Return the URL of a fresh database with all tables, once for each kind of database.
+
+    The busy table is in it, except for tests marked `empty_database` and those outside tests/server.
+    """
+    filled = "migrated" if is_empty(request.node) else "busy"
     if request.param == "sqlite":
-        with copied(request.getfixturevalue("migrated_file")) as url:
+        with copied(request.getfixturevalue(f"{filled}_file")) as url:
             yield url
         return
-    with request.getfixturevalue("migrated_postgres")() as url:
+    with request.getfixturevalue(f"{filled}_postgres")() as url:
         yield url
+
+
+def is_empty(item: pytest.Item) -> bool:
+    """Whether a test gets a database without the busy table."""
+    server = item.path.is_relative_to(Path(__file__).parent / "server")
+    return not server or item.get_closest_marker("empty_database") is not None
 
 
 @pytest.fixture(scope="session")
@@ -171,15 +201,25 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCach
 
 
 @pytest.fixture
-def app(database_url: str, compiled: FileSystemBytecodeCache) -> Iterator[Flask]:
-    """Return the application on a fresh database, with its context pushed."""
+def app(
+    request: pytest.FixtureRequest, database_url: str, compiled: FileSystemBytecodeCache
+) -> Iterator[Flask]:
+    """Return the application on a fresh database, with its context pushed.
+
+    The busy table must be as it was when the test ends, unless the test is marked `changes_busy_table`.
+    """
     made = create_app(settings(database_url))
     made.jinja_env.bytecode_cache = compiled
     made.config["TESTING"] = False  # an error must give the page a player would get
     with made.app_context():
+        before = busy_table.rows()
         yield made
         engine.db.session.remove()
+        after = busy_table.rows()
         engine.db.engine.dispose()
+    changed = sorted(after ^ before)
+    if changed and not request.node.get_closest_marker("changes_busy_table"):
+        pytest.fail(f"the busy table has changed: {changed}", pytrace=False)
 
 
 @pytest.fixture

@@ -31,15 +31,15 @@ def queue(person: int, *keys: str, at: datetime = NOW, delay: float = 0) -> None
             outbox.enqueue(session, key=key, kind="signin", person_id=person, now=at, delay=delay)
 
 
-def all_mails() -> list[Mail]:
+def mails_to(person: int) -> list[Mail]:
     with engine.reading() as session:
-        return list(session.scalars(select(Mail).order_by(Mail.id)))
+        return list(session.scalars(select(Mail).where(Mail.person_id == person).order_by(Mail.id)))
 
 
 def test_the_same_news_is_queued_once(person: int) -> None:
     queue(person, "turn:g1:0:5")
     queue(person, "turn:g1:0:5", "turn:g1:0:9")
-    assert [mail.key for mail in all_mails()] == ["turn:g1:0:5", "turn:g1:0:9"]
+    assert [mail.key for mail in mails_to(person)] == ["turn:g1:0:5", "turn:g1:0:9"]
 
 
 def test_it_is_queued_once_even_after_it_was_sent(person: int) -> None:
@@ -59,7 +59,7 @@ def test_nothing_is_queued_by_a_transaction_that_fails(person: int) -> None:
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    assert all_mails() == []
+    assert mails_to(person) == []
 
 
 def test_details_come_back_as_they_went_in(person: int) -> None:
@@ -67,7 +67,7 @@ def test_details_come_back_as_they_went_in(person: int) -> None:
         outbox.enqueue(
             session, key="k", kind="refused", person_id=person, now=NOW, details={"name": "Änne", "n": 3}
         )
-    assert outbox.details(all_mails()[0]) == {"name": "Änne", "n": 3}
+    assert outbox.details(mails_to(person)[0]) == {"name": "Änne", "n": 3}
 
 
 def test_a_delay_is_waited_for(person: int) -> None:
@@ -108,7 +108,7 @@ def test_a_mailer_whose_lease_ran_out_cannot_put_off_or_drop_but_says_truly_that
         assert not outbox.mark_failed(session, slow, later, quoted("550"))
         assert outbox.mark_sent(session, slow, later)
         assert not outbox.mark_sent(session, quick, later)
-    assert all_mails()[0].status == "sent"
+    assert mails_to(person)[0].status == "sent"
 
 
 @pytest.mark.parametrize("mark", [outbox.mark_dropped, outbox.mark_failed])
@@ -118,7 +118,7 @@ def test_a_mail_that_is_done_with_is_not_leased_again(person: int, mark) -> None
     with engine.transaction() as session:
         assert mark(session, mail, NOW, quoted("why"))
     assert outbox.lease(NOW + timedelta(days=9), 1) == []
-    assert all_mails()[0].error == quoted("why")
+    assert mails_to(person)[0].error == quoted("why")
 
 
 def test_a_mail_put_off_comes_back_after_its_wait_with_one_try_more(person: int) -> None:
@@ -155,10 +155,11 @@ def test_two_mailers_share_the_work_and_never_a_mail(app: Flask, person: int) ->
         thread.join()
     with app.app_context():
         assert sorted(taken + [mail.id for mail in outbox.lease(NOW, 99)]) == [
-            mail.id for mail in all_mails()
+            mail.id for mail in mails_to(person)
         ]
 
 
+@pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
 def test_no_mail_waits_for_a_moment_of_a_clock_that_was_wrong(person: int) -> None:
     wrong = NOW + timedelta(days=3)
     queue(person, "leased", at=wrong)
@@ -166,4 +167,4 @@ def test_no_mail_waits_for_a_moment_of_a_clock_that_was_wrong(person: int) -> No
     queue(person, "waiting", at=wrong)
     with engine.transaction() as session:
         outbox.reset_future_times(session, NOW)
-    assert {mail.key for mail in outbox.lease(NOW, 5)} == {"leased", "waiting"}
+    assert {mail.key for mail in outbox.lease(NOW, 5) if mail.person_id == person} == {"leased", "waiting"}

@@ -7,6 +7,7 @@ from datetime import timedelta
 from email.message import EmailMessage
 
 import pytest
+from sqlalchemy import select
 
 from server import play
 from server.lobby import notify
@@ -61,7 +62,8 @@ def test_news_waits_for_the_end_of_quiet_hours(table: Begin, kind: str) -> None:
     details = {"name": "Bob", "answer": "accepted", "begun": False, "error": "550", "stopped": True}
     queue(kind, game.people[0], game_id=game.id, seat=0, seq=1, details=details)
     assert post(EVENING) == []
-    mail = next(row(Mail, number) for number in range(2, 9) if row(Mail, number).kind == kind)
+    with engine.reading() as session:
+        mail = session.scalars(select(Mail).where(Mail.kind == kind, Mail.game_id == game.id)).one()
     assert (mail.not_before, mail.attempts, mail.status, mail.leased_until) == (MORNING, 0, "waiting", None)
     assert post(MORNING - MINUTE) == []
     assert len(post(MORNING)) == 1

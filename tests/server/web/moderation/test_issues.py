@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from flask import Flask
 from sqlalchemy import select
 
@@ -14,6 +15,7 @@ from server.web.moderation import desk, issues
 from tests.conftest import NOW, Table
 from tests.support.stuck_games import troubled
 
+pytestmark = pytest.mark.empty_database  # the troubles of all games are counted
 FOUND = {
     "late": {"soon", "overdue"},
     "mail": {"bounced", "unsent"},
