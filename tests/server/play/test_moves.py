@@ -221,6 +221,45 @@ def test_a_turn_that_the_own_move_opens_is_mailed_two_minutes_later(table: Begin
     assert turn_of(game.id, 0) is None or turn_of(game.id, 0).question.startswith("limit")  # type: ignore[union-attr]
 
 
+def own_turns(game_id: str) -> dict[str, timedelta]:
+    """Return how long the email about each turn of the first seat waits, by the kind of question."""
+    return {
+        mail.key: mail.not_before - mail.created_at
+        for mail in mails("turn")
+        if (mail.game_id, mail.seat) == (game_id, 0)
+    }
+
+
+def let_others_pass(game: Table) -> None:
+    """Place orders of the other seats, so that a bid of the first seat opens its own next turn."""
+    for seat in range(1, len(game.people)):
+        play.place_order(game.id, seat, "pass every lot", now=NOW)
+
+
+def test_the_next_turn_that_ones_own_move_opens_is_mailed_two_minutes_later(table: Begin) -> None:
+    delays = {}
+    for by in ("player", "bot"):
+        game = table(3, game_id=by)
+        let_others_pass(game)
+        at = position(game.id)
+        bid = next(str(move) for move in at.rules.moves(at.state, 0) if move.verb == "bid")
+        play.submit(game.id, 0, bid, seen=1, request_id="bid", now=NOW, by=by)
+        turn = turn_of(game.id, 0)
+        assert turn is not None
+        assert turn.question.startswith("tax ")
+        delays[by] = own_turns(game.id)[f"turn:{by}:0:{turn.opened_seq}"]
+    assert delays == {"player": timedelta(minutes=2), "bot": timedelta(0)}
+
+
+def test_the_next_turn_that_ones_own_order_opens_is_mailed_two_minutes_later(table: Begin) -> None:
+    game = table(3)
+    let_others_pass(game)
+    play.place_order(game.id, 0, "raise upto 9", now=NOW)
+    turn = turn_of(game.id, 0)
+    assert turn is not None
+    assert own_turns(game.id)[f"turn:g1:0:{turn.opened_seq}"] == timedelta(minutes=2)
+
+
 def test_the_clock_starts_at_once_for_a_seat_that_wants_no_mail(table: Begin) -> None:
     game = table(3)
     with engine.transaction() as session:
