@@ -54,6 +54,28 @@ def test_what_only_looks_like_a_quote_does_not(line: str) -> None:
     assert own(f"bid olive1\n{line}\nbid olive2\n")[-1] == "bid olive2"
 
 
+def test_a_line_above_a_blank_introduces_no_quote() -> None:
+    assert own(f"pass\nOn Monday\n\nByzanz wrote:\n{QUOTE}") == ("pass", "On Monday")
+    assert own("pass\nFrom: Rome") == ("pass", "From: Rome")
+
+
+@pytest.mark.parametrize(
+    "introduction",
+    [
+        *(
+            "Byzanz wrote:",
+            "On Mon, 2 Mar 2026, Byzanz wrote:",
+            "On Mon, 2 Mar 2026 at 10:00 Byzanz\n<x@y> wrote:",
+        ),
+        *("Byzanz schrieb:", "Byzanz Game Server\n<x@y> wrote:", "Op 2 mrt 2026\nschreef Byzanz:"),
+        *("On Mon, 2 Mar 2026\nByzanz\nwrote:", "Byzanz\n<x@y>\nwrote:"),
+    ],
+)
+def test_a_move_right_above_what_introduces_a_quote_is_the_writers(introduction: str) -> None:
+    assert own(f"pass\n{introduction}\n{QUOTE}") == ("pass",)
+    assert own(f"{introduction}\n{QUOTE}") == ()
+
+
 @pytest.mark.parametrize(
     ("between", "lines"),
     [
@@ -137,6 +159,8 @@ def test_another_name_is_a_line() -> None:
         ("pass.", "pass"),
         ("pass!?…", "pass"),
         ("“pass”", "pass"),
+        ('"pass."', "pass"),
+        ('" pass "', "pass"),
         ("'*pass*'.", "pass"),
         ("buy\u2011off", "buy-off"),
         ("pa\u00adss\u200b", "pass"),
