@@ -27,6 +27,10 @@ def test_with_delsp_the_blank_that_lets_a_line_go_on_is_no_part_of_it(how: bytes
     assert flowed(b"bid olive1\npass", how) == "bid olive1\npass"
 
 
+def test_unless_told_otherwise_the_blank_is_part_of_the_line() -> None:
+    assert reply.unflow("bid \nolive1") == "bid olive1"
+
+
 def test_the_sign_above_a_signature_does_not_go_on() -> None:
     assert flowed(b"pass\n-- \nAlice") == "pass\n-- \nAlice"
     assert flowed(b"pass\n-- \nAlice", b"flowed; delsp=yes") == "pass\n-- \nAlice"
