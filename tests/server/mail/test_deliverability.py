@@ -196,6 +196,19 @@ def test_a_newer_copy_excuses_the_older_one_of_the_same_turn_alone(table: Begin)
     assert row(Mail, news).status == "failed"
 
 
+def test_a_reminder_is_excused_by_a_newer_copy_of_its_turns_mail(table: Begin) -> None:
+    game = table(3)
+    post()
+    about: dict[str, Any] = {"game_id": game.id, "seat": 0, "seq": 1}
+    queue("remind", game.people[0], "reminder", **about)
+    queue("turn", game.people[0], "copy", **about)
+    with engine.reading() as session:
+        reminder = session.query(Mail).filter_by(key="reminder").one().id
+    deliverability.handle_bounce(reminder, GONE, NOW)
+    assert row(Person, game.people[0]).suppressed is None
+    assert row(Turn, (game.id, 0)).refused is None
+
+
 # Addresses that work again
 
 
@@ -216,6 +229,17 @@ def test_an_address_that_works_again_clears_what_was_said_of_it_in_all_its_games
     assert {key for key, _text, _game in alerts()} == {f"refused:{game.id}:{alice}" for game in games}
     assert row(Person, alice).unreachable == GONE
     assert not deliverability.mark_reachable(bob, NOW + MINUTE)
+
+
+def test_an_address_that_works_again_is_mailed_its_stopped_turn(table: Begin) -> None:
+    game = table(3)
+    deliver.deliver(NOW, Pigeons(PermanentFailure("550 gone")))
+    assert row(Turn, (game.id, 0)).refused == GONE
+    assert deliverability.mark_reachable(game.people[0], NOW + MINUTE)
+    assert row(Turn, (game.id, 0)).refused is None
+    texts = [text_of(message) for message in post(NOW + MINUTE) if "Alice" in message["To"]]
+    assert any("Bid for the lot, or pass." in text for text in texts)
+    assert row(Turn, (game.id, 0)).started_at == NOW + MINUTE
 
 
 def test_an_address_is_mended_whichever_way_it_failed(table: Begin) -> None:
