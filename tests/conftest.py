@@ -21,6 +21,7 @@ from byzanz import chance
 from server import create_app, play
 from server.store import engine, links, log, people
 from server.store.models import Game, Link, Person, Seat
+from tests.support import busy_table
 from tests.support.databases import (
     MEMORY,
     SECRET,
@@ -81,6 +82,15 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def busy_file(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the path of an SQLite file with all tables and the busy table, to be copied."""
+    path = tmp_path_factory.mktemp("sqlite") / "busy.db"
+    shutil.copy(migrated_file, path)
+    busy_table.fill(create_app(settings(f"sqlite:///{path}")))
+    return path
+
+
+@pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """Return the URL of a PostgreSQL server: TEST_DATABASE_URL, or one from the wheel in a private folder."""
     given = os.environ.get("TEST_DATABASE_URL")
@@ -99,9 +109,10 @@ def postgres() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def postgres_clone(postgres: str) -> Iterator[PostgresClone]:
-    """Return the database of this worker: a clone of one with all tables, to be reset before each use."""
+    """Return the database of this worker: a clone of one with the busy table, to be reset before each use."""
     with postgres_database(postgres) as template:
         migrate(template)
+        busy_table.fill(create_app(settings(template)))
         with PostgresClone(postgres, template) as clone:
             yield clone
 
@@ -115,14 +126,19 @@ def bare_postgres(postgres: str) -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Return the URL of a fresh database with all tables, once for each kind of database."""
+    """Return the URL of a fresh database with all tables, once for each kind of database.
+
+    The busy table is in it, except for tests marked `empty_database` and those outside tests/server.
+    """
+    empty = is_empty(request.node)
     if request.param == "sqlite":
         with copied(
-            request.getfixturevalue("migrated_file"), request.getfixturevalue("sqlite_folder")
+            request.getfixturevalue("migrated_file" if empty else "busy_file"),
+            request.getfixturevalue("sqlite_folder"),
         ) as url:
             yield url
         return
-    yield request.getfixturevalue("postgres_clone").reset()
+    yield request.getfixturevalue("postgres_clone").reset(empty)
 
 
 @pytest.fixture(scope="session")
@@ -149,6 +165,12 @@ def engines() -> Iterator[None]:
         yield
 
 
+def is_empty(item: pytest.Item) -> bool:
+    """Whether a test gets a database without the busy table."""
+    server = item.path.is_relative_to(Path(__file__).parent / "server")
+    return not server or item.get_closest_marker("empty_database") is not None
+
+
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCache:
     """Share compiled templates between tests, because each test has its own app."""
@@ -156,15 +178,25 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCach
 
 
 @pytest.fixture
-def app(database_url: str, compiled: FileSystemBytecodeCache) -> Iterator[Flask]:
-    """Return the application on a fresh database, with its context pushed."""
+def app(
+    request: pytest.FixtureRequest, database_url: str, compiled: FileSystemBytecodeCache
+) -> Iterator[Flask]:
+    """Return the application on a fresh database, with its context pushed.
+
+    The busy table must be as it was when the test ends, unless the test is marked `changes_busy_table`.
+    """
     made = create_app(settings(database_url))
     made.jinja_env.bytecode_cache = compiled
     made.config["TESTING"] = False  # an error must give the page a player would get
     with made.app_context():
+        before = busy_table.rows()
         yield made
         engine.db.session.remove()
+        after = busy_table.rows()
         engine.db.engine.dispose()
+    changed = sorted(after ^ before)
+    if changed and not request.node.get_closest_marker("changes_busy_table"):
+        pytest.fail(f"the busy table has changed: {changed}", pytrace=False)
 
 
 @pytest.fixture

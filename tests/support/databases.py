@@ -130,20 +130,20 @@ class PostgresClone:
             "CREATE SCHEMA first;"
             + "".join(f'CREATE TABLE first."{name}" AS TABLE public."{name}";' for name in names)
         )
-        counters = self._connection.exec_driver_sql(
-            "SELECT sequencename, coalesce(last_value, 1), last_value IS NOT NULL FROM pg_sequences"
-        )
-        self._clearing = "".join(
-            [
-                "SET session_replication_role = replica;",
-                *(
-                    f'DELETE FROM "{name}"; INSERT INTO "{name}" SELECT * FROM first."{name}";'
-                    for name in names
-                ),
-                *(f"SELECT setval('\"{name}\"', {last}, {used});" for name, last, used in counters),
-                "SET session_replication_role = origin;",
-            ]
-        )
+        self._counters = self._connection.exec_driver_sql(
+            "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'public'"
+        ).all()
+
+    def _clearing(self, empty: bool) -> str:
+        statements = ["SET session_replication_role = replica"]
+        for name, *_ in self._first:
+            statements.append(f'DELETE FROM "{name}"')
+            if not empty or name == "alembic_version":
+                statements.append(f'INSERT INTO "{name}" SELECT * FROM first."{name}"')
+        for name, last in self._counters:
+            used = last is not None and not empty
+            statements.append(f"SELECT setval('\"{name}\"', {last if used else 1}, {used})")
+        return ";".join([*statements, "SET session_replication_role = origin"])
 
     def _drop(self) -> None:
         self._connection.close()
@@ -152,15 +152,18 @@ class PostgresClone:
     def _tables(self) -> list[tuple[str, ...]]:
         return [tuple(row) for row in self._connection.exec_driver_sql(TABLES)]
 
-    def reset(self) -> str:
-        """End all other connections, restore the first state and return the URL."""
+    def reset(self, empty: bool = False) -> str:
+        """End all other connections, restore the first state and return the URL.
+
+        Args:
+            empty: without the rows of the template.
+        """
         self._connection.exec_driver_sql(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-        if self._tables() == self._first:
-            self._connection.exec_driver_sql(self._clearing)
-        else:
+        if self._tables() != self._first:
             self._drop()
             self._clone()
+        self._connection.exec_driver_sql(self._clearing(empty))
         return self.url

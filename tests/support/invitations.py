@@ -13,6 +13,7 @@ from server.store import engine, links, outbox, people
 from server.store.engine import Base
 from server.store.models import Game, Link, Mail, Person, Seat
 from server.validation import Guest
+from tests.support.busy_table import elsewhere
 
 ALICE = Guest("Alice", "alice@example.org")
 BOB = Guest("Bob", "bob@example.org")
@@ -42,7 +43,7 @@ def token(purpose: links.Purpose, guest: Guest, game_id: str, now: datetime) -> 
 def mails(kind: str, guest: Guest | None = None) -> list[Mail]:
     """Return the queued emails of a kind, oldest first."""
     with engine.reading() as session:
-        query = select(Mail).where(Mail.kind == kind).order_by(Mail.id)
+        query = select(Mail).where(Mail.kind == kind, elsewhere(Mail)).order_by(Mail.id)
         if guest:
             query = query.join(Person, Person.id == Mail.person_id).where(Person.email == guest.address)
         return list(session.scalars(query))

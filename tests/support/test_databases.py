@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.conftest import Table
+from tests.support.busy_table import BUSY
 from tests.support.databases import PostgresClone
 
 
@@ -24,12 +25,14 @@ def asked(url: str, *statements: str) -> list[object]:
 def test_a_game_is_gone_after_a_reset_and_numbers_start_again(
     table: Callable[..., Table], postgres_clone: PostgresClone
 ) -> None:
-    game = table()
-    first = game.people
-    url = postgres_clone.reset()
+    first = table().people
+    url = postgres_clone.reset(empty=True)
     assert asked(url, "SELECT count(*) FROM entry") == [0]
     assert asked(url, "SELECT count(*) FROM person") == [0]
     assert asked(url, "SELECT nextval('person_id_seq')") == first[:1]
+    busy = asked(postgres_clone.reset(), "SELECT DISTINCT game_id FROM entry")
+    assert busy == [BUSY]
+    postgres_clone.reset(empty=True)
     table()
     with pytest.raises(sa.exc.DBAPIError) as refused:  # the triggers are back
         asked(url, "DELETE FROM entry")

@@ -17,12 +17,15 @@ LONGEST_LINE = 1000
 MOST_LINES_READ = 4000
 """Lines that are read: a mail that quotes a whole thread has some hundreds."""
 
-_WROTE = re.compile(
+_DATED = re.compile(
     r"(?:on|at)\b.{4,300}\bwrote ?:?"
-    r"|.{1,200}\bwrote(?: on .{3,80}| at .{3,80})? ?:"
     r"|op\b.{4,300}\b(?:schreef\b.{0,200}|geschreven) ?:"
+    r"|am\b.{4,300}\b(?:schrieb\b.{0,200}|geschrieben) ?:",
+    re.IGNORECASE,
+)
+_NAMED_FIRST = re.compile(
+    r".{1,200}\bwrote(?: on .{3,80}| at .{3,80})? ?:"
     r"|.{1,200}\bschreef(?: op .{3,80})? ?:"
-    r"|am\b.{4,300}\b(?:schrieb\b.{0,200}|geschrieben) ?:"
     r"|.{1,200}\b(?:schrieb(?: am .{3,80})?|hat (?:am|um) .{3,80} geschrieben) ?:",
     re.IGNORECASE,
 )
@@ -118,17 +121,28 @@ def _visible(line: str) -> str:
 
 def _attribution(lines: Sequence[str], index: int) -> bool:
     """Whether "On …, Byzanz wrote:" begins here; mail clients wrap it into up to four lines."""
-    joined = ""
+    wrapped = _up_to_colon(lines, index)
+    text = " ".join(wrapped)
+    if len(text) > 500:
+        return False
+    if _DATED.fullmatch(text):
+        return True
+    # Any line could begin “Byzanz … wrote:”, so the last that can does: those above it are the writer's.
+    later = (number for number, line in enumerate(wrapped) if number and not line.startswith("<"))
+    return _NAMED_FIRST.fullmatch(text) is not None and not any(_attribution(lines, index + n) for n in later)
+
+
+def _up_to_colon(lines: Sequence[str], index: int) -> list[str]:
+    """Return the lines from here to one that ends as an attribution does; empty if none of four does."""
+    wrapped: list[str] = []
     for line in lines[index : index + 4]:
         bare = _visible(line)
         if not bare or bare.startswith(">"):
-            return False
-        joined = f"{joined} {bare}".strip()
-        if len(joined) > 500:
-            return False
-        if joined.endswith((":", "wrote")):
-            return _WROTE.fullmatch(joined) is not None
-    return False
+            return []
+        wrapped.append(bare)
+        if bare.endswith((":", "wrote")):
+            return wrapped
+    return []
 
 
 def _header_block(lines: Sequence[str], index: int) -> bool:

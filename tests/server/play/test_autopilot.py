@@ -24,6 +24,7 @@ from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, links, log, people, standing_orders
 from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat, Turn
 from tests.conftest import NOW, Table
+from tests.support.busy_table import elsewhere
 from tests.support.mail_servers import Pigeons
 
 Begin = Callable[..., Table]
@@ -62,7 +63,7 @@ def turn_of(game_id: str, seat: int) -> Turn | None:
 
 def mails(*kinds: str) -> list[tuple[str, int]]:
     with engine.reading() as session:
-        found = session.scalars(select(Mail).where(Mail.kind.in_(kinds)).order_by(Mail.id))
+        found = session.scalars(select(Mail).where(Mail.kind.in_(kinds), elsewhere(Mail)).order_by(Mail.id))
         return [(mail.kind, mail.person_id) for mail in found]
 
 

@@ -18,6 +18,7 @@ from server.play import positions, turns
 from server.store import engine, log, models
 from server.store.models import Mail, Turn
 from tests.conftest import NOW, Table
+from tests.support.busy_table import elsewhere
 
 Begin = Callable[..., Table]
 
@@ -39,7 +40,7 @@ def turn_of(game_id: str, seat: int) -> Turn | None:
 
 def mails(kind: str) -> list[Mail]:
     with engine.reading() as session:
-        return list(session.scalars(select(Mail).where(Mail.kind == kind).order_by(Mail.id)))
+        return list(session.scalars(select(Mail).where(Mail.kind == kind, elsewhere(Mail)).order_by(Mail.id)))
 
 
 def submit(
@@ -219,6 +220,45 @@ def test_a_turn_that_the_own_move_opens_is_mailed_two_minutes_later(table: Begin
     assert turn_of(game.id, 0) is None or turn_of(game.id, 0).question.startswith("limit")  # type: ignore[union-attr]
 
 
+def own_turns(game_id: str) -> dict[str, timedelta]:
+    """Return how long the email about each turn of the first seat waits, by the kind of question."""
+    return {
+        mail.key: mail.not_before - mail.created_at
+        for mail in mails("turn")
+        if (mail.game_id, mail.seat) == (game_id, 0)
+    }
+
+
+def let_others_pass(game: Table) -> None:
+    """Place orders of the other seats, so that a bid of the first seat opens its own next turn."""
+    for seat in range(1, len(game.people)):
+        play.place_order(game.id, seat, "pass every lot", now=NOW)
+
+
+def test_the_next_turn_that_ones_own_move_opens_is_mailed_two_minutes_later(table: Begin) -> None:
+    delays = {}
+    for by in ("player", "bot"):
+        game = table(3, game_id=by)
+        let_others_pass(game)
+        at = position(game.id)
+        bid = next(str(move) for move in at.rules.moves(at.state, 0) if move.verb == "bid")
+        play.submit(game.id, 0, bid, seen=1, request_id="bid", now=NOW, by=by)
+        turn = turn_of(game.id, 0)
+        assert turn is not None
+        assert turn.question.startswith("tax ")
+        delays[by] = own_turns(game.id)[f"turn:{by}:0:{turn.opened_seq}"]
+    assert delays == {"player": timedelta(minutes=2), "bot": timedelta(0)}
+
+
+def test_the_next_turn_that_ones_own_order_opens_is_mailed_two_minutes_later(table: Begin) -> None:
+    game = table(3)
+    let_others_pass(game)
+    play.place_order(game.id, 0, "raise upto 9", now=NOW)
+    turn = turn_of(game.id, 0)
+    assert turn is not None
+    assert own_turns(game.id)[f"turn:g1:0:{turn.opened_seq}"] == timedelta(minutes=2)
+
+
 def test_the_clock_starts_at_once_for_a_seat_that_wants_no_mail(table: Begin) -> None:
     game = table(3)
     with engine.transaction() as session:
@@ -325,7 +365,7 @@ def test_a_whole_game_ends_with_a_record_that_verifies(table: Begin, n: int) -> 
         assert row.result is not None
         result = json.loads(row.result)
         assert result["reason"] == "finished"
-        assert session.scalars(select(Turn)).all() == []
+        assert session.scalars(select(Turn).where(elsewhere(Turn))).all() == []
     assert len(mails("over")) == n
     with pytest.raises(errors.NotRunning):
         submit(game.id, 0, "pass", request_id="after")
@@ -340,12 +380,13 @@ def test_a_snapshot_that_cannot_be_read_is_computed_again(table: Begin) -> None:
     game = table(4)
     play_on(game.id, 9)
     before = position(game.id)
+    own = select(models.Snapshot).where(models.Snapshot.game_id == game.id)
     for nonsense in ('{"nonsense": 1}', "[]", "7", "not JSON"):
         with engine.transaction() as session:
-            session.scalars(select(models.Snapshot)).one().state = nonsense
+            session.scalars(own).one().state = nonsense
         assert position(game.id) == before
     with engine.transaction() as session:
-        session.scalars(select(models.Snapshot)).one().format = "byzanz/0/0"
+        session.scalars(own).one().format = "byzanz/0/0"
     assert position(game.id) == before
 
 

@@ -68,7 +68,7 @@ def test_an_order_answers_in_the_transaction_that_makes_it_due_and_nobody_is_mai
         (3, "order", "pass"),
     ]
     with engine.reading() as session:
-        mailed = session.scalars(select(Mail.seat).where(Mail.kind == "turn")).all()
+        mailed = session.scalars(select(Mail.seat).where(Mail.kind == "turn", Mail.game_id == game.id)).all()
         assert set(mailed) <= {0}
         assert {turn.seat for turn in turns.open_turns(session, game.id)} == set(position(game.id).awaited)
 

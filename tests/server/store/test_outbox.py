@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from server.mail.text import quoted
 from server.store import engine, outbox, people
+from server.store.facts import Fact
 from server.store.models import Mail
 from tests.conftest import NOW
 
@@ -31,15 +32,15 @@ def queue(person: int, *keys: str, at: datetime = NOW, delay: float = 0) -> None
             outbox.enqueue(session, key=key, kind="signin", person_id=person, now=at, delay=delay)
 
 
-def all_mails() -> list[Mail]:
+def mails_to(person: int) -> list[Mail]:
     with engine.reading() as session:
-        return list(session.scalars(select(Mail).order_by(Mail.id)))
+        return list(session.scalars(select(Mail).where(Mail.person_id == person).order_by(Mail.id)))
 
 
 def test_the_same_news_is_queued_once(person: int) -> None:
     queue(person, "turn:g1:0:5")
     queue(person, "turn:g1:0:5", "turn:g1:0:9")
-    assert [mail.key for mail in all_mails()] == ["turn:g1:0:5", "turn:g1:0:9"]
+    assert [mail.key for mail in mails_to(person)] == ["turn:g1:0:5", "turn:g1:0:9"]
 
 
 def test_it_is_queued_once_even_after_it_was_sent(person: int) -> None:
@@ -59,7 +60,7 @@ def test_nothing_is_queued_by_a_transaction_that_fails(person: int) -> None:
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    assert all_mails() == []
+    assert mails_to(person) == []
 
 
 def test_details_come_back_as_they_went_in(person: int) -> None:
@@ -67,7 +68,7 @@ def test_details_come_back_as_they_went_in(person: int) -> None:
         outbox.enqueue(
             session, key="k", kind="refused", person_id=person, now=NOW, details={"name": "Änne", "n": 3}
         )
-    assert outbox.details(all_mails()[0]) == {"name": "Änne", "n": 3}
+    assert outbox.details(mails_to(person)[0]) == {"name": "Änne", "n": 3}
 
 
 def test_a_delay_is_waited_for(person: int) -> None:
@@ -108,7 +109,7 @@ def test_a_mailer_whose_lease_ran_out_cannot_put_off_or_drop_but_says_truly_that
         assert not outbox.mark_failed(session, slow, later, quoted("550"))
         assert outbox.mark_sent(session, slow, later)
         assert not outbox.mark_sent(session, quick, later)
-    assert all_mails()[0].status == "sent"
+    assert mails_to(person)[0].status == "sent"
 
 
 @pytest.mark.parametrize("mark", [outbox.mark_dropped, outbox.mark_failed])
@@ -118,7 +119,7 @@ def test_a_mail_that_is_done_with_is_not_leased_again(person: int, mark) -> None
     with engine.transaction() as session:
         assert mark(session, mail, NOW, quoted("why"))
     assert outbox.lease(NOW + timedelta(days=9), 1) == []
-    assert all_mails()[0].error == quoted("why")
+    assert mails_to(person)[0].error == quoted("why")
 
 
 def test_a_mail_put_off_comes_back_after_its_wait_with_one_try_more(person: int) -> None:
@@ -155,10 +156,11 @@ def test_two_mailers_share_the_work_and_never_a_mail(app: Flask, person: int) ->
         thread.join()
     with app.app_context():
         assert sorted(taken + [mail.id for mail in outbox.lease(NOW, 99)]) == [
-            mail.id for mail in all_mails()
+            mail.id for mail in mails_to(person)
         ]
 
 
+@pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
 def test_no_mail_waits_for_a_moment_of_a_clock_that_was_wrong(person: int) -> None:
     wrong = NOW + timedelta(days=3)
     queue(person, "leased", at=wrong)
@@ -166,4 +168,129 @@ def test_no_mail_waits_for_a_moment_of_a_clock_that_was_wrong(person: int) -> No
     queue(person, "waiting", at=wrong)
     with engine.transaction() as session:
         outbox.reset_future_times(session, NOW)
-    assert {mail.key for mail in outbox.lease(NOW, 5)} == {"leased", "waiting"}
+    assert {mail.key for mail in outbox.lease(NOW, 5) if mail.person_id == person} == {"leased", "waiting"}
+
+
+@pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
+def test_a_lease_and_a_wait_that_a_right_clock_began_survive_its_mending(person: int) -> None:
+    queue(person, "leased")
+    (leased,) = outbox.lease(NOW, 1)
+    soon = NOW + timedelta(seconds=outbox.LONGEST_RETRY)
+    queue(person, "waiting", at=soon)
+    with engine.transaction() as session:
+        outbox.reset_future_times(session, NOW)
+    assert [(mail.leased_until, mail.not_before) for mail in mails_to(person)] == [
+        (NOW + outbox.LEASE, NOW),
+        (None, soon),
+    ]
+    with engine.transaction() as session:
+        assert outbox.postpone(session, leased, soon)
+
+
+@pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
+def test_the_mending_of_the_clock_leaves_finished_mails_as_they_are(person: int) -> None:
+    wrong = NOW + timedelta(days=3)
+    queue(person, "sent", at=wrong)
+    (mail,) = outbox.lease(wrong, 1)
+    with engine.transaction() as session:
+        outbox.mark_sent(session, mail, wrong)
+        outbox.reset_future_times(session, NOW)
+    assert [mail.not_before for mail in mails_to(person)] == [wrong]
+
+
+def test_a_mailer_whose_lease_ran_out_cannot_end_the_next_ones(person: int) -> None:
+    queue(person, "a")
+    slow = outbox.lease(NOW, 1)
+    later = NOW + outbox.LEASE
+    assert len(outbox.lease(later, 1)) == 1
+    outbox.release(slow)
+    with engine.transaction() as session:
+        assert not outbox.postpone(session, slow[0], later)
+    assert outbox.lease(later, 1) == []
+
+
+def test_a_mail_leased_together_with_others_comes_in_their_order(person: int) -> None:
+    for minutes in (3, 1, 2, 0):
+        queue(person, f"{minutes}", at=NOW + minutes * MINUTE)
+    assert [mail.key for mail in outbox.lease(NOW + 5 * MINUTE, 5)] == ["0", "1", "2", "3"]
+
+
+def test_a_postponed_mail_waits_without_an_attempt(person: int) -> None:
+    queue(person, "a")
+    (mail,) = outbox.lease(NOW, 1)
+    with engine.transaction() as session:
+        assert outbox.postpone(session, mail, NOW + MINUTE)
+    assert outbox.lease(NOW, 1) == []
+    (again,) = outbox.lease(NOW + MINUTE, 1)
+    assert again.attempts == 0
+
+
+def marks(mail: Mail) -> tuple[str, datetime | None, str | None, datetime | None]:
+    return (mail.status, mail.finished_at, str(mail.error) if mail.error else None, mail.leased_until)
+
+
+def test_what_became_of_a_mail_is_written_down(person: int) -> None:
+    queue(person, "sent", "dropped", "failed", "late")
+    sent, dropped, failed, late = outbox.lease(NOW, 4)
+    with engine.transaction() as session:
+        outbox.retry_later(session, sent, NOW, quoted("451"), 0)
+    (sent,) = outbox.lease(NOW + MINUTE, 4)
+    with engine.transaction() as session:
+        outbox.mark_sent(session, sent, NOW + MINUTE)
+        outbox.mark_dropped(session, dropped, NOW, quoted("old"))
+        outbox.mark_failed(session, failed, NOW, quoted("550"))
+        outbox.retry_later(session, late, NOW, quoted("451"), 0)
+    assert [marks(mail) for mail in mails_to(person)] == [
+        ("sent", NOW + MINUTE, None, None),
+        ("dropped", NOW, "old", None),
+        ("failed", NOW, "550", None),
+        ("waiting", None, "451", None),
+    ]
+
+
+def test_a_bounce_marks_a_sent_mail_as_failed_then_or_now_but_no_dropped_one(person: int) -> None:
+    queue(person, "sent", "waiting", "dropped", "other")
+    sent, waiting, dropped, _other = outbox.lease(NOW, 4)
+    with engine.transaction() as session:
+        outbox.mark_sent(session, sent, NOW)
+        outbox.mark_dropped(session, dropped, NOW, quoted("old"))
+        for mail in (sent, waiting, dropped):
+            outbox.mark_bounced(session, mail, NOW + MINUTE, quoted("550"))
+    assert [marks(mail) for mail in mails_to(person)] == [
+        ("failed", NOW, "550", None),
+        ("failed", NOW + MINUTE, "550", None),
+        ("dropped", NOW, "old", None),
+        ("waiting", None, None, NOW + outbox.LEASE),
+    ]
+
+
+def test_merged_mails_are_dropped_but_those_that_went_out_stay_sent(person: int) -> None:
+    queue(person, "sent", "leased", "other")
+    sent, leased, _other = outbox.lease(NOW, 3)
+    with engine.transaction() as session:
+        outbox.mark_sent(session, sent, NOW)
+        outbox.mark_merged(session, [sent.id, leased.id], NOW + MINUTE)
+    told = str(Fact("told_by_another"))
+    assert [marks(mail) for mail in mails_to(person)] == [
+        ("sent", NOW, None, None),
+        ("dropped", NOW + MINUTE, told, None),
+        ("waiting", None, None, NOW + outbox.LEASE),
+    ]
+
+
+def test_waits_double_up_to_a_quarter_of_an_hour() -> None:
+    assert [outbox.backoff(attempts, 0.5) for attempts in (0, 1, 2, 9)] == [15, 30, 60, 720]
+    assert [outbox.backoff(9, jitter) for jitter in (0, 1)] == [540, 900]
+
+
+def test_queued_mails_are_counted_by_kind_person_and_time(person: int) -> None:
+    with engine.transaction() as session:
+        other = people.get_or_create(session, "ben@example.org", "Ben", NOW).id
+        outbox.enqueue(session, key="games", kind="games", person_id=person, now=NOW)
+    queue(person, "before")
+    queue(person, "after", "later", at=NOW + MINUTE)
+    queue(other, "other", at=NOW + MINUTE)
+    with engine.reading() as session:
+        assert outbox.count_queued(session, ("signin", "nudge"), person, NOW) == 2
+        assert outbox.count_queued(session, ("signin", "games"), person, NOW - MINUTE) == 4
+        assert outbox.count_queued(session, ("nudge",), person, NOW) == 0

@@ -93,3 +93,146 @@ def test_few_of_the_addresses_in_a_mail_are_put_to_the_proof(
     assert envelope.mail_id_in("bounce+1-aaaaaaaaaa@" * 1000) is None
     assert len(asked) == envelope.MOST_SIGNATURES
     assert envelope.mail_id_in(f"bounce+1-aaaaaaaaaa@ {envelope.envelope_sender(7)}") == 7
+
+
+# Heads
+
+
+def test_a_head_is_read_by_its_names_whatever_their_case_and_folded_lines_are_joined() -> None:
+    whole = mime.parse(b"SUBJECT : one\r\n\ttwo\r\nX: a\nx: b\nno head\n continued\nY: c\n\nbody\rmore")
+    assert whole.headers == (("subject", "one two"), ("x", "a"), ("x", "b"), ("y", "c"))
+    assert (whole.header("x"), whole.all_headers("x"), whole.header("z")) == ("a", ["a", "b"], "")
+    assert whole.body == b"body\nmore"
+
+
+def test_a_mail_may_have_no_head_or_no_body() -> None:
+    assert (mime.parse(b"\npass").headers, mime.parse(b"\npass").body) == ((), b"pass")
+    assert (mime.parse(b"X: a").headers, mime.parse(b"X: a").body) == ((("x", "a"),), b"")
+
+
+def test_a_header_has_an_end() -> None:
+    (whole,) = mime.parse(b"X: " + b"y" * 5000 + b"\n" + b" z" * 3000 + b"\n\n").headers
+    assert len(whole[1]) == mime.LONGEST_HEADER
+    assert mime.parse(b"X: " + b"y" * 5000 + b"\n\n").header("x") == "y" * (mime.LONGEST_HEADER - 3)
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        ("Text/HTML; charset=utf-8", "text/html"),
+        (" text/html ", "text/html"),
+        ("application/vnd.x+xml", "application/vnd.x+xml"),
+        ("html", "text/plain"),
+        ("text/html/x", "text/plain"),
+        ("", "text/plain"),
+    ],
+)
+def test_the_type_of_a_part_is_plain_text_unless_it_says_another(head: str, kind: str) -> None:
+    assert mime.parse(f"Content-Type: {head}\n\n".encode()).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("head", "value"),
+    [
+        ("text/plain; x=1; name=plain", "plain"),
+        ('text/plain; NAME="two words; \\"quoted\\""', 'two words; "quoted"'),
+        ("text/plain;name = spaced ; x=2", "spaced"),
+        ("text/plain; filename=other", ""),
+        ('text/plain; name=""', ""),
+    ],
+)
+def test_a_parameter_is_quoted_or_bare(head: str, value: str) -> None:
+    assert mime.parse(f"Content-Type: {head}\n\n".encode()).parameter("name") == value
+
+
+@pytest.mark.parametrize(
+    ("head", "attached"),
+    [(" Attachment; filename=x", True), ("inline; filename=attachment", False), ("", False)],
+)
+def test_an_attachment_says_so(head: str, attached: bool) -> None:
+    assert mime.parse(f"Content-Disposition: {head}\n\n".encode()).is_attachment == attached
+
+
+# Texts
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        (b"8bit", "grün".encode()),
+        (b"Base64 ", b"Z3LD\nvG4="),
+        (b"base64", b"Z3LDvG4"),
+        (b"QUOTED-printable", b"gr=C3=\n=BCn"),
+    ],
+)
+def test_a_text_is_decoded_from_its_encoding(encoding: bytes, body: bytes) -> None:
+    assert mime.parse(b"Content-Transfer-Encoding: %b\n\n%b" % (encoding, body)).text() == "grün"
+
+
+def test_base64_is_read_as_far_as_it_goes() -> None:
+    assert mime.parse(b"Content-Transfer-Encoding: base64\n\ncGFzA").text() == "pas"
+    assert mime.parse(b"Content-Transfer-Encoding: base64\n\nc-G.F z").text() == "pas"
+
+
+@pytest.mark.parametrize(
+    ("content", "charset", "text"),
+    [
+        ("grün".encode(), "utf-8", "grün"),
+        ("grün".encode(), "", "grün"),
+        ("grün".encode(), "us-ascii", "grün"),
+        ("grün".encode("latin-1"), "", "grün"),
+        ("grün€".encode("cp1252"), "ascii", "grün€"),
+        ("grün".encode("latin-1"), "ISO-8859-1", "grün"),
+        ("grün".encode("utf-16le"), "utf-16le", "grün"),
+        ("Вий".encode("koi8-r"), "koi8-r", "Вий"),
+        ("grün".encode(), "idna", "grün"),
+        ("grün".encode(), "iso-8859-99", "grün"),
+        (b"gr\xff", "utf-8", "gr\ufffd"),
+        (b"\x81", "", "\ufffd"),
+    ],
+)
+def test_bytes_are_read_in_the_charset_they_claim_if_it_is_in_use(
+    content: bytes, charset: str, text: str
+) -> None:
+    assert mime.decode(content, charset) == text
+    if charset:
+        part = mime.Part((("content-type", f"text/plain; charset={charset}"),), content)
+        assert part.text() == text
+
+
+def test_a_text_has_an_end() -> None:
+    assert len(mime.parse(b"\n" + b"x" * (mime.LONGEST_BODY + 9)).text()) == mime.LONGEST_BODY
+    wide = "\U0001f600".encode() * (mime.LONGEST_BODY + 9)
+    assert len(mime.parse(b"\n" + wide).text()) == mime.LONGEST_BODY
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("=?utf-8?B?Z3LDvG4=?= =?UTF-8?q?=C3=BCber_all?= x", "grünüber all x"),
+        ("a =?iso-8859-1?Q?gr=FCn?= b", "a grün b"),
+        ("=?utf-8?x?abc?=", "=?utf-8?x?abc?="),
+    ],
+)
+def test_the_words_of_a_header_are_decoded(value: str, text: str) -> None:
+    assert mime.decode_header(value) == text
+
+
+# Parts
+
+
+def test_parts_are_walked_in_order_and_not_too_deep() -> None:
+    inner = b"Content-Type: multipart/mixed; boundary=i\n\n--i\n\nb\n--i\n\nc\n--i--\n"
+    whole = mime.parse(
+        b"Content-Type: multipart/mixed; boundary=o\n\n--o\n\na\n--o\n%b\n--o\n\nd\n--o--\n" % inner
+    )
+    assert [(part.body, part.depth) for part in mime.walk(whole) if not part.subparts()] == [
+        (b"a", 1), (b"b", 2), (b"c", 2), (b"d", 1),
+    ]  # fmt: skip
+    deep = mime.parse(nested(mime.MOST_NESTED + 3, b"x"))
+    assert max(part.depth for part in mime.walk(deep)) == mime.MOST_NESTED
+
+
+def test_only_a_multipart_with_a_boundary_has_parts() -> None:
+    assert mime.parse(b"Content-Type: text/plain; boundary=b\n\n--b\n\na\n--b--").subparts() == []
+    assert mime.parse(b"Content-Type: multipart/mixed\n\n--\n\na\n----").subparts() == []

@@ -19,7 +19,7 @@ from server.mail.incoming import commands, lmtp, receive
 from server.mail.outgoing import deliver
 from server.mail.outgoing.context import EXAMPLES, examples
 from server.scheduler import jobs
-from server.store import engine, links, people
+from server.store import engine, links, outbox, people
 from server.store.models import Alert, Mail, Person, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.server.mail.outgoing.test_compose import (
@@ -32,10 +32,13 @@ from tests.server.mail.outgoing.test_compose import (
     row,
     submit,
     text_of,
+    the_mail,
     words_of,
 )
+from tests.support.busy_table import elsewhere
 from tests.support.letters import (
     ALICE,
+    DOMAIN,
     Desk,
     answers,
     desk,
@@ -77,8 +80,7 @@ def to_alice(now: datetime = NOW) -> list[str]:
 
 
 @one_database
-@pytest.mark.usefixtures("game")
-def test_a_turn_mail_says_where_and_how_to_answer() -> None:
+def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
     (message,) = post()
     text = text_of(message)
     parts = [
@@ -91,10 +93,9 @@ def test_a_turn_mail_says_where_and_how_to_answer() -> None:
     assert places == sorted(places)
     assert message["Reply-To"] in text
     assert_same(text, words_of(html_of(message)))
-    with engine.reading() as session:
-        mail = session.scalars(select(Mail)).one()
-        assert envelope.mail_id_in(message["Return-Path"]) == mail.id
-        assert str(mail.id) not in message["Return-Path"].partition("-")[0]
+    mail = the_mail(game)
+    assert envelope.mail_id_in(message["Return-Path"]) == mail.id
+    assert str(mail.id) not in message["Return-Path"].partition("-")[0]
 
 
 @one_database
@@ -108,14 +109,13 @@ def test_a_reminder_has_the_same_address_and_the_next_turn_another(game: Table, 
 
 
 @one_database
-@pytest.mark.usefixtures("game")
-def test_the_envelope_sender_is_a_mails_own_and_no_header() -> None:
+def test_the_envelope_sender_is_a_mails_own_and_no_header(game: Table) -> None:
     with FaultyServer().running() as server, server.transport() as transport:
         deliver.deliver(NOW, transport)
     (mail,) = server.mails
     assert "Return-Path" not in mail
     (sender,) = server.senders
-    assert envelope.mail_id_in(sender) == 1
+    assert envelope.mail_id_in(sender) == the_mail(game).id
 
 
 def test_examples_are_legal_moves_one_of_each_verb_first() -> None:
@@ -232,7 +232,9 @@ def test_orders_come_by_mail_are_sealed_and_taken_back(game: Table, box: Desk) -
 def orders() -> list[StandingOrder]:
     """Return all standing orders ever submitted."""
     with engine.reading() as session:
-        return list(session.scalars(select(StandingOrder).order_by(StandingOrder.id)))
+        return list(
+            session.scalars(select(StandingOrder).where(elsewhere(StandingOrder)).order_by(StandingOrder.id))
+        )
 
 
 class Dies(BaseException):
@@ -455,6 +457,100 @@ def test_two_mails_have_two_envelope_senders_and_each_leads_back(app: Flask) -> 
     made = [envelope.envelope_sender(number) for number in range(1, 500)]
     assert len(set(made)) == len(made)
     assert [envelope.mail_id_in(str(address)) for address in made] == list(range(1, 500))
+
+
+# What is remembered
+
+
+def kept() -> tuple[str, str, int | None, str | None, int | None]:
+    """Return what is remembered of the newest email."""
+    newest = remembered()[-1]
+    return (newest.kind, str(newest.outcome), newest.person_id, newest.game_id, newest.seat)
+
+
+@one_database
+def test_what_became_of_a_reply_is_remembered_with_its_seat(game: Table, box: Desk) -> None:
+    alice = (game.people[0], game.id, 0)
+    assert box.write("pass", "order pass", number=1) == "2 of 2 lines carried out"
+    assert kept() == ("reply", "2 of 2 lines carried out", *alice)
+    assert box.write("pass", number=1) == "seen before"
+    assert box.write("sing", number=2) == "0 of 1 lines carried out"
+    assert kept() == ("refused", "0 of 1 lines carried out", *alice)
+    assert box.write("pass", number=3, sender="bob@example.org") == "from a different address"
+    assert kept() == ("refused", "from a different address", *alice)
+    raw = written("pass", number=4).replace(b"Subject:", b"Precedence: bulk\nSubject:")
+    assert receive.receive(raw, ALICE, box.reply, NOW) == "ignored: it is bulk email"
+    assert kept() == ("auto", "ignored: it is bulk email", *alice)
+    ours = "Byzanz <games@byzanz.test>"
+    assert box.write("pass", number=5, sender=ours) == "ignored: it is one of our own emails"
+    assert box.write("pass", number=6, sender=box.reply) == "ignored: it is one of our own emails"
+
+
+@one_database
+def test_what_became_of_a_report_is_remembered_with_its_mail(game: Table, box: Desk) -> None:
+    nobody = (None, None, None)
+    head = b"From: mailer-daemon@mx.example\nMessage-ID: <%d@mx>\n\n%b"
+    assert receive.receive(head % (1, b"Hello."), "", box.bounce, NOW).startswith("no action taken: ")
+    assert kept() == ("auto", "no action taken: ", *nobody)
+    assert receive.receive(head % (2, b"It is delayed"), "", box.bounce, NOW) == "delayed: "
+    assert kept() == ("bounce", "delayed: ", *nobody)
+    complaint = COMPLAINT.raw(box.reply, box.bounce)
+    said = receive.receive(complaint, "", f"complaints@{DOMAIN}", NOW)
+    assert kept() == ("complaint", said, game.people[0], game.id, 0)
+    assert receive.receive(complaint, "", f"complaints@{DOMAIN}", NOW) == "seen before"
+    assert receive.receive(head % (3, b"550 gone"), "", box.bounce, NOW) == "failed: 550 gone"
+    assert kept() == ("bounce", "failed: 550 gone", game.people[0], game.id, 0)
+
+
+@one_database
+def test_why_a_line_was_refused_is_stored_and_shown(game: Table, box: Desk) -> None:
+    play.moderate(game.id, "!pause", reason="x", person_id=game.people[3], now=NOW)
+    box.write("order pass every lot", "pass", "pass")
+    with engine.reading() as session:
+        mail = session.scalars(select(Mail).where(Mail.kind == "answer", Mail.game_id == game.id)).one()
+    details = outbox.details(mail)
+    paused = "The game is paused until a moderator resumes it."
+    assert [(line["done"], line["message"]) for line in details["lines"]] == [
+        ("ordered", ""),
+        ("", paused),
+        ("", ""),
+    ]
+    assert (details["message"], mail.seat, mail.seq) == ("", 0, None)
+    (text,) = [text for text in to_alice() if "Line 1" in text]
+    assert "Only part of your email was played." in text
+    assert f"Line 2, “pass”: {paused}" in text
+    assert "Line 3, “pass”: not played." in text
+
+
+@one_database
+def test_an_answer_begins_with_the_first_move_it_played(game: Table, box: Desk) -> None:
+    box.write("order tax best", "pass")
+    with engine.reading() as session:
+        mail = session.scalars(select(Mail).where(Mail.kind == "answer", Mail.game_id == game.id)).one()
+    assert mail.seq == 2
+
+
+@one_database
+@pytest.mark.usefixtures("game")
+def test_an_address_is_ours_by_its_form_and_domain_alone(box: Desk) -> None:
+    local = box.reply.partition("@")[0]
+    for ours in (box.reply, box.bounce, f"<{box.reply.upper()}>", f"complaints@{DOMAIN}"):
+        assert receive.is_ours(ours), ours
+    for other in (f"{local}@elsewhere.example", f"{local}x@{DOMAIN}", f"x{local}@{DOMAIN}", local, ""):
+        assert not receive.is_ours(other), other
+
+
+@one_database
+def test_a_day_of_answers_is_counted_from_the_moment(game: Table, box: Desk) -> None:
+    with engine.transaction() as session:
+        for number in range(receive.ANSWERS_A_DAY):
+            at = NOW - timedelta(days=1) + (number > 0) * MINUTE
+            about: dict[str, Any] = {"kind": "answer", "person_id": game.people[0], "game_id": game.id}
+            outbox.enqueue(session, key=f"a{number}", now=at, **about, details={"lines": []})
+    before = answers(game.id)
+    assert box.write("sing", number=1) == "0 of 1 lines carried out"
+    assert box.write("sing", number=2) == "0 of 1 lines carried out; not answered: too many answers today"
+    assert answers(game.id) == before + 1
 
 
 # When our side fails

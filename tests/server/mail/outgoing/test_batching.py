@@ -7,12 +7,13 @@ from datetime import timedelta
 from email.message import EmailMessage
 
 import pytest
+from sqlalchemy import select
 
 from server import play
 from server.lobby import notify
-from server.mail.outgoing import compose, deliver
+from server.mail.outgoing import batching, compose, deliver, relevance
 from server.mail.outgoing.smtp import TemporaryFailure
-from server.store import engine
+from server.store import engine, outbox
 from server.store.models import Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.mail.outgoing.test_compose import (
@@ -61,7 +62,8 @@ def test_news_waits_for_the_end_of_quiet_hours(table: Begin, kind: str) -> None:
     details = {"name": "Bob", "answer": "accepted", "begun": False, "error": "550", "stopped": True}
     queue(kind, game.people[0], game_id=game.id, seat=0, seq=1, details=details)
     assert post(EVENING) == []
-    mail = next(row(Mail, number) for number in range(2, 9) if row(Mail, number).kind == kind)
+    with engine.reading() as session:
+        mail = session.scalars(select(Mail).where(Mail.kind == kind, Mail.game_id == game.id)).one()
     assert (mail.not_before, mail.attempts, mail.status, mail.leased_until) == (MORNING, 0, "waiting", None)
     assert post(MORNING - MINUTE) == []
     assert len(post(MORNING)) == 1
@@ -258,3 +260,47 @@ def test_a_mailer_that_dies_before_the_mark_loses_no_news(table: Begin) -> None:
     again = post(NOW + HOUR)
     assert len(again) == 4
     assert doomed.sent[0]["Message-ID"] in {message["Message-ID"] for message in again}
+
+
+def test_news_waits_as_long_as_the_delayed_mail_that_will_tell_it(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    moderate(game, "!pause")
+    post(NOW)
+    moderate(game, "!resume", reason="on we go")
+    with engine.transaction() as session:
+        turn = session.query(Mail).filter_by(kind="turn", game_id=game.id, status="waiting").one()
+        turn.not_before = NOW + 2 * MINUTE
+    news = f"act:{game.id}:3:{game.people[0]}"
+    assert to(post(NOW), "Alice") == []
+    with engine.reading() as session:
+        waiting = session.query(Mail).filter_by(key=news).one()
+    assert (waiting.not_before, waiting.attempts, waiting.status) == (NOW + 2 * MINUTE, 0, "waiting")
+    assert to(post(NOW + 2 * MINUTE - timedelta(seconds=1)), "Alice") == []
+    (text,) = to(post(NOW + 2 * MINUTE), "Alice")
+    assert "“on we go”" in text
+
+
+def test_news_waits_a_moment_for_a_mail_that_is_due_or_being_sent(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    queue("act", game.people[0], "older", game_id=game.id, seat=0, seq=1)
+    queue("act", game.people[0], "younger", game_id=game.id, seat=0, seq=1)
+    with engine.transaction() as session:  # another mailer is at it
+        session.query(Mail).filter_by(key="younger").one().leased_until = NOW + HOUR
+    assert post(NOW) == []
+    with engine.reading() as session:
+        older = session.query(Mail).filter_by(key="older").one()
+    assert older.not_before == NOW + timedelta(seconds=outbox.FIRST_RETRY)
+
+
+def test_a_mail_that_another_told_while_it_was_leased_is_not_sent(table: Begin) -> None:
+    game = table(4)
+    post(NOW)
+    queue("act", game.people[0], "told", game_id=game.id, seat=0, seq=1)
+    (mail,) = outbox.lease(NOW, 1)
+    with engine.transaction() as session:
+        outbox.mark_merged(session, [mail.id], NOW)
+    with engine.transaction() as session, pytest.raises(relevance.Outdated) as old:
+        batching.check_sendable(session, relevance.load_rows(session, mail, NOW), NOW)
+    assert old.value.why.code == "told_by_another"

@@ -247,7 +247,9 @@ def test_every_act_is_told_to_the_table_and_kept_with_its_moderator(table: Begin
     seq = act(game, moderator, "!note", reason="Welcome")
     assert [mail.person_id for mail in mails("act")] == game.people
     with engine.reading() as session:
-        deed = session.scalars(select(models.ModeratorAction)).one()
+        deed = session.scalars(
+            select(models.ModeratorAction).where(models.ModeratorAction.game_id == game.id)
+        ).one()
         assert (deed.game_id, deed.seq, deed.person_id) == (game.id, seq, moderator)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from sqlalchemy import select
 
 from server.play import autopilot
@@ -13,6 +14,7 @@ from server.web.moderation import desk, issues
 from tests.conftest import NOW, Table
 from tests.support.stuck_games import troubled
 
+pytestmark = pytest.mark.empty_database  # the troubles of all games are counted
 FOUND = {
     "late": {"soon", "overdue"},
     "mail": {"bounced", "unsent"},

@@ -1,0 +1,228 @@
+"""What a report says about one of our emails: by its fields, or by its words if it has none."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+
+from server.mail import envelope
+from server.mail.incoming import bounces
+from tests.support.letters import with_replies
+
+HEAD = b"From: mailer-daemon@mx.example\nSubject: %b\n"
+REPORT = b"Content-Type: multipart/report; boundary=b\n\n--b\n\nSorry.\n--b\nContent-Type: %b\n\n%b\n--b--\n"
+STATUS = b"message/delivery-status"
+
+
+def verdict(raw: bytes) -> tuple[str, str]:
+    """Return the kind of a report and its diagnostic in English."""
+    found = bounces.parse_report(raw)
+    return found.kind, str(found.diagnostic)
+
+
+def by_status(*blocks: bytes, kind: bytes = STATUS) -> tuple[str, str]:
+    """Return the verdict on a report with these blocks of fields."""
+    return verdict(HEAD % b"A report" + REPORT % (kind, b"\n\n".join((b"Reporting-MTA: dns; mx", *blocks))))
+
+
+def by_words(text: bytes, subject: bytes = b"A report") -> tuple[str, str]:
+    """Return the verdict on a report that has only words."""
+    return verdict(HEAD % subject + b"\n" + text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        (b"Action: failed\nStatus: 5.1.1\nDiagnostic-Code: smtp; 550 no", ("failed", "5.1.1 550 no")),
+        (b"Action: delayed\nStatus: 4.4.1\nDiagnostic-Code: smtp; 451 no", ("delayed", "4.4.1 451 no")),
+        (b"ACTION: Failed (for good)\nStatus: 4.4.7", ("failed", "4.4.7")),
+        (b"Action: DELAYED\nStatus: 5.0.0", ("delayed", "5.0.0")),
+        (b"Action: failed", ("failed", "the email was not delivered")),
+        (b"Action: delayed", ("delayed", "the email is delayed")),
+        (b"Action: delivered\nStatus: 2.1.5", ("nothing", "the report does not mention a failure")),
+        (b"Action: relayed\nStatus: 5.0.0", ("nothing", "the report does not mention a failure")),
+        (b"Action: expanded\nStatus: 4.0.0", ("nothing", "the report does not mention a failure")),
+    ],
+)
+def test_the_action_decides(fields: bytes, found: tuple[str, str]) -> None:
+    assert by_status(fields) == found
+
+
+@pytest.mark.parametrize(
+    ("status", "found"),
+    [
+        (b"5.1.1", ("failed", "5.1.1 no")),
+        (b"4.4.1 (timeout)", ("delayed", "4.4.1 no")),
+        (b"2.0.0", ("nothing", "the report does not mention a failure")),
+        (b"unknown", ("nothing", "the report does not mention a failure")),
+        (b"15.1.1", ("nothing", "the report does not mention a failure")),
+    ],
+)
+def test_without_an_action_the_status_decides(status: bytes, found: tuple[str, str]) -> None:
+    assert by_status(b"Status: " + status + b"\nDiagnostic-Code: smtp; no") == found
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (b"smtp; 550 no such user; really", "5.1.1 550 no such user; really"),
+        (b"550 no such user", "5.1.1 550 no such user"),
+        (b"smtp;\n 550 no\n\tsuch user", "5.1.1 550 no such user"),
+        (b"smtp;", "5.1.1 smtp;"),
+    ],
+)
+def test_a_diagnostic_is_quoted_with_its_type_or_without(code: bytes, said: str) -> None:
+    assert by_status(b"Action: failed\nStatus: 5.1.1\nDiagnostic-Code: " + code) == ("failed", said)
+
+
+def test_the_first_recipient_with_a_verdict_counts() -> None:
+    delayed, failed = b"Action: delayed\nStatus: 4.4.1", b"Action: failed\nStatus: 5.1.1"
+    delivered = b"Action: delivered\nStatus: 2.0.0"
+    assert by_status(delayed, failed) == ("delayed", "4.4.1")
+    assert by_status(failed, delayed) == ("failed", "5.1.1")
+    assert by_status(delivered, failed) == ("failed", "5.1.1")
+
+
+def test_blocks_are_parted_by_lines_that_look_empty() -> None:
+    assert by_status(b"Action: delivered\n \t\nAction: failed\nStatus: 5.1.1") == ("failed", "5.1.1")
+
+
+def test_fields_that_come_late_are_read_but_not_without_end() -> None:
+    filled = b"".join(b"X-%d: x\n" % number for number in range(199))
+    assert by_status(filled + b"Status: 5.1.1") == ("failed", "5.1.1")
+    assert by_status(filled + b"X: x\nStatus: 5.1.1")[0] == "nothing"
+
+
+def test_a_status_after_kilobytes_of_other_fields_is_found() -> None:
+    assert by_status(b"X-Trace: " + b"x" * 5000 + b"\nStatus: 5.1.1") == ("failed", "5.1.1")
+
+
+@pytest.mark.parametrize(
+    "kind", [b"message/delivery-status", b"message/delivery-status-1", b"message/global-delivery-status"]
+)
+def test_each_kind_of_status_is_read(kind: bytes) -> None:
+    assert by_status(b"Action: failed\nStatus: 5.1.1", kind=kind) == ("failed", "5.1.1")
+
+
+def test_fields_go_before_words() -> None:
+    report = HEAD % b"Undeliverable" + REPORT % (STATUS, b"Action: delayed\nStatus: 4.4.1")
+    assert verdict(report) == ("delayed", "4.4.1")
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        (b"Feedback-Type: abuse\nUser-Agent: Loop/1", ("complaint", "abuse, Loop/1")),
+        (b"Feedback-Type: Fraud", ("complaint", "fraud")),
+        (b"User-Agent: Loop/1", ("complaint", "abuse, Loop/1")),
+        (b"Feedback-Type: not-spam\nUser-Agent: Loop/1", ("nothing", "not-spam")),
+        (b"Feedback-Type: auth-failure", ("nothing", "auth-failure")),
+        (b"Feedback-Type: DMARC", ("nothing", "dmarc")),
+    ],
+)
+def test_a_feedback_report_is_a_complaint_unless_its_type_says_otherwise(
+    fields: bytes, found: tuple[str, str]
+) -> None:
+    assert verdict(HEAD % b"Undeliverable" + REPORT % (b"message/feedback-report", fields)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b"550 5.1.1 no such user", ("failed", "550 5.1.1 no such user")),
+        (b"Alas:\n550 mailbox closed\n552 too", ("failed", "550 mailbox closed")),
+        (b"Alas:\n550-mailbox closed", ("failed", "550-mailbox closed")),
+        (b"The code was 5.7.1 today", ("failed", "The code was 5.7.1 today")),
+        (b"There the code 554 was said", ("failed", "A report")),
+        (b"451 try 4.7.1 later", ("delayed", "451 try 4.7.1 later")),
+        (b"Alas:\n451 busy", ("delayed", "451 busy")),
+        (b"Your mail is delayed", ("delayed", "A report")),
+        (b"We gave up.", ("failed", "A report")),
+        (b"Your mail has come.", ("nothing", "A report")),
+        (b"See 10.550 or 1550 of ours, 250 ok, or 2.1.5", ("nothing", "See 10.550 or 1550 of ours, 250 ok, or 2.1.5")),
+        (b"250 ok", ("nothing", "A report")),
+    ],
+)  # fmt: skip
+def test_words_are_read_where_there_are_no_fields(text: bytes, found: tuple[str, str]) -> None:
+    assert by_words(text) == found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("Undeliverable", "it could not be delivered", "it couldn't be delivered", "delivery has failed"),
+        *("delivery failed", "a failure", "returned", "a permanent error", "we gave up", "given up"),
+        *("unzustellbar", "nicht zugestellt", "es konnte nicht gesendet werden", "onbestelbaar"),
+        *("niet afgeleverd", "niet bezorgd: niet worden geleverd", "rejected", "no such user"),
+        *("unknown user", "user unknown"),
+    ],
+)
+def test_each_way_to_say_that_it_failed(words: str) -> None:
+    expected = "nothing" if words == "niet bezorgd: niet worden geleverd" else "failed"
+    assert by_words(words.encode())[0] == expected
+    assert by_words(b"Hello.", subject=words.encode())[0] == expected
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("delayed", "a delay", "a warning", "it will be retried", "we will keep trying", "will continue"),
+        *("not yet", "verzögert", "vertraagd", "vertraging", "noch nicht zugestellt"),
+    ],
+)
+def test_each_way_to_say_that_it_is_delayed(words: str) -> None:
+    if words != "noch nicht zugestellt":  # which also says that it failed, so it counts in a subject only
+        assert by_words(words.encode())[0] == "delayed"
+    assert by_words(b"Hello.", subject=words.encode())[0] == "delayed"
+
+
+def test_a_report_of_both_a_delay_and_a_failure_is_one_of_what_its_subject_says() -> None:
+    both = b"The warning before said delayed.\nNow delivery has failed: 550 no such user"
+    assert by_words(both)[0] == "failed"
+    assert by_words(both, subject=b"Delayed mail")[0] == "delayed"
+    assert by_words(b"It is delayed.", subject=b"Delivery failure")[0] == "failed"
+    assert by_words(b"550 no such user", subject=b"Warning: failure")[0] == "delayed"
+
+
+def test_a_status_is_looked_for_in_the_beginning_of_a_text() -> None:
+    assert by_words(b"x\n" * 1990 + b"550 no such user")[0] == "failed"
+    assert by_words(b"x\n" * 2500 + b"550 no such user")[0] == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("sender", "more", "text", "kind"),
+    [
+        (b"MAILER-DAEMON@mx.example", b"", b"550 no", "failed"),
+        (b"mailerdaemon@mx.example", b"", b"550 no", "failed"),
+        (b"Mail-Daemon@mx.example", b"", b"550 no", "failed"),
+        (b"postmaster@mx.example", b"", b"550 no", "failed"),
+        (b"postmasters@mx.example", b"", b"550 no", "nothing"),
+        (b"the-postmaster@mx.example", b"", b"550 no", "nothing"),
+        (b"alice@example.org", b"", b"550 no", "nothing"),
+        (b"alice@example.org", b"X-Failed-Recipients: bob@example.org\n", b"550 no", "failed"),
+        (b"alice@example.org", b"", b"This is the qmail-send program.\n550 no", "failed"),
+    ],
+)
+def test_only_a_mail_server_writes_reports(sender: bytes, more: bytes, text: bytes, kind: str) -> None:
+    raw = b"From: %b\n%bSubject: A report\n\n%b" % (sender, more, text)
+    found = verdict(raw)
+    assert found[0] == kind
+    assert kind != "nothing" or found[1] == "it contains no report"
+
+
+def test_no_more_of_a_report_is_read_than_there_may_be() -> None:
+    big = HEAD % b"A report" + b"X: " + b"x" * bounces.LARGEST_REPORT
+    assert verdict(big + b"\n\n550 no such user")[0] == "nothing"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_mail_that_a_complaint_quotes_is_found_in_its_heads_and_texts(app: Flask) -> None:
+    with_replies(app)
+    address = (envelope.envelope_sender(7) or "").encode()
+    quoted = b"Content-Type: multipart/report; boundary=b\n\n--b\n\nSorry.\n--b\n%b\n--b--\n"
+    assert (
+        bounces.reported_mail_id(quoted % (b"Content-Type: message/rfc822\n\nReturn-Path: " + address)) == 7
+    )
+    assert bounces.reported_mail_id(quoted % (b"Return-Path: <" + address + b">\n\nHello.")) == 7
+    assert bounces.reported_mail_id(b"X: x\n\n" + b"x" * bounces.LARGEST_REPORT + address) is None
+    assert bounces.reported_mail_id(b"To: complaints@byzanz.test\n\nHello.") is None

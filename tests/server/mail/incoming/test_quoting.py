@@ -1,0 +1,188 @@
+"""Which lines of an email are its writer's: those above the quote, else those below it, without courtesies."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.mail.incoming import quoting
+
+QUOTE = "> Bid for the lot, or pass.\n> Your hand\n"
+
+
+def own(text: str, name: str = "Alice Palaiologa") -> tuple[str, ...]:
+    """Return the lines of Alice's own in a text."""
+    return quoting.own_lines(text, name)
+
+
+@pytest.mark.parametrize(
+    "introduction",
+    [
+        *(
+            "On Mon, 2 Mar 2026, Byzanz wrote:",
+            "At 10:00, Byzanz wrote :",
+            "Byzanz <x@y> wrote on 2 Mar 2026:",
+        ),
+        *(
+            "Byzanz wrote:",
+            "Byzanz wrote at ten o'clock:",
+            "On Mon, 2 Mar 2026 at 10:00 Byzanz\n<x@y> wrote:",
+        ),
+        *("On Mon, 2 Mar 2026\nat 10:00\nByzanz\n<x@y> wrote:", "on 2 Mar 2026 Byzanz wrote"),
+        *("Op ma 2 mrt 2026 schreef Byzanz <x@y>:", "Op 2 mrt 2026 heeft Byzanz geschreven:"),
+        *("Byzanz schreef:", "Byzanz schreef op 2 maart 2026:", "Am 2.3.2026 um 10:00 schrieb Byzanz:"),
+        *("Am 2.3.2026 hat Byzanz geschrieben:", "Byzanz schrieb:", "Byzanz schrieb am 2. März 2026:"),
+        *("Byzanz hat am 2. März 2026 geschrieben:", "Byzanz hat um 10:00 Uhr geschrieben:"),
+        *("From: Byzanz\nSent: Monday", "*Von:* Byzanz\n\n*Gesendet:* Montag", "Van: Byzanz\nDatum: maandag"),
+        *("__________", "---- Byzanz ----", "-----Original Message-----", "*** Weitergeleitet ***"),
+        *("Begin forwarded message:", "Ursprüngliche Nachricht", "Oorspronkelijk bericht:"),
+        *("Anfang der weitergeleiteten Nachricht:", "Begin doorgestuurd bericht", "Original message"),
+        *("> a quote", "  > a quote", "\u200e> a quote", "\xa0> a quote"),
+    ],
+)
+def test_what_is_quoted_ends_ones_own_words(introduction: str) -> None:
+    assert own(f"pass\n\n{introduction}\nbid olive1\n") == ("pass",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("bid olive1 on 2026", "On Mon I wrote it", "From: me", "-- x", "- pass", "_________"),
+        *("On Mon\nat ten\nof the clock\nof the day\nByzanz 2026 said:"),
+    ],
+)
+def test_what_only_looks_like_a_quote_does_not(line: str) -> None:
+    assert own(f"bid olive1\n{line}\nbid olive2\n")[-1] == "bid olive2"
+
+
+def test_a_line_above_a_blank_introduces_no_quote() -> None:
+    assert own(f"pass\nOn Monday\n\nByzanz wrote:\n{QUOTE}") == ("pass", "On Monday")
+    assert own("pass\nFrom: Rome") == ("pass", "From: Rome")
+
+
+@pytest.mark.parametrize(
+    "introduction",
+    [
+        *(
+            "Byzanz wrote:",
+            "On Mon, 2 Mar 2026, Byzanz wrote:",
+            "On Mon, 2 Mar 2026 at 10:00 Byzanz\n<x@y> wrote:",
+        ),
+        *("Byzanz schrieb:", "Byzanz Game Server\n<x@y> wrote:", "Op 2 mrt 2026\nschreef Byzanz:"),
+        *("On Mon, 2 Mar 2026\nByzanz\nwrote:", "Byzanz\n<x@y>\nwrote:"),
+    ],
+)
+def test_a_move_right_above_what_introduces_a_quote_is_the_writers(introduction: str) -> None:
+    assert own(f"pass\n{introduction}\n{QUOTE}") == ("pass",)
+    assert own(f"{introduction}\n{QUOTE}") == ()
+
+
+@pytest.mark.parametrize(
+    ("between", "lines"),
+    [
+        ("x@y.example skrev:\n> hello", ("pass",)),
+        ("Den 2 mars 2026 kl. 10:00\nByzanz skrev:\n\n> hello", ("pass",)),
+        ("x@y.example\nskrev Byzanz:\n> hello", ("pass",)),
+        ("Byzanz\nskrev:\n> hello", ("pass", "Byzanz")),
+        ("Byzanz skrev\n> hello", ("pass", "Byzanz skrev")),
+    ],
+)
+def test_words_in_another_language_that_introduce_a_quote_belong_to_it(
+    between: str, lines: tuple[str, ...]
+) -> None:
+    assert own(f"pass\n{between}") == lines
+
+
+def test_all_that_stands_over_our_own_marker_in_its_paragraph_is_ours() -> None:
+    marker = "##- Write above this line -##"
+    assert own(f"pass\n\nByzanz sendte:\nBid now\n\n{marker}\nbid olive1") == ("pass",)
+    assert own(f"pass\nbid olive1\n\n> {marker}\nbid olive2") == ("pass", "bid olive1")
+    assert own(f"pass\n\n> Bid now\n> {marker}\nbid olive2") == ("pass",)
+
+
+def test_lines_below_a_quote_count_if_there_are_none_above() -> None:
+    assert own(f"{QUOTE}\npass\n") == ("pass",)
+    assert own(f"Hello,\n{QUOTE}pass\n") == ("pass",)
+    assert own(f"Byzanz wrote:\n{QUOTE}pass\nbid olive1") == ("pass", "bid olive1")
+    assert own(f"bid olive1\n{QUOTE}\npass\n") == ("bid olive1",)
+    assert own("From: Byzanz\nSent: Monday\n\npass\n") == ()
+
+
+def test_lines_between_quotes_count_unless_they_are_squeezed_in() -> None:
+    assert own("> Bid for the\nlot, or pass.\n> Your hand\n\npass\n\n> You can\n") == ("pass",)
+    assert own("> Your hand\nbid olive1\n\n> You can\npass\n") == ("bid olive1", "pass")
+
+
+# Courtesies
+
+
+@pytest.mark.parametrize(
+    "words", ["Hi Byzanz", "Hallo", "Goedemorgen allemaal", "Guten Tag", "Thanks a lot!"]
+)
+def test_a_greeting_is_no_line_of_ones_own(words: str) -> None:
+    assert own(f"{words},\npass\n") == ("pass",)
+    assert own(f"{words},\n") == ()
+
+
+@pytest.mark.parametrize(
+    "ending", ["--", "-- ", "—", "–", "---", "Sent from my phone", "Von meinem Telefon gesendet"]
+)
+def test_a_signature_ends_ones_own_words(ending: str) -> None:
+    assert own(f"pass\n{ending}\nbid olive1\n") == ("pass",)
+
+
+def test_a_farewell_ends_ones_own_words_but_at_their_beginning() -> None:
+    assert own("pass\nKind regards,\nbid olive1\n") == ("pass",)
+    assert own("Best wishes\npass\n") == ("pass",)
+
+
+@pytest.mark.parametrize("signed", ["Alice", "- alice", "Alice Palaiologa", "A", "AP", "palaiologa", "A."])
+def test_ones_own_name_at_the_end_is_a_signature(signed: str) -> None:
+    assert own(f"pass\n{signed}") == ("pass",)
+    assert own(f"pass\n{signed}\n{signed}") == ("pass",)
+    assert own(f"{signed}\npass") == (quoting.normalize_line(signed), "pass")
+    assert own(signed) == (quoting.normalize_line(signed),)
+
+
+def test_another_name_is_a_line() -> None:
+    assert own("pass\nBob") == ("pass", "Bob")
+    assert own("pass\nAlice", name="") == ("pass", "Alice")
+    assert own("pass\nalice", name="alice@example.org") == ("pass",)
+
+
+# Single lines
+
+
+@pytest.mark.parametrize(
+    ("line", "plain"),
+    [
+        ("  bid\xa0olive1,  olive2 ", "bid olive1 olive2"),
+        ("pass.", "pass"),
+        ("pass!?…", "pass"),
+        ("“pass”", "pass"),
+        ('"pass."', "pass"),
+        ('" pass "', "pass"),
+        ("'*pass*'.", "pass"),
+        ("buy\u2011off", "buy-off"),
+        ("pa\u00adss\u200b", "pass"),
+        ("pass \U0001f600", "pass"),
+        ("pass\U0001f600now", "pass now"),
+        ("pass\ue000", "pass"),
+        ("pass \u2603\ufe0f", "pass"),
+        ("ｐａｓｓ", "pass"),
+        ("• pass", "pass"),
+        ("- pass", "pass"),
+        ("1. pass", "pass"),
+        ("12) pass", "pass"),
+        ("- - pass", "- pass"),
+        ("-pass", "-pass"),
+        ("123. pass", "123. pass"),
+        ("\u2028", ""),
+    ],
+)
+def test_a_line_is_read_without_what_clients_and_phones_add(line: str, plain: str) -> None:
+    assert quoting.normalize_line(line) == plain
+
+
+def test_no_more_is_read_than_there_may_be() -> None:
+    assert own("x" * 5000) == ("x" * (quoting.LONGEST_LINE + 1),)
+    assert own("Hi\n" * (quoting.MOST_LINES_READ - 1) + "pass\nbid olive1\n") == ("pass",)

@@ -1,0 +1,193 @@
+"""Who wrote an email, whether a machine did, and its text: flowed lines joined, the first text that says something."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.mail.incoming import mime, reply
+
+FLOWED = b"Content-Type: text/plain; charset=utf-8; format=%b\n\n%b"
+
+
+def flowed(text: bytes, how: bytes = b"flowed") -> str:
+    """Return the text of a flowed email."""
+    return reply.body_text(mime.parse(FLOWED % (how, text)))
+
+
+def test_a_line_that_ends_with_a_blank_goes_on() -> None:
+    assert flowed(b"bid olive1 \nolive2\npass") == "bid olive1 olive2\npass"
+    assert flowed(b"bid olive1 \nolive2\npass", b"Flowed; DelSp=no") == "bid olive1 olive2\npass"
+    assert flowed(b"bid olive1 \nolive2", b"fixed") == "bid olive1 \nolive2"
+    assert flowed(b"bid \nolive1 \nolive2\n\npass") == "bid olive1 olive2\n\npass"
+
+
+@pytest.mark.parametrize("how", [b"flowed; delsp=yes", b"flowed; DelSp=Yes", b"FLOWED; DELSP=YES"])
+def test_with_delsp_the_blank_that_lets_a_line_go_on_is_no_part_of_it(how: bytes) -> None:
+    assert flowed(b"bid oli \nve1  \nolive2 \n\npass", how) == "bid olive1 olive2\npass"
+    assert flowed(b"bid olive1\npass", how) == "bid olive1\npass"
+
+
+def test_unless_told_otherwise_the_blank_is_part_of_the_line() -> None:
+    assert reply.unflow("bid \nolive1") == "bid olive1"
+
+
+def test_the_sign_above_a_signature_does_not_go_on() -> None:
+    assert flowed(b"pass\n-- \nAlice") == "pass\n-- \nAlice"
+    assert flowed(b"pass\n-- \nAlice", b"flowed; delsp=yes") == "pass\n-- \nAlice"
+    assert reply.parse_reply(b"From: a@example.org\n" + FLOWED % (b"flowed", b"pass\n-- \nA b"), "x@y").lines == (
+        "pass",
+    )  # fmt: skip
+
+
+def test_a_blank_that_was_stuffed_before_a_line_is_taken_away_once() -> None:
+    assert flowed(b" From here\n  indented") == "From here\n indented"
+
+
+def test_quotes_flow_within_their_depth() -> None:
+    assert flowed(b"> on \n> and on\n>> deeper \n> back") == "> on and on\n>> deeper \n> back"
+    assert flowed(b"> on \nmine") == "> on \nmine"
+    assert flowed(b">quoted") == "> quoted"
+
+
+def test_a_flowed_line_has_an_end() -> None:
+    lines = flowed(b"x" * 99 + b" \n" + (b"x" * 99 + b" \n") * 99).split("\n")
+    assert {len(line) for line in lines[:-1]} == {mime.LONGEST_HEADER}
+
+
+# The text
+
+
+def parts(*pieces: tuple[bytes, bytes]) -> mime.Part:
+    """Return an email of parts, each with its head and its body."""
+    body = b"".join(b"--b\n%b\n\n%b\n" % piece for piece in pieces)
+    return mime.parse(b"Content-Type: multipart/mixed; boundary=b\n\n" + body + b"--b--\n")
+
+
+PLAIN, HTML = b"Content-Type: text/plain", b"Content-Type: text/html"
+
+
+def test_the_first_plain_text_that_says_something_counts() -> None:
+    assert reply.body_text(parts((PLAIN, b" \n"), (PLAIN, b"pass"), (PLAIN, b"bid"))) == "pass"
+    assert reply.body_text(parts((HTML, b"<p>no</p>"), (PLAIN, b"pass"))) == "pass"
+    attached = PLAIN + b"\nContent-Disposition: attachment; filename=x"
+    assert reply.body_text(parts((attached, b"no"), (PLAIN, b"pass"))) == "pass"
+    assert reply.body_text(parts((b"Content-Type: text/calendar", b"no"), (PLAIN, b"pass"))) == "pass"
+
+
+def test_without_plain_text_the_first_html_counts() -> None:
+    assert reply.body_text(parts((HTML, b"pass"), (HTML, b"bid"))) == "pass"
+    assert reply.body_text(parts((PLAIN, b""), (HTML, b"pass"))) == "pass"
+    assert reply.body_text(parts((b"Content-Type: image/png", b"x"))) == ""
+
+
+# The author
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ("alice@example.org", ("alice@example.org", "")),
+        (" Alice@Example.org ", ("alice@example.org", "")),
+        ("Alice <Alice@Example.org>", ("alice@example.org", "Alice")),
+        ('"Alice, A." <alice@example.org>', ("alice@example.org", "Alice, A.")),
+        ("=?utf-8?q?=C3=84nne?= <a@example.org>", ("a@example.org", "Änne")),
+        ("Alice (at (her) desk) <a@example.org>", ("a@example.org", "Alice (at (her) desk)")),
+        ("alice@example.org (Alice (A))", ("alice@example.org", "")),
+        ("Al (at (a (b@c)), d) <a@example.org>", ("a@example.org", "Al (at (a (b@c)), d)")),
+        ("a@example.org (a (b (c (d))))", ("", "")),
+        ("alice@example.org <alice@example.org>", ("alice@example.org", "alice@example.org")),
+        ("bob@example.org <alice@example.org>", ("", "")),
+        ("Alice, Bob <alice@example.org>", ("", "")),
+        ("<alice@example.org>, <bob@example.org>", ("", "")),
+        ("alice@example.org, bob@example.org", ("", "")),
+        ("Friends: <alice@example.org>;", ("", "")),
+        ("Alice", ("", "")),
+    ],
+)
+def test_the_author_is_the_one_address_in_its_from(header: str, found: tuple[str, str]) -> None:
+    assert reply.author(mime.parse(f"From: {header}\n\n".encode())) == found
+
+
+def test_two_heads_or_none_name_no_author() -> None:
+    assert reply.author(mime.parse(b"From: a@example.org\nFrom: a@example.org\n\n")) == ("", "")
+    assert reply.author(mime.parse(b"To: a@example.org\n\n")) == ("", "")
+
+
+# Machines
+
+
+def ignored(head: str, sender: str = "alice@example.org", author: str = "alice@example.org") -> str | None:
+    """Return why an email with this head is ignored, in English; None if it is not."""
+    found = reply.parse_reply(f"From: {author}\n{head}\n\npass".encode(), sender).ignored
+    return str(found) if found else None
+
+
+@pytest.mark.parametrize(
+    ("head", "why"),
+    [
+        ("Auto-Submitted: auto-replied (vacation)", "it was sent automatically: auto-replied (vacation)"),
+        ("Auto-Submitted: " + "ab-" * 20, "it was sent automatically: " + "ab-" * 13 + "a"),
+        ("Auto-Submitted: Auto-Generated; x=y", "it was sent automatically: auto-generated"),
+        ("Precedence: bulk", "it is bulk email"),
+        ("Precedence: Junk", "it is bulk email"),
+        ("Precedence: list", "it is bulk email"),
+        ("Precedence: auto_reply", "it is bulk email"),
+        ("Precedence: auto-reply", "it is bulk email"),
+        ("Content-Type: multipart/report; boundary=b", "it is a delivery report"),
+        *((f"{name}: x", f"it was sent automatically: {name}") for name in reply._BY_MACHINES),
+        ("Subject: Out of office", "its subject is that of an automatic reply"),
+        ("Subject: Automatic reply: gone", "its subject is that of an automatic reply"),
+        ("Subject: Abwesenheitsnotiz", "its subject is that of an automatic reply"),
+        ("Subject: =?utf-8?b?VW5kZWxpdmVyZWQ=?= mail", "its subject is that of an automatic reply"),
+    ],
+)
+def test_what_a_machine_wrote_is_ignored_for_a_reason(head: str, why: str) -> None:
+    assert ignored(head) == why
+
+
+@pytest.mark.parametrize("sender", ["", "<>", " < > "])
+def test_what_has_no_sender_is_ignored(sender: str) -> None:
+    assert ignored("Subject: x", sender) == "it has no sender to reply to"
+
+
+@pytest.mark.parametrize(
+    "address", ["MAILER-DAEMON@mx.example", "no-reply@x.example", "bounces+1=a@x.example"]
+)
+def test_mail_from_a_machines_address_is_ignored(address: str) -> None:
+    assert ignored("Subject: x", author=address) == "it was sent by a program"
+    assert ignored("Subject: x", sender=f"<{address}>") == "it was sent by a program"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        *("Auto-Submitted: no", "Auto-Submitted: No; x=y", "Precedence: normal", "Subject: Re: Byzanz"),
+        *("Subject: I was out of office", "Content-Type: multipart/mixed; boundary=b"),
+    ],
+)
+def test_what_a_person_wrote_is_read(head: str) -> None:
+    assert ignored(head) is None
+
+
+def test_a_mail_that_is_too_big_is_not_read() -> None:
+    head = b"From: alice@example.org\n\n"
+    raw = head + b"x" * (reply.LARGEST_MAIL - len(head))
+    assert reply.parse_reply(raw, "alice@example.org").ignored is None
+    assert str(reply.parse_reply(raw + b"x", "alice@example.org").ignored) == "too big"
+
+
+def test_one_line_more_is_read_than_a_reply_may_have() -> None:
+    raw = b"From: alice@example.org\n\n" + b"pass\n" * 99
+    assert len(reply.parse_reply(raw, "alice@example.org").lines) == reply.MOST_OWN_LINES + 1
+
+
+# What identifies it
+
+
+def test_a_mail_is_the_same_by_its_id_and_recipient_else_by_its_body() -> None:
+    by_id = b"Message-ID: <1@example.org>\n\n"
+    assert reply.fingerprint(by_id + b"a", "X@y") == reply.fingerprint(b"To: z\n" + by_id + b"b", "x@Y")
+    assert reply.fingerprint(by_id, "x@y") != reply.fingerprint(by_id, "z@y")
+    assert reply.fingerprint(by_id, "x@y") != reply.fingerprint(by_id.replace(b"1", b"2"), "x@y")
+    assert reply.fingerprint(b"To: a\n\nbody", "x@y") == reply.fingerprint(b"To: b\n\nbody", "x@y")
+    assert reply.fingerprint(b"To: a\n\nbody", "x@y") != reply.fingerprint(b"To: a\n\nother", "x@y")

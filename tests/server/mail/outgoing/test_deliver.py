@@ -1,0 +1,141 @@
+"""Delivering the outbox: a mailer marks only what it still leases, and its alerts say what waits and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from email.message import EmailMessage
+
+import pytest
+from sqlalchemy import select
+
+from server.mail.outgoing import deliver
+from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
+from server.mail.text import quoted
+from server.store import engine, outbox
+from server.store.models import Alert, Game, Mail, Person, Turn
+from tests.conftest import NOW, Table
+from tests.server.mail.outgoing.test_compose import change, one_database, post, queue, row, statuses, the_mail
+from tests.support.mail_servers import Pigeons
+
+Begin = Callable[..., Table]
+pytestmark = one_database
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+
+
+class Slow(Pigeons):
+    """A sender that is still busy with its first email when another mailer takes it over."""
+
+    def send(self, message: EmailMessage) -> None:
+        """Let another mailer lease the email, then answer."""
+        assert len(outbox.lease(NOW + outbox.LEASE, 1)) == 1
+        super().send(message)
+
+
+@pytest.mark.parametrize("answer", [PermanentFailure("550 gone"), TemporaryFailure("451 busy")])
+def test_a_mailer_whose_lease_ran_out_leaves_the_outcome_to_the_next(table: Begin, answer: Exception) -> None:
+    game = table(3)
+    deliver.deliver(NOW, Slow(answer))
+    mail = row(Mail, the_mail(game).id)
+    assert (mail.status, mail.error, mail.attempts) == ("waiting", None, 0)
+    assert mail.leased_until == NOW + 2 * outbox.LEASE
+    assert row(Turn, (game.id, 0)).refused is None
+    assert row(Person, game.people[0]).unreachable is None
+
+
+def test_a_mail_that_was_marked_meanwhile_starts_no_clock_a_second_time(table: Begin) -> None:
+    game = table(3)
+
+    class Twice(Pigeons):
+        def send(self, message: EmailMessage) -> None:
+            super().send(message)
+            if len(self.sent) == 1:
+                deliver.deliver(NOW + outbox.LEASE, self)
+
+    twice = Twice()
+    deliver.deliver(NOW, twice)
+    assert len(twice.sent) == 2
+    assert row(Turn, (game.id, 0)).started_at == NOW + outbox.LEASE
+
+
+def test_no_more_mails_are_leased_than_a_batch_has(table: Begin) -> None:
+    game = table(3)
+    queue("fresh", game.people[0], game_id=game.id, details={"purpose": "seat"})
+    pigeons = Pigeons()
+    assert deliver.deliver(NOW, pigeons, n=1) == 1
+    assert len(pigeons.sent) == 1
+
+
+def test_a_slow_batch_sends_up_to_half_of_its_lease(table: Begin) -> None:
+    game = table(3)
+    for number in range(3):
+        queue("fresh", game.people[0], f"f{number}", game_id=game.id, details={"purpose": "seat"})
+    seconds = iter([0.0, 0.0, 300.0, 300.9, 301.0])
+    pigeons = Pigeons()
+    assert deliver.deliver(NOW, pigeons, steady=lambda: next(seconds)) == 4
+    dates = [message["Date"].datetime - NOW for message in pigeons.sent]
+    assert dates == [timedelta(0), timedelta(minutes=5), timedelta(minutes=5)]
+    assert list(statuses().values()).count("waiting") == 1
+    assert len(outbox.lease(NOW, 9)) == 1
+
+
+def test_a_late_mail_is_alerted_after_a_day_and_cleared_when_it_goes_out(table: Begin) -> None:
+    game = table(3)
+    mail = the_mail(game)
+    deliver.deliver(NOW + outbox.STUCK_AFTER, Pigeons(TemporaryFailure("451 busy")))
+    with engine.reading() as session:
+        assert session.scalars(select(Alert)).all() == []
+    later = NOW + outbox.STUCK_AFTER + MINUTE
+    deliver.deliver(later, Pigeons(TemporaryFailure("451 busy")))
+    with engine.reading() as session:
+        alert = session.scalars(select(Alert)).one()
+    assert (alert.key, alert.game_id) == (f"mail-late:{mail.id}", game.id)
+    assert str(alert.text) == "An email (turn) has been waiting since 2026-03-02 10:00 UTC: 451 busy"
+    assert row(Mail, mail.id).error == quoted("451 busy")
+    post(later + HOUR)
+    assert row(Alert, alert.id).cleared_at == later + HOUR
+    assert (row(Mail, mail.id).status, row(Mail, mail.id).error) == ("sent", None)
+
+
+def test_a_mail_that_cannot_be_composed_is_alerted_at_once_with_its_fault(
+    table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = table(3)
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(deliver, "compose", fail)
+        deliver.deliver(NOW, Pigeons())
+    with engine.reading() as session:
+        alert = session.scalars(select(Alert)).one()
+    assert (alert.key, str(alert.text).endswith(": ZeroDivisionError")) == (
+        f"mail-late:{the_mail(game).id}",
+        True,
+    )
+    assert row(Mail, the_mail(game).id).attempts == 1
+
+
+def test_a_mail_accepted_by_a_suppressed_address_proves_nothing(table: Begin) -> None:
+    game = table(3)
+    post()
+    gone = quoted("550 gone")
+    change(Person, game.people[0], suppressed=gone, unreachable=gone)
+    queue("fresh", game.people[0], game_id=game.id, details={"purpose": "seat"})
+    assert len(post()) == 1
+    assert row(Person, game.people[0]).unreachable == gone
+    change(Person, game.people[0], suppressed=None)
+    queue("fresh", game.people[0], "again", game_id=game.id, details={"purpose": "seat"})
+    post()
+    assert row(Person, game.people[0]).unreachable is None
+
+
+def test_mails_of_a_game_on_hold_wait_without_an_alert(table: Begin) -> None:
+    game = table(3)
+    change(Game, game.id, quarantine=quoted("a fault"))
+    assert post() == []
+    mail = the_mail(game)
+    assert (mail.status, mail.attempts, str(mail.error)) == ("waiting", 1, "the game is on hold")
+    with engine.reading() as session:
+        assert session.scalars(select(Alert)).all() == []
