@@ -11,9 +11,9 @@ import pytest
 from server import play
 from server.mail.outgoing import relevance
 from server.mail.text import quoted
-from server.store import engine, outbox
+from server.store import engine, links, outbox
 from server.store.facts import Fact
-from server.store.models import Game, Mail, Person, Seat, Turn
+from server.store.models import Game, Link, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.server.mail.outgoing.test_compose import (
     change,
@@ -148,6 +148,36 @@ def test_an_invitation_is_for_who_has_not_answered_it(table: Begin, kind: str) -
     change(Game, game.id, status="inviting")
     change(Seat, (game.id, 1), person_id=None)
     assert why() == "invitation_closed"
+
+
+def test_a_game_is_to_be_confirmed_until_it_is(table: Begin) -> None:
+    game = table(3)
+    queue("confirm", game.people[0], "probe", game_id=game.id)
+    assert why() == "confirmation_closed"
+    change(Game, game.id, status="asked")
+    assert why() is None
+
+
+@pytest.mark.parametrize("ends", ["revoked_at", "used_at", "expires_at"])
+def test_a_sign_in_link_is_mailed_while_it_opens(table: Begin, ends: str) -> None:
+    (person, *_) = table(3).people
+    with engine.transaction() as session:
+        link = links.issue(session, "signin", person, NOW, expires_at=NOW + timedelta(seconds=1)).id
+    queue("signin", person, "probe", details={"link": link})
+    assert why() is None
+    change(Link, link, **{ends: NOW})
+    assert why() == "link_dead"
+    queue("signin", person, "lost", details={"link": 10**6})
+    assert why("lost") == "link_dead"
+
+
+def test_news_about_the_entry_at_which_a_turn_opened_is_not_about_the_turn(table: Begin) -> None:
+    game = table(3)
+    for kind, found in (("act", False), ("turn", True)):
+        queue(kind, game.people[0], kind, game_id=game.id, seat=0, seq=1)
+        with engine.reading() as session:
+            mail = session.query(Mail).filter_by(key=kind).one()
+            assert (relevance.load_rows(session, mail, NOW).turn is not None) == found
 
 
 def test_a_digest_waits_for_no_other_persons_and_no_sent_one(table: Begin) -> None:
