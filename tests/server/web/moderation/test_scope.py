@@ -223,6 +223,27 @@ def test_each_seat_that_no_email_reaches_is_listed_with_its_own_turn(table: Begi
     ]
 
 
+def test_a_turn_whose_email_was_refused_is_not_listed_as_unsent_too(app: Flask, table: Begin) -> None:
+    for name in ("unsent", "refused"):
+        UNSENT(table(3, name))
+    change(Turn, ("refused", 0), refused=quoted("550 no"), refused_at=NOW)
+    with engine.reading() as session:
+        assert [row[0].id for row in issues.unsent(session, NOW).rows] == ["unsent"]
+        assert [row[0].id for row in issues.unreached(session).rows] == ["refused"]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_there_is_a_next_page_only_if_something_is_on_it(
+    mia: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(desk, "PAGE_SIZE", 3)
+    for number in range(count):
+        act(table(3, f"g{number}").id, "!note")
+    for path in ("/m/games", "/m/deeds"):
+        further = [item for item in look(mia, path).root.iter("a") if item.get("rel") == "next"]
+        assert len(further) == (count > 3)
+
+
 @pytest.mark.parametrize(("age", "stuck"), [(7 * DAY, True), (7 * DAY - SECOND, False)])
 def test_a_game_is_stuck_a_week_after_its_last_entry(table: Begin, age: timedelta, stuck: bool) -> None:
     game_ = table(3, now=NOW - age)

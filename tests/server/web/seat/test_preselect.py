@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 from server.mail.outgoing import deliver
 from server.store import engine
 from server.store.models import Game, Mail, Person, Seat
+from server.web.seat import preselect
 from tests.conftest import NOW, Table
 from tests.support.mail_servers import Pigeons
 from tests.support.pages import look, read
@@ -182,3 +183,9 @@ def test_silence_does_not_stop_the_mail_that_was_asked_for(client: FlaskClient, 
     client.post(f"{url(first, 0)}/games")
     (message,) = mails(engine.utc_now())
     assert first.tokens[0] in message.get_body(("plain",)).get_content()
+
+
+def test_equal_cards_of_a_link_tick_a_box_each() -> None:
+    hand = ("wood1", "wine2", "wood1", "wood1")
+    assert preselect._boxes(hand, ("wood1", "wood1")) == ("wood1#0", "wood1#2", "wood1", "wood1")
+    assert preselect._boxes(hand, ("wine2", "spice4")) == ("wine2#1", "wine2")
