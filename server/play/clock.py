@@ -154,9 +154,14 @@ def first_shown(zone: ZoneInfo, day: date, minute: int) -> datetime:
 
 
 def last_shown(zone: ZoneInfo, day: date, minute: int) -> datetime:
-    """The last moment at which clocks in a zone reach a minute of a day or, if they skip it, pass it."""
+    """The moment from which on clocks in a zone show no time before a minute of a day any more."""
     early, late = _twice(zone, day, minute)
-    return late if early <= late else _behind_gap(zone, day, minute)
+    if early > late:
+        return _behind_gap(zone, day, minute)
+    again, last_again = _twice(zone, day, minute - 1)
+    return (
+        late if again < last_again else early
+    )  # if an hour comes twice from this minute on, what is before does not
 
 
 def _wall(day: date, minute: int) -> datetime:

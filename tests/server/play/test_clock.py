@@ -172,6 +172,7 @@ changes = st.sampled_from([(zone, day) for zone, days in CHANGES.items() for day
 @example(("Europe/Amsterdam", date(2026, 10, 25)), (90, 150))  # to within the hour that comes twice
 @example(("Australia/Lord_Howe", date(2026, 10, 4)), (1380, 135))  # half an hour is left out
 @example(("America/Havana", date(2026, 3, 8)), (1380, 0))  # midnight is left out
+@example(("America/Havana", date(2026, 11, 1)), (840, 0))  # midnight comes twice
 def test_quiet_hours_are_those_that_the_clocks_show(change: tuple[str, date], quiet: tuple[int, int]) -> None:
     zone, day = change
     expected = list(clock.merged(sorted(plain_nights(zone, day, quiet))))

@@ -223,7 +223,7 @@ def test_each_seat_that_no_email_reaches_is_listed_with_its_own_turn(table: Begi
     ]
 
 
-def test_a_turn_whose_email_was_refused_is_not_listed_as_unsent_too(app: Flask, table: Begin) -> None:
+def test_a_turn_whose_email_was_refused_is_not_listed_as_unsent_too(table: Begin) -> None:
     for name in ("unsent", "refused"):
         UNSENT(table(3, name))
     change(Turn, ("refused", 0), refused=quoted("550 no"), refused_at=NOW)
