@@ -45,6 +45,7 @@ def test_a_link_signs_in_once_and_only_within_its_hour() -> None:
     assert login.redeem(text, NOW + HOUR - SECOND) is None
 
 
+@pytest.mark.empty_database
 def test_a_renewed_feed_ends_only_the_old_feed_of_its_person(table: Begin) -> None:
     game = table(3)
     for person_id in game.people:

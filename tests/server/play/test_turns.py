@@ -72,6 +72,7 @@ def test_a_turn_is_hinted_from_its_time_on(table: Begin) -> None:
         assert turns.bots_to_move(session, 9) == []
 
 
+@pytest.mark.empty_database
 def test_a_player_is_led_to_no_game_that_cannot_go_on(table: Begin) -> None:
     """Each of these games has an open turn of Alice, which alone is no reason to lead her there."""
     for game_id in ("plain", "later", "on hold", "paused", "over", "left"):

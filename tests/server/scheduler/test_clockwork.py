@@ -129,6 +129,7 @@ def test_the_job_for_unanswered_invitations_also_forgets_old_mail(monkeypatch: p
     assert purged == [NOW]
 
 
+@pytest.mark.empty_database
 def test_a_confirmed_clock_makes_the_mail_of_its_wrong_past_due(table: Begin) -> None:
     table(3, now=NOW + HOUR)
     assert outbox.lease(NOW, 9) == []

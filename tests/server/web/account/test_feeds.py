@@ -203,6 +203,7 @@ def news(client: FlaskClient, path: str) -> list[tuple[str, str, str]]:
     ]
 
 
+@pytest.mark.empty_database
 def test_games_are_listed_by_their_last_change_until_a_month_after_their_end(
     client: FlaskClient, table: Any, monkeypatch: pytest.MonkeyPatch
 ):

@@ -51,6 +51,7 @@ def texts(page: Page, heading: str) -> list[str]:
     return [" ".join("".join(row.itertext()).split()) for row in rows(page, heading)]
 
 
+@pytest.mark.empty_database
 def test_own_games_lead_to_where_one_plays_those_to_move_first(client: FlaskClient, table: Begin) -> None:
     asked, waits, rests = table(3, "asked"), table(3, "waits"), table(3, "rests")
     make(waits, 0, "pass")
@@ -93,6 +94,7 @@ def make_turns_go(game_id: str) -> None:
         session.execute(delete(Turn).where(Turn.game_id == game_id))
 
 
+@pytest.mark.empty_database
 def test_games_that_are_over_declined_or_not_yet_announced_are_not_listed(
     client: FlaskClient, table: Begin
 ) -> None:
@@ -108,6 +110,7 @@ def test_games_that_are_over_declined_or_not_yet_announced_are_not_listed(
     assert listed(look(client, "/"), "mine") == []
 
 
+@pytest.mark.empty_database
 def test_a_game_without_a_live_link_leads_to_its_public_page(client: FlaskClient, table: Begin) -> None:
     game, other = table(3, "game"), table(3, "other")
     with engine.transaction() as session:

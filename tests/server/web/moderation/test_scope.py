@@ -110,6 +110,7 @@ def test_the_newest_emails_of_this_game_are_listed(
     assert len(lines["received"]) == 2
 
 
+@pytest.mark.empty_database
 def test_clearing_the_alert_of_a_wrong_clock_confirms_the_time(mia: FlaskClient, table: Begin) -> None:
     table(3, now=NOW + 900 * DAY)
     with engine.transaction() as session:
@@ -206,6 +207,7 @@ def test_each_kind_of_issue_begins_and_ends_where_it_should(table: Begin, number
     assert here | ({"mail"} if "troubled" in [row[0].id for row in mail] else set()) == expected
 
 
+@pytest.mark.empty_database
 def test_each_seat_that_no_email_reaches_is_listed_with_its_own_turn(table: Begin) -> None:
     """Alice is to move in two games, and only one of them has stopped her clock."""
     games = [table(3, name) for name in ("one", "two")]
@@ -233,6 +235,7 @@ def test_a_turn_whose_email_was_refused_is_not_listed_as_unsent_too(table: Begin
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.empty_database
 def test_there_is_a_next_page_only_if_something_is_on_it(
     mia: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
@@ -244,6 +247,7 @@ def test_there_is_a_next_page_only_if_something_is_on_it(
         assert len(further) == (count > 3)
 
 
+@pytest.mark.empty_database
 @pytest.mark.parametrize(("age", "stuck"), [(7 * DAY, True), (7 * DAY - SECOND, False)])
 def test_a_game_is_stuck_a_week_after_its_last_entry(table: Begin, age: timedelta, stuck: bool) -> None:
     game_ = table(3, now=NOW - age)
@@ -318,6 +322,7 @@ def found(**filters: str) -> list[str]:
         return [game_.id for game_ in session.scalars(query)]
 
 
+@pytest.mark.empty_database
 def test_the_search_finds_by_each_word_alone_and_by_all_filters_together(table: Begin) -> None:
     table(3, "first", NOW)
     table(3, "second", NOW + HOUR, slug="byzantium")
