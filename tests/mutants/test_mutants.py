@@ -198,6 +198,7 @@ def toy(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("capfd")
 def test_planted_faults_get_their_verdicts(toy: Path) -> None:
     lines = LineMap(toy / ".mutants")

@@ -38,14 +38,23 @@ def elsewhere(table: type[Mail | StandingOrder | Turn]) -> ColumnElement[bool]:
     return table.game_id.is_distinct_from(BUSY)
 
 
-def rows() -> set[str]:
-    """Return the rows about this game as texts: nothing that happens in another game may change one."""
+def changes() -> list[str]:
+    """Return the rows about this game that differ from those that `fill` left, as texts."""
+    kind = engine.db.engine.dialect.name
+    return sorted(_rows() ^ _first[kind])
+
+
+def _rows() -> set[str]:
     queries = [select(table).where(table.c.game_id == BUSY) for table in TABLES]
     with engine.reading() as session:
         found = [
             session.execute(query) for query in (select(Game.__table__).where(Game.id == BUSY), *queries)
         ]
         return {f"{row._mapping}" for result in found for row in result}
+
+
+_first: dict[str, set[str]] = {}
+"""The rows at the beginning, by the kind of database: salts and tokens are random."""
 
 
 class Accepting:
@@ -67,6 +76,7 @@ def fill(app: Flask) -> None:
             play.place_order(BUSY, seat, order, now=BEGAN)
         _play_until_felix_opens_the_second_lot()
         _lease_news_for_alice()
+        _first[engine.db.engine.dialect.name] = _rows()
         engine.db.engine.dispose()
 
 

@@ -47,7 +47,7 @@ def run(requests: int, seconds: float, seed: int) -> Report:
 
 def _batch(seed: int) -> tuple[dict[int, int], list[str]]:
     """Run the test once; return how often each status was the answer, and what was wrong."""
-    words = ["-n0", "-q", "-s", "-p", "no:cacheprovider", f"--hypothesis-seed={seed}", TEST]
+    words = ["-n0", "-q", "-s", "--nightly", "-p", "no:cacheprovider", f"--hypothesis-seed={seed}", TEST]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words],
         env=os.environ | {"BYZANZ_TEST_REQUESTS": str(BATCH)},

@@ -112,7 +112,7 @@ def assert_a_true_record(server: World, n: int) -> record.Record:
 
 @pytest.mark.parametrize(
     ("database_url", "n"),
-    [("sqlite", 3), ("postgresql", 4), ("sqlite", 5), ("sqlite", 6)],
+    [("sqlite", 3), ("postgresql", 4), pytest.param("sqlite", 5, marks=pytest.mark.nightly), ("sqlite", 6)],
     indirect=["database_url"],
 )
 def test_friends_play_a_whole_game_by_the_links_in_their_mails(server: World, n: int) -> None:
@@ -141,7 +141,9 @@ def test_somebody_who_never_answers_is_passed_for(server: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("database_url", "n"), [("sqlite", 2), ("sqlite", 3), ("postgresql", 4)], indirect=["database_url"]
+    ("database_url", "n"),
+    [("sqlite", 2), pytest.param("sqlite", 3, marks=pytest.mark.nightly), ("postgresql", 4)],
+    indirect=["database_url"],
 )
 def test_friends_play_byzantium_by_the_links_in_their_mails(server: World, n: int) -> None:
     people = players(n, seed=n)

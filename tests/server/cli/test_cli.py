@@ -165,7 +165,7 @@ def test_bad_settings_are_told_in_one_line(
 def test_the_same_seed_gives_the_same_bytes_and_they_verify(run: Run) -> None:
     words = [
         "simulate",
-        "byzanz",
+        "byzantium",
         "--players",
         "3",
         "--games",

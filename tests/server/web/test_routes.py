@@ -316,12 +316,12 @@ def everyone_mailed() -> list[Mail]:
         return list(session.scalars(select(Mail).where(Mail.status == "sent")))
 
 
-def test_fetching_links_and_pages_does_nothing(there: Scene) -> None:
+def test_fetching_links_and_pages_does_nothing(there: Scene, pytestconfig: pytest.Config) -> None:
     links = mailed(there)
     of_each_kind = {path.split("/")[1] + path.partition("?")[1]: path for path in links}
     shown = [rule for _, rule in routes(there.app) if "GET" in (rule.methods or ())]
     pages = {address(there, rule, visitor) for rule in shown for visitor in visitors(there)}
-    patience = FETCHES if engine.db.engine.dialect.name == "sqlite" else FETCHES // 10
+    patience = FETCHES if pytestconfig.getoption("nightly") else FETCHES // 10
     before = everything()
     browser = there.browser("Alice")
     for path in (*sorted(pages | links), *[*of_each_kind.values()] * patience):
