@@ -39,6 +39,7 @@ RUN_HERE = {
 RUN_ELSEWHERE = {
     "python3 dev.py": (".ci/run", 'step "set-up" python3 dev.py'),
     ".ci/run": (".ci/run", "step"),
+    ".ci/run nightly": (".ci/run", "nightly"),
     "python3 dev.py WORDS…": ("tests/test_setup.py", "test_words_choose_what_is_installed_and_started"),
     ".venv/bin/ruff check": (".ci/run", ".venv/bin/ruff check"),
     ".venv/bin/ruff format --check": (".ci/run", ".venv/bin/ruff format --check"),

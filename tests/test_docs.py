@@ -162,7 +162,7 @@ def test_the_promises_count_what_there_is() -> None:
     games, entries = (sum(line.startswith(f'{{"{key}"') for line in lines) for key in ("format", "seq"))
     planted = sum(map(len, PLANTS.values()))
     text = (ROOT / "docs/promises.md").read_text()
-    assert f"| {len(STATES)} states of all pages in English, {len(SPOKEN)} in German or Dutch;" in text
+    assert f"| {len(STATES)} states of all pages in English; {len(SPOKEN)} in German or Dutch," in text
     assert f"| {5 * len(PLANTS)} pairs of worlds, 5 of each game; {planted} planted leaks found |" in text
     assert f"| {games} games, {entries:,} positions, each with five hash seeds |" in text
 
