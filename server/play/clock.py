@@ -158,10 +158,9 @@ def last_shown(zone: ZoneInfo, day: date, minute: int) -> datetime:
     early, late = _twice(zone, day, minute)
     if early > late:
         return _behind_gap(zone, day, minute)
+    # If an hour comes twice from just this minute on, nothing before it is shown again.
     again, last_again = _twice(zone, day, minute - 1)
-    return (
-        late if again < last_again else early
-    )  # if an hour comes twice from this minute on, what is before does not
+    return late if again < last_again else early
 
 
 def _wall(day: date, minute: int) -> datetime:
