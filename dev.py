@@ -1,7 +1,7 @@
 """Set up the project's environment, then run a command in it.
 
     python3 dev.py demo           start a complete server with players and an inbox on this machine
-    python3 dev.py test [ARGS]    run the tests; ARGS go to pytest, --nightly runs those left to the night, too
+    python3 dev.py test [ARGS]    run the tests; ARGS go to pytest, --nightly runs the slow ones as well
     python3 dev.py torture ARGS   run the tests that break things on purpose
     python3 dev.py records ARGS   check or extend the finished games that must replay forever
     python3 dev.py words [ARGS]   update the catalogues of all languages; --check only checks
@@ -83,7 +83,9 @@ def always(first: str, rest: List[str]) -> List[str]:
     All tests run on all cores; chosen ones run in one process, which starts faster."""
     if first == "docs":
         return SITE
-    chosen = any(word[:1] != "-" or word[:2] == "-n" for word in rest)
+    chosen = any(
+        word[:1] != "-" or word.startswith(("-n", "--numprocesses", "--pdb", "--trace")) for word in rest
+    )
     return PARALLEL if first == "test" and not chosen else []
 
 

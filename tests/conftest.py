@@ -53,14 +53,15 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the longest tests first, and leave out those for the night."""
+    """Put the longest tests first, and leave out the nightly ones."""
     items.sort(key=lambda item: FIRST.get(item.path.relative_to(Path(__file__).parent).parts[0], len(FIRST)))
     if config.getoption("nightly"):
         return
     left_out = [item for item in items if is_nightly(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
 
 
 def is_nightly(item: pytest.Item) -> bool:
@@ -189,12 +190,14 @@ def app(
     made.jinja_env.bytecode_cache = compiled
     made.config["TESTING"] = False  # an error must give the page a player would get
     with made.app_context():
-        yield made
-        engine.db.session.remove()
-        changed = [] if is_empty(request.node) else busy_table.changes()
-        engine.db.engine.dispose()
+        try:
+            yield made
+            engine.db.session.remove()
+            changed = busy_table.changes()
+        finally:
+            engine.db.engine.dispose()  # the next database has the same URL
     if changed and not request.node.get_closest_marker("changes_busy_table"):
-        pytest.fail(f"the busy table has changed: {changed}", pytrace=False)
+        pytest.fail("the busy table has changed: " + "\n".join(changed[:4]), pytrace=False)
 
 
 @pytest.fixture

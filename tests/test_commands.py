@@ -51,7 +51,6 @@ RUN_ELSEWHERE = {
     "python3 dev.py test": (".ci/run", "python3 dev.py test"),
     "python3 dev.py test --nightly": (".ci/run", "--nightly"),
     "python3 dev.py test tests/*": (".ci/run", "python3 dev.py test"),
-    "python3 -m pytest tests/*": (".ci/run", "python3 dev.py test"),
     "python3 dev.py torture*": (".ci/run", "python3 dev.py torture"),
     "python3 dev.py mutants*": ("tests/mutants/test_mutants.py", "def test_"),
     "python3 dev.py bench*": ("tests/benchmarks/test_benchmarks.py", "test_one_benchmark_can_be_asked_for"),

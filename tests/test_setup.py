@@ -114,6 +114,7 @@ def test_a_copy_of_the_checkout_does_not_trust_the_stamp(
         (["verify", "test"], "run", ("server.cli", ["verify", "test"])),
         (["test", "-k", "x"], "dev", ("pytest", ["-k", "x"])),
         (["test", "-n", "1"], "dev", ("pytest", ["-n", "1"])),
+        (["test", "--pdb"], "dev", ("pytest", ["--pdb"])),
         (["test", "--nightly"], "dev", ("pytest", [*dev.PARALLEL, "--nightly"])),
         (["test"], "dev", ("pytest", dev.PARALLEL)),
         (["torture", "--ci"], "dev", ("tests.torture", ["--ci"])),

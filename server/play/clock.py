@@ -154,7 +154,7 @@ def first_shown(zone: ZoneInfo, day: date, minute: int) -> datetime:
 
 
 def last_shown(zone: ZoneInfo, day: date, minute: int) -> datetime:
-    """The moment from which on clocks in a zone show no time before a minute of a day any more."""
+    """The moment after which clocks in a zone no longer show a time before a minute of a day."""
     early, late = _twice(zone, day, minute)
     if early > late:
         return _behind_gap(zone, day, minute)

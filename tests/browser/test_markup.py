@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from xml.etree.ElementTree import Element
 
-import flask
 import pytest
-from flask import Flask
 
 from server.config import TEMPLATES
 from tests.support.browser.states import STATES, place_of
 from tests.support.browser.town import KINDS, Town
-from tests.support.markup import assert_sound
+from tests.support.markup import assert_sound, drawn
 from tests.support.pages import Page, parsed
 
 LIGHT = 60_000
@@ -30,18 +27,6 @@ def pages(town: Town) -> Iterator[tuple[str, Page]]:
         answer = town.there.ask(town.there.browser(place.person), method, place.path, place.fields)
         assert answer.status_code == place.status, state
         yield state, Page(answer.status_code, answer.text, Element("unparsed"))
-
-
-@contextmanager
-def drawn(app: Flask) -> Iterator[set[str]]:
-    """The names of the templates that are drawn meanwhile."""
-    names: set[str] = set()
-
-    def note(_sender: object, template: object, **_more: object) -> None:
-        names.add(str(getattr(template, "name", "")))
-
-    with flask.template_rendered.connected_to(note, app):
-        yield names
 
 
 def test_every_page_is_sound(town: Town) -> None:

@@ -1,7 +1,7 @@
 """A whole game of each kind: without scripts by mouse, and with scripts by keyboard alone.
 
-One seat plays in the browser, alternating between phone and desktop; the other seats' moves go directly to the server,
-and so do its own, except at night, once it has made enough of the same kind in the browser.
+One seat plays in the browser, alternating between phone and desktop; the other seats' moves go directly to the server.
+After LEAST decisions, a kind that was played ENOUGH times in the browser goes to the server directly, except at night.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WAYS: dict[str, tuple[bool, type[Pointer] | type[Keys], int]] = {
 LEAST = 12
 """Decisions of the seat in the browser."""
 ENOUGH = 5
-"""Decisions of each kind, beyond the first LEAST, that are made in the browser on every commit."""
+"""Decisions of each kind that are made in the browser on every commit, once there are LEAST."""
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -12,7 +12,18 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-LEFT_OUT = (".venv", ".git", ".mutants", "shots", "instance", "dist", "*.egg-info", "__pycache__", ".*_cache")
+LEFT_OUT = (
+    ".venv",
+    ".git",
+    ".mutants",
+    "shots",
+    "site",
+    "instance",
+    "dist",
+    "*.egg-info",
+    "__pycache__",
+    ".*_cache",
+)
 """What a copy does not need; the environment is linked."""
 STARTING = 40.0
 """Seconds that starting pytest may take on a busy machine."""

@@ -119,7 +119,7 @@ class LineMap:
                 "-p",
                 "no:cacheprovider",
             ]
-            words += ["-p", "tests.mutants.recorder", *(tests or TESTS)]
+            words += ["-p", "tests.mutants.recorder", "--nightly", *(tests or TESTS)]
             environment = copy.environment | {RESULTS: str(results)}
             code = subprocess.run(
                 [sys.executable, *words], cwd=copy.root, env=environment, check=False

@@ -39,9 +39,9 @@ def elsewhere(table: type[Mail | StandingOrder | Turn]) -> ColumnElement[bool]:
 
 
 def changes() -> list[str]:
-    """Return the rows about this game that differ from those that `fill` left, as texts."""
-    kind = engine.db.engine.dialect.name
-    return sorted(_rows() ^ _first[kind])
+    """Return the rows about this game that differ from those that `fill` left, as texts; none if it is not there."""
+    now = _rows()
+    return sorted(now ^ _first[engine.db.engine.dialect.name]) if now else []
 
 
 def _rows() -> set[str]:

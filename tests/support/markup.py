@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from xml.etree.ElementTree import Element
 
+import flask
+from flask import Flask
 from html5lib.html5parser import ParseError
 
 from tests.support.pages import Page, strictly
@@ -71,6 +74,18 @@ def _misplaced(page: Page) -> Iterator[str]:
             inside = [str(inner.tag) for inner in item.iter() if inner is not item]
             pressed = {"a", "button", "input", "select", "textarea", "details", "label"} & set(inside)
             yield from (f"<{tag}> in <{item.tag}>" for tag in sorted(pressed))
+
+
+@contextmanager
+def drawn(app: Flask) -> Iterator[set[str]]:
+    """Yield the names of the page templates that are rendered in the block, in any thread."""
+    names: set[str] = set()
+
+    def note(_sender: object, template: object, **_more: object) -> None:
+        names.add(str(getattr(template, "name", "")))
+
+    with flask.template_rendered.connected_to(note, app):
+        yield names
 
 
 class Marked:

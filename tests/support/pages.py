@@ -111,9 +111,8 @@ class Tree(HTMLParser):
 
 
 def read(answer: TestResponse) -> Page:
-    """Parse the page of an answer; an element that is not closed is an error. A redirection has no page of ours."""
-    if 300 <= answer.status_code < 400:
-        return Page(answer.status_code, answer.text, Element("html"))
+    """Parse the page of an answer; an element that is not closed is an error, and so is a redirection."""
+    assert not 300 <= answer.status_code < 400, f"a redirection to {answer.location}"
     return parsed(answer.text, answer.status_code)
 
 

@@ -11,13 +11,11 @@ from datetime import timedelta
 from email.message import EmailMessage
 from html.parser import HTMLParser
 from http.client import HTTPConnection
-from threading import Thread
 from typing import Protocol
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import time_machine
 from flask import Flask
-from waitress.server import create_server
 
 from server import create_app
 from server.demo.smtp_sink import Inbox, free_port
@@ -25,6 +23,7 @@ from server.mail.outgoing.smtp import Transport, parse_mail_url
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine
 from tests.conftest import NOW, settings
+from tests.support.web_servers import serving
 
 TICK = 86400.0
 """Seconds between heartbeats in the settings; days may pass here between two of them."""
@@ -78,20 +77,12 @@ def world(database_url: str) -> Iterator[World]:
     port = free_port()
     origin = f"http://127.0.0.1:{port}"
     app = create_app(settings(database_url, base_url=origin, mail_url=inbox.url))
-    server = create_server(app, host="127.0.0.1", port=port, threads=4)
-    thread = Thread(target=server.run, daemon=True)
     inbox.start()
-    thread.start()
     try:
-        with time_machine.travel(NOW, tick=True) as traveller:
+        with serving(app, port), time_machine.travel(NOW, tick=True) as traveller:
             yield World(app, origin, inbox, traveller)
     finally:
-        server.task_dispatcher.shutdown()  # an answer may be out before its thread is through
-        server.close()
-        thread.join(timeout=10)
         inbox.stop()
-        with app.app_context():
-            engine.db.engine.dispose()
 
 
 def link(message: EmailMessage, kind: str) -> str:

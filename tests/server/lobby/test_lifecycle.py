@@ -616,9 +616,11 @@ def statements() -> Iterator[list[str]]:
     ]
     for heard, ear in ears:
         event.listen(engine.db.engine, heard, ear)
-    yield told
-    for heard, ear in ears:
-        event.remove(engine.db.engine, heard, ear)
+    try:
+        yield told
+    finally:
+        for heard, ear in ears:
+            event.remove(engine.db.engine, heard, ear)
 
 
 def work(deed: Callable[[], object]) -> tuple[str, ...]:
@@ -816,6 +818,7 @@ def at_once(app: Flask, *deeds: Callable[[], object]) -> list[object]:
         return list(pool.map(run, deeds))
 
 
+@pytest.mark.concurrency
 def test_the_last_ones_accept_twice_at_once_and_the_game_begins_once(app: Flask, now: datetime) -> None:
     game_id, _host = invited(now)
     tokens = {guest: token("invite", guest, game_id, now) for guest in (BOB, CHARLIE)}
@@ -827,6 +830,7 @@ def test_the_last_ones_accept_twice_at_once_and_the_game_begins_once(app: Flask,
     assert len(mails("answered")) == 2
 
 
+@pytest.mark.concurrency
 def test_one_free_seat_is_taken_by_one(app: Flask, now: datetime) -> None:
     game_id, _host = invited(now, players=(BOB,), bots=("greedy",), listed=True, free=1)
     strangers = [person(guest, now) for guest in (CHARLIE, DAPHNE, Guest("Eve", "eve@example.org"))]
@@ -834,6 +838,7 @@ def test_one_free_seat_is_taken_by_one(app: Flask, now: datetime) -> None:
     assert sorted(at_once(app, *deeds), key=str) == sorted([3, Closed, Closed], key=str)
 
 
+@pytest.mark.concurrency
 def test_a_sign_in_link_pressed_twice_at_once_works_once(app: Flask, now: datetime) -> None:
     invited(now)
     login.mail_sign_in(ALICE.address, now)

@@ -23,7 +23,7 @@ from tests.conftest import NOW, Table
 from tests.server.web.account.test_feeds import feed
 from tests.support.forms import send
 from tests.support.invitations import ALICE, BOB, invited, token, wish
-from tests.support.pages import Page, look
+from tests.support.pages import Page, look, strictly
 from tests.support.tables import asked, make, position, url
 from tests.support.untranslated import leftovers, texts_of
 
@@ -366,7 +366,7 @@ def test_nothing_around_the_tables_is_left_in_english(client: FlaskClient, langu
 
 def check(client: FlaskClient, path: str, language: str) -> None:
     """Check that a page is completely in one language."""
-    page = look(client, path, headers={"Accept-Language": language})
+    page = strictly(client.get(path, headers={"Accept-Language": language}).text)
     assert spoken(page) == language, path
     assert leftovers(language, texts_of(page.root)) == [], path
 

@@ -132,7 +132,7 @@ DOORS = {
     "api": "seat",
 }
 FETCHES = 100
-"""How often an emailed link of each kind is fetched by GET and by HEAD; a tenth as often on PostgreSQL."""
+"""How often an emailed link of each kind is fetched by GET and by HEAD; at night; a tenth as often on each commit."""
 
 
 @pytest.fixture

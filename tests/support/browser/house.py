@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Thread
 
 from flask import Flask
-from waitress.server import create_server
 
 from server import create_app
 from server.demo.smtp_sink import free_port
@@ -16,6 +14,7 @@ from server.store import engine
 from server.store.models import Person
 from tests.conftest import settings
 from tests.support.scene import CSRF
+from tests.support.web_servers import serving
 
 HOST = "127.0.0.1"
 
@@ -46,16 +45,6 @@ def house(database_url: str) -> Iterator[House]:
     port = free_port()
     origin = f"http://{HOST}:{port}"
     app = create_app(settings(database_url, base_url=origin))
-    server = create_server(app, host=HOST, port=port, threads=4)
-    thread = Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        with app.app_context():
-            yield House(app, origin)
-            engine.db.session.remove()
-    finally:
-        server.task_dispatcher.shutdown()  # an answer may be out before its thread is through
-        server.close()
-        thread.join(timeout=10)
-        with app.app_context():
-            engine.db.engine.dispose()
+    with serving(app, port), app.app_context():
+        yield House(app, origin)
+        engine.db.session.remove()

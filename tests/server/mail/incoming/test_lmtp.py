@@ -58,6 +58,7 @@ def listening(app: Flask) -> Iterator[int]:
             loop.close()
 
 
+@pytest.mark.concurrency
 def test_a_conversation_plays_a_move_and_answers_each_recipient(app: Flask, table: Begin) -> None:
     with_replies(app)
     game = table(4)

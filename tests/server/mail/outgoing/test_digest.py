@@ -259,13 +259,18 @@ def test_games_are_locked_before_anything_is_written_about_a_digest(
 
     lock = log.lock_game
     monkeypatch.setattr(log, "lock_game", lock_game)
-    event.listen(engine.db.engine, "begin", begin)
-    event.listen(engine.db.engine, "before_cursor_execute", execute)
-    if how == "bounced":
-        deliverability.handle_bounce(sent_digest(), quoted("550 gone"), SEVEN)
-    else:
-        change(Person, games[0].people[1], suppressed=quoted("gone") if how == "withheld" else None)
-        deliver.deliver(SEVEN, Pigeons(PermanentFailure("550 gone")))
+    ears = (("begin", begin), ("before_cursor_execute", execute))
+    for heard, ear in ears:
+        event.listen(engine.db.engine, heard, ear)
+    try:
+        if how == "bounced":
+            deliverability.handle_bounce(sent_digest(), quoted("550 gone"), SEVEN)
+        else:
+            change(Person, games[0].people[1], suppressed=quoted("gone") if how == "withheld" else None)
+            deliver.deliver(SEVEN, Pigeons(PermanentFailure("550 gone")))
+    finally:
+        for heard, ear in ears:
+            event.remove(engine.db.engine, heard, ear)
     assert [row(Turn, (game.id, 1)).refused is None for game in games] == [False, False]
     assert ("one", "two") in most
 
