@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from byzanz import __version__
-from tests.browser.test_every_page import SPOKEN
-from tests.support.browser.states import STATES
+from tests.support.browser.states import SPOKEN, STATES
 from tests.support.folders import RECORDS, ROOT, VECTORS
 from tests.support.leaks.plants_sealed import PLANTS
 

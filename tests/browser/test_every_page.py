@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.browser.judges import axe, looks, unfold
-from tests.support.browser.states import AROUND, STATES, place_of
+from tests.support.browser.states import AROUND, SPOKEN, STATES, place_of
 from tests.support.browser.tabs import Tab
 from tests.support.browser.town import Town
 from tests.support.markup import drawn
@@ -20,8 +20,6 @@ WORDS = [
     "summary-name", "svg-img-alt", "target-size", "valid-lang",
 ]  # fmt: skip
 """The rules of the engine that another language can break."""
-ALIKE = ("stale", "moment in public", "order refused", "chosen", "over moment", "over verified")
-"""States of a game that say nothing which others do not say, too."""
 SHOWN_WIDE = (
     "front",
     "new",
@@ -33,14 +31,6 @@ SHOWN_WIDE = (
     "moderate game",
 )
 """States of which a picture is kept at the width of a desk, too: pictures take time."""
-SPOKEN = [
-    (language, state)
-    for number, state in enumerate(state for state in STATES if not state.endswith(ALIKE))
-    for language in ("de", "nl")
-    if state in AROUND or ("de", "nl")[number % 2] == language
-]
-"""Every page around the games in every language, and those of the games in one or the other."""
-
 checked: set[tuple[str, str]] = set()
 """The languages and templates around the games that the engine has looked at; at night, it looks at every state."""
 

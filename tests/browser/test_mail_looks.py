@@ -16,9 +16,9 @@ from server.lobby import create
 from server.store import engine, outbox
 from server.store.models import Mail, Person
 from tests.conftest import begun, copied, settings
-from tests.server.web.test_payloads import KINDS, mails, queue
 from tests.support.browser import judges
 from tests.support.browser.tabs import Scheme
+from tests.support.every_mail import KINDS, mails, queue
 from tests.support.invitations import wish
 from tests.support.scene import scene
 

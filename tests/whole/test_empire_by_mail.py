@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from server.store import engine, log, models
+from tests.support.whole_games import assert_a_true_record, kind_of, organise, play_to_the_end
 from tests.support.world import Button, Form, PlainHand, Player, World, link, world
-from tests.whole.test_whole_games import assert_a_true_record, kind_of, organise, play_to_the_end
 
 ALICE, BOB = "alice@example.org", "bob@example.org"
 

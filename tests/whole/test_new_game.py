@@ -30,8 +30,8 @@ from tests.support import contract
 from tests.support.folders import ROOT
 from tests.support.markup import Marked, assert_sound, forgotten
 from tests.support.pages import Page, look
+from tests.support.whole_games import organise, play_to_the_end
 from tests.support.world import Button, Form, PlainHand, Player, World, world
-from tests.whole.test_whole_games import organise, play_to_the_end
 
 BLOCK = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SLUG = "hippodrome"

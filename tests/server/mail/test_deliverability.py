@@ -16,8 +16,8 @@ from server.store import engine, facts, outbox
 from server.store.facts import Fact
 from server.store.models import Alert, Mail, Person, Turn
 from tests.conftest import NOW, Table
-from tests.server.mail.outgoing.test_compose import change, one_database, post, queue, row, text_of, the_mail
 from tests.support.mail_servers import Pigeons
+from tests.support.mails import change, one_database, post, queue, row, text_of, the_mail
 
 Begin = Callable[..., Table]
 pytestmark = one_database

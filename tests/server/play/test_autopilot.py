@@ -26,6 +26,7 @@ from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat, T
 from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere
 from tests.support.mail_servers import Pigeons
+from tests.support.moves import deal_with_a_set_to_sell, sale_now
 
 Begin = Callable[..., Table]
 TICK = 5.0
@@ -220,10 +221,8 @@ def test_a_seat_is_reclaimed_at_once(table: Begin, sign: str) -> None:
 
 
 def test_a_sale_out_of_turn_takes_the_seat_back(table: Begin) -> None:
-    from tests.server.play.test_moves import _deal_with_a_set_to_sell, _sale
-
-    game = table(4, game_id=_deal_with_a_set_to_sell())
-    seat, sale = _sale(game.id)
+    game = table(4, game_id=deal_with_a_set_to_sell())
+    seat, sale = sale_now(game.id)
     with engine.transaction() as session:
         session.get_one(Seat, (game.id, seat)).autopilot = True
     submit(game.id, seat, sale)

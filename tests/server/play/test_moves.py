@@ -9,51 +9,28 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from byzanz import chance, record, umpire
+from byzanz import record
 from byzanz.games import rules_of
 from byzanz.moves import IllegalMove, UnreadableMove
 from byzanz.rules import PUBLIC
 from server import errors, play
 from server.play import positions, turns
 from server.store import engine, log, models
-from server.store.models import Mail, Turn
+from server.store.models import Turn
 from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere
+from tests.support.moves import (
+    deal_with_a_set_to_sell,
+    entries,
+    mails,
+    play_on,
+    position,
+    sale_now,
+    submit,
+    turn_of,
+)
 
 Begin = Callable[..., Table]
-
-
-def position(game_id: str) -> positions.Position:
-    with engine.reading() as session:
-        return positions.load(session, session.get_one(models.Game, game_id))
-
-
-def entries(game_id: str) -> list[record.Entry]:
-    with engine.reading() as session:
-        return log.entries(session, game_id)
-
-
-def turn_of(game_id: str, seat: int) -> Turn | None:
-    with engine.reading() as session:
-        return session.get(Turn, (game_id, seat))
-
-
-def mails(kind: str) -> list[Mail]:
-    with engine.reading() as session:
-        return list(session.scalars(select(Mail).where(Mail.kind == kind, elsewhere(Mail)).order_by(Mail.id)))
-
-
-def submit(
-    game_id: str, seat: int, text: str, request_id: str = "r1", seen: int | None = None
-) -> play.Receipt:
-    return play.submit(
-        game_id,
-        seat,
-        text,
-        seen=position(game_id).head if seen is None else seen,
-        request_id=request_id,
-        now=NOW,
-    )
 
 
 def test_it_deals_asks_the_first_seat_and_mails_it(table: Begin) -> None:
@@ -143,8 +120,8 @@ def test_a_seen_that_cannot_be_is_refused(table: Begin, seen: int) -> None:
 
 
 def test_a_sale_out_of_turn_spoils_nobodys_page(table: Begin) -> None:
-    game = table(4, game_id=_deal_with_a_set_to_sell())
-    seat, sale = _sale(game.id)
+    game = table(4, game_id=deal_with_a_set_to_sell())
+    seat, sale = sale_now(game.id)
     before = turn_of(game.id, 0)
     submit(game.id, seat, sale, request_id="sale", seen=0)
     after = turn_of(game.id, 0)
@@ -152,26 +129,6 @@ def test_a_sale_out_of_turn_spoils_nobodys_page(table: Begin) -> None:
     assert after is not None
     assert (after.question, after.opened_seq) == (before.question, before.opened_seq)
     submit(game.id, 0, "pass", request_id="later", seen=before.opened_seq)
-
-
-def _sale(game_id: str) -> tuple[int, str]:
-    at = position(game_id)
-    for seat in range(1, 4):
-        for move in at.rules.out_of_turn_moves(at.state, seat):
-            return seat, str(move)
-    raise AssertionError("nobody can sell; choose another deal")
-
-
-def _deal_with_a_set_to_sell() -> str:
-    """Return the id of a game in which a seat other than 0 is dealt a set; the deal follows from the id."""
-    rules = rules_of("byzanz")
-    for number in range(500):
-        game_id = f"sale{number}"
-        key = chance.key(game_id, bytes(32), ["Alice", "Bob", "Charlie", "Daphne"])
-        state, _ = umpire.settle(rules, rules.setup(4, {}), chance.deal(key))
-        if 0 in rules.awaited(state) and any(rules.out_of_turn_moves(state, seat) for seat in (1, 2, 3)):
-            return game_id
-    raise AssertionError("no such deal among 500")
 
 
 def test_a_sealed_choice_is_changed_from_any_page_of_its_question_and_from_no_older_one(table: Begin) -> None:
@@ -327,16 +284,6 @@ def test_at_least_an_hour_is_left_after_an_outage(table: Begin) -> None:
         assert turns.deadline(session, session.get_one(models.Game, game.id), turn) == back + timedelta(
             hours=1
         )
-
-
-def play_on(game_id: str, count: int) -> None:
-    """Play the first legal move of each seat to move, `count` times or to the end."""
-    for number in range(count):
-        at = position(game_id)
-        if at.outcome:
-            return
-        seat = min(at.awaited)
-        submit(game_id, seat, str(at.rules.moves(at.state, seat)[0]), request_id=f"auto{number}")
 
 
 def test_a_time_out_at_the_end_sells_by_the_clock_and_is_done_by_the_rules(table: Begin) -> None:

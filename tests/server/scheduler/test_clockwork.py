@@ -19,8 +19,8 @@ from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, outbox, people
 from server.store.models import Game
 from tests.conftest import NOW, Table
-from tests.server.play.test_moves import submit
 from tests.server.scheduler.test_jobs import TICK, entries, give_to_bots
+from tests.support.moves import submit
 
 Begin = Callable[..., Table]
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)

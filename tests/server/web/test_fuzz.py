@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from server import create_app
 from server.store import engine
 from tests.conftest import settings as configured
-from tests.server.web.test_routes import DOORS, routes
 from tests.support.folders import RECORDS
 from tests.support.invitations import everything
+from tests.support.routes import DOORS, routes
 from tests.support.scene import UNKNOWN, Scene, scene
 
 REQUESTS = int(os.environ.get("BYZANZ_TEST_REQUESTS", "400"))

@@ -18,15 +18,13 @@ from sqlalchemy import delete, update
 from werkzeug.test import TestResponse
 
 from server import play
-from server.mail.outgoing import batching
-from server.mail.outgoing.deliver import deliver
-from server.store import engine, outbox
+from server.store import engine
 from server.store.facts import Fact, FactColumn
 from server.store.models import Alert, Game, Mail, Person, Seat, Turn
-from tests.server.web.test_routes import ANSWERS, address, routes, visitors
 from tests.support.browser.chromium import browser
+from tests.support.every_mail import Shown, mails, queue
 from tests.support.folders import STATIC
-from tests.support.mail_servers import Pigeons
+from tests.support.routes import ANSWERS, address, routes, visitors
 from tests.support.scene import BASE, Scene, scene
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -40,22 +38,6 @@ SHAPES = (
     "{{{{ [].__class__ }}}}<b>pwned({n})",
 )
 NUMBER = re.compile(r"pwned\((\d+)\)")
-KINDS = (
-    "turn",
-    "remind",
-    "timeout",
-    "autopilot",
-    "left",
-    "vacant",
-    "act",
-    "fresh",
-    "replaced",
-    "answered",
-    "cancelled",
-    "invite",
-    "nudge",
-    "refused",
-)
 WORDS = ((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Alert, "text"))
 """Texts written by people."""
 FAULTS = ((Person, "unreachable"), (Mail, "error"), (Turn, "refused"))
@@ -71,21 +53,6 @@ class Payloads:
     def __call__(self) -> str:
         self.made += 1
         return SHAPES[self.made % len(SHAPES)].format(n=self.made)
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A page or an email as a browser would get it."""
-
-    what: str
-    status: int
-    headers: dict[str, str]
-    html: str
-
-    @property
-    def is_mail(self) -> bool:
-        """An email has no HTTP headers to protect it."""
-        return not self.headers
 
 
 @pytest.fixture
@@ -112,25 +79,6 @@ def there(app: Flask, payloads: Payloads) -> Scene:
     with engine.transaction() as session:
         queue(session, made)
     return made
-
-
-def queue(session: Any, made: Scene) -> None:
-    """Queue an email of each kind to a suitable recipient."""
-    for kind in KINDS:
-        game_id, name, seat = ("open", "Ida", 1) if kind in ("invite", "nudge") else ("here", "Daphne", 3)
-        if kind in ("answered", "refused"):
-            name, seat = "Alice", 0
-        outbox.enqueue(
-            session,
-            key=f"every:{kind}",
-            kind=kind,
-            person_id=made.person(name),
-            now=made.now,
-            game_id=game_id,
-            seat=seat,
-            seq=4 if kind in ("turn", "remind") else 1,
-            details={"last": 9, "answer": "accepted", "why": "withdrawn"},
-        )
 
 
 def fill(payloads: Payloads, columns: Iterable[tuple[Any, str]]) -> None:
@@ -215,22 +163,6 @@ def drawn(there: Scene, payloads: Payloads) -> Iterator[Shown]:
 
 def _shown(what: str, answer: TestResponse) -> Shown:
     return Shown(what, answer.status_code, dict(answer.headers), answer.text)
-
-
-def mails() -> Iterator[Shown]:
-    """Return the HTML of every email that is sent."""
-    birds = Pigeons()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "MERGED_INTO", {})  # each by itself, told along with no other
-        while deliver(engine.utc_now(), birds):
-            pass
-    with engine.reading() as session:
-        sent = {mail.kind for mail in session.query(Mail).where(Mail.status == "sent")}
-    assert sent >= set(KINDS), set(KINDS) - sent
-    for number, message in enumerate(birds.sent):
-        body = message.get_body(("html",))
-        assert body is not None
-        yield Shown(f"mail {number}", 200, {}, body.get_content())
 
 
 def texts(shown: Shown) -> tuple[Element, str]:

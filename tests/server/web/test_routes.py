@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
-import flask
 import pytest
 from flask import Flask
 from sqlalchemy import select
-from werkzeug.routing import Rule
 
 from server import play
 from server.accounts import login
@@ -20,101 +16,9 @@ from server.store import engine, log, outbox
 from server.store.models import Game, Mail, Person
 from tests.support.invitations import ALICE, everything, wish
 from tests.support.mail_servers import Pigeons
-from tests.support.scene import BASE, PURPOSES, UNKNOWN, Scene, Visitor, scene
+from tests.support.routes import ANSWERS, BODIES, MOVE, VISITORS, address, routes, visitors
+from tests.support.scene import BASE, PURPOSES, UNKNOWN, Scene, scene
 
-VISITORS = (
-    "nobody",
-    "a player of another game, by his link",
-    "another player of this game, by his link",
-    "a former player, signed in, with his old links",
-    "a spectator, signed in",
-    "a moderator who sits here, signed in, by his link",
-    "a moderator who sits nowhere, signed in",
-    "a player by his revoked links",
-)
-ANSWERS = {
-    "GET /": "200 200 200 200 200 200 200 200",
-    "GET /static/<path:filename>": "200 200 200 200 200 200 200 200",
-    "GET /static/style-<digest>.css": "200 200 200 200 200 200 200 200",
-    "GET /new": "200 200 200 200 200 200 200 200",
-    "POST /language": "400 400 400 400 400 400 400 400",  # no language of ours
-    "POST /new": "422 422 422 422 422 422 422 422",
-    "GET /asked": "200 200 200 200 200 200 200 200",
-    "POST /link": "200 200 200 200 200 200 200 200",
-    "GET /i/<token>": "404 200 200 404 404 200 404 404",
-    "POST /i/<token>": "404 409 409 404 404 409 404 404",
-    "GET /o/<token>": "404 200 200 404 404 404 404 404",
-    "POST /o/<token>": "404 409 409 404 404 404 404 404",
-    "GET /join/<game_id>": "200 200 200 200 200 200 200 200",
-    "POST /join/<game_id>": "200 200 200 422 422 422 422 200",
-    "GET /sign-in": "200 200 200 200 200 200 200 200",
-    "POST /sign-in": "422 422 422 422 422 422 422 422",
-    "GET /s/<token>": "404 200 200 404 404 200 404 404",
-    "POST /s/<token>": "404 303 303 404 404 303 404 404",
-    "POST /sign-out": "303 303 303 303 303 303 303 303",
-    "GET /account": "303 303 303 200 200 200 200 303",
-    "POST /account": "303 303 303 400 400 400 400 303",
-    "GET /u/<token>": "404 200 200 200 404 200 404 200",  # who left may still stop mails,
-    "POST /u/<token>": "404 400 400 400 404 400 404 400",
-    "GET /t/<token>": "404 200 200 404 404 200 404 404",
-    "POST /t/<token>": "404 409 409 404 404 422 404 404",
-    "POST /t/<token>/mail": "404 303 303 404 404 303 404 404",
-    "POST /t/<token>/games": "404 200 200 404 404 200 404 404",
-    "GET /feed/<token>.ics": "404 200 200 200 404 200 404 404",  # whoever left a table still has his other games
-    "GET /feed/<token>.atom": "404 200 200 200 404 200 404 404",
-    "POST /t/<token>/orders": "404 422 422 404 404 422 404 404",
-    "GET /t/<token>/receipt/<int(max=999999999):seq>": "404 200 200 404 404 404 404 404",
-    "GET /t/<token>/head": "404 200 200 404 404 200 404 404",
-    "GET /t/<token>/leave": "404 200 200 404 404 200 404 404",
-    "POST /t/<token>/leave": "404 400 400 404 404 400 404 404",
-    "GET /t/<token>/history": "404 200 200 404 404 200 404 404",
-    "GET /g/<game_id>": "200 200 200 200 200 200 200 200",
-    "GET /g/<game_id>/history": "200 200 200 200 200 200 200 200",
-    "GET /g/<game_id>/verify": "409 409 409 409 409 409 409 409",  # not before the game is over
-    "GET /verify": "200 200 200 200 200 200 200 200",
-    "POST /verify": "422 422 422 422 422 422 422 422",
-    "GET /rules/<slug>": "200 200 200 200 200 200 200 200",
-    "GET /m/": "404 404 404 404 404 200 200 404",
-    "GET /m/games": "404 404 404 404 404 200 200 404",
-    "GET /m/deeds": "404 404 404 404 404 200 200 404",
-    "POST /m/alarms/<int:alert_id>": "404 404 404 404 404 303 303 404",
-    "GET /m/<game_id>": "404 404 404 404 404 200 200 404",
-    "POST /m/<game_id>/look": "404 404 404 404 404 409 303 404",
-    "GET /m/<game_id>/look/<int:seq>": "404 404 404 404 404 404 200 404",
-    "POST /m/<game_id>/preview": "404 404 404 404 404 200 200 404",
-    "POST /m/<game_id>/act": "404 404 404 404 404 409 409 404",
-    "GET /healthz": "200 200 200 200 200 200 200 200",
-    "GET /readyz": "503 503 503 503 503 503 503 503",  # no scheduler beats in a test
-    "GET /metrics": "404 404 404 404 404 404 404 404",  # asked under its public name, it does not exist
-    "GET /api/v1/openapi.json": "200 200 200 200 200 200 200 200",
-    "GET /api/v1/games/<game_id>/record": "200 200 200 200 200 200 200 200",
-    "GET /api/v1/seats/<token>": "404 200 200 404 404 200 404 404",
-    "GET /api/v1/seats/<token>/record": "404 200 200 404 404 200 404 404",
-    "GET /api/v1/seats/<token>/orders": "404 200 200 404 404 200 404 404",
-    "POST /api/v1/seats/<token>/orders": "404 422 422 404 404 422 404 404",
-    "DELETE /api/v1/seats/<token>/orders/<order_id>": "404 404 404 404 404 404 404 404",
-    "POST /api/v1/seats/<token>/moves": "404 409 409 404 404 422 404 404",
-}
-"""The status of each route for each of the visitors, in order."""
-MOVE = {"move": "take wood", "seen": 5, "request_id": "r"}
-BODIES: dict[str, dict[str, Any]] = {
-    "POST /i/<token>": {"answer": "decline"},
-    "POST /o/<token>": {"do": "cancel"},
-    "POST /join/<game_id>": {"name": ""},
-    "POST /u/<token>": {"do": "nonsense"},
-    "POST /t/<token>": MOVE,
-    "POST /t/<token>/leave": {"do": "nonsense"},
-    "POST /t/<token>/orders": {"do": "leave", "order": "sing"},
-    "POST /api/v1/seats/<token>/moves": MOVE,
-    "POST /api/v1/seats/<token>/orders": {"order": "sing"},
-    "POST /sign-in": {"address": "nobody"},
-    "POST /language": {"language": "xx"},
-    "POST /link": {"token": "nothing"},
-    "POST /m/<game_id>/look": {"viewer": "1", "reason": "x"},
-    "POST /m/<game_id>/preview": {"act": "pause", "reason": "x"},
-    "POST /m/<game_id>/act": {"act": "pause", "reason": "x", "seen": "0"},
-}
-"""Well-formed form data that is refused or has no effect for every permitted visitor."""
 OPENS = {
     "POST /s/<token>",
     "POST /t/<token>/games",
@@ -122,15 +26,6 @@ OPENS = {
     "POST /m/<game_id>/look",
 }
 """Form data that changes something for permitted visitors."""
-DOORS = {
-    "feed": "feed",
-    "t": "seat",
-    "i": "invite",
-    "o": "organise",
-    "u": "stop",
-    "s": "signin",
-    "api": "seat",
-}
 FETCHES = 100
 """How often an emailed link of each kind is fetched by GET and by HEAD; at night; a tenth as often on each commit."""
 
@@ -139,44 +34,6 @@ FETCHES = 100
 def there(app: Flask) -> Scene:
     """Return games with every kind of visitor; links to sign in are still valid."""
     return scene(app, engine.utc_now())
-
-
-def visitors(there: Scene) -> tuple[Visitor, ...]:
-    """Return all VISITORS."""
-    return (
-        Visitor(),
-        there.visitor("Eve", "there"),
-        there.visitor("Alice"),
-        there.visitor("Bob", cookie=True),
-        Visitor("Sam"),
-        there.visitor("Daphne", cookie=True),
-        Visitor("Mia"),
-        there.visitor("Charlie"),
-    )
-
-
-def routes(app: Flask) -> Iterator[tuple[str, Rule]]:
-    """Return every method of every route."""
-    for rule in app.url_map.iter_rules():
-        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-            yield f"{method} {rule.rule}", rule
-
-
-def address(there: Scene, rule: Rule, visitor: Visitor) -> str:
-    """Return the route's path with this visitor's tokens."""
-    values = {
-        "token": visitor.token(DOORS.get(rule.rule.split("/")[1], "")),
-        "game_id": "open" if rule.rule.startswith("/join") else "here",
-        "seq": there.look if rule.rule.startswith("/m") else 2,
-        "alert_id": there.alarm,
-        "order_id": 999,
-        "slug": "byzanz",
-        "filename": "style.css",
-        "digest": "0123456789ab",
-    }
-    with there.app.test_request_context(base_url=BASE):
-        wanted: dict[str, Any] = {name: values[name] for name in rule.arguments}
-        return flask.url_for(rule.endpoint, **wanted)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -33,10 +33,10 @@ from server.store import engine, links
 from server.store.models import Game, Link, Mail
 from server.web import setup
 from tests.conftest import settings
-from tests.server.web.test_routes import BODIES, VISITORS, address, routes, visitors
 from tests.support.folders import STATIC
 from tests.support.invitations import everything
 from tests.support.mail_servers import Pigeons
+from tests.support.routes import BODIES, VISITORS, address, routes, visitors
 from tests.support.scene import BASE, UNKNOWN, Scene, scene
 
 

@@ -287,6 +287,17 @@ STATES: dict[str, Way] = AROUND | of_game("byzanz") | of_game("byzantium") | of_
 """All of them."""
 
 
+ALIKE = ("stale", "moment in public", "order refused", "chosen", "over moment", "over verified")
+"""States of a game that say nothing which others do not say, too."""
+SPOKEN = [
+    (language, state)
+    for number, state in enumerate(state for state in STATES if not state.endswith(ALIKE))
+    for language in ("de", "nl")
+    if state in AROUND or ("de", "nl")[number % 2] == language
+]
+"""Every page around the games in every language, and those of the games in one or the other."""
+
+
 def place_of(town: Town, state: str) -> Place:
     """Return where a state can be seen; the steps to it run only once."""
     if state not in town.places:

@@ -15,7 +15,6 @@ from server.mail.incoming import bounces, receive, reply
 from server.store import engine
 from server.store.models import Alert, Game, Person, Turn
 from tests.conftest import NOW, Table
-from tests.server.mail.outgoing.test_compose import text_of
 from tests.support.folders import CORPUS
 from tests.support.letters import (
     Letter,
@@ -27,6 +26,7 @@ from tests.support.letters import (
     remembered,
     with_replies,
 )
+from tests.support.mails import text_of
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 each = pytest.mark.parametrize("letter", letters(), ids=lambda letter: letter.name)

@@ -22,19 +22,7 @@ from server.scheduler import jobs
 from server.store import engine, links, outbox, people
 from server.store.models import Alert, Mail, Person, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
-from tests.server.mail.outgoing.test_compose import (
-    assert_same,
-    awaited,
-    bold_move,
-    change,
-    html_of,
-    queue,
-    row,
-    submit,
-    text_of,
-    the_mail,
-    words_of,
-)
+from tests.server.mail.outgoing.test_compose import assert_same
 from tests.support.busy_table import elsewhere
 from tests.support.letters import (
     ALICE,
@@ -50,6 +38,18 @@ from tests.support.letters import (
     written,
 )
 from tests.support.mail_servers import FaultyServer
+from tests.support.mails import (
+    awaited,
+    bold_move,
+    change,
+    html_of,
+    queue,
+    row,
+    submit,
+    text_of,
+    the_mail,
+    words_of,
+)
 
 Begin = Callable[..., Table]
 MINUTE = timedelta(minutes=1)

@@ -16,8 +16,9 @@ from server.mail.outgoing.smtp import TemporaryFailure
 from server.store import engine, outbox
 from server.store.models import Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.server.mail.outgoing.test_compose import (
-    assert_same,
+from tests.server.mail.outgoing.test_compose import assert_same
+from tests.support.mail_servers import Pigeons
+from tests.support.mails import (
     awaited,
     bold_move,
     change,
@@ -31,7 +32,6 @@ from tests.server.mail.outgoing.test_compose import (
     text_of,
     words_of,
 )
-from tests.support.mail_servers import Pigeons
 
 Begin = Callable[..., Table]
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)

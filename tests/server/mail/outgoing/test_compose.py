@@ -6,14 +6,12 @@ import email
 import json
 import logging
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.header import decode_header, make_header
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import default
 from typing import Any
-from xml.etree import ElementTree
 
 import html5lib
 import pytest
@@ -35,93 +33,27 @@ from server.mail.text import one_line, quoted
 from server.play import positions, turns
 from server.store import engine, links, log, models, outbox, people
 from server.store.models import Alert, Game, Heartbeat, Mail, Person, Seat, Turn
-from tests.conftest import NOW, Table
+from tests.conftest import NOW
 from tests.support.busy_table import elsewhere
 from tests.support.mail_servers import FaultyServer, Pigeons
-
-Begin = Callable[..., Table]
-MINUTE = timedelta(minutes=1)
-one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""Marks tests of texts, which do not depend on the database."""
-
-
-def text_of(message: EmailMessage) -> str:
-    part = message.get_body(("plain",))
-    assert part is not None
-    return str(part.get_content())
-
-
-def html_of(message: EmailMessage) -> str:
-    part = message.get_body(("html",))
-    assert part is not None
-    return str(part.get_content())
-
-
-def words_of(html: str) -> str:
-    """Return what a reader of the HTML sees, with whitespace collapsed."""
-    return " ".join("".join(body_of(html).itertext()).split())
-
-
-def body_of(html: str) -> ElementTree.Element:
-    body = html5lib.parse(html, namespaceHTMLElements=False).find("body")
-    assert body is not None
-    return body
-
-
-def post(now: datetime = NOW) -> list[EmailMessage]:
-    pigeons = Pigeons()
-    while deliver.deliver(now, pigeons, steady=lambda: 0.0):
-        pass
-    return pigeons.sent
-
-
-def submit(game_id: str, seat: int, text: str, now: datetime = NOW) -> None:
-    with engine.reading() as session:
-        head = session.get_one(Game, game_id).head
-    play.submit(game_id, seat, text, seen=head, request_id=f"{seat}-{head}", now=now)
-
-
-def bold_move(game_id: str, seat: int) -> str:
-    """Return the lowest bid, or else the default move."""
-    with engine.reading() as session:
-        position = positions.load(session, session.get_one(Game, game_id))
-    moves = position.rules.moves(position.state, seat)
-    bids = [move for move in moves if move.verb == "bid"]
-    return str(bids[0] if bids else position.rules.fallback(position.rules.view(position.state, seat), moves))
-
-
-def awaited(game_id: str) -> int:
-    with engine.reading() as session:
-        return min(turn.seat for turn in turns.open_turns(session, game_id))
-
-
-def change(kind: type[Any], key: Any, **values: object) -> None:
-    with engine.transaction() as session:
-        row = session.get_one(kind, key)
-        for name, value in values.items():
-            setattr(row, name, value)
-
-
-def row(kind: type[Any], key: Any) -> Any:
-    with engine.reading() as session:
-        return session.get(kind, key)
-
-
-def queue(kind: str, person: int, key: str = "", **more: Any) -> None:
-    with engine.transaction() as session:
-        outbox.enqueue(session, key=key or f"{kind}:test", kind=kind, person_id=person, now=NOW, **more)
-
-
-def the_mail(game: Table) -> Mail:
-    """Return the only email about a game."""
-    with engine.reading() as session:
-        return session.scalars(select(Mail).where(Mail.game_id == game.id)).one()
-
-
-def statuses() -> dict[str, str]:
-    with engine.reading() as session:
-        return {mail.key: mail.status for mail in session.scalars(select(Mail).where(elsewhere(Mail)))}
-
+from tests.support.mails import (
+    MINUTE,
+    Begin,
+    awaited,
+    body_of,
+    bold_move,
+    change,
+    html_of,
+    one_database,
+    post,
+    queue,
+    row,
+    statuses,
+    submit,
+    text_of,
+    the_mail,
+    words_of,
+)
 
 # The turn mail
 

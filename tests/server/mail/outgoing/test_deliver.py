@@ -15,8 +15,8 @@ from server.mail.text import quoted
 from server.store import engine, outbox
 from server.store.models import Alert, Game, Mail, Person, Turn
 from tests.conftest import NOW, Table
-from tests.server.mail.outgoing.test_compose import change, one_database, post, queue, row, statuses, the_mail
 from tests.support.mail_servers import Pigeons
+from tests.support.mails import change, one_database, post, queue, row, statuses, the_mail
 
 Begin = Callable[..., Table]
 pytestmark = one_database

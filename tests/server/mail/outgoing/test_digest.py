@@ -24,19 +24,9 @@ from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, log
 from server.store.models import Alert, Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.server.mail.outgoing.test_compose import (
-    assert_same,
-    change,
-    html_of,
-    one_database,
-    post,
-    row,
-    statuses,
-    submit,
-    text_of,
-    words_of,
-)
+from tests.server.mail.outgoing.test_compose import assert_same
 from tests.support.mail_servers import Pigeons
+from tests.support.mails import change, html_of, one_database, post, row, statuses, submit, text_of, words_of
 
 Begin = Callable[..., Table]
 HOUR = timedelta(hours=1)

@@ -21,7 +21,7 @@ from server.mail.outgoing.deliver import deliver
 from server.store import engine, outbox
 from server.store.models import Mail, Person
 from tests.conftest import NOW, Table, copied
-from tests.server.web.test_payloads import queue
+from tests.support.every_mail import queue
 from tests.support.invitations import ALICE, invited, mails, token, wish
 from tests.support.mail_servers import Pigeons
 from tests.support.scene import scene

@@ -15,15 +15,7 @@ from server.store import engine, links, outbox
 from server.store.facts import Fact
 from server.store.models import Game, Link, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.server.mail.outgoing.test_compose import (
-    change,
-    one_database,
-    post,
-    queue,
-    submit,
-    text_of,
-    the_mail,
-)
+from tests.support.mails import change, one_database, post, queue, submit, text_of, the_mail
 
 Begin = Callable[..., Table]
 pytestmark = one_database

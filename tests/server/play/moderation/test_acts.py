@@ -16,7 +16,7 @@ from server.play import positions, turns
 from server.play.moderation.act import Newcomer
 from server.store import engine, links, log, models, people
 from tests.conftest import NOW, Table
-from tests.server.play.test_moves import entries, mails, play_on, position, submit, turn_of
+from tests.support.moves import entries, mails, play_on, position, submit, turn_of
 
 Begin = Callable[..., Table]
 

@@ -18,8 +18,8 @@ from server.store import engine, links, log, people, standing_orders
 from server.store.models import Seat
 from tests.byzanz.test_orders_document import PAGE, rows
 from tests.conftest import NAMES, NOW
-from tests.server.mail.outgoing.test_compose import text_of
 from tests.support.mail_servers import Pigeons
+from tests.support.mails import text_of
 from tests.support.pages import Page, look, read
 from tests.support.tables import asked, make, position, url
 

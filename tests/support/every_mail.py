@@ -1,0 +1,83 @@
+"""Every kind of email that the server sends, in one game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from server.mail.outgoing import batching
+from server.mail.outgoing.deliver import deliver
+from server.store import engine, outbox
+from server.store.models import Mail
+from tests.support.mail_servers import Pigeons
+from tests.support.scene import Scene
+
+KINDS = (
+    "turn",
+    "remind",
+    "timeout",
+    "autopilot",
+    "left",
+    "vacant",
+    "act",
+    "fresh",
+    "replaced",
+    "answered",
+    "cancelled",
+    "invite",
+    "nudge",
+    "refused",
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page or an email as a browser would get it."""
+
+    what: str
+    status: int
+    headers: dict[str, str]
+    html: str
+
+    @property
+    def is_mail(self) -> bool:
+        """An email has no HTTP headers to protect it."""
+        return not self.headers
+
+
+def queue(session: Any, made: Scene) -> None:
+    """Queue an email of each kind to a suitable recipient."""
+    for kind in KINDS:
+        game_id, name, seat = ("open", "Ida", 1) if kind in ("invite", "nudge") else ("here", "Daphne", 3)
+        if kind in ("answered", "refused"):
+            name, seat = "Alice", 0
+        outbox.enqueue(
+            session,
+            key=f"every:{kind}",
+            kind=kind,
+            person_id=made.person(name),
+            now=made.now,
+            game_id=game_id,
+            seat=seat,
+            seq=4 if kind in ("turn", "remind") else 1,
+            details={"last": 9, "answer": "accepted", "why": "withdrawn"},
+        )
+
+
+def mails() -> Iterator[Shown]:
+    """Return the HTML of every email that is sent."""
+    birds = Pigeons()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batching, "MERGED_INTO", {})  # each by itself, told along with no other
+        while deliver(engine.utc_now(), birds):
+            pass
+    with engine.reading() as session:
+        sent = {mail.kind for mail in session.query(Mail).where(Mail.status == "sent")}
+    assert sent >= set(KINDS), set(KINDS) - sent
+    for number, message in enumerate(birds.sent):
+        body = message.get_body(("html",))
+        assert body is not None
+        yield Shown(f"mail {number}", 200, {}, body.get_content())
