@@ -46,11 +46,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command; return 1 if the tests could not be recorded."""
+    """Run the command; return 1 if the tests could not be recorded, or not since the product changed."""
     options = parser().parse_args(words)
     lines = LineMap(FOLDER)
     if options.map:
-        return lines.record(ROOT, options.tests)
+        return record(lines, options.tests)
     translated = TRANSLATED | refusals() | set(KEEPING)
     wanted = [each for each in every_mutant(ROOT, translated, options.seed) if is_wanted(each, options)]
     drawn = sample(wanted, options.sample)
@@ -59,7 +59,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     if not lines.exists:
         print("dev.py mutants: recording which test runs which line; this takes a while.", file=sys.stderr)
-        lines.record(ROOT)
+        if record(lines):
+            return 1
     stale = {planted.mutant.path for planted in drawn} & lines.changed(ROOT)
     if stale:
         print(
@@ -74,6 +75,11 @@ def main(words: Sequence[str] | None = None) -> int:
         tell(verdict, f"{len(verdicts)}/{len(drawn)}", options.survivors)
     print(f"\nseed {options.seed}, {len(wanted)} mutants to draw from\n\n{table(verdicts)}")
     return 0
+
+
+def record(lines: LineMap, tests: Sequence[str] = ()) -> int:
+    """Record tests; return 1 if pytest could not run them. Those that fail are left out, which is no failure."""
+    return int(lines.record(ROOT, tests) > 1)
 
 
 def is_wanted(planted: Planted, options: argparse.Namespace) -> bool:

@@ -194,6 +194,9 @@ def toy(tmp_path: Path) -> Path:
     (root / "server/toy.py").write_text(TOY)
     (root / "tests/server").mkdir(parents=True)
     (root / "tests/server/test_toy.py").write_text(TOY_TESTS)
+    (root / "tests/conftest.py").write_text(
+        "def pytest_addoption(parser): parser.addoption('--nightly', action='store_true')"
+    )
     shutil.copytree(ROOT / "tests/mutants", root / "tests/mutants", ignore=shutil.ignore_patterns("test_*"))
     return root
 

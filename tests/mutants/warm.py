@@ -45,6 +45,7 @@ MEMORY = 6 << 30
 """Bytes of address space for one run: a mutant may append to a list forever."""
 OPTIONS = (
     "-x",
+    "--nightly",
     "-q",
     "-p",
     "no:cacheprovider",
