@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select
+from werkzeug.test import TestResponse
 
 from server import create_app
 from server.accounts import login
@@ -31,7 +32,7 @@ from tests.support.invitations import (
     sign_in_token,
     token,
 )
-from tests.support.pages import Page, look, read
+from tests.support.pages import look, read
 
 
 def me(address: str = "alice@example.org") -> Person:
@@ -176,15 +177,15 @@ def day(ahead: int) -> str:
     )
 
 
-def away(browser: FlaskClient, first: int, last: int) -> Page:
-    return read(send(browser, "/account", {"away_from": day(first), "away_to": day(last)}, do="away"))
+def away(browser: FlaskClient, first: int, last: int) -> TestResponse:
+    return send(browser, "/account", {"away_from": day(first), "away_to": day(last)}, do="away")
 
 
 def test_absences_are_entered_listed_and_taken_back(alice: FlaskClient) -> None:
     assert "Set your time zone first" in away(alice, 10, 12).text
     send(alice, "/account", {"time_zone": "Asia/Kathmandu"}, do="save")
-    assert away(alice, 10, 12).status == 303
-    assert away(alice, 0, 0).status == 303
+    assert away(alice, 10, 12).status_code == 303
+    assert away(alice, 0, 0).status_code == 303
     with engine.reading() as session:
         today, later = session.scalars(select(Absence).order_by(Absence.from_at))
     assert (later.from_at.hour, later.from_at.minute) == (18, 15)  # midnight in Kathmandu
@@ -210,10 +211,10 @@ AWAY = [
 
 def test_an_absence_that_cannot_be_says_why_and_changes_nothing(alice: FlaskClient) -> None:
     send(alice, "/account", {"time_zone": "Asia/Kathmandu"}, do="save")
-    assert away(alice, 14, 14).status == 303
+    assert away(alice, 14, 14).status_code == 303
     before = everything()
     for (first, last), field, why in AWAY:
-        page = away(alice, first, last)
+        page = read(away(alice, first, last))
         assert (page.status, f'id="{field}-wrong"' in page.html) == (422, True), why
         assert why in page.text
         assert everything() == before
