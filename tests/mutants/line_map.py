@@ -180,10 +180,13 @@ def importers(root: Path) -> dict[str, set[str]]:
 def chosen(path: str, tests: Mapping[str, float], most: int = MOST_TESTS) -> list[str]:
     """Return the tests to try on a mutant of a module, fastest first.
 
-    Up to two thirds are from the folder that mirrors the module's; the rest is spread over all files, so that no file
-    with many quick tests crowds out the others."""
-    near = f"tests/{PurePosixPath(path).parent}/"
-    picked = _spread([test for test in tests if test.startswith(near)], tests)[: most * 2 // 3]
+    Up to two thirds are from the folder that mirrors the module's, those of its own file before the others; the rest is
+    spread over all files, so that no file with many quick tests crowds out the others."""
+    module = PurePosixPath(path)
+    near = f"tests/{module.parent}/"
+    own = [test for test in tests if test.startswith(f"{near}test_{module.stem}.py::")]
+    beside = [test for test in tests if test.startswith(near) and test not in own]
+    picked = [*_spread(own, tests), *_spread(beside, tests)][: most * 2 // 3]
     others = _spread([test for test in tests if test not in picked], tests)
     found: list[str] = []
     together = 0.0

@@ -20,7 +20,8 @@ from server.mail.outgoing import deliver
 from server.mail.outgoing.context import EXAMPLES, examples
 from server.scheduler import jobs
 from server.store import engine, links, outbox, people
-from server.store.models import Alert, Mail, Person, Seat, StandingOrder, Turn
+from server.store.facts import Fact
+from server.store.models import Alert, IncomingMail, Mail, Person, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
 from tests.server.mail.outgoing.test_compose import assert_same
 from tests.support.busy_table import elsewhere
@@ -324,6 +325,25 @@ def test_a_line_that_a_mail_reader_broke_is_mended() -> None:
         True,
         False,
     ]
+
+
+def test_a_line_is_mended_from_the_length_at_which_mail_readers_break_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken = ("meld reforms", "greek-orthodoxy")
+    for length, lines in ((len(broken[0]), 1), (len(broken[0]) + 1, 2)):
+        monkeypatch.setattr(commands, "WRAP_LENGTH", length)
+        assert len(commands.read_lines(rules_of("empire"), broken)) == lines
+
+
+def test_an_email_is_marked_as_done_once(box: Desk, game: Table) -> None:
+    box.write("pass")
+    with engine.transaction() as session:
+        row = session.scalars(select(IncomingMail)).one()
+        before = (row.kind, row.outcome, row.game_id)
+        assert not receive._mark_done(session, row, "other", Fact("no_report"), None)
+        session.refresh(row)
+        assert (row.kind, row.outcome, row.game_id) == before == ("reply", row.outcome, game.id)
 
 
 @pytest.mark.usefixtures("game")
