@@ -36,15 +36,13 @@ NAMES = ("Alice", "Bob", "Charlie", "Daphne", "Eirene", "Felix")
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 ON_BOTH_DATABASES = ("store", "play", "scheduler")
 """The folders of tests/server whose tests run on PostgreSQL as well on each commit; the others do so at night."""
-
-
 FIRST = {"whole": 0, "browser": 1}
 """The folders whose tests start first: a long test that starts last keeps one core waiting for the other."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that runs all tests."""
-    parser.addoption("--nightly", action="store_true", help="run all tests, also those left to the night")
+    parser.addoption("--nightly", action="store_true", help="run all tests, the slow ones as well")
 
 
 def pytest_report_header(config: pytest.Config) -> str:

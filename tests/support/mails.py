@@ -22,11 +22,7 @@ from tests.support.busy_table import elsewhere
 from tests.support.mail_servers import Pigeons
 
 Begin = Callable[..., Table]
-
-
 MINUTE = timedelta(minutes=1)
-
-
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """Marks tests of texts, which do not depend on the database."""
 
