@@ -74,6 +74,7 @@ class Tree(HTMLParser):
         """Open an element; an option ends where the next one begins."""
         if tag == "option":
             self._end_option()
+        assert len({name for name, _ in attrs}) == len(attrs), f"an attribute twice at {self.getpos()}"
         self._builder.start(tag, {name: value or "" for name, value in attrs})
         if tag in self.VOID:
             self._builder.end(tag)
@@ -81,7 +82,8 @@ class Tree(HTMLParser):
             self._open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Open and close an element of a drawing."""
+        """Open and close an element of a drawing; elsewhere a browser would leave it open."""
+        assert tag in self.VOID or "svg" in (tag, *self._open), f"<{tag}/> at {self.getpos()}"
         self.handle_starttag(tag, attrs)
         if tag not in self.VOID:
             self.handle_endtag(tag)
