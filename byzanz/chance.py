@@ -35,6 +35,16 @@ def commitment(game_id: str, seed: bytes) -> str:
     return sha256(f"byzanz-deal/1\n{game_id}\n".encode() + seed).hexdigest()
 
 
+def fingerprint(game_id: str, cut: str) -> str:
+    """Return the hash that binds a player to a cut; it does not hide a short one (docs/formats.md §3).
+
+    Args:
+        game_id: the game's id.
+        cut: as `clean_cut` returned it.
+    """
+    return sha256(f"byzanz-cut/1\n{game_id}\n{cut}".encode()).hexdigest()
+
+
 def key(game_id: str, seed: bytes, cuts: Sequence[str]) -> bytes:
     """Return the key of a game's shuffles, made of the server's seed and all players' cuts (docs/formats.md §3).
 

@@ -1,6 +1,6 @@
-"""Headings for the history of a game, and charts of a finished one.
+"""Headings for the history of a game, and charts and highlights of a finished one.
 
-Both are optional: a game without them has a history without headings and an end without charts.
+All are optional: a game without them has a history without headings and an end without charts or highlights.
 """
 
 from __future__ import annotations
@@ -63,6 +63,25 @@ class Chart:
     lines: tuple[Line, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """A moment of a finished game that is worth telling.
+
+    Args:
+        name: what it is; the game's templates turn it into words.
+        place: the index of the view that shows it, among the views of the game.
+        seat: whose moment it is.
+        numbers: what the words tell, such as a price.
+        cards: to be drawn beside the words, by name.
+    """
+
+    name: str
+    place: int
+    seat: int
+    numbers: tuple[int, ...] = ()
+    cards: tuple[str, ...] = ()
+
+
 def chart(name: str, kind: Kind, of: Sequence[str], rows: Iterable[Row]) -> Chart:
     """Make a chart of the rows found in the views of a game.
 
@@ -80,3 +99,38 @@ def chart(name: str, kind: Kind, of: Sequence[str], rows: Iterable[Row]) -> Char
 def seats(count: int) -> tuple[str, ...]:
     """Return the names of lines that show seats: `seat 0`, `seat 1` …"""
     return tuple(f"seat {seat}" for seat in range(count))
+
+
+def turning_point(steps: Iterable[tuple[int, int, Sequence[int]]], winners: Sequence[int]) -> list[Highlight]:
+    """Return the step with which the winner took the lead for good, or gained most if they led from the start.
+
+    Its numbers are the part of the game, and the lead before and after it, negative for a seat that was behind.
+
+    Args:
+        steps: in order of time: the number of a part of the game, the index of the view that ends it, and the scores
+            then, of which the highest wins.
+        winners: of the game; empty if nobody won.
+
+    Returns:
+        One highlight, or none if no step changed the lead in favour of a single winner.
+    """
+    if len(winners) != 1:
+        return []
+    [winner] = winners
+    found: list[Highlight] = []
+    taken: list[Highlight] = []
+    most = lead = 0
+    behind = False
+    for part, place, scores in steps:
+        before, lead = (
+            lead,
+            scores[winner] - max(score for seat, score in enumerate(scores) if seat != winner),
+        )
+        step = [Highlight("turning point", place, winner, (part, before, lead))]
+        if lead - before > most:
+            most = lead - before
+            found = step
+        if behind and before <= 0 < lead:
+            taken = step
+        behind = behind or lead <= 0
+    return taken if lead > 0 and taken else found

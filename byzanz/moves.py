@@ -143,3 +143,16 @@ class OrderAnswer:
 
     def __str__(self) -> str:
         return self.message % self.places if self.places else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class OrderCase:
+    """What a standing order would answer if its question came now.
+
+    Args:
+        when: the case, in the game's words (`price 3`), to be put in words by its template.
+        answer: of the order.
+    """
+
+    when: str
+    answer: OrderAnswer

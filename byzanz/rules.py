@@ -14,8 +14,8 @@ from dataclasses import fields
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from byzanz.chance import Draw
-from byzanz.charts import Chart, Heading
-from byzanz.moves import Move, Order, OrderAnswer, Outcome, Question, Shuffle, UnreadableOrder
+from byzanz.charts import Chart, Heading, Highlight
+from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, UnreadableOrder
 
 PUBLIC: Literal["public"] = "public"
 """A viewer without a seat, for whom everything hidden stays hidden."""
@@ -53,6 +53,8 @@ class Rules(ABC, Generic[S, V]):
     """The dataclass of its states."""
     state_format: ClassVar[int]
     """Raised when the fields of the state change; snapshots of another format are dropped."""
+    fewest_win: ClassVar[bool] = False
+    """Whether the lowest score wins."""
     sealed: ClassVar[frozenset[str]] = frozenset()
     """Verbs of sealed simultaneous choices: until all are in, a further one by the same seat replaces the earlier."""
 
@@ -193,6 +195,14 @@ class Rules(ABC, Generic[S, V]):
         """
         return None
 
+    def foresee_order(self, order: Order, view: V) -> tuple[OrderCase, ...]:
+        """Return what an order would answer in the cases that its owner can foresee; none by default.
+
+        Args:
+            view: of the order's owner, who need not be to move.
+        """
+        return ()
+
     def heading(self, view: V) -> Heading:
         """Return the part of the game that a moment belongs to, for headings in the history; empty by default.
 
@@ -208,6 +218,36 @@ class Rules(ABC, Generic[S, V]):
             views: of PUBLIC, one after each move that counts, in order.
         """
         return ()
+
+    def news(self, view: V, moves: Sequence[str]) -> Sequence[Any]:
+        """Return what each of the latest moves did, as far as the view still shows it; None where it does not.
+
+        Pages and emails say it in the log, so it must be public and hashable.
+
+        Args:
+            view: after the last of these moves.
+            moves: as everybody may read them, in order: consecutive ones of those that count.
+        """
+        return [None] * len(moves)
+
+    def highlights(self, views: Sequence[V], winners: Sequence[int]) -> Sequence[Highlight]:
+        """Return the moments of a finished game that are worth telling, three at most; none by default.
+
+        Args:
+            views: as for `charts`.
+            winners: of the game; empty if it was ended early.
+        """
+        return ()
+
+    def ranking(self, scores: Sequence[int], winners: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the place of each seat at the end, from 1, and the seat, the best first.
+
+        Equal scores share a place, unless only one of them won.
+        """
+        ranks = [
+            (seat not in winners, score if self.fewest_win else -score) for seat, score in enumerate(scores)
+        ]
+        return sorted((1 + sum(other < rank for other in ranks), seat) for seat, rank in enumerate(ranks))
 
     def encode(self, state: S) -> str:
         """Return the state as one line of JSON, equal for equal states."""

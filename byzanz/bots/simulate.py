@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from byzanz.bots import decide, find_bot, playout_budget
 from byzanz.chance import Stream, clean_cut, commitment, deal, key
 from byzanz.moves import BadSetup
-from byzanz.record import GENESIS, Entry, Header, Record, Result, new_entry
+from byzanz.record import Entry, Header, Record, Result, new_entry
 from byzanz.rules import Rules, S, V
 from byzanz.umpire import Step, play, settle
 
@@ -74,7 +74,7 @@ def simulate_game(rules: Rules[S, V], seats: int, seed: bytes, number: int, bots
     draws = [source.bot(seat).below for seat in range(seats)]
     entries: list[Entry] = []
     state, steps = settle(rules, state, dealer)
-    _log(entries, steps, source)
+    _log(header, entries, steps, source)
     while (outcome := rules.outcome(state)) is None:
         source.think()
         seat = min(rules.awaited(state))
@@ -82,7 +82,7 @@ def simulate_game(rules: Rules[S, V], seats: int, seed: bytes, number: int, bots
         view = rules.view(state, seat)
         move = decide(players[seat], rules, view, choices, draws[seat], playout_budget(_PLAYOUTS))
         state, steps = settle(rules, play(rules, state, seat, move), dealer)
-        _log(entries, (Step(seat, "bot", move), *steps), source)
+        _log(header, entries, (Step(seat, "bot", move), *steps), source)
     result = Result(outcome.scores, outcome.winners, outcome.reason)
     return Record(header, tuple(entries), result, entries[-1].hash)
 
@@ -98,12 +98,13 @@ def _header(rules: Rules[S, V], players: tuple[str, ...], source: _Source) -> He
         commitment=commitment(game_id, seed),
         seed=seed,
         cuts=players,
+        cut_order=tuple(range(len(players))),
     )
 
 
-def _log(entries: list[Entry], steps: Sequence[Step], source: _Source) -> None:
+def _log(header: Header, entries: list[Entry], steps: Sequence[Step], source: _Source) -> None:
     for step in steps:
-        previous = entries[-1].hash if entries else GENESIS
+        previous = entries[-1].hash if entries else header.first_hash
         seq = len(entries) + 1
         salt = source.bytes(f"salt:{seq}")[:16].hex()
         move = str(step.move)

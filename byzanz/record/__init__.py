@@ -15,13 +15,14 @@ from byzanz.record.entry import (
     paused,
     table_act,
 )
-from byzanz.record.jsonl import FORMAT, BadRecord, Header, Record, Result, lines, read, write
+from byzanz.record.jsonl import FORMATS, BadRecord, Header, Record, Result, lines, read, write
+from byzanz.record.mailed import Mailed, mailed_in, settled_after
 from byzanz.record.redaction import open_choices, redact_entries, redact_record
 from byzanz.record.report import STEPS, CheckStep, InvalidRecord, Report, ShuffleCheck
 from byzanz.record.verify import examine, verify
 
 __all__ = [
-    "FORMAT",
+    "FORMATS",
     "GENESIS",
     "STEPS",
     "BadRecord",
@@ -29,6 +30,7 @@ __all__ = [
     "Entry",
     "Header",
     "InvalidRecord",
+    "Mailed",
     "Record",
     "Report",
     "Result",
@@ -40,12 +42,14 @@ __all__ = [
     "expected_hash",
     "is_shuffle",
     "lines",
+    "mailed_in",
     "new_entry",
     "open_choices",
     "paused",
     "read",
     "redact_entries",
     "redact_record",
+    "settled_after",
     "table_act",
     "verify",
     "write",

@@ -7,11 +7,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from hashlib import sha256
 from typing import IO, Any, NoReturn
 
-from byzanz.record.entry import Entry
+from byzanz.record.entry import GENESIS, Entry
 
-FORMAT = "byzanz-record/1"
+FORMATS = ("byzanz-record/1", "byzanz-record/2")
+"""The second has the order of the cuts, and its hash chain starts from the header."""
 LONGEST_LINE = 1024 * 1024
 """Bytes; lines of real records have a few thousand."""
 
@@ -30,6 +32,7 @@ class Header:
         seed: 32 bytes, None while the game runs.
         cuts: one a seat.
         uncut: the seats whose players were not asked for a cut.
+        cut_order: all seats in the order in which their cuts were fixed; None in a record of the first format.
     """
 
     id: str
@@ -41,6 +44,22 @@ class Header:
     seed: bytes | None
     cuts: tuple[str, ...]
     uncut: tuple[int, ...] = ()
+    cut_order: tuple[int, ...] | None = None
+
+    @property
+    def format(self) -> str:
+        """The format of the record."""
+        return FORMATS[self.cut_order is not None]
+
+    @property
+    def first_hash(self) -> str:
+        """The hash before entry 1, which binds the log to its header (docs/formats.md §4)."""
+        if self.cut_order is None:
+            return GENESIS
+        values = asdict(self) | {"options": dict(sorted(self.options.items())), "players": len(self.seats)}
+        names = ("id", "game", "rules", "options", "players", "commitment", "cuts", "uncut", "cut_order")
+        fields = {name: values[name] for name in names}
+        return sha256(f"byzanz-log/2\n{json.dumps(fields, separators=(',', ':'))}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +120,9 @@ def write(record: Record) -> str:
     header = asdict(record.header)
     header["seats"] = [{"seat": seat, "name": name} for seat, name in enumerate(record.header.seats)]
     header["seed"] = None if record.header.seed is None else record.header.seed.hex()
-    lines: list[object] = [{"format": FORMAT, **header}]
+    if record.header.cut_order is None:
+        del header["cut_order"]
+    lines: list[object] = [{"format": record.header.format, **header}]
     lines += [asdict(entry) for entry in record.entries]
     if record.result is not None:
         lines.append({"result": asdict(record.result), "head": record.head})
@@ -192,7 +213,7 @@ _ENTRY: _Shape = {
     "hash": (_is_text, "a text"),
 }
 _HEADER: _Shape = {
-    "format": (lambda value: value == FORMAT, f'"{FORMAT}"'),
+    "format": (lambda value: value in FORMATS, " or ".join(f'"{each}"' for each in FORMATS)),
     "id": (_is_text, "a text"),
     "game": (_is_text, "a text"),
     "rules": (_is_number, "a whole number"),
@@ -203,6 +224,7 @@ _HEADER: _Shape = {
     "cuts": (_is_texts, "a list of texts"),
     "uncut": (_is_numbers, "a list of whole numbers"),
 }
+_HEADER_2: _Shape = {**_HEADER, "cut_order": (_is_numbers, "a list of whole numbers")}
 _ENDING: _Shape = {
     "result": (lambda value: isinstance(value, dict), "an object"),
     "head": (_is_text, "a text"),
@@ -255,8 +277,8 @@ class _Line:
                 self.refuse(f"the field {name} must be {wanted}")
 
     def header(self) -> Header:
-        self._fit(self.fields, _HEADER)
         of = self.fields
+        self._fit(of, _HEADER_2 if of["format"] == FORMATS[1] else _HEADER)
         seed = None if of["seed"] is None else bytes.fromhex(of["seed"])
         names = tuple(seat["name"] for seat in of["seats"])
         return Header(
@@ -269,6 +291,7 @@ class _Line:
             seed=seed,
             cuts=tuple(of["cuts"]),
             uncut=tuple(of["uncut"]),
+            cut_order=tuple(of["cut_order"]) if "cut_order" in of else None,
         )
 
     def entry(self) -> Entry:

@@ -11,8 +11,9 @@ from typing import Any
 from byzanz.chance import clean_cut, commitment, key
 from byzanz.games import rules_of
 from byzanz.moves import RulesError, Shuffle
-from byzanz.record.entry import GENESIS, Entry, abandoned, expected_hash, is_shuffle
+from byzanz.record.entry import Entry, abandoned, expected_hash, is_shuffle
 from byzanz.record.jsonl import Header, Record, Result
+from byzanz.record.mailed import Mailed, check_mailed
 from byzanz.record.replay import Replay
 from byzanz.record.report import STEPS, CheckStep, InvalidRecord, Report, StepName, StepState
 from byzanz.rules import Rules
@@ -23,37 +24,41 @@ FindRules = Callable[[str, int | None], Rules[Any, Any]]
 _WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
-def verify(record: Record, find: FindRules = rules_of) -> Report:
+def verify(record: Record, find: FindRules = rules_of, mailed: Mailed | None = None) -> Report:
     """Verify a record from its header to its result, as `examine` does.
 
     Args:
         record: as `read` returns it.
         find: returns the rules of a slug and a version.
+        mailed: what emails about this game quoted.
 
     Raises:
         InvalidRecord: the first error.
     """
-    report = examine(record, find)
+    report = examine(record, find, mailed)
     if report.wrong is not None:
         raise report.wrong
     return report
 
 
-def examine(record: Record, find: FindRules = rules_of) -> Report:
+def examine(record: Record, find: FindRules = rules_of, mailed: Mailed | None = None) -> Report:
     """Verify a record step by step, up to the first error.
 
     It checks the hash chain, numbers, times, commitment, cuts and shuffles; that each move is legal, canonical and
-    made by someone entitled; that forced moves come when they are due and nothing else does; pauses and voids; and
-    the result. Of a redacted record it checks what can still be read.
+    made by someone entitled; that forced moves come when they are due and nothing else does; pauses and voids;
+    the result; and that the record contains what emails quoted. Of a redacted record it checks what can still be read.
 
     Args:
         record: as `read` returns it.
         find: returns the rules of a slug and a version.
+        mailed: what emails about this game quoted.
     """
     verification = _Verification(record)
     wrong = None
     try:
         verification.run(find)
+        if mailed is not None:
+            check_mailed(record, mailed)
     except InvalidRecord as found:
         wrong = found
     return verification.report(wrong)
@@ -114,7 +119,7 @@ class _Verification:
             raise InvalidRecord(0, "the seed is not the one that was committed to", "commitment")
 
     def _play(self, replay: Replay) -> None:
-        previous, last = GENESIS, ""
+        previous, last = self.record.header.first_hash, ""
         for expected, entry in enumerate(self.record.entries, start=1):
             _check_link(entry, expected, previous, last)
             if entry.salt is None and self.record.result is not None:
@@ -213,6 +218,8 @@ def _check_cuts(header: Header) -> None:
         raise InvalidRecord(0, str(error), "cuts") from error
     if list(header.uncut) != sorted(set(header.uncut) & set(seats)):
         raise InvalidRecord(0, "uncut must name seats, each once, ascending", "cuts")
+    if header.cut_order is not None and sorted(header.cut_order) != list(seats):
+        raise InvalidRecord(0, "cut_order must name all seats, each once", "cuts")
 
 
 def _check_link(entry: Entry, expected: int, previous: str, last: str) -> None:
@@ -255,7 +262,7 @@ def _check_last(record: Record, replay: Replay) -> None:
 
 
 def _check_head(record: Record) -> None:
-    last = record.entries[-1].hash if record.entries else GENESIS
+    last = record.entries[-1].hash if record.entries else record.header.first_hash
     if record.result is not None and record.head != last:
         raise InvalidRecord(len(record.entries), "the head is not the hash of the last entry", "chain")
 

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -9,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.chance import BadCut, Stream, clean_cut, commitment, deal, key, shuffled
+from byzanz.chance import BadCut, Stream, clean_cut, commitment, deal, fingerprint, key, shuffled
 from byzanz.moves import Move, Shuffle
-from byzanz.record import GENESIS, entry_hash
+from byzanz.record import GENESIS, entry_hash, read
 from tests.support.folders import VECTORS
 
 VECTOR: dict[str, Any] = json.loads(VECTORS.read_text())
@@ -34,6 +35,17 @@ def test_the_vectors_of_the_log() -> None:
     assert first == VECTOR["entry_hash"]
     assert entry_hash(first, **VECTOR["entry_2"]) == VECTOR["entry_2_hash"]
     assert sha256(f"{GENESIS}\n{VECTOR['entry_json']}".encode()).hexdigest() == first
+
+
+def test_the_vectors_of_the_second_format() -> None:
+    cut = VECTOR["cut_fingerprint"]
+    assert fingerprint(cut["game_id"], cut["cut"]) == cut["hex"]
+    line = json.dumps(VECTOR["record2_header"] | {"seed": None})
+    (found,) = read(line)
+    assert found.header.first_hash == VECTOR["record2_genesis"]
+    unordered = replace(found.header, cut_order=None)
+    assert (found.header.format, unordered.format) == ("byzanz-record/2", "byzanz-record/1")
+    assert unordered.first_hash == GENESIS
 
 
 def test_a_dealer_makes_the_move_of_a_shuffle() -> None:

@@ -217,6 +217,16 @@ class MiscountsThePoints(Sealed):
         return outcome and replace(outcome, scores=(9, 9))
 
 
+class TellsTheHandAsNews(Sealed):
+    def news(self, view: DuelView, moves: Sequence[str]) -> list[Any]:
+        return [view.hands] * len(moves)
+
+
+class ForgetsWhichMoveItWas(Sealed):
+    def news(self, view: DuelView, moves: Sequence[str]) -> list[Any]:
+        return [*moves[1:], *moves[:1]]
+
+
 class LosesACard(Sealed):
     def apply(self, state: Duel, seat: int | None, move: Move) -> Duel:
         after = super().apply(state, seat, move)
@@ -276,6 +286,8 @@ PLANTED = [
     (DreamsOfWhatCannotBe, contract.check_likely),
     (TellsSealedChoices, contract.check_told),
     (TellsTheDeal, contract.check_told),
+    (TellsTheHandAsNews, contract.check_news),
+    (ForgetsWhichMoveItWas, contract.check_news),
     (LosesACard, contract.check_census),
     (Moody, contract.check_determinism),
     (Forgets, contract.check_codecs),

@@ -23,7 +23,7 @@ from byzanz.games.byzanz.cards import GROUPS
 from byzanz.games.byzanz.cards import NAME as GOODS
 from byzanz.games.empire.cards import NAME as EMPIRE_CARDS
 from byzanz.games.empire.orders import EITHER
-from byzanz.moves import IllegalMove, RulesError
+from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, RulesError
 from byzanz.orders import Decision, PlacedOrder
 from byzanz.rules import ALL
 from tests.support.contract import LONGEST_GAME, choice
@@ -96,6 +96,7 @@ def read(rules: Any, text: str) -> Any:
     except RulesError as error:
         refusal = str(error)
     assert refusal.endswith("."), "a refusal is a sentence"
+    assert "%(" in text or "%(" not in refusal, "every place is filled"
     return None
 
 
@@ -232,6 +233,29 @@ def test_any_text_is_an_order_or_refused_with_a_sentence(rules, text, drawn):
 )
 def test_nonsense_is_refused(rules, text):
     assert read(rules, text) is None
+
+
+class Lays(Sealed):
+    """Standing orders with a fault: each lays the card that it names, held or not."""
+
+    def answer_order(self, order: Order, *_: Any) -> OrderAnswer:
+        return OrderAnswer(Move("lay", (order.text,)), "Laid for you.", remaining=order)
+
+
+def test_an_order_that_answers_with_an_illegal_move_stops():
+    rules = Lays()
+    state, _ = umpire.settle(rules, rules.setup(2, {}), chance.deal(b"lays"))
+    other, own = state.hands[1][0], state.hands[0][0]
+    for card, played, said in (
+        (own, Move("lay", (own,)), "Laid for you."),
+        (other, None, "It could not be carried out as the table stands now."),
+    ):
+        placed = PlacedOrder(7, Order(card, "lay"), "")
+        decision = orders.decide(rules, state, 0, [placed])
+        assert decision is not None
+        assert decision.placed is placed
+        assert (decision.answer.move, str(decision.answer)) == (played, said)
+        assert decision.answer.remaining is (placed.order if played else None)
 
 
 def test_a_game_without_orders_says_so():

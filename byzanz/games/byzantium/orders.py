@@ -6,11 +6,13 @@ An order sees what its owner sees: the view. A seat has at most one order, a lis
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from byzanz.games.byzantium.cards import CARD, NAME, SLOT, SUIT
-from byzanz.games.byzantium.cross import DEAD
-from byzanz.games.byzantium.view import View
-from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
+from byzanz.games.byzantium.cards import CARD, NAME, SLOT, SUIT, numbers
+from byzanz.games.byzantium.cross import DEAD, openings
+from byzanz.games.byzantium.moves import PUTS
+from byzanz.games.byzantium.view import View, cross_of
+from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, OrderCase, UnreadableOrder
 from byzanz.parsing import completed, order_words
 
 VERB = "put"
@@ -110,6 +112,17 @@ def answer_order(
     return OrderAnswer(
         move, "“%(move)s” for you: of your list it was the first that is possible now.", places, rest
     )
+
+
+def foresee(
+    order: Order, view: View, fallback: Callable[[View, Sequence[Move]], Move]
+) -> tuple[OrderCase, ...]:
+    """Return an order's answer as the cross lies, see `Rules.foresee_order`; the only case is `now`."""
+    hand = numbers(view.hand or ())
+    slots = sorted(openings(cross_of(view)).items())
+    moves = [PUTS[card, slot] for card in hand for slot, cards in slots if card in cards]
+    answer = answer_order(order, replace(view, question=f"{VERB} 0"), moves, fallback) if moves else None
+    return (OrderCase("now", answer),) if answer else ()
 
 
 def _placements(order: Order) -> list[tuple[str, str, str]]:

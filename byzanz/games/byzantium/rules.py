@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from byzanz.chance import Draw
-from byzanz.charts import Chart, Heading
+from byzanz.charts import Chart, Heading, Highlight
 from byzanz.games.byzantium import charts, heuristics, moves, orders, sampling
 from byzanz.games.byzantium.cards import CARD, PASS, SLOT, numbers, read_move
 from byzanz.games.byzantium.cross import placed, playable
 from byzanz.games.byzantium.state import HAND_SIZE, State, awaited, initial, scores
 from byzanz.games.byzantium.view import View, cross_of, view_of
-from byzanz.moves import BadSetup, Move, Order, OrderAnswer, Outcome, Question, Shuffle
+from byzanz.moves import BadSetup, Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle
 from byzanz.rules import ALL, Rules, Viewer
 
 
@@ -25,6 +25,7 @@ class Byzantium(Rules[State, View]):
     seats: ClassVar[range] = range(2, 5)
     state_type: ClassVar[type] = State
     state_format: ClassVar[int] = 1
+    fewest_win: ClassVar[bool] = True
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return the state before the first deal; Byzantium has no options."""
@@ -71,7 +72,7 @@ class Byzantium(Rules[State, View]):
         return sampling.sample_state(view, draw)
 
     def fallback(self, view: View, moves: Sequence[Move]) -> Move:
-        """Leave the most playable cards, the first listed of equals (docs/rules/byzantium.md "Fallback")."""
+        """Leave the most playable cards, the first listed of equals (docs/rules/byzantium.md "Default move")."""
         if moves[0] == PASS:
             return PASS
         cross, hand = cross_of(view), numbers(view.hand or ())
@@ -123,10 +124,29 @@ class Byzantium(Rules[State, View]):
         """Return an order's answer to the open question (docs/orders.md)."""
         return orders.answer_order(order, view, moves, self.fallback)
 
+    def foresee_order(self, order: Order, view: View) -> tuple[OrderCase, ...]:
+        """Return an order's answer with the cards that lie there now."""
+        return orders.foresee(order, view, self.fallback)
+
     def heading(self, view: View) -> Heading:
         """Return the round."""
         return charts.heading(view)
 
+    def news(self, view: View, moves: Sequence[str]) -> list[Any]:
+        """Return for a move that ended a round its number and what was left in each hand, else None."""
+        following = [*moves[1:], "" if view.step == "put" else f"shuffle deal:{view.round + 1}"]
+        return [_ended(view, move.split(" ")) for move in following[: len(moves)]]
+
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Return the points of each round, and the cards left in hand."""
         return charts.charts(views)
+
+    def highlights(self, views: Sequence[View], winners: Sequence[int]) -> Sequence[Highlight]:
+        """Return the best and the worst round of a seat, and the turning point."""
+        return charts.highlights(views, winners)
+
+
+def _ended(view: View, following: Sequence[str]) -> Any:
+    """Return the round that was over when a move followed: the shuffle of the next."""
+    ended = int(following[1].partition(":")[2]) - 1 if following[0] == "shuffle" else 0
+    return (ended, view.shown[ended - 1]) if ended else None

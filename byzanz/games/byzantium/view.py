@@ -1,4 +1,4 @@
-"""The view of each viewer of a game of Byzantium (docs/rules/byzantium.md "Public and hidden")."""
+"""The view of each viewer of a game of Byzantium (docs/rules/byzantium.md "What is public and what is hidden")."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""The charts and history headings of a game of Byzanz."""
+"""The charts, highlights and history headings of a game of Byzanz."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-from byzanz.charts import Chart, Heading, Row, chart, seats
+from byzanz.charts import Chart, Heading, Highlight, Row, chart, seats, turning_point
 from byzanz.games.byzanz.cards import CARD, GROUPS, VALUE
 from byzanz.games.byzanz.view import View
 
@@ -72,3 +74,47 @@ def _market_sizes(view: View) -> tuple[int, ...]:
 
 def _market_value(view: View) -> int:
     return sum(VALUE[CARD[name]] for _, cards in view.market for name in cards)
+
+
+def highlights(views: Sequence[View], winners: Sequence[int]) -> list[Highlight]:
+    """Return the dearest lot, the set sold for the most profit, and the turning point.
+
+    The first numbers are the round; then come the price of the lot, the profit of the set, and the leads.
+    The cards of the turning point are what the winner sold in that round.
+
+    Args:
+        views: as for `charts`.
+        winners: of the game.
+    """
+    found: dict[str, Highlight] = {}
+    for at, (before, after) in enumerate(pairwise(views), start=1):
+        price, gains = 0, [now - had for now, had in zip(after.profits, before.profits, strict=True)]
+        if (before.step, after.step) == ("bid", "tax") and after.lot == before.lot:
+            price = _market_value(after) - _market_value(before)
+            told = Highlight("dearest lot", at, after.awaited[0], (after.round, price), after.lot)
+        elif any(gains):
+            price, seat = max(gains), gains.index(max(gains))
+            told = Highlight("best set", at, seat, (after.round, price), _sold(before, after, seat))
+        if price and (told.name not in found or found[told.name].numbers[1] < price):
+            found[told.name] = told
+    ends = [(part, at) for part, at in _part_ends(views) if part[-1] in ("market", "end")]
+    steps = [(views[at - 1].round, at, views[at].profits) for _, at in ends]
+    first = [found[name] for name in ("dearest lot", "best set") if name in found]
+    starts = dict(pairwise((*(at for _, at in reversed(ends)), 0)))
+    turns = turning_point(steps, winners)
+    return first + [
+        replace(it, cards=_sales(views[starts[it.place] : it.place + 1], it.seat)) for it in turns
+    ]
+
+
+def _sales(views: Sequence[View], seat: int) -> tuple[str, ...]:
+    """Return all sets that a seat sold meanwhile."""
+    gains = [(b, a) for b, a in pairwise(views) if a.profits[seat] > b.profits[seat]]
+    return tuple(card for before, after in gains for card in _sold(before, after, seat))
+
+
+def _sold(before: View, after: View, seat: int) -> tuple[str, ...]:
+    """Return the set that a seat sold, the card that it kept first; that card alone if the market was cleared, too."""
+    kept = (Counter(after.kept[seat]) - Counter(before.kept[seat])).elements()
+    gone = tuple((Counter(after.gone) - Counter(before.gone)).elements())
+    return (*kept, *(gone if len(gone) == 2 else ()))

@@ -28,7 +28,7 @@ from byzanz.games.byzanz.cards import (
     put,
     total,
 )
-from byzanz.games.byzanz.state import State, lot_card
+from byzanz.games.byzanz.state import State, lot_card, with_bid, with_lot, with_winner
 from byzanz.moves import IllegalMove, Move, NotAwaited
 
 START_HAND = 4
@@ -140,13 +140,15 @@ def minimum_raise(state: State, seat: int) -> int:
 def _start_auction(state: State, starter: int) -> State:
     """Reveal the next lot; the last seat without a lot card gets it without bidding."""
     size = lot_card(state)
+    lot = tuple(sorted(state.deck[:size]))
     return replace(
         state,
         step="bid" if state.won.count(0) > 1 else "tax",
         number=state.number + 1,
         turn=starter,
         starter=starter,
-        lot=tuple(sorted(state.deck[:size])),
+        lot=lot,
+        lots=with_lot(state, size, lot),
         deck=state.deck[size:],
     )
 
@@ -176,6 +178,7 @@ def _bid(state: State, seat: int, words: Names) -> State:
         hands=put(state.hands, seat, hand),
         known=put(state.known, seat, minus(state.known[seat], cards)),
         bids=put(state.bids, seat, plus(state.bids[seat], cards)),
+        lots=with_bid(state, seat, cards),
     )
     return _win_auction(raised) if raised.turn == seat else raised
 
@@ -192,6 +195,7 @@ def _pass(state: State, seat: int, words: Names) -> State:
         hands=put(state.hands, seat, plus(state.hands[seat], bid)),
         known=put(state.known, seat, plus(state.known[seat], bid)),
         bids=put(state.bids, seat, ()),
+        lots=with_bid(state, seat, ()),
     )
     left = state.won.count(0) - len(passed)
     if not left:
@@ -215,7 +219,8 @@ def _tax(state: State, seat: int, words: Names) -> State:
 def _award_lot(state: State, seat: int, cards: Cards, **changes: Any) -> State:
     """Give a seat these cards of the lot, and the lot card."""
     won = (*state.won[:seat], lot_card(state), *state.won[seat + 1 :])
-    return _add_to_hand(state, seat, cards, won=won, lot=(), passed=(), **changes)
+    lots = with_winner(state, seat, minus(state.lot, cards))
+    return _add_to_hand(state, seat, cards, won=won, lot=(), lots=lots, passed=(), **changes)
 
 
 # The market, the hand limit and sales
@@ -227,7 +232,9 @@ def _take(state: State, seat: int, words: Names) -> State:
     if not cards:
         known = " ".join(GROUPS[group] for group in groups_in(state.market))
         raise IllegalMove("Take one of the groups in the market: %(groups)s.", groups=known)
-    return _add_to_hand(state, seat, cards, market=minus(state.market, cards), taken=state.taken + 1)
+    takes = (*(state.takes if state.taken else ()), (seat, names(cards)))
+    market = minus(state.market, cards)
+    return _add_to_hand(state, seat, cards, market=market, taken=state.taken + 1, takes=takes)
 
 
 def _add_to_hand(state: State, seat: int, cards: Cards, **changes: Any) -> State:

@@ -16,6 +16,7 @@ from byzanz.games.byzanz.cards import (
     MERCHANT,
     NAME,
     PASS,
+    PROFIT,
     VALUE,
     best_sale,
     hand_profit,
@@ -52,7 +53,10 @@ def read_order(text: str) -> Order:
     if not verb:
         known = ", ".join(VERBS)
         raise UnreadableOrder("An order begins with one of: %(known)s.", known=known)
-    return Order(" ".join((verb, *READERS[verb](words[1:]))), QUESTIONS.get(verb, verb))
+    read = READERS[verb](words[1:])
+    if verb in ("ladder", "raise"):
+        verb = "raise" if read[0] == "upto" else "ladder"
+    return Order(" ".join((verb, *read)), QUESTIONS.get(verb, verb))
 
 
 def order_scope(order: Order, view: View) -> str:
@@ -104,18 +108,19 @@ def _next_lot(view: View) -> int:
     return current
 
 
+def bids_now(view: View) -> bool:
+    """Whether the next lot that this seat bids for is being auctioned."""
+    return view.step == "bid" and _next_lot(view) == _lots_done(view) + 1
+
+
 # Reading
 
 
-def _read_bid(ladder: bool, words: Sequence[str]) -> list[str]:
-    """Read the cards of a ladder, then `upto N`, then perhaps `then pass` or `then ask`, then perhaps for how long."""
+def _read_bid(words: Sequence[str]) -> list[str]:
+    """Read perhaps cards, then `upto N`, then perhaps `then pass` or `then ask`, then perhaps for how long."""
     if "upto" not in words:
         raise UnreadableOrder("Set a limit: upto and a number, such as upto 9 then pass.")
     at = words.index("upto")
-    if ladder and not at:
-        raise UnreadableOrder("Name the cards to bid, in order: ladder spice3 wine2 upto 9.")
-    if at and not ladder:
-        raise UnreadableOrder("A raise takes no cards. To name cards, write: ladder spice3 wine2 upto 9.")
     cards = [read_card(word) for word in words[:at]]
     if MERCHANT in cards:
         raise UnreadableOrder("Merchants cannot be bid.")
@@ -171,8 +176,8 @@ def _read_finish(words: Sequence[str]) -> list[str]:
 
 
 READERS: dict[str, Callable[[Sequence[str]], list[str]]] = {
-    "ladder": partial(_read_bid, True),
-    "raise": partial(_read_bid, False),
+    "ladder": _read_bid,
+    "raise": _read_bid,
     "pass": _read_pass,
     "tax": partial(_read_choices, ("best", "lowest"), True),
     "take": partial(_read_choices, ("best", "most"), False),
@@ -242,7 +247,7 @@ def _tax(order: Order, words: Sequence[str], view: View, moves: Sequence[Move]) 
             kept = {name: hand_profit(minus(cards, (CARD[name],))) for name in fits}
             paid = max(fits, key=lambda name: (kept[name], -(VALUE[CARD[name]] or 3)))
         else:
-            paid = min(fits, key=lambda name: VALUE[CARD[name]] or MAX_LIMIT)
+            paid = min(fits, key=lambda name: PROFIT[CARD[name]])  # merchants last
         return OrderAnswer(
             Move("tax", (paid,)),
             "Paid %(card)s as tax for you: of the lot it came first on your list.",

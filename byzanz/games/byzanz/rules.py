@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from byzanz.chance import Draw
-from byzanz.charts import Chart, Heading
-from byzanz.games.byzanz import charts, heuristics, orders, sampling
+from byzanz.charts import Chart, Heading, Highlight
+from byzanz.games.byzanz import charts, heuristics, news, orders, outlook, sampling
 from byzanz.games.byzanz.cards import (
     CARD,
     DONE,
     PACK,
     PASS,
+    PROFIT,
     TABLES,
     VALUE,
     best_sale,
@@ -25,9 +27,9 @@ from byzanz.games.byzanz.cards import (
     takes_from,
 )
 from byzanz.games.byzanz.moves import ANSWERS, check_asked, deal, minimum_raise, sell
-from byzanz.games.byzanz.state import State, questions, scores, undealt
+from byzanz.games.byzanz.state import Lot, State, questions, scores, undealt
 from byzanz.games.byzanz.view import View, view_of
-from byzanz.moves import BadSetup, Move, Order, OrderAnswer, Outcome, Question, Shuffle
+from byzanz.moves import BadSetup, Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle
 from byzanz.rules import ALL, Rules, Viewer
 
 
@@ -39,7 +41,7 @@ class Byzanz(Rules[State, View]):
     title: ClassVar[str] = "Byzanz"
     seats: ClassVar[range] = range(3, 7)
     state_type: ClassVar[type] = State
-    state_format: ClassVar[int] = 1
+    state_format: ClassVar[int] = 2
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return the state before the deal; Byzanz has no options."""
@@ -117,7 +119,7 @@ class Byzanz(Rules[State, View]):
             return max(sales, key=sale_profit)
         if view.step == "end":
             return best_sale(sales) or DONE
-        return min(moves, key=lambda move: VALUE[CARD[move.args[0]]] or 5)
+        return min(moves, key=lambda move: PROFIT[CARD[move.args[0]]])  # merchants last
 
     def evaluate(self, view: View) -> float:
         """Return the profit so far plus what the viewer's cards may still bring."""
@@ -159,10 +161,27 @@ class Byzanz(Rules[State, View]):
         """Return an order's answer to its seat's question, or None if it is about another."""
         return orders.answer_order(order, view, moves)
 
+    def foresee_order(self, order: Order, view: View) -> tuple[OrderCase, ...]:
+        """Return an order's answers at the present price and beyond, or with the cards that lie there now."""
+        return outlook.foresee(order, view)
+
     def heading(self, view: View) -> Heading:
         """Return the round and its lot or market; `end` after the last round."""
         return charts.heading(view)
 
+    def news(self, view: View, moves: Sequence[str]) -> list[Any]:
+        """Return what the latest bids, passes, taxes and takes did."""
+        return news.news(view, moves)
+
+    def decode(self, text: str) -> State:
+        """Return the state that `encode` wrote, its lots as such again."""
+        state = super().decode(text)
+        return replace(state, lots=tuple([Lot(*lot) for lot in state.lots]))
+
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Return the charts of prices, profit, the market and the hands."""
         return charts.charts(views)
+
+    def highlights(self, views: Sequence[View], winners: Sequence[int]) -> Sequence[Highlight]:
+        """Return the dearest lot, the best set and the turning point."""
+        return charts.highlights(views, winners)

@@ -45,4 +45,6 @@ def sample_state(view: View, draw: Draw) -> State:
         kept=tuple(map(numbers, view.kept)),
         gone=numbers(view.gone),
         done=view.done,
+        lots=view.lots,
+        takes=view.takes,
     )

@@ -3,12 +3,56 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from byzanz.games.byzanz.cards import PACK, PROFIT, TABLES, Cards
+from byzanz.games.byzanz.cards import CARD, PACK, PROFIT, TABLES, Cards, Names, names, numbers, total
 from byzanz.moves import Question
 
 QUESTION_KINDS = {"bid": "bid", "tax": "tax", "limit": "limit", "market": "take", "end": "end"}
 """The kind of question each step asks."""
+
+
+class Lot(NamedTuple):
+    """An auction as everyone saw it, with cards by name.
+
+    Args:
+        size: of the lot card.
+        cards: the whole lot.
+        bids: each seat that bid, with the cards that it added (`0 cloth2 wine1`), or passed (`0`), in order.
+        winner: -1 while it is undecided.
+        tax: empty until it is paid, and for a lot that nobody wanted.
+    """
+
+    size: int
+    cards: Names
+    bids: tuple[str, ...]
+    winner: int
+    tax: Names
+
+    def bid(self, seat: int) -> Names:
+        """Return all cards that a seat bid, in canonical order."""
+        added = [bid.split(" ") for bid in self.bids]
+        return names(
+            sorted([CARD[card] for bidder, *cards in added if bidder == str(seat) for card in cards])
+        )
+
+    @property
+    def bidders(self) -> tuple[int, ...]:
+        """The seats that bid or passed, in the order in which they first did."""
+        return tuple(dict.fromkeys(int(bid.partition(" ")[0]) for bid in self.bids))
+
+    @property
+    def price(self) -> int:
+        """The winning bid; 0 for a lot that cost nothing."""
+        return total(numbers(self.bid(self.winner)))
+
+    @property
+    def taken(self) -> Names:
+        """The cards that the winner took, or is to take: all but the tax."""
+        rest = list(self.cards)
+        for card in self.tax:
+            rest.remove(card)
+        return tuple(rest)
 
 
 @dataclass(frozen=True)
@@ -31,6 +75,8 @@ class State:
         market, gone: the cards in the market, and those that left the game face up.
         taken: how many seats have taken from this round's market.
         done: which seats have finished selling at the end.
+        lots: the latest auctions, as many as a round has and the one that runs; players look back at them.
+        takes: each seat that took from the latest market, with the cards by name; in order.
     """
 
     step: str
@@ -51,6 +97,8 @@ class State:
     kept: tuple[Cards, ...]
     gone: Cards
     done: tuple[bool, ...]
+    lots: tuple[Lot, ...]
+    takes: tuple[tuple[int, Names], ...]
 
 
 def undealt(seats: int) -> State:
@@ -75,6 +123,8 @@ def undealt(seats: int) -> State:
         kept=empty,
         gone=(),
         done=(False,) * seats,
+        lots=(),
+        takes=(),
     )
 
 
@@ -91,6 +141,22 @@ def questions(state: State) -> dict[int, Question]:
 def lot_card(state: State) -> int:
     """Return the size of the lot on auction; each seat that has won took a larger lot card."""
     return TABLES[len(state.won)].lots[len(state.won) - state.won.count(0)]
+
+
+def with_lot(state: State, size: int, cards: Cards) -> tuple[Lot, ...]:
+    """Return the latest auctions with the next one begun."""
+    return (*state.lots[-len(state.won) :], Lot(size, names(cards), (), -1, ()))
+
+
+def with_bid(state: State, seat: int, cards: Cards) -> tuple[Lot, ...]:
+    """Return the latest auctions with these cards added to a seat's bid; none for a pass."""
+    lot = state.lots[-1]
+    return (*state.lots[:-1], lot._replace(bids=(*lot.bids, " ".join((str(seat), *names(cards))))))
+
+
+def with_winner(state: State, seat: int, tax: Cards) -> tuple[Lot, ...]:
+    """Return the latest auctions with the winner of the last one."""
+    return (*state.lots[:-1], state.lots[-1]._replace(winner=seat, tax=names(tax)))
 
 
 def scores(state: State) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from byzanz.games.byzanz.cards import GROUPS, TABLES, Names, groups_in, names, of_group, total
-from byzanz.games.byzanz.state import State, lot_card, questions, scores
+from byzanz.games.byzanz.state import Lot, State, lot_card, questions, scores
 from byzanz.rules import ALL, Viewer
 
 
@@ -57,6 +57,8 @@ class View:
     deck: Names | None
     removed: Names | None
     done: tuple[bool, ...]
+    lots: tuple[Lot, ...]
+    takes: tuple[tuple[int, Names], ...]
 
     @property
     def hand(self) -> Names | None:
@@ -109,4 +111,6 @@ def view_of(state: State, viewer: Viewer) -> View:
         deck=names(state.deck) if everything else None,
         removed=names(state.removed) if everything else None,
         done=state.done,
+        lots=state.lots,
+        takes=state.takes,
     )

@@ -161,7 +161,7 @@ def minus(cards: Cards, gone: Cards) -> Cards:
 
 
 def bonus(card: int, meld: Cards) -> int:
-    """Return what a card gains in a meld: its bonus for each matching troop (docs/rules/empire.md "Force")."""
+    """Return what a card gains in a meld: its bonus for each matching troop (docs/rules/empire.md "A turn")."""
     return BONUS[card] * sum(map(meld.count, MATCHING[card])) if BONUS[card] else 0
 
 
@@ -171,7 +171,7 @@ def force(meld: Cards) -> int:
 
 
 def kept_worth(card: int) -> int:
-    """Return what keeping a card is worth: its force, and twice its legacy (docs/rules/empire.md "Fallback")."""
+    """Return a kept card's worth to its next owner: force, and twice legacy (docs/rules/empire.md "Default moves")."""
     return FORCE[card] + 2 * LEGACY[card]
 
 

@@ -1,11 +1,11 @@
-"""Headings and charts of Empire: its years, territory, and the legacy of both players."""
+"""Headings, charts and highlights of Empire: its years, territory, and the legacy of both players."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from byzanz.charts import Chart, Heading, chart, seats
+from byzanz.charts import Chart, Heading, Highlight, chart, seats, turning_point
 from byzanz.games.empire.view import View
 
 
@@ -34,3 +34,36 @@ def _battles(views: Sequence[View]) -> Iterator[tuple[Heading, int]]:
     for place, (before, after) in enumerate(pairwise(views), start=1):
         if after.battle and after.battle != before.battle:
             yield (f"year {after.battle.year}",), place
+
+
+def highlights(views: Sequence[View], winners: Sequence[int]) -> list[Highlight]:
+    """Return the fall of the Empire or its greatest victory, its heaviest defeat, and the turning point.
+
+    The numbers of a battle are the year, the force of the side that gained by it and of the other, and the territory
+    before and after.
+
+    Args:
+        views: as for `charts`.
+        winners: of the game.
+    """
+    found: dict[str, Highlight] = {}
+    steps = []
+    for _, place in _battles(views):
+        battle, legacy = views[place].battle, views[place].legacy
+        assert battle is not None
+        steps.append((battle.year, place, legacy))
+        after = max(0, battle.after)
+        change = after - battle.before
+        victor = battle.emperor if change > 0 else 1 - battle.emperor
+        forces = battle.melds[victor].force, battle.melds[1 - victor].force
+        name = "greatest victory" if change > 0 else "heaviest defeat"
+        most = found[name].numbers[4] - found[name].numbers[3] if name in found else 0
+        if abs(change) > abs(most):
+            numbers = (battle.year, *forces, battle.before, after)
+            found[name] = Highlight(name, place, victor, numbers)
+        if after == 0:  # the last battle
+            fall = Highlight("fall", place, victor, (battle.year, *forces, battle.before, after))
+            found = {"fall": fall} | {
+                name: it for name, it in found.items() if name == "heaviest defeat" and it.place != place
+            }
+    return list(found.values()) + turning_point(steps, winners)

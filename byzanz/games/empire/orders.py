@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from byzanz.games.empire.battle import DECLINE
 from byzanz.games.empire.cards import (
@@ -23,12 +24,13 @@ from byzanz.games.empire.cards import (
     broken_limit,
     in_order,
     kept_worth,
+    melds_from,
     named,
     numbers,
 )
 from byzanz.games.empire.state import deck_of
 from byzanz.games.empire.view import View
-from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, UnreadableOrder
+from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, OrderCase, UnreadableOrder
 from byzanz.parsing import completed, order_words
 
 VERBS = ("redraw", "meld", "defend", "negotiate", "replace", "buy-off", "keep")
@@ -106,8 +108,37 @@ def answer_order(
     if order.kind in ROLE:
         return _respond(line, moves, most, lasting)
     if order.kind == "keep":
-        return _keep(line.split(), deck_of(view.viewer, view.year), moves, most, lasting)
+        return _keep(line.split(), deck_of(view.viewer, view.year), moves, lasting)
     return _choose(order.kind, line, moves, most, lasting)
+
+
+def foresee(
+    order: Order, view: View, fallback: Callable[[View, Sequence[Move]], Move]
+) -> tuple[OrderCase, ...]:
+    """Return an order's answer with the cards of this year, see `Rules.foresee_order`; the only case is `now`.
+
+    Responses depend on melds that are not known yet.
+    """
+    seat, kind = view.viewer, order.kind
+    if (
+        not isinstance(seat, int)
+        or not view.hand
+        or kind in ROLE
+        or _next_year(kind, view, seat) != view.year
+    ):
+        return ()
+    hand = numbers(deck_of(seat, view.year), view.hand)
+    if kind == "meld":
+        moves: Sequence[Move] = melds_from(hand)
+    elif kind == "keep":
+        moves = [Move(kind, (card,)) for card in dict.fromkeys(view.hand)]
+    else:
+        cards = tuple(order.text.removesuffix(" always").split()[1:])
+        held = not Counter(cards) - Counter(view.hand)
+        moves = [Move(kind), *([Move(kind, cards)] if held else [])]
+    asked = replace(view, step=kind, question=f"{kind} 0")
+    answer = answer_order(order, asked, moves, fallback)
+    return (OrderCase("now", answer),) if answer else ()
 
 
 def _next_year(verb: str, view: View, seat: int) -> int:
@@ -203,14 +234,12 @@ def _choose(verb: str, line: str, moves: Sequence[Move], most: Move, lasting: Or
     return OrderAnswer(move, "“%(move)s” for you, as you ordered.", {"move": str(move)}, lasting)
 
 
-def _keep(
-    wishes: Iterable[str], deck: int, moves: Sequence[Move], most: Move, lasting: Order | None
-) -> OrderAnswer:
-    held = [move.args[0] for move in moves]
-    least = min(held, key=lambda name: kept_worth(NUMBER[deck][name]))
+def _keep(wishes: Iterable[str], deck: int, moves: Sequence[Move], lasting: Order | None) -> OrderAnswer:
+    worth = {move.args[0]: kept_worth(NUMBER[deck][move.args[0]]) for move in moves}
+    named = {"most": max(worth, key=worth.__getitem__), "least": min(worth, key=worth.__getitem__)}
     for wish in wishes:
-        card = {"most": most.args[0], "least": least}.get(wish, wish)
-        if card in held:
+        card = named.get(wish, wish)
+        if card in worth:
             return OrderAnswer(
                 Move("keep", (card,)),
                 "Kept %(card)s for you: of your hand it came first on your list.",

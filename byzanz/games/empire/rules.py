@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from byzanz.chance import Draw
-from byzanz.charts import Chart, Heading
+from byzanz.charts import Chart, Heading, Highlight
 from byzanz.games.empire import charts, heuristics, moves, orders, sampling
 from byzanz.games.empire.battle import DECLINE
 from byzanz.games.empire.cards import (
@@ -22,8 +22,11 @@ from byzanz.games.empire.cards import (
 from byzanz.games.empire.heuristics import laid, swing
 from byzanz.games.empire.state import SEALED, State, awaited, due_shuffle, initial
 from byzanz.games.empire.view import View, view_of
-from byzanz.moves import BadSetup, Move, Order, OrderAnswer, Outcome, Question, Shuffle
+from byzanz.moves import BadSetup, Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
+
+FIGHTING = ("meld", "defend", "negotiate", "replace", "buy-off")
+"""The steps of a battle, and with `decline` the verbs of their moves."""
 
 
 class Empire(Rules[State, View]):
@@ -70,7 +73,7 @@ class Empire(Rules[State, View]):
         return moves.apply(state, seat, move)
 
     def view(self, state: State, viewer: Viewer) -> View:
-        """Return the view of docs/rules/empire.md "Public and hidden"."""
+        """Return the view of docs/rules/empire.md "What is public and what is hidden"."""
         return view_of(state, viewer)
 
     def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
@@ -90,7 +93,7 @@ class Empire(Rules[State, View]):
         return sampling.sample_state(view, draw)
 
     def fallback(self, view: View, moves: Sequence[Move]) -> Move:
-        """Choose as docs/rules/empire.md "Fallback" says, the first listed of equals."""
+        """Choose as docs/rules/empire.md "Default moves" says, the first listed of equals."""
         deck = FOES if view.viewer == view.foe else BYZANTINES
         if view.step == "redraw":
             return Move("redraw")
@@ -98,7 +101,7 @@ class Empire(Rules[State, View]):
             melds = [numbers(deck, move.args) for move in moves]
             return moves[max(range(len(moves)), key=lambda at: (force(melds[at]), legacy(melds[at])))]
         if view.step == "keep":
-            return max(moves, key=lambda move: kept_worth(NUMBER[deck][move.args[0]]))
+            return min(moves, key=lambda move: kept_worth(NUMBER[deck][move.args[0]]))
         own, theirs = laid(view, view.emperor), laid(view, view.foe)
         best = max(moves, key=lambda move: swing(own, theirs, move))
         return best if swing(own, theirs, best) > 0 else DECLINE
@@ -142,10 +145,28 @@ class Empire(Rules[State, View]):
         """Return an order's answer to the open question (docs/orders.md)."""
         return orders.answer_order(order, view, moves, self.fallback)
 
+    def foresee_order(self, order: Order, view: View) -> tuple[OrderCase, ...]:
+        """Return an order's answer with the cards that lie there now."""
+        return orders.foresee(order, view, self.fallback)
+
     def heading(self, view: View) -> Heading:
         """Return the year."""
         return charts.heading(view)
 
+    def news(self, view: View, moves: Sequence[str]) -> list[Any]:
+        """Return the last battle for the move that led to it, else None."""
+        found: list[Any] = [None] * len(moves)
+        if view.battle and view.step not in FIGHTING:
+            verbs = [move.partition(" ")[0] for move in moves]
+            led = [at for at, verb in enumerate(verbs) if verb in (*FIGHTING, DECLINE.verb)]
+            if led:
+                found[led[-1]] = view.battle
+        return found
+
     def charts(self, views: Sequence[View]) -> tuple[Chart, ...]:
         """Return the charts of territory and legacy."""
         return charts.charts(views)
+
+    def highlights(self, views: Sequence[View], winners: Sequence[int]) -> Sequence[Highlight]:
+        """Return the greatest victory of each side, and the turning point."""
+        return charts.highlights(views, winners)

@@ -1,4 +1,4 @@
-"""The view of each viewer of a game of Empire (docs/rules/empire.md "Public and hidden").
+"""The view of each viewer of a game of Empire (docs/rules/empire.md "What is public and what is hidden").
 
 A view has cards by their names; what lies by deck is in `decks`, and what belongs to a player has one item a seat.
 """

@@ -91,8 +91,9 @@ def test_a_record_looks_as_the_format_says() -> None:
         "seed",
         "cuts",
         "uncut",
+        "cut_order",
     ]
-    assert header["format"] == "byzanz-record/1"
+    assert (header["format"], header["cut_order"]) == ("byzanz-record/2", [0, 1, 2])
     assert header["seats"] == [{"seat": seat, "name": "random"} for seat in range(3)]
     assert list(first) == ["seq", "at", "seat", "by", "move", "note", "salt", "hash"]
     assert list(ending) == ["result", "head"]
@@ -171,6 +172,13 @@ def without(line: str, name: str) -> str:
         ([changed(HEADER, uncut=[None])], 1, "the field uncut must be a list of whole numbers"),
         ([changed(HEADER, options=[])], 1, "the field options must be an object"),
         ([without(HEADER, "uncut")], 1, "the field uncut is missing"),
+        ([changed(HEADER, format="byzanz-record/2")], 1, "the field cut_order is missing"),
+        ([changed(HEADER, cut_order=[0])], 1, "the field 'cut_order' does not belong here"),
+        (
+            [changed(HEADER, format="byzanz-record/2", cut_order=["0"])],
+            1,
+            "the field cut_order must be a list of whole numbers",
+        ),
         ([HEADER, changed(ENDING, result=[])], 2, "the field result must be an object"),
         ([HEADER, without(ENDING, "head")], 2, "the field head is missing"),
         ([HEADER, changed(ENDING, result={"scores": [1]})], 2, "the field winners is missing"),
@@ -245,4 +253,7 @@ def test_pause_and_abandon_are_read_off_the_log() -> None:
 def test_a_sealed_entry_bears_its_hash() -> None:
     first = game().entries[0]
     assert first.salt is not None
-    assert new_entry("0" * 64, 1, first.at, None, "chance", first.move, None, first.salt) == first
+    assert (
+        new_entry(game().header.first_hash, 1, first.at, None, "chance", first.move, None, first.salt)
+        == first
+    )

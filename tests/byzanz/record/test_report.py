@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import pytest
 
 from byzanz.chance import Stream, shuffled
 from byzanz.games import rules_of
-from byzanz.record import STEPS, Entry, Record, Report, ShuffleCheck, examine, redact_record, verify
+from byzanz.record import STEPS, Record, Report, ShuffleCheck, examine, redact_record, verify
 from byzanz.rules import ALL, PUBLIC, Viewer
-from tests.byzanz.record.test_verify import finished, wrong
-from tests.support.recorded_games import Table, falsified
+from tests.support.finished_records import finished, wrong
+from tests.support.record_faults import FAULTS, broken_chain, entry, swapped
+from tests.support.recorded_games import Table
 
 BYZANZ = rules_of("byzanz")
 
@@ -46,53 +44,6 @@ def test_all_steps_of_a_true_record_are_right() -> None:
     assert dealt.differs is None
     counts = {step.name: step.of for step in report.steps}
     assert counts["shuffles"] + counts["moves"] == counts["chain"] == len(record.entries)
-
-
-def header(**fields: object) -> Callable[[Record], Record]:
-    return lambda record: replace(record, header=replace(record.header, **fields))  # type: ignore[arg-type]
-
-
-def entry(seq: int, **fields: object) -> Callable[[Record], Record]:
-    """Changes an entry and makes the chain anew after it."""
-
-    def change(entries: list[Entry]) -> None:
-        entries[seq - 1] = replace(entries[seq - 1], **fields)  # type: ignore[arg-type]
-
-    return lambda record: falsified(record, change)
-
-
-def swapped(record: Record) -> Record:
-    words = record.entries[0].move.split(" ")
-    words[9], words[12] = words[12], words[9]
-    return entry(1, move=" ".join(words))(record)
-
-
-def broken_chain(record: Record) -> Record:
-    entries = list(record.entries)
-    entries[6] = replace(entries[6], note="because")
-    return replace(record, entries=tuple(entries))
-
-
-def too_many_points(record: Record) -> Record:
-    assert record.result is not None
-    scores = (record.result.scores[0] + 1, *record.result.scores[1:])
-    return replace(record, result=replace(record.result, scores=scores))
-
-
-FAULTS: dict[str, tuple[str, int, Callable[[Record], Record]]] = {
-    "an unknown game": ("table", 0, header(game="chess")),
-    "another seed": ("commitment", 0, header(seed=bytes(32))),
-    "a cut too few": ("cuts", 0, header(cuts=("a", "b"))),
-    "another order": ("shuffles", 1, swapped),
-    "other cards": ("shuffles", 1, entry(1, move="shuffle deal cloth1 cloth2")),
-    "no shuffle": ("shuffles", 1, entry(1, seat=0, by="player", move="pass")),
-    "a changed entry": ("chain", 7, broken_chain),
-    "an illegal move": ("moves", 2, entry(2, by="player", move="done")),
-    "other points": ("result", -1, too_many_points),
-    "another head": ("chain", -1, lambda record: replace(record, head="0" * 64)),
-    "no seed": ("commitment", -1, header(seed=None)),
-}
-"""A fault, the step that finds it and the entry where it shows, -1 for the last."""
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -10,33 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byzanz.bots.simulate import simulate_game
 from byzanz.chance import commitment
-from byzanz.games import rules_of
 from byzanz.record import BadRecord, Entry, InvalidRecord, Record, Result, read, redact_record, verify, write
-from byzanz.rules import ALL, PUBLIC, Rules
+from byzanz.rules import ALL, PUBLIC
+from tests.support.finished_records import BYZANZ, find_any, finished, wrong
 from tests.support.recorded_games import Table, falsified, find
 from tests.support.sealed_game import Sealed
-
-BYZANZ = rules_of("byzanz")
-
-
-def find_any(slug: str, version: int | None = None) -> Rules[Any, Any]:
-    return find(slug, version) if slug == "sealed" else rules_of(slug, version)
-
-
-@cache
-def finished(slug: str, number: int = 0) -> Record:
-    rules: Rules[Any, Any] = Sealed() if slug == "sealed" else BYZANZ
-    return simulate_game(rules, min(rules.seats), b"verify", number, ["random"])
-
-
-def wrong(record: Record) -> InvalidRecord:
-    with pytest.raises(InvalidRecord) as found:
-        verify(record, find_any)
-    assert "\n" not in str(found.value)
-    return found.value
-
 
 # True records
 
@@ -281,11 +260,8 @@ LIES: dict[str, tuple[Callable[[Table], None], str]] = {
     "act by bot": (lambda table: table.act("!pause", by="bot"), "!pause by bot"),
     "act by order": (lambda table: table.act("!note", by="order"), "!note by order"),
     "act of no seat": (lambda table: table.act("!note", seat=3), "there is no seat 3"),
-    "void of what": (lambda table: table.act("!void"), "'!void' is not a valid !void"),
-    "void of a word": (lambda table: table.act("!void two"), "not a valid !void"),
     "void of nothing": (lambda table: table.act("!void 9"), "entry 9 is not a seat's move that still counts"),
     "void of chance": (lambda table: table.act("!void 1"), "entry 1 is not a seat's move that still counts"),
-    "autopilot": (lambda table: table.act("!autopilot 1 maybe", seat=1), "not a valid !autopilot"),
     "extend nobody": (lambda table: table.act("!extend 3 60"), "must name the seat of its entry"),
     "extend another": (lambda table: table.act("!extend 1 60", seat=2), "must name the seat of its entry"),
     "extend alone": (lambda table: table.act("!extend 1 60"), "must name the seat of its entry"),
@@ -322,6 +298,19 @@ def test_a_well_chained_lie_is_found(name: str) -> None:
     found = lie(change)
     assert found.seq == 3
     assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "!void", "!void two", "!pause now", "!resume now", "!credit soon", "!credit 60 s", "!extend 1", "!extend 1 h",
+        "!bank 1", "!bank 1 +60", "!autopilot 1 maybe", "!replace bob", "!link", "!look", "!look bob", "!leave 1 2",
+        "!abandon all", "!note well",
+    ],
+)  # fmt: skip
+def test_an_act_with_other_words_is_found(act: str) -> None:
+    found = lie(lambda table: table.act(act, seat=1))
+    assert (found.seq, found.reason) == (3, f"{act!r} is not a valid {act.split(' ')[0]}")
 
 
 def test_moves_in_a_pause_are_found() -> None:
@@ -496,7 +485,21 @@ def test_other_cuts_and_another_committed_seed_give_another_deal() -> None:
     reseeded = replace(header, seed=bytes(32), commitment=commitment(header.id, bytes(32)))
     for changed in (replace(header, cuts=("random", "random", "Random")), reseeded):
         found = wrong(replace(record, header=changed))
+        assert (found.seq, found.step) == (1, "chain")
+        found = wrong(falsified(replace(record, header=changed), lambda _entries: None))
         assert (found.seq, "a different order" in found.reason) == (1, True)
+
+
+def test_the_order_of_the_cuts_names_every_seat() -> None:
+    record = finished("byzanz")
+    for order in ((), (0, 1), (0, 1, 1), (0, 1, 3), (0, 1, 2, 2)):
+        changed = replace(record, header=replace(record.header, cut_order=order))
+        found = wrong(falsified(changed, lambda _entries: None))
+        assert (found.seq, found.step, found.reason) == (
+            0,
+            "cuts",
+            "cut_order must name all seats, each once",
+        )
 
 
 def test_a_result_that_is_not_true_is_found() -> None:

@@ -49,6 +49,7 @@ def test_what_is_no_order_is_refused_with_a_sentence(text):
     with pytest.raises((UnreadableOrder, AmbiguousMove, UnreadableMove)) as refused:
         BYZANTIUM.parse_order(text)
     assert str(refused.value).endswith(".")
+    assert "%(" not in str(refused.value), "every place is filled"
 
 
 def test_the_first_placement_that_is_possible_is_made_and_its_card_leaves_the_list():

@@ -122,8 +122,10 @@ def test_when_no_group_is_left_later_seats_get_nothing():
 
 def test_the_hand_limit_stops_the_market_before_the_next_seat():
     full = "grain1 grain2 olive1 olive2 spice1 wine1"
-    state = after(at_market("cloth1 cloth2 cloth3 wood1", hands=(full, "", "", "")), "0 take cloth")
+    market = at_market("cloth1 cloth2 cloth3 wood1", hands=(full, "", "", ""))
+    state = after(market, "0 take cloth")
     assert asked(state) == {0: "limit"}
+    assert state.number == market.number + 1
     state = after(state, "0 discard cloth1", "0 discard grain1")
     assert asked(state) == {2: "take"}
     assert words(state.gone) == "cloth1 grain1"

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from byzanz import chance, orders, umpire
 from byzanz.moves import AmbiguousMove, IllegalMove, UnreadableMove, UnreadableOrder
 from byzanz.orders import PlacedOrder
-from tests.support.byzanz_positions import BYZANZ, NAMES, at
+from tests.support.byzanz_positions import BYZANZ, NAMES, after, at
 
 HANDS = ("cloth2 olive1 olive1 spice4", "grain3 merchant wine2", "cloth1 wood4", "olive2 spice1")
 LOT = "cloth4 grain1 merchant spice2 wood3"
@@ -39,6 +39,8 @@ def bidding(**more):
         ("LADDER sp3  wine2 c1 upto 9", "ladder spice3 wine2 cloth1 upto 9 then pass", "bid"),
         ("order ladder wine2 upto 09 then ask every lot", "ladder wine2 upto 9 then ask every lot", "bid"),
         ("raise upto 4 then pass this lot", "raise upto 4 then pass", "bid"),
+        ("raise upto 1", "raise upto 1 then pass", "bid"),
+        ("raise upto 99", "raise upto 99 then pass", "bid"),
         ("pass", "pass this lot", "bid"),
         ("pass every lot", "pass every lot", "bid"),
         ("tax wood1 wi lowest", "tax wood1 wine lowest", "tax"),
@@ -48,6 +50,8 @@ def bidding(**more):
         ("take wine be alw", "take wine best always", "take"),
         ("limit sell m lowest alw", "limit sell merchant lowest always", "limit"),
         ("finish", "finish", "end"),
+        ("ladder upto 9", "raise upto 9 then pass", "bid"),  # with any cards
+        ("raise wine2 upto 4", "ladder wine2 upto 4 then pass", "bid"),
     ],
 )
 def test_an_order_is_read_as_freely_as_a_move(written, canonical, about):
@@ -59,8 +63,8 @@ def test_an_order_is_read_as_freely_as_a_move(written, canonical, about):
 @pytest.mark.parametrize(
     "text",
     [
-        "", "order", "sing", "ladder upto 9", "ladder wine2", "ladder merchant upto 4", "ladder wine2 upto 0",
-        "ladder wine2 upto 100", "raise upto 0999999", "raise wine2 upto 4", "raise upto 4 then sing", "pass that lot",
+        "", "order", "sing", "ladder wine2", "ladder merchant upto 4", "ladder wine2 upto 0",
+        "ladder wine2 upto 100", "raise upto 0999999", "raise upto 4 then sing", "pass that lot",
         "take", "take always", "take wine2", "take lowest", "tax most", "tax wine wine", "limit silk", "finish now",
         "p\x00ss", "ladder " + "wine2 " * 300 + "upto 9", "l wine2 upto 3", "tax w",
     ],
@@ -69,6 +73,7 @@ def test_what_is_no_order_is_refused_with_a_sentence(text):
     with pytest.raises((UnreadableOrder, AmbiguousMove, UnreadableMove)) as refused:
         BYZANZ.parse_order(text)
     assert str(refused.value).endswith(".")
+    assert "%(" not in str(refused.value), "every place is filled"
 
 
 WORDS = [
@@ -171,6 +176,17 @@ def test_the_hand_limit_sells_before_it_discards_when_its_owner_says_so():
     assert str(once.move) == "discard grain1"
     assert once.remaining is not None
     assert answered(state, 0, "limit spice4").move is None
+
+
+def test_finish_sells_the_sets_one_by_one_and_is_then_done():
+    hands = ("cloth1 cloth2 cloth4 grain4", *HANDS[1:])
+    state = at(4, step="end", turn=-1, round=6, hands=hands)
+    sold = answered(state, 0, "finish")
+    assert (str(sold.move), str(sold.remaining)) == ("sell cloth1 cloth2 cloth4", "finish")
+    assert str(sold) == "Sold a set for you at the end: “sell cloth1 cloth2 cloth4”."
+    done = answered(after(state, f"0 {sold.move}"), 0, "finish")
+    assert (str(done.move), done.remaining) == ("done", None)
+    assert str(done) == "All your sets are sold: done for you."
 
 
 def test_an_order_about_bidding_is_for_the_lot_at_hand_or_the_next_one():

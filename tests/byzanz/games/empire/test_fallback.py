@@ -58,14 +58,14 @@ def test_no_legal_meld_has_more_force(seed):
 @pytest.mark.parametrize(
     ("role", "held", "kept"),
     [
-        ("F", "barbarians siege huns plague", "huns"),
-        ("E", "mercenaries hagia-sophia trade", "hagia-sophia"),
-        ("E", "civilization stronghold science", "stronghold"),
-        ("E", "civilization trade", "civilization"),
+        ("F", "huns siege barbarians plague", "barbarians"),
+        ("E", "hagia-sophia mercenaries trade", "mercenaries"),
+        ("E", "civilization stronghold science", "science"),
+        ("E", "civilization trade", "trade"),
         ("E", "campaigns civilization", "campaigns"),
     ],
 )
-def test_the_card_with_the_highest_force_is_kept_legacy_counting_double(role, held, kept):
+def test_the_card_of_the_least_worth_is_passed_on_legacy_counting_double(role, held, kept):
     assert fallback(at(2, "keep", **{"foe" if role == "F" else "emperor": held}), role) == f"keep {kept}"
 
 
@@ -138,6 +138,14 @@ def test_a_strong_sealed_meld_is_better_than_a_weak_one():
         assert prospects(after(state, f"{role} meld {held}"), role) > prospects(
             after(state, f"{role} meld"), role
         )
+
+
+@pytest.mark.parametrize("step", ["redraw", "meld"])
+def test_before_the_meld_a_strong_hand_is_better_than_a_weak_one(step):
+    strong = at(3, step, foe="huns plague", emperor="justinian militias")
+    weak = at(3, step, foe="infantry infantry", emperor="trade taxes")
+    for role in "FE":
+        assert prospects(strong, role) > prospects(weak, role)
 
 
 def test_legacy_cards_belong_in_the_meld():

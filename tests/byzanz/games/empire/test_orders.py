@@ -72,6 +72,7 @@ def test_what_is_no_order_is_refused_with_a_sentence(text):
     with pytest.raises((UnreadableOrder, AmbiguousMove, UnreadableMove)) as refused:
         EMPIRE.parse_order(text)
     assert str(refused.value).endswith(".")
+    assert "%(" not in str(refused.value), "every place is filled"
 
 
 def test_a_choice_under_seal_is_made_as_ordered_and_once():
