@@ -6,7 +6,7 @@ from alembic import context
 from sqlalchemy import Connection, text
 
 from server.store import models  # noqa: F401 - importing the models registers the tables
-from server.store.engine import Base, db
+from server.store.engine import Base, db, wait_without_limit
 
 target = Base.metadata
 
@@ -31,6 +31,7 @@ def run(connection: Connection) -> None:
         transaction_per_migration=False,
     )
     with context.begin_transaction():
+        wait_without_limit(connection)
         context.run_migrations()
         if sqlite:
             broken = connection.execute(text("PRAGMA foreign_key_check")).fetchall()

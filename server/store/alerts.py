@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.store.engine import insert
+from server.store import statements
+from server.store.engine import connection_of, insert
 from server.store.facts import Fact
 from server.store.models import Alert
+
+CLOCK_JUMPED = "clock-step"
+"""The key of the alert that the machine's clock is in doubt."""
 
 
 def raise_alert(session: Session, key: str, fact: Fact, now: datetime, game_id: str | None = None) -> None:
@@ -30,8 +35,8 @@ def find_open(session: Session, key: str, *, lock: bool = False) -> Alert | None
     return session.scalar(query.with_for_update() if lock else query)
 
 
-def clear(session: Session, key: str, now: datetime) -> None:
-    """Clear an alert that is settled; do nothing if it is not open."""
-    found = find_open(session, key, lock=True)
-    if found is not None:
-        found.cleared_at = now
+def clear(session: Session, keys: str | Sequence[str], now: datetime) -> None:
+    """Clear the alerts that are settled, of one key or several; do nothing about those that are not open."""
+    settled = [{"name": key, "now": now} for key in ([keys] if isinstance(keys, str) else keys)]
+    session.flush()
+    statements.CLEAR_ALERT.run(connection_of(session), settled)

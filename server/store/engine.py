@@ -1,30 +1,36 @@
-"""The database engine: `transaction` to write, `reading` to read, and timestamps always in UTC."""
+"""The database engine: `transaction` to write, `reading` to read, and the types of columns that all tables share."""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from datetime import UTC, datetime
-from pathlib import Path
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import ColumnElement, DateTime, Dialect, Engine, MetaData, event, text
+from sqlalchemy import ColumnElement, Connection, DateTime, Dialect, LargeBinary, MetaData, event
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.orm import DeclarativeBase, MappedAsDataclass, Session
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
 
-try:
-    import fcntl
-except ImportError:  # not Unix: SQLite's busy handler alone serialises the writers
-    fcntl = None  # type: ignore[assignment]
+from server.store import queues
+from server.store.queues import in_queue, one_writer
 
 BUSY_SECONDS = 30
+STATEMENT_SECONDS, IDLE_SECONDS = 30, 60
+"""How long a statement on PostgreSQL may take, and how long a transaction may do nothing."""
+UNAVAILABLE = (OperationalError, InterfaceError, InternalError, NoConnection)
+"""What is raised if the database cannot be reached, gives up a statement or a lock, or has no connection left."""
 committed = threading.Event()
 """Set after each commit in this process, so that its mailer and bots need not wait for the next tick."""
+
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 
 class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
@@ -41,27 +47,75 @@ class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
     )
 
 
-db = SQLAlchemy(metadata=Base.metadata, disable_autonaming=True)
+db = SQLAlchemy(metadata=Base.metadata)
+
+
+class _Microseconds(UserDefinedType[int]):
+    """A time on SQLite, which has no type for it: a number takes a third of a text."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_options: object) -> str:
+        return "DATETIME"
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """A timezone-aware UTC datetime; SQLite would drop the zone without converting, so it stores UTC without one."""
+    """A timezone-aware UTC datetime; on SQLite, the microseconds since 1970."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(_Microseconds() if dialect.name == "sqlite" else self.impl_instance)
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | int | None:
         if value is None:
             return None
         if value.tzinfo is None:
             raise ValueError("a datetime without a time zone reached the database")
-        moment = value.astimezone(UTC)
-        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+        return (value - _EPOCH) // _MICROSECOND if dialect.name == "sqlite" else value.astimezone(UTC)
 
-    def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
         if value is None:
             return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        found: datetime = _EPOCH + value * _MICROSECOND if dialect.name == "sqlite" else value.astimezone(UTC)
+        return found
+
+
+class Stamp(TypeDecorator[str]):
+    """A time as the log writes it (docs/formats.md §2), stored as a time."""
+
+    impl = UtcTime
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> datetime | None:
+        return None if value is None else parse_stamp(value)
+
+    def process_result_value(self, value: datetime | None, _dialect: Dialect) -> str | None:
+        return None if value is None else stamp(value)
+
+
+def stamp(moment: datetime) -> str:
+    """Format a moment as the log does: UTC, milliseconds, `Z`."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parse_stamp(stamp: str) -> datetime:
+    """Parse a timestamp of the log."""
+    return datetime.fromisoformat(stamp)
+
+
+class Hex(TypeDecorator[str]):
+    """Lower-case hex digits, stored as the bytes that they stand for: half as long."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> bytes | None:
+        return None if value is None else bytes.fromhex(value)
+
+    def process_result_value(self, value: bytes | None, _dialect: Dialect) -> str | None:
+        return None if value is None else value.hex()
 
 
 def init_app(app: Flask) -> None:
@@ -71,6 +125,8 @@ def init_app(app: Flask) -> None:
         if db.engine.dialect.name == "sqlite":
             event.listen(db.engine, "connect", _set_up_sqlite)
             event.listen(db.engine, "begin", _begin_sqlite)
+        else:
+            event.listen(db.engine, "connect", _set_up_postgresql)
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
@@ -86,50 +142,120 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
+def _set_up_postgresql(connection: Any, _record: object) -> None:
+    # Not as startup options, which poolers reject.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SET lock_timeout = '{queues.LOCK_SECONDS}s'; SET statement_timeout = '{STATEMENT_SECONDS}s'; "
+            f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
+        )
+    connection.commit()
+
+
+def wait_without_limit(connection: Connection) -> None:
+    """Let the open transaction wait for locks, run and stand idle as long as it takes: for migrations."""
+    if connection.dialect.name == "postgresql":
+        for what in ("lock", "statement", "idle_in_transaction_session"):
+            connection.exec_driver_sql(f"SET LOCAL {what}_timeout = 0")
+
+
 def _begin_sqlite(connection: Any) -> None:
     # A deferred transaction that reads and then writes fails with "database is locked" whatever the timeout.
     writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    connection.connection.dbapi_connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-@contextmanager
-def one_writer(engine: Engine) -> Iterator[None]:
-    """Queue the writers of one SQLite file: a file lock wakes the next one at once, while the busy handler polls.
+def truncate_log() -> bool:
+    """Empty SQLite's write-ahead log into the database file, where deleted data is overwritten.
 
-    Never open a `transaction` inside the block: it would wait for the lock that this block holds.
+    Returns:
+        False if a reader prevented it; a later call will do it.
     """
-    name = engine.url.database
-    if fcntl is None or not name or name == ":memory:":
-        yield
-        return
-    with Path(f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    engine = db.engine
+    if engine.dialect.name != "sqlite":
+        return True
+    with one_writer(engine), engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA busy_timeout=2000")  # nobody else can write meanwhile
+        busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+    return not busy
 
 
 @contextmanager
-def transaction() -> Iterator[Session]:
+def transaction(queue_of: str | None = None) -> Iterator[Session]:
     """Open a writing transaction: commit at the end of the block, roll back if it raises.
 
     The session is a new one, so nothing read before the block is trusted inside it. Never keep it open during SMTP,
     HTTP or a bot's thinking.
+
+    Args:
+        queue_of: the id of the game that it will lock, or the token of a link to it: others of the same queue wait
+            here, so that they do not take all connections.
     """
     engine = db.engine
-    queue = one_writer(engine) if engine.dialect.name == "sqlite" else nullcontext()
-    with queue, Session(engine, expire_on_commit=False) as session:
-        session.connection(execution_options={"writes": True})
+    if engine.dialect.name == "sqlite":
+        queue: AbstractContextManager[None] = one_writer(engine)
+    else:
+        queue = in_queue(queue_of) if queue_of is not None else nullcontext()
+    with (
+        queue,
+        engine.connect() as connection,
+        connection.execution_options(writes=True).begin(),
+        _session_on(connection) as session,
+    ):
         yield session
-        session.commit()
+        session.flush()
+        _may_have_changed.set(True)
     committed.set()
 
 
+_may_have_changed: ContextVar[bool] = ContextVar("may_have_changed", default=False)
+
+
+def may_have_changed() -> bool:
+    """Whether this thread has begun a COMMIT since `begin_request`; one that failed may have been carried out."""
+    return _may_have_changed.get()
+
+
+def begin_request() -> None:
+    """Forget the commits of earlier requests of this thread."""
+    _may_have_changed.set(False)
+
+
+_open_reading: ContextVar[Session | None] = ContextVar("open_reading", default=None)
+
+
 @contextmanager
-def reading() -> Iterator[Session]:
-    """Open a read-only session on one consistent snapshot of the database."""
-    with Session(db.engine, expire_on_commit=False) as session:
-        if db.engine.dialect.name == "postgresql":
-            session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
-        yield session
+def reading(*, join: bool = False) -> Iterator[Session]:
+    """Open a read-only session on one consistent snapshot of the database.
+
+    Args:
+        join: go on in the session that this thread is reading with, if there is one. What is looked up while a page is
+            rendered must, because a page that waited for a second connection could wait for itself.
+    """
+    current = _open_reading.get()
+    if join and current is not None:
+        yield current
+        return
+    with db.engine.connect() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execution_options(isolation_level="REPEATABLE READ")
+        with connection.begin(), _session_on(connection) as session:
+            before = _open_reading.set(session)
+            try:
+                yield session
+            finally:
+                _open_reading.reset(before)
+
+
+def _session_on(connection: Connection) -> Session:
+    """Return a session in a transaction that the caller begins and ends."""
+    return Session(connection, expire_on_commit=False, join_transaction_mode="rollback_only")
+
+
+def connection_of(session: Session) -> Connection:
+    """Return the connection of a session, for prepared statements: these cost a fifth without the ORM."""
+    return session.bind if isinstance(session.bind, Connection) else session.connection()
 
 
 def insert(

@@ -17,6 +17,7 @@ SENTENCES = {
     "text": "%(text)s",  # another program's words, verbatim
     # Alerts, and why a game is in quarantine
     "address_refused": N_("The mail server rejects a player’s address: %(said)s"),
+    "address_silent": N_("A player’s mail server did not take an email in time: %(said)s"),
     "address_failed_before": N_("A player gets no emails because an earlier one was rejected: %(said)s"),
     "mail_unwanted": N_("Someone marked one of our emails as spam and gets no more of them: %(said)s"),
     "mail_settings": N_("The mail server rejects our settings: %(said)s"),
@@ -24,9 +25,16 @@ SENTENCES = {
     "clock_jumped": N_(
         "The server’s clock jumped. All deadlines are suspended until it is correct: see byzanz doctor."
     ),
+    "many_invitations": N_(
+        "More than %(most)s invitations were sent within an hour. Further ones to new addresses wait for a day."
+    ),
     "game_rests": N_("A game is paused because nobody in it is responding."),
     "seat_left": N_("A player has left their game: give the seat to someone else."),
     "seat_lost": N_("Email to a player has failed for 72 hours; the server is playing for them."),
+    "log_behind": N_(
+        "An email quotes entry %(seq)s with the hash %(hash)s of game %(game)s, which its log does not have: "
+        "was an older backup restored?"
+    ),
     "play_failed": N_("%(fault)s while the server or a bot was playing for a seat"),
     # Outcomes of incoming email
     "in_hand": N_("being processed"),
@@ -34,6 +42,7 @@ SENTENCES = {
     "another_address": N_("from a different address"),
     "carried_out": N_("%(done)s of %(of)s lines carried out"),
     "failed": N_("failed: %(said)s"),
+    "expired": N_("not delivered in time: %(said)s"),
     "delayed": N_("delayed: %(said)s"),
     "complaint": N_("complaint: %(said)s"),
     "nothing": N_("no action taken: %(said)s"),
@@ -48,6 +57,7 @@ SENTENCES = {
     "automatic_subject": N_("its subject is that of an automatic reply"),
     # What a report says that has no words of its own
     "not_delivered": N_("the email was not delivered"),
+    "tried_again": N_("not delivered in time, next attempt %(at)s UTC: %(said)s"),
     "mail_delayed": N_("the email is delayed"),
     "no_failure": N_("the report does not mention a failure"),
     "no_report": N_("it contains no report"),
@@ -55,6 +65,7 @@ SENTENCES = {
     "no_address": N_("the person no longer has an address"),
     "silent": N_("the person has turned off emails"),
     "silent_here": N_("the person has turned off emails about this game"),
+    "no_invitations": N_("the person wants no invitations"),
     "not_seated": N_("the person no longer has this seat"),
     "has_left": N_("the person has left the game"),
     "turn_over": N_("the turn is over"),

@@ -9,15 +9,19 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from itertools import islice
+from typing import Any, Literal
 
 from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from server.config import settings
-from server.store.models import Game, Link, Person, Seat
+from server.store import statements
+from server.store.engine import connection_of
+from server.store.models import Link, Person
+from server.store.rows import GameRow, LinkRow, PersonRow, SeatRow
 
-Purpose = Literal["seat", "stop", "invite", "organise", "signin", "reply", "feed"]
+Purpose = Literal["seat", "stop", "invite", "organise", "signin", "reply", "feed", "noinvite", "keep"]
 
 
 PATHS: dict[str, str] = {
@@ -27,6 +31,8 @@ PATHS: dict[str, str] = {
     "organise": "o",
     "signin": "s",
     "feed": "feed",
+    "noinvite": "n",
+    "keep": "k",
 }
 """The first path segment of each kind of link; a reply link is an email address instead."""
 
@@ -36,22 +42,26 @@ TOKEN = re.compile(r"[a-z2-7]{26}")
 
 @dataclass(frozen=True, slots=True)
 class SeatAccess:
-    """The one seat that a seat link opens."""
+    """The one seat that a seat link opens, with its game and its person."""
 
-    link: Link
-    game: Game
-    seat: Seat
+    link: LinkRow
+    game: GameRow
+    seat: SeatRow
 
 
-def token(link: Link) -> str:
+def token(link: Link | LinkRow) -> str:
     """Compute a link's token: HMAC-SHA256 of its nonce under the link key, as 26 lower-case base32 characters."""
+    return _token(link.nonce)
+
+
+def _token(nonce: bytes) -> str:
     secret = settings().secret_key.get_secret_value().encode()
     link_key = hmac.digest(secret, b"byzanz links", "sha256")
-    mac = hmac.digest(link_key, link.nonce, "sha256")
+    mac = hmac.digest(link_key, nonce, "sha256")
     return base64.b32encode(mac).decode().lower()[:26]
 
 
-def url(link: Link) -> str:
+def url(link: Link | LinkRow) -> str:
     """Return the URL of a link; it starts with BYZANZ_BASE_URL, never with the host that a request claims."""
     return f"{settings().base_url}/{PATHS[link.purpose]}/{token(link)}"
 
@@ -70,20 +80,38 @@ def issue(
     Args:
         seq: for a reply address, the head of the log when the turn opened.
     """
-    link = Link(
-        purpose=purpose,
-        person_id=person_id,
-        nonce=secrets.token_bytes(16),
-        digest="",
-        created_at=now,
-        game_id=game_id,
-        expires_at=expires_at,
-        seq=seq,
-    )
-    link.digest = _digest(token(link))
+    link = Link(**new_row(purpose, person_id, now, game_id, expires_at, seq))
     session.add(link)
     session.flush()
     return link
+
+
+def new_row(
+    purpose: Purpose,
+    person_id: int,
+    now: datetime,
+    game_id: str | None = None,
+    expires_at: datetime | None = None,
+    seq: int | None = None,
+) -> dict[str, Any]:
+    """Return the columns of a link with a fresh nonce; the arguments are those of `issue`."""
+    nonce = secrets.token_bytes(16)
+    return {
+        "purpose": purpose,
+        "person_id": person_id,
+        "nonce": nonce,
+        "digest": _digest(_token(nonce)),
+        "created_at": now,
+        "game_id": game_id,
+        "expires_at": expires_at,
+        "seq": seq,
+    }
+
+
+def live_links(session: Session, person_id: int, game_id: str) -> list[LinkRow]:
+    """Return all live links of a person to a game, the newest first."""
+    values = {"person": person_id, "game": game_id}
+    return [LinkRow(*row) for row in statements.LIVE_LINKS.all(connection_of(session), values)]
 
 
 def link_for(
@@ -94,13 +122,21 @@ def link_for(
     now: datetime,
     seq: int | None = None,
 ) -> Link:
-    """Return a person's live link to a game, creating it if there is none.
+    """Return a person's live link to a game, creating it if there is none; the arguments are those of `existing`."""
+    found = existing(session, purpose, person_id, game_id, seq)
+    return found or issue(session, purpose, person_id, now, game_id, seq=seq)
+
+
+def existing(
+    session: Session, purpose: Purpose, person_id: int, game_id: str | None, seq: int | None = None
+) -> Link | None:
+    """Return a person's live link to a game, or None.
 
     Args:
         game_id: None for a link that covers all their games: to unsubscribe from digests, or to feeds.
         seq: for a reply address, the head of the log when the turn opened.
     """
-    found = session.scalar(
+    return session.scalar(
         select(Link)
         .where(
             Link.purpose == purpose,
@@ -112,10 +148,9 @@ def link_for(
         .order_by(Link.id.desc())
         .limit(1)
     )
-    return found or issue(session, purpose, person_id, now, game_id, seq=seq)
 
 
-def reply_address(link: Link) -> str | None:
+def reply_address(link: Link | LinkRow) -> str | None:
     """Return the address for replies by email, or None while BYZANZ_MAIL_DOMAIN is not set."""
     domain = settings().mail_domain
     return f"play+{token(link)}@{domain}" if domain else None
@@ -152,26 +187,18 @@ def seat_access(session: Session, text: str, now: datetime, purpose: Purpose = "
     Args:
         purpose: `seat`, or `reply` for the token of an email address.
     """
-    link = find(session, purpose, text, now)
-    if link is None:
+    if not TOKEN.fullmatch(text):
         return None
-    found = session.execute(
-        select(Game, Seat)
-        .join(Seat, Seat.game_id == Game.id)
-        .where(Game.id == link.game_id, Seat.person_id == link.person_id, Seat.status == "seated")
-    ).first()
-    return SeatAccess(link, found[0], found[1]) if found else None
-
-
-def still_opens(session: Session, link_id: int, game_id: str, seat: int) -> bool:
-    """Check again, in a transaction that has locked the game, that a link still opens this seat."""
-    found = session.execute(
-        select(Link.id)
-        .join(Seat, (Seat.game_id == Link.game_id) & (Seat.person_id == Link.person_id))
-        .where(Link.id == link_id, Link.purpose.in_(("seat", "reply")), Link.revoked_at.is_(None))
-        .where(Seat.game_id == game_id, Seat.seat == seat, Seat.status == "seated")
-    )
-    return found.first() is not None
+    values = {"digest": _digest(text), "purpose": purpose, "now": now}
+    found = statements.OPEN_SEAT.first(connection_of(session), values)
+    if found is None:
+        return None
+    columns = iter(found)
+    link = LinkRow(*islice(columns, len(statements.LINK)))
+    game = GameRow(*islice(columns, len(statements.GAME)))
+    seat = SeatRow(*islice(columns, len(statements.SEAT)))
+    seat.person = PersonRow(*columns)
+    return SeatAccess(link, game, seat)
 
 
 def revoke(session: Session, person_id: int, game_id: str, now: datetime) -> None:

@@ -1,17 +1,19 @@
-"""The append-only log of each game (docs/formats.md §2): the only module that writes `entry`, and queries."""
+"""Queries of the append-only log of each game (docs/formats.md §2); `table` writes it."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, or_, select
 from sqlalchemy.orm import Session
 
 from byzanz import record
-from server.store import models
+from server.store import models, statements
+from server.store.engine import connection_of
+
+NO_END = (1 << 31) - 1
+"""The greatest number that a column of seqs holds."""
 
 
 def lock_game(session: Session, game_id: str, skip_locked: bool = False) -> models.Game | None:
@@ -26,71 +28,19 @@ def lock_game(session: Session, game_id: str, skip_locked: bool = False) -> mode
     return session.scalar(query.execution_options(populate_existing=True))
 
 
-def append(
-    session: Session,
-    game: models.Game,
-    *,
-    seat: int | None,
-    by: str,
-    move: str,
-    now: datetime,
-    note: str | None = None,
-    request_id: str | None = None,
-) -> record.Entry:
-    """Append the next entry to a locked game and advance its head.
-
-    Args:
-        seat: from 0; None for chance and for the whole table.
-        by: the cause, one of docs/formats.md §2.
-        move: the canonical text.
-        note: why; public for good.
-        request_id: the client's id for this request, unique for a game's seat.
-    """
-    last = _last(session, game)
-    salt = secrets.token_hex(16)
-    at = max(stamp(now), last.at if last else "")  # entries stay in order when the clock is set back
-    entry = record.new_entry(
-        last.hash if last else record.GENESIS,
-        seq=game.head + 1,
-        at=at,
-        seat=seat,
-        by=by,
-        move=move,
-        note=note,
-        salt=salt,
-    )
-    session.add(models.Entry(game_id=game.id, request_id=request_id, **asdict(entry)))
-    game.head = entry.seq
-    session.flush()
-    return entry
-
-
-def stamp(moment: datetime) -> str:
-    """Format a moment as the log does: UTC, milliseconds, `Z`."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def parse_stamp(stamp: str) -> datetime:
-    """Parse a timestamp of the log."""
-    return datetime.fromisoformat(stamp)
-
-
 def entries(session: Session, game_id: str, *, after: int = 0, upto: int | None = None) -> list[record.Entry]:
     """Return the entries with `after` < seq ≤ `upto`, in order."""
-    query = select(models.Entry).where(models.Entry.game_id == game_id, models.Entry.seq > after)
-    if upto is not None:
-        query = query.where(models.Entry.seq <= upto)
-    return [_entry(row) for row in session.scalars(query.order_by(models.Entry.seq))]
+    values = {"game": game_id, "after": after, "upto": NO_END if upto is None else upto}
+    return [record.Entry(*row) for row in statements.ENTRIES.all(connection_of(session), values)]
 
 
-def by_request(session: Session, game_id: str, seat: int, request_id: str) -> record.Entry | None:
-    """Return the entry that this request of the seat created, or None if the request is new."""
-    row = session.scalar(
-        select(models.Entry).where(
-            models.Entry.game_id == game_id, models.Entry.seat == seat, models.Entry.request_id == request_id
-        )
-    )
-    return _entry(row) if row else None
+def since_own_move(
+    session: Session, game_id: str, head: int, seat: int, most: int
+) -> tuple[list[record.Entry], int]:
+    """Return a seat's own last move and the entries since, the newest `most` at most, and that move's seq or 0."""
+    values = {"game": game_id, "seat": seat, "after": max(0, head - most)}
+    rows = statements.SINCE_OWN.all(connection_of(session), values)
+    return [record.Entry(*row[:-1]) for row in rows], rows[0][-1] or 0 if rows else 0
 
 
 def is_act(*verbs: str) -> ColumnElement[bool]:
@@ -113,16 +63,15 @@ def acts(
     return session.execute(query.order_by(entry.game_id, entry.seq)).all()
 
 
-def last_of(session: Session, game_id: str, moves: Collection[str]) -> str | None:
-    """Return the one of these moves that was logged last, or None."""
-    entry = models.Entry
-    query = select(entry.move).where(entry.game_id == game_id, entry.move.in_(moves))
-    return session.scalar(query.order_by(entry.seq.desc()).limit(1))
-
-
 def voids(session: Session, game_id: str) -> list[tuple[int, int]]:
     """Return each void of a game: its own seq, and the seq of the first entry that it took back."""
-    return [(act.seq, int(act.move.split(" ")[1])) for act in acts(session, [game_id], "!void")]
+    return voids_in(acts(session, [game_id], "!void"))
+
+
+def voids_in(entries: Iterable[Any]) -> list[tuple[int, int]]:
+    """Return the voids among some entries, as `voids` does."""
+    acts = ((entry.seq, entry.move.split(" ")) for entry in entries)
+    return [(seq, int(words[1])) for seq, words in acts if words[0] == "!void"]
 
 
 def is_voided(session: Session, game_id: str, seq: int) -> bool:
@@ -133,27 +82,19 @@ def is_voided(session: Session, game_id: str, seq: int) -> bool:
 def last_move(session: Session, game_id: str, seat: int, by: Collection[str]) -> int:
     """Return the seq of a seat's last move with one of these causes, or 0."""
     own = (models.Entry.game_id == game_id, models.Entry.seat == seat, models.Entry.by.in_(by))
-    return session.scalar(select(func.max(models.Entry.seq)).where(*own, ~models.Entry.move.like("!%"))) or 0
+    moves = select(models.Entry.seq).where(*own, ~models.Entry.move.like("!%"))
+    return session.scalar(moves.order_by(models.Entry.seq.desc()).limit(1)) or 0
 
 
-def head_hash(session: Session, game: models.Game) -> str:
-    """Return the hash of the newest entry."""
-    last = _last(session, game)
-    return last.hash if last else record.GENESIS
-
-
-def _last(session: Session, game: models.Game) -> models.Entry | None:
-    return session.get(models.Entry, (game.id, game.head)) if game.head else None
-
-
-def _entry(row: models.Entry) -> record.Entry:
-    return record.Entry(
-        seq=row.seq,
-        at=row.at,
-        seat=row.seat,
-        by=row.by,
-        move=row.move,
-        note=row.note,
-        salt=row.salt,
-        hash=row.hash,
+def last_moves(session: Session, person_id: int) -> dict[str, int]:
+    """Return the seq of a person's own last move in each running game in which they have made one."""
+    entry, seat, game = models.Entry, models.Seat, models.Game
+    query = (
+        select(entry.game_id, func.max(entry.seq))
+        .join(seat, (seat.game_id == entry.game_id) & (seat.seat == entry.seat))
+        .join(game, game.id == entry.game_id)
+        .where(seat.person_id == person_id, game.status == "running")
+        .where(entry.by == "player", ~entry.move.like("!%"))
+        .group_by(entry.game_id)
     )
+    return {game_id: seq for game_id, seq in session.execute(query)}  # noqa: C416 - a row is no pair to mypy

@@ -14,8 +14,9 @@ from flask import current_app
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from server.config import ConfigError
-from server.store.engine import db, one_writer
+from server.config import MIGRATIONS, ConfigError
+from server.store.engine import db, wait_without_limit
+from server.store.queues import one_writer
 
 LOCK = 0x62797A616E7A
 """The number of the advisory lock that lets only one process at a time migrate a PostgreSQL database."""
@@ -23,7 +24,7 @@ LOCK = 0x62797A616E7A
 
 def head_revision() -> str | None:
     """Return the revision that this code is written for."""
-    return ScriptDirectory.from_config(_config()).get_current_head()
+    return _steps().get_current_head()
 
 
 def current_revision() -> str | None:
@@ -40,30 +41,53 @@ def check() -> None:
     """
     revision, head = current_revision(), head_revision()
     if revision != head:
-        raise ConfigError(
-            f"the database is at revision {revision}, not {head}: run `byzanz serve` to upgrade it"
-        )
+        refuse_newer(revision)
+        state = f"at revision {revision}, not {head}" if revision else "empty"
+        raise ConfigError(f"the database is {state}: run `byzanz upgrade`")
 
 
-def upgrade() -> None:
+def upgrade() -> tuple[str | None, str | None]:
     """Run the pending migrations; other processes wait meanwhile and then find nothing left to do.
 
+    Returns:
+        The revisions of the database before and after.
+
     Raises:
-        ConfigError: the database does not answer, or belongs to another version of this program.
+        ConfigError: the database does not answer, or belongs to a newer version of this program.
     """
     try:
         with _exclusive():
+            before = current_revision()
+            refuse_newer(before)
             command.upgrade(_config(), "head")
+            return before, current_revision()
     except (CommandError, RuntimeError) as error:
         raise ConfigError(f"the database cannot be upgraded: {error}") from error
     except SQLAlchemyError as error:
         raise ConfigError(f"BYZANZ_DATABASE_URL: {error_line(error)}") from error
 
 
+def refuse_newer(revision: str | None) -> None:
+    """Check that this code knows a revision.
+
+    Raises:
+        ConfigError: it does not, because a newer version has upgraded the database.
+    """
+    if revision and revision not in {step.revision for step in _steps().walk_revisions()}:
+        raise ConfigError(
+            f"the database is at revision {revision}, which this version of Byzanz does not know: a newer one has "
+            "upgraded it. Install that version, or restore a backup from before the upgrade"
+        )
+
+
 def error_line(error: SQLAlchemyError) -> str:
     """Return a database error as one line."""
     text = str(getattr(error, "orig", None) or error)
     return " ".join(text.split())[:300]
+
+
+def _steps() -> ScriptDirectory:
+    return ScriptDirectory(str(MIGRATIONS))
 
 
 def _config() -> Config:
@@ -80,5 +104,6 @@ def _exclusive() -> AbstractContextManager[None]:
 def _advisory_lock() -> Iterator[None]:
     # Held by a transaction and not by a session: a pooler hands each transaction to another connection.
     with db.engine.begin() as connection:
+        wait_without_limit(connection)
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
         yield

@@ -9,120 +9,182 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NotRequired, TypedDict, Unpack
 
-from sqlalchemy import CursorResult, func, or_, select, update
+from sqlalchemy import CursorResult, delete, func, literal, select, update
 from sqlalchemy.orm import Session
 
-from server.store.engine import UtcTime, insert, reading, transaction
+from server.config import settings
+from server.store import log, statements
+from server.store.engine import UtcTime, connection_of, insert, reading, transaction
 from server.store.facts import Fact
-from server.store.models import Mail
+from server.store.models import NO_TURN, WAITING, Game, Mail
+from server.store.prepared import Prepared
+from server.store.rows import AnyMail, MailRow
 
 LEASE = timedelta(minutes=10)
 """How long a mailer may take over a batch before another may start on it."""
+UNNAMED = "mailer"
+"""The name of a mailer to which the settings give none."""
 FIRST_RETRY = 15
 LONGEST_RETRY = 15 * 60
 """Seconds until a mail that was not accepted is tried again: the first time, and at most."""
 STUCK_AFTER = timedelta(days=1)
 """A mail that waits longer than this raises an alert."""
+RETENTION = timedelta(days=30)
+"""How long a mail is kept after its game has ended, or after it was sent if it is about no game."""
+DELETED_AT_ONCE = 500
+BATCHES = 20
+"""Transactions of one purge, so that a large backlog does not keep the other writers waiting."""
 
 
-def enqueue(
-    session: Session,
-    *,
-    key: str,
-    kind: str,
-    person_id: int,
-    now: datetime,
-    game_id: str | None = None,
-    seat: int | None = None,
-    seq: int | None = None,
-    details: Mapping[str, Any] | None = None,
-    delay: float = 0,
-) -> None:
-    """Queue a mail in the transaction that makes its news true; do nothing if its key was ever queued.
+class About(TypedDict, total=False):
+    """What a mail is about, besides its game.
+
+    Args:
+        seq: the entry; for a turn, the head at which it opened.
+        details: data that its templates need and cannot look up, stored as JSON.
+        delay: seconds to wait before the first attempt.
+    """
+
+    seat: int | None
+    seq: int | None
+    details: Mapping[str, Any] | None
+    delay: float
+
+
+class NewMail(About):
+    """A mail to be queued.
 
     Args:
         key: what the mail is about (`turn:GAME:SEAT:OPENED_SEQ`), up to 120 characters.
         kind: which templates render it (`turn`, `remind`, `over` …).
-        seq: the entry it is about; for a turn, the head at which it opened.
-        details: data that its templates need and cannot look up, stored as JSON.
-        delay: seconds to wait before the first attempt.
     """
-    row = {
-        "key": key,
-        "kind": kind,
-        "person_id": person_id,
-        "created_at": now,
-        "not_before": now + timedelta(seconds=delay),
-        "game_id": game_id,
-        "seat": seat,
-        "seq": seq,
-        "details": json.dumps(details or {}),
+
+    key: str
+    kind: str
+    person_id: int
+    now: datetime
+    game_id: NotRequired[str | None]
+
+
+def enqueue(session: Session, **mail: Unpack[NewMail]) -> None:
+    """Queue a mail in the transaction that makes its news true; do nothing if its key was ever queued."""
+    insert(session, Mail, row(**mail), key="key")
+
+
+def row(**mail: Unpack[NewMail]) -> dict[str, Any]:
+    """Return the columns of a new mail."""
+    return {
+        "key": mail["key"],
+        "kind": mail["kind"],
+        "person_id": mail["person_id"],
+        "created_at": mail["now"],
+        "not_before": mail["now"] + timedelta(seconds=mail.get("delay", 0)),
+        "game_id": mail.get("game_id"),
+        "seat": mail.get("seat"),
+        "seq": mail.get("seq"),
+        "details": json.dumps(mail.get("details") or {}),
     }
-    insert(session, Mail, row, key="key")
 
 
-def lease(now: datetime, n: int) -> list[Mail]:
+def lease(now: datetime, n: int) -> list[MailRow]:
     """Lease up to `n` due mails, those waiting longest first; no other mailer gets them until the lease ends."""
-    free = (Mail.status == "waiting", or_(Mail.leased_until.is_(None), Mail.leased_until <= now))
-    due = select(Mail.id).where(*free, Mail.not_before <= now).order_by(Mail.not_before, Mail.id).limit(n)
     with reading() as session:
-        if session.scalar(due.limit(1)) is None:  # usually nothing is due, and nothing is written
+        if not statements.DUE.all(connection_of(session), {"now": now}):  # usually; then nothing is written
             return []
     with transaction() as session:
-        ids = session.scalars(due.with_for_update(skip_locked=True)).all()
-        # The condition is repeated: this update decides who gets the lease, not the query before it.
-        take = update(Mail).where(Mail.id.in_(ids), *free).values(leased_until=now + LEASE).returning(Mail)
-        taken = session.scalars(take, execution_options={"synchronize_session": False}).all()
+        values = {"now": now, "until": now + LEASE, "n": n, "mailer": settings().mailer or UNNAMED}
+        taken = [MailRow(*found) for found in statements.LEASE.all(connection_of(session), values)]
     return sorted(taken, key=lambda mail: (mail.not_before, mail.id))
 
 
-def release(mails: list[Mail]) -> None:
+def free_leases(mailer: str) -> None:
+    """Free the leases that a mailer of this name held when it ended."""
+    held = (WAITING, Mail.leased_until.is_not(None), Mail.leased_by == mailer)
+    with transaction() as session:
+        session.execute(update(Mail).where(*held).values(leased_until=None))
+
+
+def release(mails: list[MailRow]) -> None:
     """Return leased mails unsent; they stay due."""
     with transaction() as session:
         for mail in mails:
-            _mark(session, mail, if_leased=True)
+            _mark(session, mail)
 
 
-def mark_sent(session: Session, mail: Mail, now: datetime) -> bool:
+def waiting_beside(session: Session, mail: AnyMail) -> list[MailRow] | None:
+    """Return what waits for the same reader about the same game, oldest first; None if the mail itself does not.
+
+    Held invitations wait beside each other, whatever games they are to.
+    """
+    about = {"mail": mail.id, "person": mail.person_id, "game": mail.game_id}
+    statement = statements.HELD if mail.kind == "held" else statements.BESIDE
+    found = [MailRow(*row) for row in statement.all(connection_of(session), about)]
+    others = [other for other in found if other.id != mail.id]
+    return others if len(others) < len(found) else None
+
+
+def mark_sent(session: Session, mail: AnyMail, now: datetime) -> bool:
     """Record that a mail server accepted the mail, even if the lease has expired; False if it was marked before."""
-    return _mark(session, mail, if_leased=False, status="sent", finished_at=now, error=None)
+    return _finish(session, statements.FINISH, mail.id, "sent", now)
 
 
-def mark_dropped(session: Session, mail: Mail, now: datetime, reason: Fact) -> bool:
+def mark_dropped(session: Session, mail: AnyMail, now: datetime, reason: Fact) -> bool:
     """Record that the mail is outdated or unwanted and will not be sent."""
-    return _mark(session, mail, if_leased=True, status="dropped", finished_at=now, error=reason)
+    return _finish(session, statements.FINISH, mail.id, "dropped", now, reason, mail.leased_until)
 
 
-def mark_failed(session: Session, mail: Mail, now: datetime, error: Fact) -> bool:
+def mark_failed(session: Session, mail: AnyMail, now: datetime, error: Fact) -> bool:
     """Record that a mail server rejected the mail for good; `error` is what it replied."""
-    return _mark(session, mail, if_leased=True, status="failed", finished_at=now, error=error)
+    return _finish(session, statements.FINISH, mail.id, "failed", now, error, mail.leased_until)
 
 
-def mark_bounced(session: Session, mail: Mail, now: datetime, error: Fact) -> None:
+def mark_bounced(session: Session, mail: AnyMail, now: datetime, error: Fact) -> None:
     """Record that an accepted mail came back; `error` is what the report said."""
-    change = update(Mail).where(Mail.id == mail.id, Mail.status.in_(("waiting", "sent")))
-    finished = func.coalesce(Mail.finished_at, now, type_=UtcTime)
-    change = change.values(status="failed", finished_at=finished, error=error, leased_until=None)
-    session.execute(change, execution_options={"synchronize_session": False})
+    _finish(session, statements.RETURN, mail.id, "failed", now, error)
 
 
 def mark_merged(session: Session, mail_ids: Collection[int], now: datetime) -> None:
     """Drop waiting mails whose news another mail contained, in the transaction that marks that one as sent."""
-    query = update(Mail).where(Mail.id.in_(mail_ids), Mail.status == "waiting")
     # The reason does not name that mail: its id would reveal how many mails others get.
-    reason = Fact("told_by_another")
-    change = query.values(status="dropped", finished_at=now, error=reason, leased_until=None)
-    session.execute(change, execution_options={"synchronize_session": False})
+    for mail_id in mail_ids:
+        _finish(session, statements.FINISH, mail_id, "dropped", now, Fact("told_by_another"))
 
 
-def postpone(session: Session, mail: Mail, until: datetime) -> bool:
+def forget_reader(session: Session, person_id: int, now: datetime) -> None:
+    """Drop the waiting mails to a person, and delete what their mails say about them; the rows stay."""
+    gone = Fact("no_address")
+    waiting = select(Mail.id).where(Mail.person_id == person_id, WAITING)
+    for mail_id in session.scalars(waiting).all():
+        _finish(session, statements.FINISH, mail_id, "dropped", now, gone)
+    theirs = update(Mail).where(Mail.person_id == person_id)
+    for change in (
+        theirs.where(Mail.error.is_not(None)).values(error=gone),
+        theirs.values(details="{}"),
+    ):
+        session.execute(change, execution_options={"synchronize_session": False})
+
+
+def _finish(
+    session: Session,
+    how: Prepared,
+    mail_id: int,
+    status: str,
+    now: datetime,
+    why: Fact | None = None,
+    leased: datetime | None = None,
+) -> bool:
+    values = {"mail": mail_id, "became": status, "now": now, "expires": now + RETENTION, "why": why}
+    return how.first(connection_of(session), values | {"leased": leased}) is not None
+
+
+def postpone(session: Session, mail: AnyMail, until: datetime) -> bool:
     """Make the mail wait until `until`, without counting an attempt."""
-    return _mark(session, mail, if_leased=True, not_before=until)
+    return _mark(session, mail, not_before=until)
 
 
-def retry_later(session: Session, mail: Mail, now: datetime, error: Fact, jitter: float) -> bool:
+def retry_later(session: Session, mail: AnyMail, now: datetime, error: Fact, jitter: float) -> bool:
     """Schedule another attempt; the wait grows with each attempt, up to `LONGEST_RETRY`.
 
     Args:
@@ -131,7 +193,8 @@ def retry_later(session: Session, mail: Mail, now: datetime, error: Fact, jitter
     """
     later = now + timedelta(seconds=backoff(mail.attempts, jitter))
     tries = mail.attempts + 1
-    return _mark(session, mail, if_leased=True, attempts=tries, not_before=later, error=error)
+    first = func.coalesce(Mail.tried_at, literal(now, UtcTime()))
+    return _mark(session, mail, attempts=tries, not_before=later, error=error, tried_at=first)
 
 
 def backoff(attempts: int, jitter: float) -> float:
@@ -146,34 +209,77 @@ def backoff(attempts: int, jitter: float) -> float:
 
 def reset_future_times(session: Session, now: datetime) -> None:
     """Make mails due again that a clock running ahead had scheduled or leased into the future."""
-    waiting = update(Mail).where(Mail.status == "waiting")
+    waiting = update(Mail).where(WAITING)
     later = now + timedelta(seconds=LONGEST_RETRY)
     session.execute(waiting.where(Mail.not_before > later).values(not_before=now))
     session.execute(waiting.where(Mail.leased_until > now + LEASE).values(leased_until=None))
 
 
-def details(mail: Mail) -> dict[str, Any]:
+def details(mail: AnyMail) -> dict[str, Any]:
     """Return the data that was given to `enqueue`."""
     found = json.loads(mail.details)
     return found if isinstance(found, dict) else {}
 
 
-def _mark(session: Session, mail: Mail, *, if_leased: bool, **values: Any) -> bool:
-    """End the lease of a waiting mail and set other values; False if the mail was marked before.
-
-    Args:
-        if_leased: also change nothing and return False if another mailer has leased the mail since.
-    """
+def _mark(session: Session, mail: AnyMail, **values: Any) -> bool:
+    """End the lease of a waiting mail and set other values; False if it was marked or leased again since."""
     change = update(Mail).where(Mail.id == mail.id, Mail.status == "waiting")
-    if if_leased:
-        change = change.where(Mail.leased_until == mail.leased_until)
-    change = change.values(leased_until=None, **values)
+    change = change.where(Mail.leased_until == mail.leased_until).values(leased_until=None, **values)
     result = session.execute(change, execution_options={"synchronize_session": False})
     assert isinstance(result, CursorResult)
     return result.rowcount == 1
 
 
 def count_queued(session: Session, kinds: tuple[str, ...], person_id: int, since: datetime) -> int:
-    """Count the mails of these kinds queued to a person since a moment."""
-    filters = (Mail.kind.in_(kinds), Mail.person_id == person_id, Mail.created_at > since)
+    """Count the mails of these kinds, which are not about turns, queued to a person since a moment."""
+    filters = (NO_TURN, Mail.kind.in_(kinds), Mail.person_id == person_id, Mail.created_at > since)
     return session.scalar(select(func.count()).where(*filters)) or 0
+
+
+def purge(now: datetime) -> int:
+    """Delete old mails, those about games that ended long ago among them; return how many are gone."""
+    gone = 0
+    for _ in range(BATCHES):
+        deleted = _delete_some(now)
+        gone += deleted
+        if not deleted and not _date_some(now):
+            break
+    return gone
+
+
+def _delete_some(now: datetime) -> int:
+    """Delete some of the mails whose date has come, except the newest: its id would be given to another one."""
+    old = select(Mail.id).where(Mail.delete_at <= now).order_by(Mail.delete_at).limit(DELETED_AT_ONCE)
+    with reading() as session:
+        found = session.scalars(old).all()
+        newest = session.scalar(select(func.max(Mail.id))) if found else None
+    ids = [mail_id for mail_id in found if mail_id != newest]
+    if not ids:
+        return 0
+    with transaction() as session:
+        gone = delete(Mail).where(Mail.id.in_(ids))
+        session.execute(gone, execution_options={"synchronize_session": False})
+    return len(ids)
+
+
+def _date_some(now: datetime) -> bool:
+    """Date the deletion of some mails about a game that ended long ago; mails finished later get their date then.
+
+    Not as soon as it ends: the dates and their index would take a tenth of what a move stores.
+    """
+    ended = select(Game.id).where(Game.ended_at <= now - RETENTION, ~Game.mails_dated)
+    with reading() as session:
+        game_id = session.scalar(ended.order_by(Game.ended_at).limit(1))
+    if game_id is None:
+        return False
+    with transaction() as session:
+        game = log.lock_game(session, game_id)
+        assert game is not None
+        assert game.ended_at is not None
+        undated = select(Mail.id).where(Mail.game_id == game_id, Mail.delete_at.is_(None))
+        some = undated.where(Mail.status != "waiting").limit(DELETED_AT_ONCE)
+        date = update(Mail).where(Mail.id.in_(some)).values(delete_at=game.ended_at + RETENTION)
+        result = session.execute(date, execution_options={"synchronize_session": False})
+        assert isinstance(result, CursorResult)
+        game.mails_dated = result.rowcount < DELETED_AT_ONCE
+    return True

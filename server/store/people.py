@@ -8,7 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.store.engine import insert
-from server.store.models import Game, Person
+from server.store.models import Person
+from server.store.rows import AnyGame
 
 
 def normalize_address(email: str) -> str:
@@ -16,10 +17,14 @@ def normalize_address(email: str) -> str:
     return email.strip().lower()
 
 
+def find(session: Session, email: str) -> Person | None:
+    """Return the person with this address, or None."""
+    return session.scalar(select(Person).where(Person.email == normalize_address(email)))
+
+
 def get_or_create(session: Session, email: str, name: str, now: datetime) -> Person:
     """Return the person with this address, creating them with this name if there is none."""
-    find = select(Person).where(Person.email == normalize_address(email))
-    found = session.scalar(find)
+    found = find(session, email)
     if found is not None:
         return found
     # Two requests may meet an address for the first time at the same moment.
@@ -31,10 +36,10 @@ def get_or_create(session: Session, email: str, name: str, now: datetime) -> Per
         "silent": False,
     }
     insert(session, Person, row, key="email")
-    return session.scalars(find).one()
+    return session.scalars(select(Person).where(Person.email == row["email"])).one()
 
 
-def organiser_and_moderators(session: Session, game: Game) -> set[int]:
+def organiser_and_moderators(session: Session, game: AnyGame) -> set[int]:
     """Return the ids of the people responsible for a game: its organiser and the moderators."""
     found = set(session.scalars(select(Person.id).where(Person.moderator, Person.email.is_not(None))))
     return found | ({game.organiser_id} if game.organiser_id is not None else set())

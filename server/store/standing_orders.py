@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,9 @@ from byzanz.moves import Order, RulesError
 from byzanz.orders import Decision, PlacedOrder
 from byzanz.rules import Rules
 from server.store.facts import Fact
-from server.store.models import Entry, Game, StandingOrder
+from server.store.models import Seat, StandingOrder
+from server.store.rows import AnyOrder, OrderRow
+from server.store.table import Table
 
 
 def supported(rules: Rules[Any, Any]) -> bool:
@@ -31,21 +33,30 @@ def of_seat(session: Session, game_id: str, seat: int, after: int | None = None)
     alive = StandingOrder.status.in_(("standing", "resting"))
     if after is None:
         return list(session.scalars(query.where(alive).order_by(StandingOrder.id)))
-    replaced_seq = select(func.coalesce(func.max(Entry.seq), 0)).where(
-        Entry.game_id == game_id, Entry.move == f"!replace {seat}"
-    )
-    ended = (StandingOrder.ended_seq > after) & (StandingOrder.ended_seq >= replaced_seq.scalar_subquery())
+    held_since = select(Seat.held_since).where(Seat.game_id == game_id, Seat.seat == seat)
+    ended = (StandingOrder.ended_seq > after) & (StandingOrder.ended_seq >= held_since.scalar_subquery())
     return list(session.scalars(query.where(alive | ended).order_by(StandingOrder.id)))
 
 
-def of_kind(
-    session: Session, rules: Rules[Any, Any], game: Game, seat: int, kind: str
-) -> list[StandingOrder]:
-    """Return the standing and suspended orders of a seat that are of this kind, oldest first."""
-    return [row for row in of_seat(session, game.id, seat) if _kind(rules, row) == kind]
+def of_kind(rows: Iterable[AnyOrder], rules: Rules[Any, Any], kind: str) -> list[AnyOrder]:
+    """Return those of a seat's orders that are of this kind."""
+    return [row for row in rows if _kind(rules, row) == kind]
 
 
-def _kind(rules: Rules[Any, Any], row: StandingOrder) -> str | None:
+def of_table(table: Table, seat: int) -> list[OrderRow]:
+    """Return the standing and suspended orders of a seat in a game in hand, oldest first."""
+    return [row for row in table.orders if row.seat == seat and row.status in ("standing", "resting")]
+
+
+def shown(table: Table, seat: int) -> list[OrderRow]:
+    """Return the orders of a seat that were loaded, except those of a former player, oldest first."""
+    since = table.seats[seat].held_since
+    return [
+        row for row in table.orders if row.seat == seat and (row.ended_seq is None or row.ended_seq >= since)
+    ]
+
+
+def _kind(rules: Rules[Any, Any], row: AnyOrder) -> str | None:
     try:
         return rules.parse_order(row.text).kind
     except RulesError:  # it can no longer be parsed; `standing` will stop it
@@ -64,104 +75,100 @@ def last_number(session: Session, game_id: str, seat: int) -> int:
     return session.scalar(select(func.max(StandingOrder.number)).where(*own)) or 0
 
 
-def standing(
-    session: Session, rules: Rules[Any, Any], game: Game, now: datetime
-) -> dict[int, list[PlacedOrder]]:
+def standing(table: Table, rules: Rules[Any, Any], now: datetime) -> dict[int, list[PlacedOrder]]:
     """Return the standing orders of a game by seat, oldest first, and stop those that can no longer be parsed."""
-    query = select(StandingOrder).where(StandingOrder.game_id == game.id, StandingOrder.status == "standing")
     found: dict[int, list[PlacedOrder]] = {}
-    for row in session.scalars(query.order_by(StandingOrder.id)):
+    for row in table.orders:
+        if row.status != "standing":
+            continue
         try:
             order = rules.parse_order(row.text)
         except RulesError as error:
-            _end(row, "stopped", Fact(error.message, error.places), game, now)
+            _end(table, row, "stopped", Fact(error.message, error.places), now)
         else:
             found.setdefault(row.seat, []).append(PlacedOrder(row.id, order, row.scope))
     return found
 
 
 def place(
-    session: Session,
-    game: Game,
+    table: Table,
     rules: Rules[Any, Any],
     seat: int,
     order: Order,
     scope: str,
     now: datetime,
-) -> StandingOrder:
+    left_at: datetime,
+) -> OrderRow:
     """Store an order, and withdraw an older one of the same kind."""
-    for row in of_kind(session, rules, game, seat, order.kind):
-        _end(row, "withdrawn", None, game, now)
-    row = StandingOrder(
-        game_id=game.id,
+    for row in of_table(table, seat):
+        if _kind(rules, row) == order.kind:
+            _end(table, row, "withdrawn", None, now)
+    new = StandingOrder(
+        game_id=table.game.id,
         seat=seat,
-        number=last_number(session, game.id, seat) + 1,
+        number=last_number(table.session, table.game.id, seat) + 1,
         text=order.text,
         scope=scope,
-        left_at=now,
-        left_seq=game.head,
+        left_at=left_at,
+        left_seq=table.game.head,
     )
-    session.add(row)
-    session.flush()
-    return row
+    table.session.add(new)
+    table.session.flush()
+    return table.add_order(new)
 
 
-def mark_carried_out(session: Session, decision: Decision, game: Game, now: datetime) -> None:
+def mark_carried_out(table: Table, decision: Decision, now: datetime) -> None:
     """Record that an order has made a move: it stands with what remains of it, or is done."""
-    row = session.get_one(StandingOrder, decision.placed.key)
+    row = _placed(table, decision.placed)
     if decision.answer.remaining is None:
-        _end(row, "done", None, game, now)
+        _end(table, row, "done", None, now)
     else:
         row.text = decision.answer.remaining.text
 
 
-def end(
-    session: Session, placed: PlacedOrder, status: str, reason: Fact | None, game: Game, now: datetime
-) -> None:
+def end(table: Table, placed: PlacedOrder, status: str, reason: Fact | None, now: datetime) -> None:
     """End an order.
 
     Args:
         status: done, withdrawn or stopped.
         reason: for its owner.
     """
-    _end(session.get_one(StandingOrder, placed.key), status, reason, game, now)
+    _end(table, _placed(table, placed), status, reason, now)
 
 
-def _end(row: StandingOrder, status: str, reason: Fact | None, game: Game, now: datetime) -> None:
-    row.status, row.reason, row.ended_at, row.ended_seq = status, reason, now, game.head
+def _placed(table: Table, placed: PlacedOrder) -> OrderRow:
+    return next(row for row in table.orders if row.id == placed.key)
 
 
-def withdraw(session: Session, game: Game, seat: int, number: int | None, now: datetime) -> int:
+def _end(table: Table, row: OrderRow, status: str, reason: Fact | None, now: datetime) -> None:
+    row.status, row.reason, row.ended_at, row.ended_seq = status, reason, now, table.game.head
+
+
+def withdraw(table: Table, seat: int, number: int | None, now: datetime) -> int:
     """Withdraw one order of a seat, or all if `number` is None, at the player's request; return how many."""
-    rows = [row for row in of_seat(session, game.id, seat) if number in (None, row.number)]
+    rows = [row for row in of_table(table, seat) if number in (None, row.number)]
     for row in rows:
-        _end(row, "withdrawn", None, game, now)
+        _end(table, row, "withdrawn", None, now)
     return len(rows)
 
 
-def suspend_all(session: Session, game_id: str) -> None:
+def suspend_all(table: Table) -> None:
     """Suspend all orders after a void, until their players confirm them (docs/formats.md §2)."""
-    for row in _alive(session, game_id):
-        row.status = "resting"
+    for row in table.orders:
+        if row.status == "standing":
+            row.status = "resting"
 
 
-def withdraw_all(session: Session, game: Game, seat: int | None, reason: Fact, now: datetime) -> None:
+def withdraw_all(table: Table, seat: int | None, reason: Fact, now: datetime) -> None:
     """Withdraw the orders of a seat, or of all seats if it is None, for a reason that the players see."""
-    for row in _alive(session, game.id):
-        if seat is None or row.seat == seat:
-            _end(row, "withdrawn", reason, game, now)
+    for row in table.orders:
+        if row.status in ("standing", "resting") and seat in (None, row.seat):
+            _end(table, row, "withdrawn", reason, now)
 
 
-def confirm(session: Session, game_id: str, seat: int) -> int:
+def confirm(table: Table, seat: int) -> int:
     """Reactivate the suspended orders of a seat, and return how many."""
-    suspended = [row for row in of_seat(session, game_id, seat) if row.status == "resting"]
+    suspended = [row for row in of_table(table, seat) if row.status == "resting"]
     for row in suspended:
         row.status = "standing"
     return len(suspended)
-
-
-def _alive(session: Session, game_id: str) -> Sequence[StandingOrder]:
-    query = select(StandingOrder).where(
-        StandingOrder.game_id == game_id, StandingOrder.status.in_(("standing", "resting"))
-    )
-    return session.scalars(query.order_by(StandingOrder.id)).all()

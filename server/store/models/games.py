@@ -7,15 +7,32 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from byzanz import record
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
+
+_ON_HOLD = "quarantine IS NOT NULL"
+_INVITED = "status = 'invited'"
 
 
 class Game(Base):
     """A game from its request to its end. `status`: asked, inviting, running, over, cancelled."""
 
     __tablename__ = "game"
+    __table_args__ = (
+        # Few games are a visitor's, and these end after a week.
+        Index("ix_game_trial", "created_at", sqlite_where=text("trial = 1"), postgresql_where=text("trial")),
+        # Few games are on hold.
+        Index("ix_game_on_hold", "id", sqlite_where=text(_ON_HOLD), postgresql_where=text(_ON_HOLD)),
+        # The games whose emails are still kept.
+        Index(
+            "ix_game_undated",
+            "ended_at",
+            sqlite_where=text("ended_at IS NOT NULL AND mails_dated = 0"),
+            postgresql_where=text("ended_at IS NOT NULL AND NOT mails_dated"),
+        ),
+    )
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
     slug: Mapped[str] = mapped_column(String(20))
     rules: Mapped[int]
@@ -36,15 +53,31 @@ class Game(Base):
     """Seconds in each seat's time bank at the start."""
     days_off: Mapped[str] = mapped_column(String(7), default="")
     """Weekdays on which the game's clocks stop, as ISO numbers: `67` is the weekend."""
+    trial: Mapped[bool] = mapped_column(default=False)
+    """A visitor's game against bots: no clock runs, nobody is emailed, and it ends after a week unless it is kept."""
     started_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     ended_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     head: Mapped[int] = mapped_column(default=0)
     """The seq of the newest entry."""
+    head_hash: Mapped[str] = mapped_column(String(64), default=record.GENESIS)
+    """The hash of the newest entry."""
     paused: Mapped[bool] = mapped_column(default=False)
     result: Mapped[str | None] = mapped_column(Text, default=None)
     """JSON as in the last line of the record; None until the game is over."""
     quarantine: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
     """Why this game is on hold until a moderator repairs it."""
+    revision: Mapped[int] = mapped_column(default=0)
+    """Raised by triggers of the database when something on the game's page changes that is not in its log."""
+    record_format: Mapped[int] = mapped_column(default=1)
+    """The format of its record: 2 if its hash chain starts from the header (docs/formats.md §4)."""
+    cut_order: Mapped[str] = mapped_column(Text, default="[]")
+    """JSON: all seats in the order in which their cuts were fixed, computed when the game begins."""
+    cuts_made: Mapped[int] = mapped_column(default=0)
+    """The number of cuts that players have made, withdrawn ones included."""
+    message: Mapped[str] = mapped_column(String(200), default="")
+    """The organiser's personal line to the people they invite."""
+    mails_dated: Mapped[bool] = mapped_column(default=False)
+    """The game ended a month ago, and its emails have the date on which they are deleted."""
     seats: Mapped[list[Seat]] = relationship(init=False, order_by="Seat.seat", viewonly=True)
 
 
@@ -60,6 +93,8 @@ class Seat(Base):
             sqlite_where=text("autopilot = 1"),
             postgresql_where=text("autopilot"),
         ),
+        # Few invitations are unanswered.
+        Index("ix_seat_invited", "invited_at", sqlite_where=text(_INVITED), postgresql_where=text(_INVITED)),
     )
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
     seat: Mapped[int] = mapped_column(primary_key=True)
@@ -70,6 +105,8 @@ class Seat(Base):
     cut: Mapped[str] = mapped_column(Text, default="")
     uncut: Mapped[bool] = mapped_column(default=False)
     """Seated without being asked: the cut is the one that the server proposed."""
+    cut_number: Mapped[int] = mapped_column(default=0)
+    """When the player made the cut: a number of its game's `cuts_made`; 0 if it is not known."""
     silent: Mapped[bool] = mapped_column(default=False)
     """The player has muted this game; clocks start as soon as turns open."""
     bank: Mapped[int] = mapped_column(default=0)
@@ -78,8 +115,12 @@ class Seat(Base):
     """Deadlines missed in a row."""
     autopilot: Mapped[bool] = mapped_column(default=False)
     """The server plays the fallback at once, until the player reclaims the seat."""
-    lost: Mapped[bool] = mapped_column(default=False)
-    """Has been put on autopilot because no email reached its player, which happens once a game."""
+    bounces: Mapped[int] = mapped_column(default=0)
+    """How often email that came back has stopped this player's clocks; one more once the table knows that it ends."""
+    left: Mapped[bool] = mapped_column(default=False)
+    """The player has left the game and has not returned."""
+    held_since: Mapped[int] = mapped_column(default=0)
+    """The seq of the entry with which the player took the seat over; 0 if they have held it from the start."""
     invited_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     answered_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     person: Mapped[Person | None] = relationship(init=False, viewonly=True)

@@ -11,7 +11,10 @@ from server.store.engine import Base, UtcTime
 
 
 class Link(Base):
-    """A capability link. `purpose`: seat, stop, invite, organise, signin, reply, feed. The token is stored nowhere."""
+    """A capability link; the token is stored nowhere.
+
+    `purpose`: seat, stop, invite, organise, signin, reply, feed, noinvite, keep.
+    """
 
     __tablename__ = "link"
     id: Mapped[int] = mapped_column(init=False, primary_key=True)

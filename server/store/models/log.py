@@ -4,26 +4,41 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from server.store.engine import Base, UtcTime
+from server.store.engine import Base, Hex, Stamp, UtcTime
+
+_REQUESTED = "request_id IS NOT NULL"
 
 
 class Entry(Base):
-    """One entry of a game's log (docs/formats.md §2). Triggers refuse changes; only `log.py` writes it."""
+    """One entry of a game's log (docs/formats.md §2). Triggers refuse changes; only `table.py` writes it."""
 
     __tablename__ = "entry"
-    __table_args__ = (UniqueConstraint("game_id", "seat", "request_id"),)
+    __table_args__ = (
+        # Entries that nobody requested are left out.
+        Index(
+            "uq_entry_game_id_seat_request_id",
+            *("game_id", "seat", "request_id"),
+            unique=True,
+            sqlite_where=text(_REQUESTED),
+            postgresql_where=text(_REQUESTED),
+        ),
+        # Hex digits are refused: both databases would store them as if they were the bytes.
+        CheckConstraint("length(salt) = 16 AND length(hash) = 32", name="lengths"),
+        # On SQLite, a table with row ids would keep its primary key a second time.
+        {"sqlite_with_rowid": False},
+    )
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
     seq: Mapped[int] = mapped_column(primary_key=True)
-    at: Mapped[str] = mapped_column(String(24))
+    at: Mapped[str] = mapped_column(Stamp)
     seat: Mapped[int | None]
     by: Mapped[str] = mapped_column(String(10))
     move: Mapped[str] = mapped_column(Text)
     note: Mapped[str | None] = mapped_column(Text)
-    salt: Mapped[str] = mapped_column(String(32))
-    hash: Mapped[str] = mapped_column(String(64))
+    salt: Mapped[str] = mapped_column(Hex(16))
+    hash: Mapped[str] = mapped_column(Hex(32))
     request_id: Mapped[str | None] = mapped_column(String(64), default=None)
 
 

@@ -1,14 +1,16 @@
-"""Heartbeats, outages and alerts."""
+"""Heartbeats, outages, totals and alerts."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
+
+_OPEN = "cleared_at IS NULL"
 
 
 class Heartbeat(Base):
@@ -30,6 +32,14 @@ class Outage(Base):
     to_at: Mapped[datetime] = mapped_column(UtcTime, index=True)
 
 
+class Total(Base):
+    """A figure of the metrics that `store.totals` keeps."""
+
+    __tablename__ = "total"
+    name: Mapped[str] = mapped_column(String(40), primary_key=True)
+    value: Mapped[int] = mapped_column(BigInteger)
+
+
 class Alert(Base):
     """A problem that needs a moderator: a quarantined game, a rejected address, a jump of the clock.
 
@@ -37,6 +47,10 @@ class Alert(Base):
     """
 
     __tablename__ = "alarm"
+    __table_args__ = (
+        # Few alerts are open.
+        Index("ix_alarm_open", "at", sqlite_where=text(_OPEN), postgresql_where=text(_OPEN)),
+    )
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
     key: Mapped[str] = mapped_column(String(120), unique=True)
     text: Mapped[Fact] = mapped_column(FactColumn)

@@ -1,8 +1,8 @@
-"""People and their absences."""
+"""People, the browsers in which they are signed in, and their absences."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlalchemy import ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -10,17 +10,18 @@ from sqlalchemy.orm import Mapped, mapped_column
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
 
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 _DIGEST = "cadence = 'digest'"
 _LOST = "unreachable IS NOT NULL OR suppressed IS NOT NULL"
 
 
 class Person(Base):
-    """A person with an email address; erasure clears the name and the address but keeps the row."""
+    """A person with an email address; erasure clears the address and replaces the name but keeps the row."""
 
     __tablename__ = "person"
     __table_args__ = (
-        # Few of many people get digests: an index of these alone keeps a tick short.
-        Index("ix_person_digest", "id", sqlite_where=text(_DIGEST), postgresql_where=text(_DIGEST)),
+        # Few of many people get digests, and of few of these one may be due now.
+        Index("ix_person_digest", "digest_at", sqlite_where=text(_DIGEST), postgresql_where=text(_DIGEST)),
         # Few people cannot be reached; the moderators' desk lists them all.
         Index("ix_person_lost", "id", sqlite_where=text(_LOST), postgresql_where=text(_LOST)),
     )
@@ -32,10 +33,18 @@ class Person(Base):
     moderator: Mapped[bool] = mapped_column(default=False)
     silent: Mapped[bool] = mapped_column(default=False)
     """Has muted all email except sign-in and other requested links."""
+    accepted: Mapped[bool] = mapped_column(default=False)
+    """Has accepted an invitation, sent some or signed in; until then only a few invitations a day reach them."""
+    no_invitations: Mapped[bool] = mapped_column(default=False)
+    """Wants no invitations, ever."""
     unreachable: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
-    """The reply with which a mail server rejected the address for good."""
+    """Why email does not arrive: what a mail server replied, or `tried_again` if it only did not take it in time."""
     suppressed: Mapped[Fact | None] = mapped_column(FactColumn, default=None)
     """The bounce or complaint because of which only requested email goes to this address."""
+    lost_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When the address was first marked as unreachable or suppressed by a bounce."""
+    retry_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When an address that failed for a time counts as working again."""
     cadence: Mapped[str] = mapped_column(String(10), default="each")
     """Email for `each` turn with a reminder, for each turn `once`, or one `digest` a day."""
     quiet_from: Mapped[int | None] = mapped_column(default=None)
@@ -43,6 +52,25 @@ class Person(Base):
     quiet_to: Mapped[int | None] = mapped_column(default=None)
     language: Mapped[str | None] = mapped_column(String(5), default=None)
     """The language of their emails and pages; None: the browser's, or in emails the organiser's."""
+    seen_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When they last opened their page of a game, made a move or answered by email; stored a few seconds later."""
+    digest_at: Mapped[datetime] = mapped_column(UtcTime, default=LONG_AGO)
+    """A hint: no digest is due to this reader before this time. To be put back by whatever may make one due earlier."""
+
+
+class BrowserSession(Base):
+    """A browser in which a person is signed in; the cookie holds the token. Signing out deletes the row."""
+
+    __tablename__ = "browser_session"
+    id: Mapped[int] = mapped_column(init=False, primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    """SHA-256 of the token, hex."""
+    person_id: Mapped[int] = mapped_column(ForeignKey("person.id"), index=True)
+    browser: Mapped[str] = mapped_column(String(60))
+    """Browser and system (`Firefox, Linux`), for the person; empty if unknown."""
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    used_at: Mapped[datetime] = mapped_column(UtcTime)
+    """The last use, at most an hour late."""
 
 
 class Absence(Base):

@@ -10,6 +10,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
 
+_UNSTARTED = "started_at IS NULL AND refused IS NULL"
+
 
 class Turn(Base):
     """A seat's open question and its clock."""
@@ -18,6 +20,10 @@ class Turn(Base):
     __table_args__ = (
         # Few of many turns are bots': an index of these alone keeps a tick short.
         Index("ix_turn_bots", "opened_at", sqlite_where=text("bot = 1"), postgresql_where=text("bot")),
+        # Few turns still wait for the email that starts their clocks.
+        Index(
+            "ix_turn_unstarted", "opened_at", sqlite_where=text(_UNSTARTED), postgresql_where=text(_UNSTARTED)
+        ),
     )
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
     seat: Mapped[int] = mapped_column(primary_key=True)
@@ -25,18 +31,18 @@ class Turn(Base):
     """Kind and number: `bid 17`."""
     opened_seq: Mapped[int]
     opened_at: Mapped[datetime] = mapped_column(UtcTime)
+    hours: Mapped[str] = mapped_column(Text)
+    """JSON, fixed when the turn opened: the hours, days and absences that the clock leaves out."""
     bot: Mapped[bool] = mapped_column(default=False)
     """Whether a bot holds the seat; when the player is replaced, the turn opens again."""
     started_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When the clock started: a mail server took the email, or at once if the player wants none. None: not yet."""
-    hours: Mapped[str] = mapped_column(Text, default="{}")
-    """JSON, fixed when the turn opened: the hours, days and absences that the clock leaves out."""
     bank: Mapped[int] = mapped_column(default=0)
     """Seconds of the seat's time bank that this turn may use, fixed when it opened."""
     extra: Mapped[int] = mapped_column(default=0)
-    """Seconds added to the allowance: by moderators, minus those counted before the clock was stopped."""
+    """Seconds that moderators have added to the allowance."""
     anew: Mapped[bool] = mapped_column(default=False)
-    """A bounce has restarted the clock in full; after another one it goes on where it stopped."""
+    """A bounce has restarted the clock in full; no other stops it in this turn."""
     credited: Mapped[int] = mapped_column(default=0)
     """Seconds of outages that `!credit` entries have announced; the clock does not count outages anyway."""
     due_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import flask_babel
 import pytest
@@ -15,7 +16,7 @@ from server.store import engine, facts
 from server.store.facts import SENTENCES, Fact
 from server.store.models import Game
 from tests.conftest import Table
-from tests.server.play.moderation.test_acts import Begin
+from tests.support.mails import Begin
 from tests.words import found
 
 NESTED = Fact("address_failed_before", {"said": Fact("complaint", {"said": Fact("text", {"text": "100 %"})})})
@@ -32,6 +33,9 @@ def test_a_fact_comes_back_from_the_database_as_it_went_in(table: Begin) -> None
             sa.text("SELECT quarantine FROM game WHERE id = :id"), {"id": game.id}
         ).one()
     assert json.loads(text)["code"] == "address_failed_before"
+    assert text == json.dumps(
+        json.loads(text), sort_keys=True, separators=(",", ":")
+    )  # as migration 0006 writes
 
 
 def test_what_an_older_version_wrote_is_read_as_it_stands(table: Begin) -> None:
@@ -67,6 +71,7 @@ def test_every_code_has_its_sentence() -> None:
     assert [(place, code) for place, code in written if code not in SENTENCES] == []
     made = {
         "failed",
+        "expired",
         "delayed",
         "complaint",
         "nothing",
@@ -78,5 +83,14 @@ def test_every_code_has_its_sentence() -> None:
 
 @pytest.mark.parametrize("code", SENTENCES)
 def test_every_sentence_fills_its_places(code: str) -> None:
-    places = ("text", "said", "why", "kind", "at", "fault", "done", "of")
+    places = ("text", "said", "why", "kind", "at", "fault", "done", "of", "most", "game", "seq", "hash")
     assert "%(" not in str(Fact(code, dict.fromkeys(places, "x")))
+
+
+@pytest.mark.usefixtures("app")
+def test_a_query_by_a_fact_is_compiled_once() -> None:
+    compiled: dict[Any, Any] = {}
+    with engine.db.engine.connect().execution_options(compiled_cache=compiled) as connection:
+        for _ in range(2):
+            connection.execute(sa.select(Game.id).where(Game.quarantine == NESTED))
+    assert len(compiled) == 1

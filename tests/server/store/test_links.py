@@ -13,6 +13,7 @@ from sqlalchemy import select
 from server import play
 from server.errors import NoSuchLink
 from server.store import engine, links, models, people
+from server.store.table import load
 from tests.conftest import NOW, Table
 
 Begin = Callable[..., Table]
@@ -92,9 +93,10 @@ def test_a_link_opens_the_seat_of_its_own_game_only(table: Begin) -> None:
                 place = links.seat_access(session, token, NOW)
                 assert place is not None
                 assert (place.game.id, place.seat.game_id, place.seat.seat) == (game.id, game.id, seat)
-                assert links.still_opens(session, place.link.id, game.id, seat)
-                assert not links.still_opens(session, place.link.id, other.id, seat)
-                assert not links.still_opens(session, place.link.id, game.id, (seat + 1) % 3)
+                for asked, owner in ((game, game.people[seat]), (other, None)):
+                    found = load(session, asked.id, NOW, link_id=place.link.id)
+                    assert found is not None
+                    assert found.link_person == owner
 
 
 def test_a_move_with_the_link_of_another_game_is_refused(table: Begin) -> None:
@@ -128,3 +130,19 @@ def test_links_to_other_games_stay_when_those_to_one_are_revoked(table: Begin) -
             *first.tokens,
             *second.tokens,
         }
+
+
+def test_the_owner_of_a_live_link_is_known_by_any_purpose(table: Begin) -> None:
+    game = table(3)
+    with engine.transaction() as session:
+        feed = links.link_for(session, "feed", game.people[1], None, NOW)
+        short = links.issue(session, "signin", game.people[2], NOW, expires_at=NOW + timedelta(hours=1))
+        tokens = {"seat": game.tokens[0], "feed": links.token(feed), "signin": links.token(short)}
+        for seat, (purpose, token) in enumerate(tokens.items()):
+            found = links.owner(session, token, NOW)
+            assert found is not None
+            assert (found[0].id, found[1]) == (game.people[seat], purpose)
+        assert links.owner(session, tokens["signin"], NOW + timedelta(hours=1)) is None
+        links.revoke(session, game.people[0], game.id, NOW)
+        assert links.owner(session, tokens["seat"], NOW) is None
+        assert links.owner(session, "a" * 26, NOW) is None

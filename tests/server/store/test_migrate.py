@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from server import create_app
 from server.config import ConfigError
@@ -33,16 +34,20 @@ def test_of_several_processes_one_makes_the_tables(empty_database: str) -> None:
         "BYZANZ_DATABASE_URL": empty_database,
         "BYZANZ_SECRET_KEY": "0123456789abcdef0123456789abcdef",
     }
-    command = [sys.executable, "-m", "server.cli", "moderator", "list"]
+    command = [sys.executable, "-m", "server.cli", "upgrade"]
     started = [
         subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         for _ in range(3)
     ]
-    for process in started:
-        said, _ = process.communicate(timeout=120)
-        assert (process.returncode, said) == (0, "")
+    said = [process.communicate(timeout=120)[0] for process in started]
+    assert [process.returncode for process in started] == [0] * 3, said
+    assert sorted(lines.splitlines()[-1].split(" ")[2:4] for lines in said) == [
+        ["is", "at"],
+        ["is", "at"],
+        ["was", "empty"],
+    ]
     app = create_app(settings(empty_database))
     with app.app_context():
         migrate.check()
@@ -73,3 +78,11 @@ def test_tables_of_another_version_are_left_alone() -> None:
     for refuse in (migrate.check, migrate.upgrade):
         with pytest.raises(ConfigError, match="ffff"):
             refuse()
+
+
+def test_the_error_of_a_database_is_one_line_of_its_own_words() -> None:
+    said = 'connection to server failed:\n\tFATAL:  role "byzanz" does not exist\n'
+    told = 'connection to server failed: FATAL: role "byzanz" does not exist'
+    assert migrate.error_line(DBAPIError("SELECT 1", None, Exception(said))) == told
+    assert migrate.error_line(SQLAlchemyError(said)) == told
+    assert len(migrate.error_line(SQLAlchemyError("x" * 400))) == 300

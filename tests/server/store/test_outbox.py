@@ -91,6 +91,19 @@ def test_a_leased_mail_is_nobody_elses_until_the_lease_ends(person: int) -> None
     assert len(outbox.lease(NOW + outbox.LEASE, 5)) == 1
 
 
+@pytest.mark.parametrize(("freed", "due"), [("east", ["e"]), ("west", ["w"]), ("north", [])])
+def test_the_leases_of_a_mailer_that_died_are_freed(
+    app: Flask, person: int, freed: str, due: list[str]
+) -> None:
+    usual = app.config["BYZANZ"]
+    for name, key in (("east", "e"), ("west", "w")):
+        queue(person, key)
+        app.config["BYZANZ"] = usual.model_copy(update={"mailer": name})
+        assert [mail.key for mail in outbox.lease(NOW, 1)] == [key]
+    outbox.free_leases(freed)
+    assert sorted(mail.key for mail in outbox.lease(NOW, 9)) == due
+
+
 def test_a_released_mail_is_due_as_before(person: int) -> None:
     queue(person, "a")
     outbox.release(outbox.lease(NOW, 5))
@@ -130,7 +143,7 @@ def test_a_mail_put_off_comes_back_after_its_wait_with_one_try_more(person: int)
     wait = timedelta(seconds=outbox.backoff(0, 0.5))
     assert outbox.lease(NOW + wait - timedelta(milliseconds=1), 1) == []
     (again,) = outbox.lease(NOW + wait, 1)
-    assert (again.attempts, again.error) == (1, quoted("451 busy"))
+    assert (again.attempts, mails_to(person)[0].error) == (1, quoted("451 busy"))
 
 
 @given(st.integers(0, 10_000), st.floats(0, 1))

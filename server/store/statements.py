@@ -1,0 +1,306 @@
+"""Every statement of a move, in the order in which it runs: one to look its link up, one to lock, three to load, and at
+most ten to store; then those of an email.
+
+They are compiled once, so that neither a move nor an email builds or compiles SQL. The lock stands alone: on
+PostgreSQL, a query that has waited for it would show the other tables as they were before the wait.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    null,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from byzanz import record
+from server.store import rows
+from server.store.engine import Base, UtcTime
+from server.store.models import (
+    NO_TURN,
+    WAITING,
+    Absence,
+    Alert,
+    Entry,
+    Game,
+    Link,
+    Mail,
+    Person,
+    Seat,
+    Snapshot,
+    StandingOrder,
+    Turn,
+)
+from server.store.prepared import Prepared
+
+game, seat, person = Game.__mapper__.c, Seat.__mapper__.c, Person.__mapper__.c
+turn, order, away = Turn.__mapper__.c, StandingOrder.__mapper__.c, Absence.__mapper__.c
+entry, snapshot, link = Entry.__mapper__.c, Snapshot.__mapper__.c, Link.__mapper__.c
+mail, alert = Mail.__mapper__.c, Alert.__mapper__.c
+repeated = Entry.__table__.alias("repeated").c
+SEATED = seat.status == literal_column("'seated'")
+"""Not a bound value: one that might fit the condition of an index makes SQLite plan the statement anew each time."""
+
+
+def _columns(model: type[Base], row: type[Any]) -> list[ColumnElement[Any]]:
+    """Return the columns of a model that are fields of a plain row."""
+    return [model.__mapper__.c[each.name] for each in fields(row) if each.name not in ("person", "absences")]
+
+
+def _table(model: type[Base]) -> Any:
+    return model.__table__
+
+
+LINK = _columns(Link, rows.LinkRow)
+GAME, SEAT, PERSON = (
+    _columns(Game, rows.GameRow),
+    _columns(Seat, rows.SeatRow),
+    _columns(Person, rows.PersonRow),
+)
+TURN, ORDER, ENTRY = (
+    _columns(Turn, rows.TurnRow),
+    _columns(StandingOrder, rows.OrderRow),
+    _columns(Entry, record.Entry),
+)
+MAIL = _columns(Mail, rows.MailRow)
+
+# Look up
+
+OPEN_SEAT = Prepared(
+    select(*LINK, *GAME, *SEAT, *PERSON)
+    .select_from(_table(Link))
+    .join(_table(Game), game.id == link.game_id)
+    .join(
+        _table(Seat),
+        and_(seat.game_id == link.game_id, seat.person_id == link.person_id, SEATED),
+    )
+    .join(_table(Person), person.id == link.person_id)
+    .where(
+        link.digest == bindparam("digest"),
+        link.purpose == bindparam("purpose"),
+        link.revoked_at.is_(None),
+        or_(link.expires_at.is_(None), link.expires_at > bindparam("now")),
+    )
+)
+"""The seat that a live link opens, with its game and its owner."""
+LIVE_LINKS = Prepared(
+    select(*LINK)
+    .where(
+        link.person_id == bindparam("person"), link.game_id == bindparam("game"), link.revoked_at.is_(None)
+    )
+    .order_by(link.id.desc())
+)
+"""All live links of a person to a game, the newest first."""
+
+# Lock
+
+LOCK = Prepared(select(game.id).where(game.id == bindparam("game")).with_for_update())
+LOCK_IF_FREE = Prepared(select(game.id).where(game.id == bindparam("game")).with_for_update(skip_locked=True))
+
+# Load
+
+LOAD_GAME = Prepared(
+    select(
+        *GAME,
+        entry.at,
+        snapshot.format,
+        snapshot.state,
+        link.person_id,
+        repeated.seq,
+        repeated.move,
+    )
+    .select_from(_table(Game))
+    .outerjoin(_table(Entry), and_(entry.game_id == game.id, entry.seq == game.head))
+    .outerjoin(_table(Snapshot), and_(snapshot.game_id == game.id, snapshot.seq == game.head))
+    .outerjoin(
+        _table(Link),
+        and_(
+            link.id == bindparam("link"),
+            link.game_id == game.id,
+            or_(link.purpose == "seat", link.purpose == "reply"),
+            link.revoked_at.is_(None),
+        ),
+    )
+    .outerjoin(
+        repeated.seq.table,
+        and_(
+            repeated.game_id == game.id,
+            repeated.seat == bindparam("seat"),
+            repeated.request_id == bindparam("request"),
+        ),
+    )
+    .where(game.id == bindparam("game"))
+)
+"""The game with its newest entry's time and its snapshot; whose link this is; what this request has played before."""
+LOAD_SEATS = Prepared(
+    select(*SEAT, *PERSON, *TURN, away.from_at, away.to_at)
+    .select_from(_table(Seat))
+    .outerjoin(_table(Person), person.id == seat.person_id)
+    .outerjoin(_table(Turn), and_(turn.game_id == seat.game_id, turn.seat == seat.seat))
+    .outerjoin(_table(Absence), and_(away.person_id == seat.person_id, away.to_at > bindparam("now")))
+    .where(seat.game_id == bindparam("game"))
+    .order_by(seat.seat, away.from_at)
+)
+"""The seats in order, each with its person and its open turn, once for each absence that is not over."""
+LOAD_ORDERS = Prepared(
+    select(*ORDER)
+    .where(
+        order.game_id == bindparam("game"),
+        or_(
+            order.status == "standing",
+            order.status == "resting",
+            and_(order.seat == bindparam("seat"), order.ended_seq > bindparam("after")),
+        ),
+    )
+    .order_by(order.id)
+)
+"""The standing and suspended orders, and those of one seat that have ended after an entry."""
+
+_own = Entry.__table__.alias("own").c
+_LAST_OWN = (
+    select(_own.seq)
+    .where(_own.game_id == bindparam("game"), _own.seat == bindparam("seat"))
+    .where(or_(_own.by == "player", _own.by == "bot"), ~_own.move.like("!%"))
+    .order_by(_own.seq.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+ENTRIES = Prepared(
+    select(*ENTRY)
+    .where(entry.game_id == bindparam("game"), entry.seq > bindparam("after"), entry.seq <= bindparam("upto"))
+    .order_by(entry.seq)
+)
+"""A stretch of the log."""
+SINCE_OWN = Prepared(
+    select(*ENTRY, _LAST_OWN)
+    .where(entry.game_id == bindparam("game"), entry.seq > bindparam("after"))
+    .where(entry.seq >= func.coalesce(_LAST_OWN, 0))
+    .order_by(entry.seq)
+)
+"""A seat's own last move and what has been logged since, each entry with the seq of that move."""
+
+TO_MOVE = Prepared(select(turn.seat, turn.bot).where(turn.game_id == bindparam("game")).order_by(turn.seat))
+"""The seats that are to move, and whether a bot sits there."""
+
+# Store
+
+ADD_ENTRIES = Prepared(insert(_table(Entry)))
+CHANGE_GAME = Prepared(update(_table(Game)).where(game.id == bindparam("game")))
+MOVE_SNAPSHOT = Prepared(
+    update(_table(Snapshot)).where(snapshot.game_id == bindparam("game"), snapshot.seq == bindparam("old"))
+)
+CLEAR_SNAPSHOTS = Prepared(delete(_table(Snapshot)).where(snapshot.game_id == bindparam("game")))
+ADD_SNAPSHOT = Prepared(insert(_table(Snapshot)))
+CHANGE_SEATS = Prepared(
+    update(_table(Seat)).where(seat.game_id == bindparam("game"), seat.seat == bindparam("number"))
+)
+CLOSE_TURNS = Prepared(
+    delete(_table(Turn)).where(turn.game_id == bindparam("game"), turn.seat == bindparam("number"))
+)
+OPEN_TURNS = Prepared(insert(_table(Turn)))
+START_TURN = Prepared(
+    update(_table(Turn)).where(
+        turn.game_id == bindparam("game"),
+        turn.seat == bindparam("number"),
+        turn.opened_seq == bindparam("opened"),
+        turn.started_at.is_(None),
+        turn.refused.is_(None),
+    )
+)
+"""Start the clock of a turn whose first email was accepted, unless the turn is over or its clock stands or runs."""
+ADD_LINKS = Prepared(insert(_table(Link)))
+CHANGE_TURNS = Prepared(
+    update(_table(Turn)).where(turn.game_id == bindparam("game"), turn.seat == bindparam("number"))
+)
+CHANGE_ORDERS = Prepared(update(_table(StandingOrder)).where(order.id == bindparam("order")))
+ADD_MAILS = Prepared(
+    sqlite.insert(_table(Mail)).on_conflict_do_nothing(index_elements=["key"]),
+    postgresql=postgresql.insert(_table(Mail)).on_conflict_do_nothing(index_elements=["key"]),
+)
+"""A mail whose key was ever queued is not queued again."""
+
+# An email
+
+_due = (
+    select(mail.id)
+    .where(WAITING, or_(mail.leased_until.is_(None), mail.leased_until <= bindparam("now")))
+    .where(mail.not_before <= bindparam("now"))
+    .order_by(mail.not_before, mail.id)
+)
+DUE = Prepared(_due.limit(1))
+"""An email that is due, if there is one."""
+LEASE = Prepared(
+    update(_table(Mail))
+    # Not a plain subquery: PostgreSQL may run that again for each row, and then lease more than `n`.
+    .where(mail.id.in_(select(_due.limit(bindparam("n")).with_for_update(skip_locked=True).cte("due").c.id)))
+    # The condition is repeated: this update decides who gets the lease, not the query in it.
+    .where(WAITING, or_(mail.leased_until.is_(None), mail.leased_until <= bindparam("now")))
+    .values(leased_until=bindparam("until"), leased_by=bindparam("mailer"))
+    .returning(*MAIL)
+)
+BESIDE = Prepared(
+    select(*MAIL)
+    .where(
+        or_(
+            mail.id == bindparam("mail"),
+            and_(mail.person_id == bindparam("person"), mail.game_id == bindparam("game")),
+        )
+    )
+    .where(WAITING)
+    .order_by(mail.id)
+)
+"""An email that waits, and the others that wait for the same reader about the same game."""
+HELD = Prepared(
+    select(*MAIL)
+    .where(mail.person_id == bindparam("person"), mail.kind == literal_column("'held'"), WAITING, NO_TURN)
+    .order_by(mail.id)
+)
+"""All held invitations of a reader."""
+READ_LATER = ("confirm", "digest")
+"""Kinds of mail whose details are read after they were sent: who asked for the game, and the turns that were listed."""
+
+
+def _finish(*conditions: ColumnElement[bool]) -> Prepared:
+    """Finish an email: what only its template needed is emptied.
+
+    The row stays until a month after its game has ended, so that its news is not queued again. A mail that is finished
+    even later gets the date on which it is deleted, as does one without a game.
+    """
+    kept = exists().where(game.id == mail.game_id, game.mails_dated.is_(False)).correlate(_table(Mail))
+    values = {
+        "status": bindparam("became"),
+        "finished_at": func.coalesce(mail.finished_at, bindparam("now", type_=UtcTime)),
+        "error": bindparam("why"),
+        "details": case((or_(*(mail.kind == kind for kind in READ_LATER)), mail.details), else_="{}"),
+        "delete_at": case((kept, null()), else_=bindparam("expires", type_=UtcTime)),
+        "leased_until": null(),
+        "leased_by": null(),
+    }
+    change = update(_table(Mail)).where(mail.id == bindparam("mail"), *conditions).values(values)
+    return Prepared(change.returning(mail.id))
+
+
+_leased = bindparam("leased", type_=UtcTime)
+FINISH = _finish(WAITING, or_(_leased.is_(None), mail.leased_until == _leased))
+"""Finish an email that waits, unless it has another lease than the one given, if any."""
+RETURN = _finish(or_(WAITING, mail.status == literal_column("'sent'")))
+"""Finish an email that came back, which a mail server may have accepted."""
+CLEAR_ALERT = Prepared(
+    update(_table(Alert))
+    .where(alert.key == bindparam("name"), alert.cleared_at.is_(None))
+    .values(cleared_at=bindparam("now"))
+)

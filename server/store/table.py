@@ -1,0 +1,306 @@
+"""A game in hand: loaded whole, played in memory, stored at once.
+
+Within a transaction everything happens to these plain rows; `Table.put` compares them with what was loaded and writes
+the difference. This is the only module that writes the log (docs/formats.md §2).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, Unpack
+
+from sqlalchemy import Connection, select
+from sqlalchemy.orm import Session
+
+from byzanz import record
+from server.store import links, outbox, statements, totals
+from server.store.engine import connection_of, stamp
+from server.store.models import Absence, Person, StandingOrder
+from server.store.prepared import Prepared
+from server.store.rows import GameRow, OrderRow, PersonRow, SeatRow, TurnRow, copied
+
+
+class Table:
+    """A game with its seats, open turns and standing orders.
+
+    Args:
+        session: of the transaction, for the rare statement about something else.
+        found: the row that `statements.LOAD_GAME` returns.
+
+    Attributes:
+        seats: in order.
+        turns: the open ones, by seat.
+        orders: standing and suspended, oldest first.
+        snapshot: the format and the text of the stored state after the newest entry, if there is one.
+        link_person: whose link was asked about, if it is live.
+        repeated: the seq and the move of the entry that this request has made before, if any.
+    """
+
+    def __init__(self, session: Session, found: Sequence[Any]) -> None:
+        width = len(statements.GAME)
+        self.session = session
+        self.game = GameRow(*found[:width])
+        last_at, form, state, self.link_person, seq, move = found[width:]
+        self.seats: list[SeatRow] = []
+        self.turns: dict[int, TurnRow] = {}
+        self.orders: list[OrderRow] = []
+        self.snapshot = None if form is None else (form, state)
+        self.repeated = None if seq is None else (seq, move)
+        self._last_at: str = last_at or ""
+        self._entries: list[dict[str, Any]] = []
+        self._mails: list[dict[str, Any]] = []
+        self._links: list[dict[str, Any]] = []
+
+    def load_seats(self, now: datetime) -> None:
+        """Load the seats with their people, open turns and absences."""
+        own, person, asked = len(statements.SEAT), len(statements.PERSON), len(statements.TURN)
+        connection = connection_of(self.session)
+        for found in statements.LOAD_SEATS.all(connection, {"game": self.game.id, "now": now}):
+            number = found[1]
+            if not self.seats or self.seats[-1].seat != number:
+                seat = SeatRow(*found[:own])
+                if found[own] is not None:
+                    seat.person = PersonRow(*found[own : own + person])
+                if found[own + person] is not None:
+                    self.turns[number] = TurnRow(*found[own + person : own + person + asked])
+                self.seats.append(seat)
+            if found[-1] is not None:
+                self.seats[-1].absences.append((found[-2], found[-1]))
+
+    def load_orders(self, seat: int, after: int) -> None:
+        """Load the standing and suspended orders, and those of one seat that have ended after an entry."""
+        values = {"game": self.game.id, "seat": seat, "after": after}
+        rows = statements.LOAD_ORDERS.all(connection_of(self.session), values)
+        self.orders = [OrderRow(*found) for found in rows]
+
+    def remember(self) -> None:
+        """Remember the rows as they are now; `put` writes what differs from them."""
+        self._game = copied(self.game)
+        self._seats = [copied(seat) for seat in self.seats]
+        self._turns = {seat: copied(turn) for seat, turn in self.turns.items()}
+        self._orders = {order.id: copied(order) for order in self.orders}
+        self._snapshot, self._head = self.snapshot, self.game.head
+
+    def seat_of(self, person_id: int) -> SeatRow | None:
+        """Return the seat that a person holds, or None."""
+        return next(
+            (seat for seat in self.seats if seat.person_id == person_id and seat.status == "seated"), None
+        )
+
+    def sit(self, seat: SeatRow, person: Person, now: datetime) -> None:
+        """Seat a person, with all that opening a turn asks about them."""
+        seat.person_id, seat.person = person.id, PersonRow(**_values(person, PERSON))
+        away = select(Absence).where(Absence.person_id == person.id, Absence.to_at > now)
+        rows = self.session.scalars(away.order_by(Absence.from_at))
+        seat.absences = [(row.from_at, row.to_at) for row in rows]
+
+    def append(
+        self,
+        *,
+        seat: int | None,
+        by: str,
+        move: str,
+        now: datetime,
+        note: str | None = None,
+        request_id: str | None = None,
+    ) -> record.Entry:
+        """Append the next entry to the log; the stored state is then of the past, until a new one is set.
+
+        Args:
+            seat: from 0; None for chance and for the whole table.
+            by: the cause, one of docs/formats.md §2.
+            move: the canonical text.
+            note: why; public for good.
+            request_id: the client's id for this request, unique for a game's seat.
+        """
+        entry = record.new_entry(
+            self.game.head_hash,
+            seq=self.game.head + 1,
+            at=max(stamp(now), self._last_at),  # entries stay in order when the clock is set back
+            seat=seat,
+            by=by,
+            move=move,
+            note=note,
+            salt=secrets.token_hex(16),
+        )
+        about = {"game_id": self.game.id, "request_id": request_id}
+        self._entries.append(about | _values(entry, ENTRY))
+        self.game.head, self.game.head_hash, self._last_at = entry.seq, entry.hash, entry.at
+        self.snapshot = None
+        return entry
+
+    def mail(self, kind: str, key: str, person_id: int, now: datetime, **about: Unpack[outbox.About]) -> None:
+        """Queue an email about this game; nobody is emailed about a visitor's."""
+        if self.game.trial:
+            return
+        new = outbox.row(kind=kind, key=key, person_id=person_id, now=now, game_id=self.game.id, **about)
+        self._mails.append(new)
+
+    def link(self, purpose: links.Purpose, person_id: int, now: datetime, seq: int | None = None) -> None:
+        """Create a link to this game; the arguments are those of `links.issue`."""
+        self._links.append(links.new_row(purpose, person_id, now, self.game.id, seq=seq))
+
+    def add_order(self, order: StandingOrder) -> OrderRow:
+        """Take over an order that has just been stored."""
+        row = OrderRow(**_values(order, ORDER))
+        self.orders.append(row)
+        self._orders[row.id] = copied(row)
+        return row
+
+    def put(self) -> None:
+        """Store what has changed since `remember`: entries first, then the rows that they change."""
+        run, game = connection_of(self.session), {"game": self.game.id}
+        if self._entries:
+            statements.ADD_ENTRIES.run(run, self._entries)
+        for entry in self._entries:
+            totals.count(f"entries:{entry['by']}")
+        if self.game != self._game:
+            _change(run, statements.CHANGE_GAME, [(game, self.game, self._game)], CHANGED_BY_PLAY["game"])
+        self._put_snapshot(run)
+        seats = [
+            (game | {"number": seat.seat}, seat, before)
+            for seat, before in zip(self.seats, self._seats, strict=True)
+            if seat != before
+        ]
+        _change(run, statements.CHANGE_SEATS, seats, CHANGED_BY_PLAY["seat"])
+        self._put_turns(run)
+        orders = [
+            ({"order": order.id}, order, self._orders[order.id])
+            for order in self.orders
+            if order != self._orders[order.id]
+        ]
+        _change(run, statements.CHANGE_ORDERS, orders, CHANGED_BY_PLAY["order"])
+        if self._links:
+            statements.ADD_LINKS.run(run, self._links)
+        if self._mails:
+            statements.ADD_MAILS.run(run, self._mails)
+        self._entries, self._mails, self._links = [], [], []
+        self.remember()
+
+    def _put_snapshot(self, run: Connection) -> None:
+        game, head = self.game.id, self.game.head
+        if self.snapshot is None or (self.snapshot, head) == (self._snapshot, self._head):
+            return
+        values = {"seq": head, "format": self.snapshot[0], "state": self.snapshot[1]}
+        if self._snapshot is not None:
+            statements.MOVE_SNAPSHOT.run(run, [{"game": game, "old": self._head, **values}])
+        else:
+            statements.CLEAR_SNAPSHOTS.run(run, [{"game": game}])
+            statements.ADD_SNAPSHOT.run(run, [{"game_id": game, **values}])
+
+    def _put_turns(self, run: Connection) -> None:
+        game, before, after = {"game": self.game.id}, self._turns, self.turns
+        closed = [seat for seat in before if seat not in after]
+        opened = [turn for seat, turn in after.items() if seat not in before]
+        changed = [(seat, turn) for seat, turn in after.items() if turn != before.get(seat, turn)]
+        # The row of a turn that closes becomes that of one that opens: one statement for nearly every move.
+        changed += zip(closed, opened, strict=False)
+        closed, opened = closed[len(opened) :], opened[len(closed) :]
+        for statement, values in (
+            (statements.CLOSE_TURNS, [game | {"number": seat} for seat in closed]),
+            (
+                statements.CHANGE_TURNS,
+                [game | {"number": seat} | _values(turn, TURN[1:]) for seat, turn in changed],
+            ),
+            (statements.OPEN_TURNS, [_values(turn, TURN) for turn in opened]),
+        ):
+            if values:
+                statement.run(run, values)
+
+
+PERSON = [field.name for field in fields(PersonRow)]
+ORDER = [field.name for field in fields(OrderRow)]
+TURN = [field.name for field in fields(TurnRow)]
+ENTRY = [field.name for field in fields(record.Entry)]
+CHANGED_BY_PLAY = {
+    "game": [
+        "status",
+        "started_at",
+        "ended_at",
+        "head",
+        "head_hash",
+        "paused",
+        "result",
+        "quarantine",
+        "trial",
+    ],
+    "seat": [
+        *("name", "person_id", "bot", "silent", "bank"),
+        *("missed", "autopilot", "bounces", "left", "held_since"),
+    ],
+    "order": ["text", "status", "reason", "ended_at", "ended_seq"],
+}
+"""The columns of existing rows that a game in hand may change."""
+
+
+def _change(
+    run: Connection,
+    statement: Prepared,
+    rows: Sequence[tuple[dict[str, Any], Any, Any]],
+    names: Sequence[str],
+) -> None:
+    """Write the columns in which any of these rows differs from before.
+
+    Args:
+        rows: of each the values of the statement's condition, the row now, and the row before.
+        names: of the columns that may differ.
+    """
+    changed = [
+        name for name in names if any(getattr(now, name) != getattr(before, name) for _, now, before in rows)
+    ]
+    if changed:
+        statement.run(run, [where | _values(now, changed) for where, now, _ in rows])
+
+
+def _values(row: object, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
+
+
+def lock(session: Session, game_id: str, skip_locked: bool = False) -> bool:
+    """Lock a game's row until the transaction ends; do this before reading or writing anything of the game.
+
+    SQLite has no row locks and needs none: its writers queue from the first statement on.
+
+    Args:
+        skip_locked: return False instead of waiting if another transaction holds the lock; the next tick tries again.
+
+    Returns:
+        Whether there is such a game, locked now.
+    """
+    session.flush()
+    statement = statements.LOCK_IF_FREE if skip_locked else statements.LOCK
+    return statement.first(connection_of(session), {"game": game_id}) is not None
+
+
+def load(
+    session: Session,
+    game_id: str,
+    now: datetime,
+    *,
+    link_id: int | None = None,
+    seat: int | None = None,
+    request_id: str | None = None,
+    ended: tuple[int, int] = (-1, 0),
+    orders: bool = True,
+) -> Table | None:
+    """Load a game; None if there is none with this id. To change it, lock it first and call `put` at the end.
+
+    Args:
+        link_id: find out whose link this is.
+        seat: find out what this seat has played with `request_id`.
+        ended: load the orders of this seat that have ended after this entry, too.
+        orders: whether to load orders at all.
+    """
+    values = {"game": game_id, "link": link_id, "seat": seat, "request": request_id}
+    found = statements.LOAD_GAME.first(connection_of(session), values)
+    if found is None:
+        return None
+    table = Table(session, found)
+    table.load_seats(now)
+    if orders:
+        table.load_orders(*ended)
+    table.remember()
+    return table
