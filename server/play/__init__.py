@@ -5,12 +5,13 @@ Functions that take a session work in the transaction of their caller, under the
 is one transaction of its own: it locks the game, looks again whether what it was asked still holds, and commits the
 entries, the snapshot, the turns and the mails together.
 
-Other packages change games through the names below, and read them through `history`, `timeline`, `positions`, `turns`,
-`clock` and `autopilot`.
+Other packages change games through the names below, and read them through `history`, `timeline`, `lengths`,
+`positions`, `turns`, `clock` and `autopilot`.
 """
 
 from __future__ import annotations
 
+from server.play.corrections import reset_future_turns
 from server.play.deliveries import (
     LATEST_DIGEST,
     NamedTurn,
@@ -19,7 +20,10 @@ from server.play.deliveries import (
     digest_failed,
     digest_overdue,
     digest_switched_off,
+    forget_reason,
+    games_with_stopped_turns,
     has_stopped_turns,
+    lock_games,
     mail_accepted,
     mail_dropped,
     mail_failed,
@@ -31,9 +35,11 @@ from server.play.moderation.moderate import moderate
 from server.play.moves import LONGEST_TEXT, REQUEST_ID, Receipt, begin, submit
 from server.play.orders import (
     MOST_ORDERS,
+    OrderOutlook,
     OrderPreview,
     OrderResult,
     confirm_orders,
+    outlooks,
     place_order,
     preview_order,
     withdraw_order,
@@ -43,6 +49,7 @@ from server.play.reminders import remind
 from server.play.running import lock_game
 from server.play.seat import LEAVES, leave, reclaim
 from server.play.timeouts import give_up, time_out
+from server.play.trials import end_trial, keep_trial
 
 __all__ = [
     "LATEST_DIGEST",
@@ -51,6 +58,7 @@ __all__ = [
     "MOST_ORDERS",
     "REQUEST_ID",
     "NamedTurn",
+    "OrderOutlook",
     "OrderPreview",
     "OrderResult",
     "Receipt",
@@ -61,20 +69,27 @@ __all__ = [
     "digest_failed",
     "digest_overdue",
     "digest_switched_off",
+    "end_trial",
+    "forget_reason",
+    "games_with_stopped_turns",
     "give_up",
     "has_stopped_turns",
+    "keep_trial",
     "leave",
     "lock_game",
+    "lock_games",
     "mail_accepted",
     "mail_dropped",
     "mail_failed",
     "mail_switched_off",
     "moderate",
+    "outlooks",
     "place_order",
     "preview_order",
     "quarantine",
     "reclaim",
     "remind",
+    "reset_future_turns",
     "submit",
     "time_out",
     "turns_for_digest",

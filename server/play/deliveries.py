@@ -7,21 +7,25 @@ stores the setting in the same commit. The games concerned are locked first, bef
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, select, update
 from sqlalchemy.orm import Session
 
-from server.play import mailing, turns
-from server.store import log, outbox
-from server.store.engine import transaction
+from server.play import mailing, notes, positions, running, turns
+from server.store import outbox, statements
+from server.store.engine import connection_of, transaction
 from server.store.facts import Fact
-from server.store.models import Game, Mail, Seat, Turn
+from server.store.models import Game, Seat, Turn
+from server.store.rows import AnyMail, TurnRow
+from server.store.table import Table, lock
 
 LATEST_DIGEST = timedelta(hours=24)
 """The clock of a turn starts after this long even if no digest has named it."""
+MOST_STOPS = 2
+"""How often bounces stop a seat's clocks in one game (docs/promises.md 5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,54 +48,85 @@ TurnKey = tuple[str, int, int]
 """A turn as a mail refers to it: the game's id, the seat, and the head of the log when it opened."""
 
 
-def mail_accepted(
-    session: Session, game: Game | None, mail: Mail, due: datetime | None, now: datetime
-) -> None:
-    """Start the clock of a turn whose email a mail server has accepted.
+def lock_games(session: Session, game_ids: Collection[str]) -> None:
+    """Lock games in the order in which all do, before anything is written about mails or people; "" is none."""
+    for game_id in sorted(game_ids):
+        if game_id:
+            lock(session, game_id)
+
+
+def mail_accepted(session: Session, mail: AnyMail, times: turns.Times, now: datetime) -> None:
+    """Start the clock of a turn whose first email a mail server has accepted; its game is locked.
 
     Args:
-        game: the game of the mail, locked; None if it is about no game.
-        due: the deadline printed in the email.
+        times: those printed in the email.
     """
-    turn = _turn_of(session, game, mail)
-    if mail.kind == "turn" and game is not None and turn is not None and _waits_for_mail(turn):
-        turns.start(session, game, turn, now, due)
+    values = {"game": mail.game_id, "number": mail.seat, "opened": mail.seq}
+    hints = {"started_at": now, "due_at": times.due, "remind_at": times.remind}
+    statements.START_TURN.run(connection_of(session), [values | hints])
 
 
-def mail_dropped(session: Session, game: Game | None, mail: Mail, now: datetime) -> None:
-    """Start the clock of a turn whose player wants no email about it, because none will ever start it.
+def mail_dropped(session: Session, mail: AnyMail, now: datetime) -> None:
+    """Start the clock of a turn whose player wants no email about it, because none will ever start it."""
+    if mail.kind != "turn" or mail.game_id is None:
+        return
+    with running.in_hand(session, mail.game_id, now) as table:
+        turn = _turn_of(table, mail)
+        if turn is not None and _waits_for_mail(turn):
+            turns.start(table, turn, now)
+
+
+def mail_failed(session: Session, mail: AnyMail, why: Fact, now: datetime, *, bounced: bool) -> bool:
+    """Stop the clock of a turn whose email was refused, bounced or was withheld; its game is locked.
 
     Args:
-        game: as for `mail_accepted`.
-    """
-    mail_accepted(session, game, mail, None, now)
-
-
-def mail_failed(session: Session, game: Game | None, mail: Mail, why: Fact, now: datetime) -> bool:
-    """Stop the clock of a turn whose email was refused, bounced or was withheld.
-
-    Args:
-        game: as for `mail_accepted`.
         why: what the mail server said.
+        bounced: a report says so, which the player could have written; otherwise a mail server refused the email.
 
     Returns:
-        Whether the turn is still open.
+        Whether the clock stands still.
     """
-    turn = _turn_of(session, game, mail)
-    if turn is not None:
-        turns.stop(turn, why, now)
-    return turn is not None
+    if mail.game_id is None or mail.kind not in ("turn", "remind"):
+        return False
+    with running.in_hand(session, mail.game_id, now) as table:
+        turn = _turn_of(table, mail)
+        return turn is not None and _stop(table, turn, why, now, bounced)
 
 
-def _turn_of(session: Session, game: Game | None, mail: Mail) -> Turn | None:
+def _stop(table: Table, turn: TurnRow, why: Fact, now: datetime, bounced: bool) -> bool:
+    """Stop the clock of a turn, or let it run in spite of the failure; returns whether it stands still.
+
+    Nothing proves a bounce against its own recipient, who has the whole email, so bounces stop a clock once in a turn
+    and `MOST_STOPS` times in a seat. So does what a player's own mail server refuses once the clock runs.
+    """
+    seat = table.seats[turn.seat]
+    if turn.refused is None and (bounced or turn.started_at is not None):
+        if turn.anew or seat.bounces >= MOST_STOPS:
+            _go_on(table, turn, now)
+            return False
+        seat.bounces += 1
+    turns.stop(turn, why, now)
+    return True
+
+
+def _go_on(table: Table, turn: TurnRow, now: datetime) -> None:
+    if turn.started_at is None:
+        turns.start(table, turn, now)
+    seat = table.seats[turn.seat]
+    if seat.bounces == MOST_STOPS:
+        seat.bounces += 1  # the table is told once
+        position = running.position(table)
+        table.append(seat=turn.seat, by="clock", move="!note", now=now, note=notes.CLOCK_GOES_ON)
+        positions.save(table, position)
+
+
+def _turn_of(table: Table, mail: AnyMail) -> TurnRow | None:
     """The turn that a mail was queued for, if it is still open."""
-    if game is None or mail.seat is None or mail.kind not in ("turn", "remind"):
-        return None
-    turn = session.get(Turn, (game.id, mail.seat))
+    turn = table.turns.get(mail.seat) if mail.seat is not None else None
     return turn if turn is not None and turn.opened_seq == mail.seq else None
 
 
-def _waits_for_mail(turn: Turn) -> bool:
+def _waits_for_mail(turn: TurnRow) -> bool:
     """Whether a turn waits for an email to start its clock; after a bounce it waits for a better address."""
     return turn.started_at is None and turn.refused is None
 
@@ -103,32 +138,35 @@ def digest_accepted(session: Session, named: Iterable[NamedTurn], now: datetime)
         named: their games are locked.
     """
     for place in named:
-        game, turn = session.get(Game, place.game_id), session.get(Turn, (place.game_id, place.seat))
-        if game is None or turn is None or turn.opened_seq != place.opened_seq or not place.starts:
+        if not place.starts:
             continue
-        if turn.started_at is None or turn.refused:
-            turns.start(session, game, turn, now, place.due)
+        with running.in_hand(session, place.game_id, now) as table:
+            turn = table.turns.get(place.seat)
+            if turn is None or turn.opened_seq != place.opened_seq:
+                continue
+            if turn.started_at is None or turn.refused:
+                turns.start(table, turn, now, place.due)
 
 
 def digest_failed(
-    session: Session, games: Mapping[str, Game], named: Iterable[TurnKey], why: Fact, now: datetime
-) -> list[Game]:
-    """Stop the clocks of the turns that a refused or bounced digest named.
+    session: Session, named: Iterable[TurnKey], why: Fact, now: datetime, *, bounced: bool
+) -> list[str]:
+    """Stop the clocks of the turns that a refused, bounced or withheld digest named, as `mail_failed` does.
 
     Args:
-        games: locked, by id.
-        why: what the mail server said.
+        named: their games are locked.
 
     Returns:
-        The games in which a clock has stopped.
+        The ids of the games in which a clock has stopped.
     """
     stopped = []
     for game_id, seat, opened_seq in named:
-        game, turn = games.get(game_id), session.get(Turn, (game_id, seat), populate_existing=True)
-        if game is None or turn is None or turn.opened_seq != opened_seq:
-            continue
-        turns.stop(turn, why, now)
-        stopped.append(game)
+        with running.in_hand(session, game_id, now) as table:
+            turn = table.turns.get(seat)
+            if turn is None or turn.opened_seq != opened_seq:
+                continue
+            if _stop(table, turn, why, now, bounced):
+                stopped.append(game_id)
     return stopped
 
 
@@ -138,14 +176,13 @@ def digest_overdue(game_id: str, seat: int, now: datetime) -> bool:
     Returns:
         Whether it started: everything is checked again under the lock.
     """
-    with transaction() as session:
-        game = log.lock_game(session, game_id, skip_locked=True)
-        turn = session.get(Turn, (game_id, seat)) if game else None
-        if game is None or turn is None or not _waits_for_mail(turn):
+    with transaction() as session, running.in_hand_if_free(session, game_id, now) as table:
+        turn = table.turns.get(seat) if table is not None else None
+        if table is None or turn is None or not _waits_for_mail(turn):
             return False
         if turn.opened_at > now - LATEST_DIGEST:
             return False
-        turns.start(session, game, turn, turn.opened_at + LATEST_DIGEST)
+        turns.start(table, turn, turn.opened_at + LATEST_DIGEST)
         return True
 
 
@@ -154,18 +191,26 @@ def has_stopped_turns(session: Session, person_id: int) -> bool:
     return session.execute(_stopped(person_id)).first() is not None
 
 
+def games_with_stopped_turns(session: Session, person_ids: Collection[int]) -> list[str]:
+    """The games in which a clock of one of these people is stopped because no email reached them, in order."""
+    places = (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat)
+    stopped = select(Turn.game_id, Seat.person_id).join(Seat, places).where(Turn.refused.is_not(None))
+    wanted = set(person_ids)
+    return sorted({game_id for game_id, person_id in session.execute(stopped) if person_id in wanted})
+
+
 def address_works(session: Session, person_id: int, now: datetime) -> None:
     """Email a person their stopped turns again: their clocks go on when a mail server accepts that email.
 
     Locks the games; the caller changes the person only afterwards, because games are locked first everywhere.
     """
     for game_id, seat in session.execute(_stopped(person_id)).all():
-        game = log.lock_game(session, game_id)
-        turn = session.get(Turn, (game_id, seat))
-        if game is not None and turn is not None and turn.refused:
-            turns.await_mail(session, game, turn)
-            when = f":again{int(now.timestamp() * 1e6)}"
-            mailing.mail_turn(session, game, turn, person_id, now, again=when)
+        with running.in_hand(session, game_id, now) as table:
+            turn = table.turns.get(seat)
+            if turn is not None and turn.refused:
+                turns.await_mail(turn)
+                when = f":again{int(now.timestamp() * 1e6)}"
+                mailing.mail_turn(table, turn, person_id, now, again=when)
 
 
 def _stopped(person_id: int) -> Select[str, int]:
@@ -175,27 +220,21 @@ def _stopped(person_id: int) -> Select[str, int]:
     return own.where(Turn.refused.is_not(None)).order_by(Turn.game_id, Turn.seat)
 
 
-def mail_switched_off(session: Session, game: Game, seat: Seat, now: datetime) -> None:
-    """Start the clock of a seat's turn at once if it has not: no email will ever start it.
-
-    Args:
-        game: locked.
-    """
-    turn = session.get(Turn, (game.id, seat.seat), populate_existing=True)
-    if turn is not None and turn.started_at is None:
-        turns.start(session, game, turn, now)
+def mail_switched_off(session: Session, game_id: str, seat: int, now: datetime) -> None:
+    """Start the clock of a seat's turn at once if it has not: no email will ever start it."""
+    with running.in_hand(session, game_id, now) as table:
+        turn = table.turns.get(seat)
+        if turn is not None and turn.started_at is None:
+            turns.start(table, turn, now)
 
 
-def digest_switched_off(session: Session, game: Game, seat: Seat, now: datetime) -> None:
-    """Email a seat's turn that no digest has named yet, now that its player wants no digest.
-
-    Args:
-        game: locked.
-    """
-    turn = session.get(Turn, (game.id, seat.seat), populate_existing=True)
-    if turn is not None and _waits_for_mail(turn) and not seat.silent:
-        assert seat.person_id is not None
-        mailing.mail_turn(session, game, turn, seat.person_id, now)
+def digest_switched_off(session: Session, game_id: str, seat: int, now: datetime) -> None:
+    """Email a seat's turn that no digest has named yet, now that its player wants no digest."""
+    with running.in_hand(session, game_id, now) as table:
+        turn, own = table.turns.get(seat), table.seats[seat]
+        if turn is not None and _waits_for_mail(turn) and not own.silent:
+            assert own.person_id is not None
+            mailing.mail_turn(table, turn, own.person_id, now)
 
 
 def turns_for_digest(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
@@ -203,7 +242,7 @@ def turns_for_digest(session: Session, person_id: int) -> list[tuple[Game, Seat,
     return [place for place in turns.of_person(session, person_id) if not place[1].silent]
 
 
-def turns_in_digest(session: Session, mail: Mail) -> list[TurnKey]:
+def turns_in_digest(session: Session, mail: AnyMail) -> list[TurnKey]:
     """Return the turns that a digest listed when it was accepted or, if it was not, would list now.
 
     Returns:
@@ -215,3 +254,9 @@ def turns_in_digest(session: Session, mail: Mail) -> list[TurnKey]:
     return [
         (game.id, turn.seat, turn.opened_seq) for game, _, turn in turns_for_digest(session, mail.person_id)
     ]
+
+
+def forget_reason(session: Session, game_id: str, seat: int) -> None:
+    """Replace what a mail server said about an erased player, because of which their turn's clock is stopped."""
+    stopped = (Turn.game_id == game_id, Turn.seat == seat, Turn.refused.is_not(None))
+    session.execute(update(Turn).where(*stopped).values(refused=Fact("no_address")))

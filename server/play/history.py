@@ -3,59 +3,87 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from sqlalchemy.orm import Session
 
-from byzanz import record
+from byzanz import chance, record
 from byzanz.games import rules_of
 from byzanz.moves import RulesError
-from byzanz.rules import ALL, Viewer
+from byzanz.rules import ALL, Rules, Viewer
 from server.play import positions
 from server.play.positions import Broken
 from server.store import log
 from server.store.models import Game
+from server.store.rows import AnyGame, AnySeat
 
 
-def viewer_of(game: Game, viewer: Viewer) -> Viewer:
+def viewer_of(game: AnyGame, viewer: Viewer) -> Viewer:
     """The viewer whose rights apply: ALL once the game is over, because nothing is hidden then."""
     return ALL if game.status == "over" else viewer
 
 
 def entries_for(
-    session: Session, game: Game, viewer: Viewer, *, after: int = 0, upto: int | None = None
+    session: Session, game: AnyGame, viewer: Viewer, *, after: int = 0, upto: int | None = None
 ) -> Sequence[record.Entry]:
     """The entries with `after` < seq ≤ `upto`, as a viewer may read them (docs/formats.md §4).
 
     Args:
         viewer: a seat, PUBLIC or ALL.
     """
-    entries = log.entries(session, game.id, after=after, upto=upto)
-    whole = log.entries(session, game.id) if rules_of(game.slug, game.rules).sealed else entries
-    return redacted(session, game, viewer, entries, whole)
+    return redacted(session, game, viewer, log.entries(session, game.id, after=after, upto=upto))
+
+
+def since_own_move(
+    session: Session, game: AnyGame, seat: int, most: int
+) -> tuple[Sequence[record.Entry], int, record.Entry | None]:
+    """The entries since a seat's own last move as its player may read them, the newest `most` at most.
+
+    Returns:
+        With them the seq of that move, or 0, and the move itself unless it is further back.
+    """
+    entries, last = log.since_own_move(session, game.id, game.head, seat, most + 1)
+    own = entries.pop(0) if entries and entries[0].seq == last else None
+    return redacted(session, game, seat, entries[-most:]), last, own
+
+
+def told(
+    rules: Rules[Any, Any], view: Any, entries: Sequence[record.Entry]
+) -> list[tuple[record.Entry, Any]]:
+    """The moves among the newest entries of a log that count, each with what it did where the view still shows it.
+
+    Args:
+        view: after the last of the entries, the newest of the log.
+    """
+    counting = record.effective(entries)
+    return list(zip(counting, rules.news(view, [entry.move for entry in counting]), strict=True))
 
 
 def redacted(
     session: Session,
-    game: Game,
+    game: AnyGame,
     viewer: Viewer,
     entries: Sequence[record.Entry],
-    whole: Sequence[record.Entry],
+    whole: Sequence[record.Entry] | None = None,
 ) -> Sequence[record.Entry]:
     """Some entries as a viewer may read them.
 
     Args:
         viewer: a seat, PUBLIC or ALL.
-        whole: the log from its first entry on, from which follows which sealed choices have been revealed.
+        whole: the log from its first entry on, from which follows which sealed choices have been revealed; loaded if
+            None and needed.
     """
     rules, open_seqs = rules_of(game.slug, game.rules), frozenset[int]()
-    if rules.sealed:
+    hidden = game.status != "over" and viewer != ALL
+    if hidden and any(entry.move.partition(" ")[0] in rules.sealed for entry in entries):
+        whole = log.entries(session, game.id) if whole is None else whole
         count = len(positions.seats_of(session, game.id))
         open_seqs = record.open_choices(rules, count, json.loads(game.options), whole)
     return record.redact_entries(rules, entries, viewer, game.status == "over", open_seqs)
 
 
-def record_for(session: Session, game: Game, viewer: Viewer) -> record.Record:
+def record_for(session: Session, game: AnyGame, viewer: Viewer) -> record.Record:
     """The record of a game that has begun: complete once it is over, until then as much as a viewer may know.
 
     Args:
@@ -64,8 +92,19 @@ def record_for(session: Session, game: Game, viewer: Viewer) -> record.Record:
     Raises:
         Broken: an entry is not a move of this game; the game must be quarantined.
     """
-    seats = positions.seats_of(session, game.id)
-    header = record.Header(
+    header = header_of(session, game.id)
+    entries = tuple(log.entries(session, game.id, upto=game.head))
+    result, head = (_result(game.result), entries[-1].hash) if game.result else (None, None)
+    try:
+        return record.redact_record(record.Record(header, entries, result, head), viewer)
+    except RulesError as error:
+        raise Broken(f"game {game.id}: {error}") from error
+
+
+def header_of(session: Session, game_id: str) -> record.Header:
+    """The header of a game's record; the seed is in it once the game is over."""
+    game, seats = session.get_one(Game, game_id), positions.seats_of(session, game_id)
+    return record.Header(
         id=game.id,
         game=game.slug,
         rules=game.rules,
@@ -75,13 +114,14 @@ def record_for(session: Session, game: Game, viewer: Viewer) -> record.Record:
         seed=bytes.fromhex(game.seed) if game.result else None,
         cuts=tuple(seat.cut for seat in seats),
         uncut=tuple(seat.seat for seat in seats if seat.uncut),
+        cut_order=tuple(json.loads(game.cut_order)) if game.record_format == 2 else None,
     )
-    entries = tuple(log.entries(session, game.id, upto=game.head))
-    result, head = (_result(game.result), entries[-1].hash) if game.result else (None, None)
-    try:
-        return record.redact_record(record.Record(header, entries, result, head), viewer)
-    except RulesError as error:
-        raise Broken(f"game {game.id}: {error}") from error
+
+
+def fixed_cuts(seats: Iterable[AnySeat]) -> dict[str, str]:
+    """The fingerprints of the cuts that have been made so far, by name, in seat order (docs/formats.md §3)."""
+    made = [seat for seat in seats if seat.status == "seated"]
+    return {seat.name: chance.fingerprint(seat.game_id, seat.cut) for seat in made}
 
 
 def _result(text: str) -> record.Result:

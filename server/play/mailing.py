@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy.orm import Session
-
-from server.play import positions, turns
-from server.store import outbox
-from server.store.models import Game, Seat, Turn
+from server.config import settings
+from server.play import turns
+from server.store.rows import TurnRow
+from server.store.table import Table
 
 OWN_TURN_DELAY = 120
 """Seconds before a turn is emailed that its player's own move has just opened: most players go on at once."""
 
 
-def announce_turn(session: Session, game: Game, turn: Turn, now: datetime, delay: int) -> None:
+def announce_turn(table: Table, turn: TurnRow, now: datetime, delay: int) -> None:
     """Email a turn that has just opened, or start its clock at once if its player wants no email."""
-    seat = session.get_one(Seat, (game.id, turn.seat))
+    seat = table.seats[turn.seat]
     person = seat.person
-    if person is None:  # a bot needs neither mail nor clock
+    if person is None or table.game.trial:  # bots and visitors need neither mail nor clock
         return
     if seat.silent or person.silent or person.email is None:
-        turns.start(session, game, turn, now)
+        turns.start(table, turn, now)
         return
     if person.cadence == "digest":  # the digest that names it starts its clock, or a tick one day later
         return
-    mail_turn(session, game, turn, person.id, now, delay)
+    mail_turn(table, turn, person.id, now, delay)
 
 
 def mail_turn(
-    session: Session, game: Game, turn: Turn, person_id: int, now: datetime, delay: int = 0, again: str = ""
+    table: Table, turn: TurnRow, person_id: int, now: datetime, delay: int = 0, again: str = ""
 ) -> None:
     """Queue the email about a turn.
 
@@ -37,39 +36,16 @@ def mail_turn(
         delay: seconds to wait before the first attempt.
         again: a suffix of the key for another email about the same turn; empty the first time.
     """
-    outbox.enqueue(
-        session,
-        key=f"turn:{game.id}:{turn.seat}:{turn.opened_seq}{again}",
-        kind="turn",
-        person_id=person_id,
-        now=now,
-        game_id=game.id,
-        seat=turn.seat,
-        seq=turn.opened_seq,
-        delay=delay,
-    )
+    if not again and settings().mail_domain:
+        table.link("reply", person_id, now, seq=turn.opened_seq)
+    key = f"turn:{turn.game_id}:{turn.seat}:{turn.opened_seq}{again}"
+    table.mail("turn", key, person_id, now, seat=turn.seat, seq=turn.opened_seq, delay=delay)
 
 
 def mail_table(
-    session: Session,
-    game: Game,
-    kind: str,
-    key: str,
-    now: datetime,
-    seq: int,
-    leave_out: int | None = None,
+    table: Table, kind: str, key: str, now: datetime, seq: int, leave_out: int | None = None
 ) -> None:
     """Queue one email to each player except the seat left out; the person's id is added to the key."""
-    for seat in positions.seats_of(session, game.id):
-        if seat.person_id is None or seat.seat == leave_out:
-            continue
-        outbox.enqueue(
-            session,
-            key=f"{key}:{seat.person_id}",
-            kind=kind,
-            person_id=seat.person_id,
-            now=now,
-            game_id=game.id,
-            seat=seat.seat,
-            seq=seq,
-        )
+    for seat in table.seats:
+        if seat.person_id is not None and seat.seat != leave_out:
+            table.mail(kind, f"{key}:{seat.person_id}", seat.person_id, now, seat=seat.seat, seq=seq)

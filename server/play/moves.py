@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,13 +15,15 @@ from byzanz import umpire
 from byzanz.games import rules_of
 from byzanz.moves import Move
 from server.errors import BadRequest, NoSuchLink, NotYourTurn, Paused, Stale
-from server.play import autopilot, positions, running, turns
+from server.play import autopilot, history, positions, running
 from server.play.positions import Position
 from server.play.quarantines import quarantine_if_broken
-from server.store import links, log
+from server.store import log
 from server.store.engine import transaction
-from server.store.models import Game, Turn
+from server.store.models import Game, Seat
+from server.store.table import Table
 
+LOGGER = logging.getLogger(__name__)
 REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 LONGEST_TEXT = 1000
 
@@ -30,24 +35,45 @@ class Receipt:
     Args:
         seq: of the move's entry.
         repeated: whether the same request had been made before, so that nothing was played again.
+        bots_next: whether only bots are to move after it.
     """
 
     game_id: str
     seat: int
     seq: int
     repeated: bool
+    bots_next: bool = False
 
 
-def begin(session: Session, game: Game, now: datetime) -> None:
+def begin(session: Session, game_id: str, now: datetime) -> None:
     """Start a locked game whose seats are all taken: shuffle, deal, open the first turns, email the players."""
-    rules = rules_of(game.slug, game.rules)
-    game.status = "running"
-    game.started_at = now
-    for seat in positions.seats_of(session, game.id):
-        seat.bank = game.bank
-    state = positions.replay(session, game, rules, [])
-    position = Position(game.id, rules, state, 0, paused=False, outcome=None)
-    running.advance(session, game, position, state, now)
+    begun = session.get_one(Game, game_id)
+    begun.record_format, begun.cut_order = 2, json.dumps(_cut_order(positions.seats_of(session, game_id)))
+    begun.head_hash = history.header_of(session, game_id).first_hash
+    session.flush()
+    with running.in_hand(session, game_id, now) as table:
+        game = table.game
+        rules = rules_of(game.slug, game.rules)
+        game.status = "running"
+        game.started_at = now
+        for seat in table.seats:
+            seat.bank = game.bank
+        state = positions.replay(game, len(table.seats), rules, [])
+        running.advance(table, Position(game.id, rules, state, 0, paused=False, outcome=None), state, now)
+    session.expire_all()
+
+
+def _cut_order(seats: Sequence[Seat]) -> list[int]:
+    """All seats in the order in which their cuts were fixed: players first, then bots and seats that were not asked.
+
+    A process of the version before numbers no cuts; those count as made after the others.
+    """
+
+    def when(seat: Seat) -> tuple[bool, bool, int, int]:
+        chosen = seat.bot is None and not seat.uncut
+        return not chosen, not seat.cut_number, seat.cut_number if chosen else 0, seat.seat
+
+    return [seat.seat for seat in sorted(seats, key=when)]
 
 
 def submit(
@@ -76,52 +102,81 @@ def submit(
     """
     if not REQUEST_ID.fullmatch(request_id):
         raise BadRequest("request_id must be 1 to 64 visible ASCII characters.")
-    with quarantine_if_broken(game_id, now), transaction() as session:
-        game = running.lock_game(session, game_id)
-        if link_id is not None and not links.still_opens(session, link_id, game_id, seat):
-            raise NoSuchLink("This link no longer opens a seat.")
+    with (
+        quarantine_if_broken(game_id, now),
+        transaction(game_id) as session,
+        running.in_hand(session, game_id, now, link_id=link_id, seat=seat, request_id=request_id) as table,
+    ):
+        check_link(table, seat, link_id)
         if isinstance(move, str):
-            move = rules_of(game.slug, game.rules).parse(move[: LONGEST_TEXT + 1])
-        repeated = log.by_request(session, game_id, seat, request_id)
-        if repeated is not None:
-            if repeated.move != str(move):
-                raise BadRequest("This request_id was used for another move: “%(move)s”.", move=repeated.move)
-            if log.is_voided(session, game_id, repeated.seq):
-                raise Stale("This move was played but has since been undone. Look again before you decide.")
-            return Receipt(game_id, seat, repeated.seq, repeated=True)
-        position = playable_position(session, game)
-        _check_turn(session, position, seat, move, seen)
+            move = rules_of(table.game.slug, table.game.rules).parse(move[: LONGEST_TEXT + 1])
+        if table.repeated is not None:
+            return _repeated(table, seat, move)
+        position = playable_position(table)
+        _check_turn(table, position, seat, move, seen)
         state = umpire.play(position.rules, position.state, seat, move)
         if by == "player":
-            autopilot.player_acted(session, game, seat, now)
-        entry = log.append(session, game, seat=seat, by=by, move=str(move), now=now, request_id=request_id)
-        running.advance(session, game, position, state, now, mover=seat if by == "player" else None)
-        return Receipt(game_id, seat, entry.seq, repeated=False)
+            autopilot.player_acted(table, seat, now)
+        entry = table.append(seat=seat, by=by, move=str(move), now=now, request_id=request_id)
+        running.advance(table, position, state, now, mover=seat if by == "player" else None)
+        bots_next = bool(table.turns) and all(turn.bot for turn in table.turns.values())
+        receipt = Receipt(game_id, seat, entry.seq, repeated=False, bots_next=bots_next)
+        person = table.seats[seat].person_id
+    who = "%(by)s" if person is None else "%(by)s, person %(person)s"
+    LOGGER.info(
+        f"game %(game)s: entry %(entry)s is a move of seat %(seat)s ({who})",
+        {"game": game_id, "entry": receipt.seq, "seat": seat, "by": by, "person": person},
+    )
+    return receipt
 
 
-def playable_position(session: Session, game: Game) -> Position:
-    """The position of a locked game in which moves can be made now.
+def check_link(table: Table, seat: int, link_id: int | None) -> None:
+    """Check again, under the lock, that the link with which a player came still opens this seat.
+
+    Raises:
+        NoSuchLink: it was revoked, or its owner no longer holds the seat.
+    """
+    if link_id is None:
+        return
+    owner = table.seat_of(table.link_person) if table.link_person is not None else None
+    if owner is None or owner.seat != seat:
+        raise NoSuchLink("This link no longer opens a seat.")
+
+
+def _repeated(table: Table, seat: int, move: Move) -> Receipt:
+    """The receipt of a request that was made before."""
+    assert table.repeated is not None
+    seq, played = table.repeated
+    if played != str(move):
+        raise BadRequest("This request_id was used for another move: “%(move)s”.", move=played)
+    if log.is_voided(table.session, table.game.id, seq):
+        raise Stale("This move was played but has since been undone. Look again before you decide.")
+    return Receipt(table.game.id, seat, seq, repeated=True)
+
+
+def playable_position(table: Table) -> Position:
+    """The position of a game in hand in which moves can be made now.
 
     Raises:
         Paused: the game is paused. NotRunning, Broken: as for `running.position`.
     """
-    position = running.position(session, game)
-    if autopilot.is_unattended(session, game):
+    position = running.position(table)
+    if autopilot.is_unattended(table.session, table.game):
         raise Paused("The game is paused because nobody is responding. Open your page and press “I’m back”.")
     if position.paused:
         raise Paused("The game is paused until a moderator resumes it.")
     return position
 
 
-def _check_turn(session: Session, position: Position, seat: int, move: Move, seen: int) -> None:
+def _check_turn(table: Table, position: Position, seat: int, move: Move, seen: int) -> None:
     if seen < 0 or seen > position.head:
         raise BadRequest("seen must be a seq of this game, from 0 to %(head)s.", head=position.head)
     if position.rules.is_out_of_turn(position.state, seat, move):
-        opened_seq = _sealed_since(session, position, move)
+        opened_seq = _sealed_since(table, position, move)
     else:
-        turn = session.get(Turn, (position.game_id, seat))
+        turn = table.turns.get(seat)
         if turn is None:
-            raise _not_your_turn(session, position, seat, seen)
+            raise _not_your_turn(table.session, position, seat, seen)
         opened_seq = turn.opened_seq
     if opened_seq > seen:
         raise Stale("The game has moved on since this page was loaded. Look again before you decide.")
@@ -138,12 +193,11 @@ def _not_your_turn(session: Session, position: Position, seat: int, seen: int) -
     return NotYourTurn("It is not your turn now.")
 
 
-def _sealed_since(session: Session, position: Position, move: Move) -> int:
+def _sealed_since(table: Table, position: Position, move: Move) -> int:
     """The head at which a question opened, for a move that changes a sealed answer to it; 0 for other moves.
 
     The turn of the seat itself is closed, so the seats that have not answered yet tell when the question opened.
     """
     if move.verb not in position.rules.sealed:
         return 0
-    waiting = turns.open_turns(session, position.game_id)
-    return min((turn.opened_seq for turn in waiting), default=0)
+    return min((turn.opened_seq for turn in table.turns.values()), default=0)

@@ -23,6 +23,7 @@ def kept(sentence: str) -> str:
 
 MISSED = kept("Two decisions in a row were not answered in time.")
 UNREACHED = kept("No mail has reached this player for 72 hours.")
+CLOCK_GOES_ON = kept("Mail to this player keeps coming back. From now on their clock runs nevertheless.")
 NOBODY = kept("Nobody at this table answers any more.")
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy.orm import Session
 
 from byzanz import orders as ordering
-from byzanz.moves import OrderAnswer
+from byzanz.moves import OrderAnswer, OrderCase, RulesError
 from byzanz.orders import PlacedOrder
 from server.errors import NoSuchOrder, TooMany
-from server.play import autopilot, moves, running
+from server.play import autopilot, moves, positions, running
+from server.play.positions import Position
 from server.play.seat import at_seat
 from server.store import standing_orders
-from server.store.models import Game
+from server.store.models import StandingOrder
+from server.store.rows import AnyGame
 
 MOST_ORDERS = 500
 """Orders that one seat may place in a game, including those that have ended: all are shown when the game is over."""
@@ -60,17 +63,16 @@ def place_order(
         TooMany: the seat has placed `MOST_ORDERS`.
         Refused: its other subclasses say why.
     """
-    with at_seat(game_id, seat, now, link_id) as (session, game, position):
+    with at_seat(game_id, seat, now, link_id) as (table, position):
         rules, view = position.rules, position.rules.view(position.state, seat)
         order = rules.parse_order(text[: moves.LONGEST_TEXT + 1])
         scope = rules.order_scope(order, view)
-        _check_room(session, game, seat)
-        head = game.head
-        row = standing_orders.place(session, game, rules, seat, order, scope, now)
-        row.left_at = left_at or now
-        autopilot.player_acted(session, game, seat, now)
-        running.advance(session, game, position, position.state, now, mover=seat)
-        return OrderResult(row.number, row.text, game.head, moved=game.head > head)
+        _check_room(table.session, game_id, seat)
+        head = table.game.head
+        row = standing_orders.place(table, rules, seat, order, scope, now, left_at or now)
+        autopilot.player_acted(table, seat, now)
+        running.advance(table, position, position.state, now, mover=seat)
+        return OrderResult(row.number, row.text, table.game.head, moved=table.game.head > head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +84,17 @@ class OrderPreview:
         scope: the decisions it would be for; empty if it stands until it is withdrawn.
         replaces: the text of the order that it would replace, if any.
         now: its answer to the open question; None if it would only wait.
+        cases: its answers in the cases that can be foreseen.
     """
 
     text: str
     scope: str
     replaces: str | None
     now: OrderAnswer | None
+    cases: tuple[OrderCase, ...]
 
 
-def preview_order(session: Session, game: Game, seat: int, text: str) -> OrderPreview:
+def preview_order(session: Session, game: AnyGame, seat: int, text: str) -> OrderPreview:
     """Return what an order would do, without storing it; reads only.
 
     Args:
@@ -99,21 +103,46 @@ def preview_order(session: Session, game: Game, seat: int, text: str) -> OrderPr
     Raises:
         RulesError, Refused: as for `place_order`.
     """
-    position = running.position(session, game)
+    positions.check_running(game)
+    position = positions.load(session, game)
     rules, state = position.rules, position.state
     order = rules.parse_order(text)
-    scope = rules.order_scope(order, rules.view(state, seat))
-    _check_room(session, game, seat)
-    older = standing_orders.of_kind(session, rules, game, seat, order.kind)
+    view = rules.view(state, seat)
+    scope = rules.order_scope(order, view)
+    _check_room(session, game.id, seat)
+    older = standing_orders.of_kind(standing_orders.of_seat(session, game.id, seat), rules, order.kind)
     replaces = older[0].text if older else None
     decision = None
     if seat in position.awaited:
         decision = ordering.decide(rules, state, seat, [PlacedOrder(0, order, scope)])
-    return OrderPreview(order.text, scope, replaces, decision.answer if decision else None)
+    answer, cases = decision.answer if decision else None, rules.foresee_order(order, view)
+    return OrderPreview(order.text, scope, replaces, answer, cases)
 
 
-def _check_room(session: Session, game: Game, seat: int) -> None:
-    if standing_orders.last_number(session, game.id, seat) >= MOST_ORDERS:
+@dataclass(frozen=True, slots=True)
+class OrderOutlook:
+    """An order of a seat, with its answers in the cases that can be foreseen; none if it does not stand."""
+
+    row: StandingOrder
+    cases: tuple[OrderCase, ...]
+
+
+def outlooks(session: Session, position: Position, seat: int, after: int) -> list[OrderOutlook]:
+    """Return the orders of a seat that stand, are suspended, or have stopped after an entry, oldest first."""
+    rules, view = position.rules, position.view(seat)
+    found = []
+    for row in standing_orders.of_seat(session, position.game_id, seat, after):
+        cases: tuple[OrderCase, ...] = ()
+        if row.status == "standing":
+            with suppress(RulesError):  # it can no longer be parsed; it stops when it is due
+                cases = rules.foresee_order(rules.parse_order(row.text), view)
+        if row.status in ("standing", "resting", "stopped"):
+            found.append(OrderOutlook(row, cases))
+    return found
+
+
+def _check_room(session: Session, game_id: str, seat: int) -> None:
+    if standing_orders.last_number(session, game_id, seat) >= MOST_ORDERS:
         raise TooMany(
             "This seat has placed %(most)s orders, the most that one game allows. Make your moves yourself.",
             most=MOST_ORDERS,
@@ -136,12 +165,12 @@ def withdraw_order(
         NoSuchOrder: this seat has no such order.
         Refused: its other subclasses say why.
     """
-    with at_seat(game_id, seat, now, link_id) as (session, game, position):
-        count = standing_orders.withdraw(session, game, seat, number, now)
+    with at_seat(game_id, seat, now, link_id) as (table, position):
+        count = standing_orders.withdraw(table, seat, number, now)
         if not count and number is not None:
             raise NoSuchOrder("This order is no longer active.")
-        if autopilot.player_acted(session, game, seat, now):
-            running.advance(session, game, position, position.state, now, mover=seat)
+        if autopilot.player_acted(table, seat, now):
+            running.advance(table, position, position.state, now, mover=seat)
         return count
 
 
@@ -157,8 +186,8 @@ def confirm_orders(game_id: str, seat: int, *, now: datetime, link_id: int | Non
     Raises:
         Refused: its subclass says why.
     """
-    with at_seat(game_id, seat, now, link_id) as (session, game, position):
-        count = standing_orders.confirm(session, game_id, seat)
-        autopilot.player_acted(session, game, seat, now)
-        running.advance(session, game, position, position.state, now, mover=seat)
+    with at_seat(game_id, seat, now, link_id) as (table, position):
+        count = standing_orders.confirm(table, seat)
+        autopilot.player_acted(table, seat, now)
+        running.advance(table, position, position.state, now, mover=seat)
         return count

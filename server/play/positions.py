@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import record, umpire
@@ -16,7 +16,9 @@ from byzanz.moves import Outcome, Question
 from byzanz.rules import ALL, Rules, Viewer
 from server.errors import NotRunning
 from server.store import log
-from server.store.models import Game, Seat, Snapshot
+from server.store.models import Seat, Snapshot
+from server.store.rows import AnyGame
+from server.store.table import Table
 
 
 class Broken(Exception):
@@ -28,7 +30,7 @@ def on_hold() -> NotRunning:
     return NotRunning("This game is on hold while we look into an error. Nothing has been lost.")
 
 
-def check_running(game: Game) -> None:
+def check_running(game: AnyGame) -> None:
     """Refuse a game that cannot change now; a paused one can.
 
     Raises:
@@ -65,10 +67,6 @@ class Position:
         """The view of this viewer, which shows everything once the game is over."""
         return self.rules.view(self.state, ALL if self.outcome else viewer)
 
-    def at(self, head: int) -> Position:
-        """The same position after further entries that do not change it."""
-        return replace(self, head=head)
-
     @property
     def awaited(self) -> Mapping[int, Question]:
         """The seats to move and their questions; empty while the game is paused and when it is over."""
@@ -80,7 +78,21 @@ def seats_of(session: Session, game_id: str) -> Sequence[Seat]:
     return session.scalars(select(Seat).where(Seat.game_id == game_id).order_by(Seat.seat)).all()
 
 
-def load(session: Session, game: Game, upto: int | None = None) -> Position:
+def current(table: Table) -> Position:
+    """The position of a game in hand that has begun, after its newest entry.
+
+    Raises:
+        Broken: the log does not replay; the game must be quarantined.
+    """
+    game = table.game
+    rules = rules_of(game.slug, game.rules)
+    state = _decode(rules, *table.snapshot) if table.snapshot else None
+    if state is None:
+        state = replay(game, len(table.seats), rules, log.entries(table.session, game.id))
+    return _position(game, rules, state, game.head, game.paused, game.result)
+
+
+def load(session: Session, game: AnyGame, upto: int | None = None) -> Position:
     """The position of a game that has begun, after its newest entry or after the entry `upto`.
 
     Raises:
@@ -92,40 +104,47 @@ def load(session: Session, game: Game, upto: int | None = None) -> Position:
     if kept is not None:
         return _position(game, rules, kept, head, game.paused, game.result)
     entries = log.entries(session, game.id, upto=head)
-    state = replay(session, game, rules, entries)
+    state = replay(game, len(seats_of(session, game.id)), rules, entries)
     result = game.result if head == game.head else None
     return _position(game, rules, state, head, record.paused(entries), result)
 
 
-def _snapshot(session: Session, game: Game, rules: Rules[Any, Any], head: int) -> Any | None:
+def _snapshot(session: Session, game: AnyGame, rules: Rules[Any, Any], head: int) -> Any | None:
     """The state stored for the newest entry, if there is one that this version of the rules can read."""
     if head != game.head:
         return None
     row = session.scalar(
         select(Snapshot).where(Snapshot.game_id == game.id).order_by(Snapshot.seq.desc()).limit(1)
     )
-    if row is None or row.seq != head or row.format != _format(rules):
+    return None if row is None or row.seq != head else _decode(rules, row.format, row.state)
+
+
+def _decode(rules: Rules[Any, Any], form: str, text: str) -> Any | None:
+    if form != _format(rules):
         return None
     try:
-        return rules.decode(row.state)
+        return rules.decode(text)
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
 
 
-def replay(session: Session, game: Game, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
+def replay(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
     """The state to which these entries lead, voids applied.
+
+    Args:
+        seats: how many there are.
 
     Raises:
         Broken: the rules refuse one of them, or fail on it.
     """
     try:
         moves = ((entry.seat, umpire.read_logged(rules, entry.move)) for entry in record.effective(entries))
-        return umpire.replay(rules, len(seats_of(session, game.id)), json.loads(game.options), moves)
+        return umpire.replay(rules, seats, json.loads(game.options), moves)
     except Exception as error:  # an error in one game must not affect the others
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error
 
 
-def states(session: Session, game: Game, entries: Sequence[record.Entry]) -> list[Any]:
+def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> list[Any]:
     """The state after each of these entries; after a void it is the one before the move that the void names.
 
     Args:
@@ -154,7 +173,7 @@ def states(session: Session, game: Game, entries: Sequence[record.Entry]) -> lis
 
 
 def _position(
-    game: Game, rules: Rules[Any, Any], state: Any, head: int, paused: bool, result: str | None
+    game: AnyGame, rules: Rules[Any, Any], state: Any, head: int, paused: bool, result: str | None
 ) -> Position:
     outcome = rules.outcome(state)
     if result is not None:
@@ -163,17 +182,9 @@ def _position(
     return Position(game.id, rules, state, head, paused, outcome)
 
 
-def save(session: Session, game: Game, position: Position) -> None:
-    """Store the state after the newest entry, in place of the one stored before."""
-    session.execute(delete(Snapshot).where(Snapshot.game_id == game.id))
-    session.add(
-        Snapshot(
-            game_id=game.id,
-            seq=position.head,
-            format=_format(position.rules),
-            state=position.rules.encode(position.state),
-        )
-    )
+def save(table: Table, position: Position) -> None:
+    """Keep the state after the newest entry, in place of the one kept before."""
+    table.snapshot = (_format(position.rules), position.rules.encode(position.state))
 
 
 def _format(rules: Rules[Any, Any]) -> str:

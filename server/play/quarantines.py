@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from sqlalchemy.orm import Session
-
-from server.play import turns
+from server.play import running
 from server.play.positions import Broken, on_hold
-from server.store import alerts, log
+from server.store import alerts
 from server.store.engine import transaction
 from server.store.facts import Fact
-from server.store.models import Game
+from server.store.table import Table
 
 LOGGER = logging.getLogger(__name__)
 
@@ -24,19 +22,18 @@ def quarantine(game_id: str, why: Fact, now: datetime) -> None:
 
     Its turns are closed, so that no tick meets it again. Nothing happens to a game that is in quarantine already.
     """
-    with transaction() as session:
-        game = log.lock_game(session, game_id)
-        if game is None or game.quarantine is not None:
+    with transaction() as session, running.in_hand(session, game_id, now) as table:
+        if table.game.quarantine is not None:
             return
-        game.quarantine = why
-        turns.close_all(session, game.id)
-        alerts.raise_alert(session, f"quarantine:{game.id}", why, now, game.id)
+        table.game.quarantine = why
+        table.turns.clear()
+        alerts.raise_alert(session, f"quarantine:{game_id}", why, now, game_id)
 
 
-def release(session: Session, game: Game, now: datetime) -> None:
-    """End the quarantine of a locked game whose log replays; the caller settles it, which opens turns again."""
-    game.quarantine = None
-    alerts.clear(session, f"quarantine:{game.id}", now)
+def release(table: Table, now: datetime) -> None:
+    """End the quarantine of a game whose log replays; the caller settles it, which opens turns again."""
+    table.game.quarantine = None
+    alerts.clear(table.session, f"quarantine:{table.game.id}", now)
 
 
 @contextmanager

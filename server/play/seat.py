@@ -8,23 +8,21 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from server.errors import NoSuchLink, TooMany
-from server.play import autopilot, running
+from server.errors import TooMany
+from server.play import autopilot, moves, running
 from server.play.positions import Position
 from server.play.quarantines import quarantine_if_broken
-from server.store import links, log, outbox, standing_orders
-from server.store.engine import transaction
+from server.store import log, standing_orders
+from server.store.engine import stamp, transaction
 from server.store.facts import Fact
-from server.store.models import Game, Seat
+from server.store.table import Table
 
 LEAVES = 6
 """How often a player may leave one game within an hour, because each time adds to the log."""
 
 
 @contextmanager
-def at_seat(
-    game_id: str, seat: int, now: datetime, link_id: int | None
-) -> Iterator[tuple[Session, Game, Position]]:
+def at_seat(game_id: str, seat: int, now: datetime, link_id: int | None) -> Iterator[tuple[Table, Position]]:
     """Open a transaction in which the player of a seat acts in a running game, paused or not.
 
     Args:
@@ -33,11 +31,13 @@ def at_seat(
     Raises:
         Refused: the game is not running, or the link no longer opens the seat.
     """
-    with quarantine_if_broken(game_id, now), transaction() as session:
-        game = running.lock_game(session, game_id)
-        if link_id is not None and not links.still_opens(session, link_id, game_id, seat):
-            raise NoSuchLink("This link no longer opens a seat.")
-        yield session, game, running.position(session, game)
+    with (
+        quarantine_if_broken(game_id, now),
+        transaction(game_id) as session,
+        running.in_hand(session, game_id, now, link_id=link_id) as table,
+    ):
+        moves.check_link(table, seat, link_id)
+        yield table, running.position(table)
 
 
 def reclaim(game_id: str, seat: int, *, now: datetime, link_id: int | None = None) -> bool:
@@ -52,10 +52,10 @@ def reclaim(game_id: str, seat: int, *, now: datetime, link_id: int | None = Non
     Raises:
         Refused: its subclass says why.
     """
-    with at_seat(game_id, seat, now, link_id) as (session, game, position):
-        if not autopilot.player_acted(session, game, seat, now):
+    with at_seat(game_id, seat, now, link_id) as (table, position):
+        if not autopilot.player_acted(table, seat, now):
             return False
-        running.advance(session, game, position, position.state, now, mover=seat)
+        running.advance(table, position, position.state, now, mover=seat)
         return True
 
 
@@ -74,32 +74,24 @@ def leave(game_id: str, seat: int, *, now: datetime, link_id: int | None = None)
         TooMany: the player has left and returned too often.
         Refused: its other subclasses say why.
     """
-    with at_seat(game_id, seat, now, link_id) as (session, game, position):
-        if autopilot.has_left(session, game_id, seat):
+    with at_seat(game_id, seat, now, link_id) as (table, position):
+        gone = table.seats[seat]
+        if gone.left:
             return False
-        _check_leaves(session, game_id, seat, now)
-        gone = session.get_one(Seat, (game_id, seat))
-        gone.autopilot, gone.missed = True, 0
-        standing_orders.withdraw_all(session, game, seat, Fact("left_game"), now)
-        log.append(session, game, seat=seat, by="player", move=f"!leave {seat}", now=now)
-        autopilot.request_substitute(session, game, gone, "left", now)
+        _check_leaves(table.session, game_id, seat, now)
+        gone.autopilot, gone.left, gone.missed = True, True, 0
+        standing_orders.withdraw_all(table, seat, Fact("left_game"), now)
+        table.append(seat=seat, by="player", move=f"!leave {seat}", now=now)
+        autopilot.request_substitute(table, gone, "left", now)
         if gone.person_id is not None:
-            outbox.enqueue(
-                session,
-                key=f"left:{game.id}:{gone.person_id}:{now:%Y-%m-%d}",  # once a day, however often they leave
-                kind="left",
-                person_id=gone.person_id,
-                now=now,
-                game_id=game.id,
-                seat=seat,
-                seq=game.head,
-            )
-        running.advance(session, game, position, position.state, now)
+            key = f"left:{game_id}:{gone.person_id}:{now:%Y-%m-%d}"  # once a day, however often they leave
+            table.mail("left", key, gone.person_id, now, seat=seat)
+        running.advance(table, position, position.state, now)
         return True
 
 
 def _check_leaves(session: Session, game_id: str, seat: int, now: datetime) -> None:
-    since = log.stamp(now - timedelta(hours=1))
+    since = stamp(now - timedelta(hours=1))
     left = [act for act in log.acts(session, [game_id], "!leave") if act.seat == seat and act.at > since]
     if len(left) >= LEAVES:
         raise TooMany(

@@ -1,45 +1,62 @@
-"""The timeline of a game for one viewer, read in one pass over its log: tables, parts of the game, and charts."""
+"""The timeline of a game for one viewer: its log, the table at any entry, its parts, charts and highlights."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from byzanz import record
-from byzanz.charts import Chart, Heading
+from byzanz.charts import Chart, Heading, Highlight
 from byzanz.games import rules_of
 from byzanz.rules import PUBLIC, Rules, Viewer
 from server.play import history, positions
 from server.store import log
-from server.store.models import Game
+from server.store.rows import AnyGame
+
+MOST = 500
+"""Logs whose parts a process remembers: they are public, follow from the log, and cost a replay and all its views."""
+_parts: OrderedDict[str, tuple[tuple[Heading, ...], tuple[Any, ...]]] = OrderedDict()
+"""The parts and facts of `Timeline` of a log, by the hash of its last entry, the most recently used last."""
+_lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Timeline:
-    """The log of a game and the tables to which it leads; each sequence has one item for every entry.
+    """The log of a game and the tables to which it leads.
 
     Args:
         rules: of the game.
-        viewer: may see everything here except `states`.
+        viewer: may see everything here except states.
         entries: from the first on, as the viewer may read them.
-        states: after each entry; only `view` reads them.
-        views: of the public after each entry.
         parts: of the game after each entry.
+        facts: what each entry did, see `Rules.news`; None for an act.
+        replay: returns the state after each of the first so many entries.
+        states: those replayed so far; only `view`, `charts` and `highlights` read them.
+        counted: the moves that count and their views, once `charts` or `highlights` has computed them.
     """
 
     rules: Rules[Any, Any]
     viewer: Viewer
     entries: Sequence[record.Entry]
-    states: Sequence[Any]
-    views: Sequence[Any]
     parts: Sequence[Heading]
+    facts: Sequence[Any]
+    replay: Callable[[int], Sequence[Any]]
+    states: Sequence[Any] = ()
+    counted: tuple[list[int], list[Any]] | None = None
 
-    def view(self, seq: int) -> Any:
-        """The table after an entry, as the viewer may know it."""
-        return self.rules.view(self.states[seq - 1], self.viewer)
+    def view(self, seq: int, viewer: Viewer | None = None) -> Any:
+        """The table after an entry, as the viewer may know it, or as another `viewer` of whom they may know all."""
+        return self.rules.view(self._states(seq)[seq - 1], self.viewer if viewer is None else viewer)
+
+    def _states(self, upto: int) -> Sequence[Any]:
+        if len(self.states) < upto:
+            self.states = self.replay(upto)
+        return self.states
 
     def made_in(self, seq: int) -> Heading:
         """The part of the game in which an entry was made: a shuffle opens a part, a move may end one."""
@@ -58,15 +75,28 @@ class Timeline:
 
     def charts(self) -> list[tuple[Chart, tuple[int, ...]]]:
         """The charts of the game that are not empty, each with the seq of each of its steps."""
-        seqs = [entry.seq for entry in record.effective(self.entries)]
-        if not seqs:
-            return []
-        charts = self.rules.charts([self.views[seq - 1] for seq in seqs])
+        seqs, views = self._counted()
+        charts = self.rules.charts(views) if views else ()
         return [(chart, tuple(seqs[step.place] for step in chart.steps)) for chart in charts if chart.steps]
 
+    def highlights(self, winners: Sequence[int]) -> list[tuple[Highlight, int]]:
+        """The highlights of a finished game, each with the seq of the entry that shows it."""
+        seqs, views = self._counted()
+        return [(each, seqs[each.place]) for each in (self.rules.highlights(views, winners) if views else ())]
 
-def load(session: Session, game: Game, viewer: Viewer, upto: int | None = None) -> Timeline:
+    def _counted(self) -> tuple[list[int], list[Any]]:
+        """The seq of each move that counts, and the view of the public after it."""
+        if self.counted is None:
+            seqs = [entry.seq for entry in record.effective(self.entries)]
+            views = public_views(self.rules, self._states(len(self.entries)))
+            self.counted = seqs, [views[seq - 1] for seq in seqs]
+        return self.counted
+
+
+def load(session: Session, game: AnyGame, viewer: Viewer, upto: int | None = None) -> Timeline:
     """Load the timeline of a game that has begun, or of its part up to an entry.
+
+    The log is replayed at most once, and only as far as needed if its parts are known.
 
     Args:
         viewer: a seat, PUBLIC or ALL; once the game is over, nothing is hidden from anyone.
@@ -76,11 +106,41 @@ def load(session: Session, game: Game, viewer: Viewer, upto: int | None = None) 
     """
     rules = rules_of(game.slug, game.rules)
     entries = log.entries(session, game.id, upto=upto)
-    states = positions.states(session, game, entries)
+
+    def replay(count: int) -> Sequence[Any]:
+        return positions.states(session, game, entries[:count])
+
+    viewer = history.viewer_of(game, viewer)
+    seen = history.redacted(session, game, viewer, entries, entries)
+    known = _known(entries[-1].hash) if entries else ((), ())
+    if known is not None:
+        return Timeline(rules, viewer, seen, *known, replay)
+    states = replay(len(entries))
+    views = public_views(rules, states)
+    facts = [
+        None if record.table_act(entry) else rules.news(view, [entry.move])[0]
+        for entry, view in zip(entries, views, strict=True)
+    ]
+    known = tuple(map(rules.heading, views)), tuple(facts)
+    with _lock:
+        _parts[entries[-1].hash] = known
+        while len(_parts) > MOST:
+            _parts.popitem(last=False)
+    return Timeline(rules, viewer, seen, *known, replay, states)
+
+
+def _known(head_hash: str) -> tuple[tuple[Heading, ...], tuple[Any, ...]] | None:
+    """The parts and facts of a log, if they are remembered. Its last hash vouches for every entry before."""
+    with _lock:
+        if head_hash in _parts:
+            _parts.move_to_end(head_hash)
+        return _parts.get(head_hash)
+
+
+def public_views(rules: Rules[Any, Any], states: Sequence[Any]) -> list[Any]:
+    """The views of the public of these states."""
     views: list[Any] = []
     for at, state in enumerate(states):
         same = at and state is states[at - 1]  # most acts of moderators change nothing on the table
         views.append(views[-1] if same else rules.view(state, PUBLIC))
-    viewer = history.viewer_of(game, viewer)
-    seen = history.redacted(session, game, viewer, entries, entries)
-    return Timeline(rules, viewer, seen, states, views, [rules.heading(view) for view in views])
+    return views

@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, exists, select
+from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.orm import Session
 
 from server.play import clock
+from server.store import alerts, statements
+from server.store.engine import connection_of
 from server.store.facts import Fact
-from server.store.models import Absence, Game, Heartbeat, Outage, Seat, Turn
+from server.store.models import Game, Outage, Seat, Turn
+from server.store.rows import AnyGame, AnyTurn, SeatRow, TurnRow
+from server.store.table import Table
 
 NOTICE_SECONDS = 3600
 """The least time that is left of a turn after an outage moved its deadline, or its allowance if that is shorter."""
@@ -28,6 +32,7 @@ class Times:
         allowance_end: when the allowance is used up, and the time bank begins to run.
         due: the deadline: the bank is used up as well, and the fallback is played.
         bank: seconds of the time bank that this turn may use.
+        remind: when most of the allowance is used up, not counting outages.
         hours: the hours, days and absences that its clock leaves out.
     """
 
@@ -35,6 +40,7 @@ class Times:
     allowance_end: datetime
     due: datetime
     bank: int
+    remind: datetime
     hours: clock.Hours
 
     @property
@@ -48,103 +54,104 @@ def open_turns(session: Session, game_id: str) -> list[Turn]:
     return list(session.scalars(select(Turn).where(Turn.game_id == game_id).order_by(Turn.seat)))
 
 
+def to_move(session: Session, game_id: str) -> dict[int, bool]:
+    """The seats that are to move in a game, in order, and whether a bot sits there."""
+    rows = statements.TO_MOVE.all(connection_of(session), {"game": game_id})
+    return {row[0]: bool(row[1]) for row in rows}
+
+
 def reconcile(
-    session: Session,
-    game: Game,
+    table: Table,
     questions: Mapping[int, str],
     now: datetime,
     restart: frozenset[int] = frozenset(),
-) -> list[Turn]:
+) -> list[TurnRow]:
     """Close and open turns so that they agree with the questions of a position.
 
     A turn that was answered takes what it used of the seat's time bank; one that a pause or a new player ends takes
     nothing.
 
     Args:
-        game: locked; its head is the seq at which a new turn opens.
+        table: its head is the seq at which a new turn opens.
         questions: the text of the question of each seat to move (`bid 17`); empty when paused or over.
         restart: seats whose turn starts again although their question is the same (a new player).
 
     Returns:
         The turns that have just opened.
     """
-    current = {turn.seat: turn for turn in open_turns(session, game.id)}
-    opened = []
+    current, opened = dict(table.turns), []
     for seat, turn in current.items():
         if questions.get(seat) != turn.question or seat in restart:
-            if seat not in restart and not game.paused:
-                _charge_bank(session, game, turn, now)
-            session.delete(turn)
-    session.flush()
+            if seat not in restart and not table.game.paused:
+                _charge_bank(table, turn, now)
+            del table.turns[seat]
     for seat, question in questions.items():
-        if seat in current and current[seat].question == question and seat not in restart:
-            continue
-        turn = _open(session, game, session.get_one(Seat, (game.id, seat)), question, now)
-        session.add(turn)
-        opened.append(turn)
-    session.flush()
+        if seat not in table.turns:
+            table.turns[seat] = _open(table, table.seats[seat], question, now)
+            opened.append(table.turns[seat])
     return opened
 
 
-def _open(session: Session, game: Game, seat: Seat, question: str, now: datetime) -> Turn:
+def _open(table: Table, seat: SeatRow, question: str, now: datetime) -> TurnRow:
     """A new turn; what its clock leaves out is fixed here, so that later settings cannot make an email untrue."""
-    return Turn(
-        game_id=game.id,
+    return TurnRow(
+        game_id=seat.game_id,
         seat=seat.seat,
         question=question,
-        opened_seq=game.head,
+        opened_seq=table.game.head,
         opened_at=now,
         bot=seat.bot is not None,
-        hours=hours_of(session, game, seat, now).write(),
+        hours=hours_of(table, seat, now).write(),
         bank=seat.bank,
     )
 
 
-def hours_of(session: Session, game: Game, seat: Seat, now: datetime) -> clock.Hours:
+def hours_of(table: Table, seat: SeatRow, now: datetime) -> clock.Hours:
     """The hours that a turn opening now leaves out: days off, and its player's quiet hours and absences."""
     person = seat.person
     if person is None:
         return clock.ALWAYS
-    away = (
-        select(Absence).where(Absence.person_id == person.id, Absence.to_at > now).order_by(Absence.from_at)
-    )
     quiet = None
     if person.quiet_from is not None and person.quiet_to is not None:
         quiet = (person.quiet_from, person.quiet_to)
     return clock.Hours(
-        zone=person.time_zone or game.time_zone,
+        zone=person.time_zone or table.game.time_zone,
         quiet=quiet,
-        table_zone=game.time_zone,
-        days_off=game.days_off,
-        absences=tuple((row.from_at, row.to_at) for row in session.scalars(away)),
+        table_zone=table.game.time_zone,
+        days_off=table.game.days_off,
+        absences=tuple((gone, back) for gone, back in seat.absences if back > now),
     )
 
 
-def _charge_bank(session: Session, game: Game, turn: Turn, now: datetime) -> None:
+def _charge_bank(table: Table, turn: TurnRow, now: datetime) -> None:
     """Take from the seat's bank what a turn used beyond its allowance."""
-    known = times(session, game, turn)
-    if known is None or now <= known.allowance_end:
+    if turn.started_at is None or not turn.bank:
         return
-    stops = outages(session, known.allowance_end)
+    if now <= times_if_started(table.game, turn, turn.started_at).allowance_end:
+        return  # outages can only have moved it to a later time
+    known = times(table.session, table.game, turn)
+    if known is None or now <= known.allowance_end or alerts.find_open(table.session, alerts.CLOCK_JUMPED):
+        return
+    stops = outages(table.session, known.allowance_end)
     used = clock.counted(known.allowance_end, now, stops, known.hours)
-    seat = session.get_one(Seat, (game.id, turn.seat))
+    seat = table.seats[turn.seat]
     seat.bank -= min(seat.bank, turn.bank, int(used))
 
 
-def start(session: Session, game: Game, turn: Turn, at: datetime, due: datetime | None = None) -> None:
+def start(table: Table, turn: TurnRow, at: datetime, due: datetime | None = None) -> None:
     """Start the clock of a turn, or let it go on after it was stopped.
 
     Args:
         at: when a mail server accepted the email about the turn, or when the turn opened if its player wants none.
         due: the deadline printed in that email; computed if None.
     """
-    await_mail(session, game, turn)
+    await_mail(turn)
     turn.started_at = at
-    turn.due_at = due or deadline(session, game, turn)
-    turn.remind_at = reminder_time(session, game, turn)
+    turn.due_at = due or deadline(table.session, table.game, turn)
+    turn.remind_at = reminder_time(table.session, table.game, turn)
 
 
-def stop(turn: Turn, why: Fact, now: datetime) -> None:
+def stop(turn: TurnRow, why: Fact, now: datetime) -> None:
     """Stop the clock of a turn whose email cannot reach its player.
 
     Args:
@@ -154,62 +161,44 @@ def stop(turn: Turn, why: Fact, now: datetime) -> None:
     turn.refused, turn.due_at, turn.remind_at = why, None, None
 
 
-def extend(session: Session, game: Game, turn: Turn, seconds: int) -> None:
+def extend(table: Table, turn: TurnRow, seconds: int) -> None:
     """Move the deadline of a turn by this much; a stopped clock stays stopped."""
     turn.extra += seconds
-    turn.due_at = deadline(session, game, turn)
+    turn.due_at = deadline(table.session, table.game, turn)
     if turn.started_at and turn.due_at and turn.remind_at:  # no second reminder for a turn that has had one
-        turn.remind_at = reminder_time(session, game, turn)
+        turn.remind_at = reminder_time(table.session, table.game, turn)
 
 
-def await_mail(session: Session, game: Game, turn: Turn) -> None:
-    """Let a turn whose clock is stopped wait for the email with which it goes on; it keeps the time that is left."""
-    allowance, bank = _time_left(session, game, turn)
+def await_mail(turn: TurnRow) -> None:
+    """Let a turn whose clock is stopped wait for the email with which it starts again, in full."""
     turn.anew = turn.anew or (turn.started_at is not None and turn.refused_at is not None)
-    if bank < turn.bank:
-        seat = session.get_one(Seat, (game.id, turn.seat))
-        seat.bank -= min(seat.bank, turn.bank - bank)
-    turn.extra, turn.bank = allowance - game.allowance, bank
     turn.started_at = turn.refused = turn.refused_at = None
 
 
-def _time_left(session: Session, game: Game, turn: Turn) -> tuple[int, int]:
-    """Seconds of allowance and bank that a turn has when its clock starts or goes on.
-
-    Players who never got the email have used no time, so after the first bounce the clock starts again in full. After
-    any later one it goes on where it stopped, because otherwise players who bounce email could make a turn as long as
-    they like; but as much is left as after an outage. Time in which a part of the server is silent becomes an outage
-    once that part is back, so it is not counted now either.
-    """
-    allowance, began, stood = game.allowance + turn.extra, turn.started_at, turn.refused_at
-    if began is None or stood is None or not turn.anew:
-        return allowance, turn.bank
-    silent = session.scalars(select(Heartbeat.at).where(Heartbeat.at < stood))
-    stops = [*outages(session, began), *((at, stood) for at in silent)]
-    used = max(0, int(clock.counted(began, stood, stops, clock.Hours.read(turn.hours))))
-    bank = turn.bank - min(turn.bank, max(0, used - allowance))
-    return max(0, allowance - used, min(NOTICE_SECONDS, game.allowance) - bank), bank
-
-
-def times_if_started(session: Session, game: Game, turn: Turn, start: datetime) -> Times:
+def times_if_started(game: AnyGame, turn: AnyTurn, start: datetime) -> Times:
     """The times of a turn if its clock started at `start`, as an email composed at that moment prints them."""
-    hours = clock.Hours.read(turn.hours)
-    allowance, bank = _time_left(session, game, turn)
+    hours, allowance = clock.Hours.read(turn.hours), game.allowance + turn.extra
     allowance_end = clock.rounded_up(clock.due(start, allowance, hours=hours))
-    due = clock.rounded_up(clock.due(start, allowance + bank, hours=hours))
-    return Times(start, allowance_end, due, bank, hours)
+    due = clock.rounded_up(clock.due(start, allowance + turn.bank, hours=hours))
+    remind = clock.due(start, allowance * clock.REMINDER_SHARE, hours=hours)
+    return Times(start, allowance_end, due, turn.bank, remind, hours)
 
 
-def times(session: Session, game: Game, turn: Turn) -> Times | None:
+def times(
+    session: Session, game: AnyGame, turn: AnyTurn, stops: Sequence[clock.Span] | None = None
+) -> Times | None:
     """The times of a turn by all that is known now; None while its clock does not run.
 
     These are the times that were printed, moved by the outages since. After an outage that moved the deadline, at least
     NOTICE_SECONDS (or the allowance) are left.
+
+    Args:
+        stops: all outages since the clock started, if they are known.
     """
     if turn.started_at is None or turn.refused:
         return None
-    plain = times_if_started(session, game, turn, turn.started_at)
-    stops = outages(session, turn.started_at)
+    plain = times_if_started(game, turn, turn.started_at)
+    stops = outages(session, turn.started_at) if stops is None else stops
     end = _shifted(plain, plain.due, stops)
     if end == plain.due:
         return plain
@@ -217,7 +206,14 @@ def times(session: Session, game: Game, turn: Turn) -> Times | None:
     noticed = clock.due(last_stop, min(NOTICE_SECONDS, game.allowance), stops, plain.hours)
     due = clock.rounded_up(max(end, noticed))
     allowance_end = clock.rounded_up(_shifted(plain, plain.allowance_end, stops)) if plain.bank else due
-    return Times(plain.start, allowance_end, due, plain.bank, plain.hours)
+    return Times(plain.start, allowance_end, due, plain.bank, plain.remind, plain.hours)
+
+
+def times_of_table(table: Table) -> dict[int, Times | None]:
+    """The times of all open turns of a game by all that is known now, by seat."""
+    started = [turn.started_at for turn in table.turns.values() if turn.started_at is not None]
+    stops = outages(table.session, min(started)) if started else []
+    return {seat: times(table.session, table.game, turn, stops) for seat, turn in table.turns.items()}
 
 
 def _shifted(plain: Times, end: datetime, stops: Sequence[clock.Span]) -> datetime:
@@ -226,13 +222,13 @@ def _shifted(plain: Times, end: datetime, stops: Sequence[clock.Span]) -> dateti
     return max(end, clock.due(plain.start, seconds, stops, plain.hours))
 
 
-def deadline(session: Session, game: Game, turn: Turn) -> datetime | None:
+def deadline(session: Session, game: AnyGame, turn: AnyTurn) -> datetime | None:
     """The deadline of a turn by all that is known now; None while its clock does not run."""
     known = times(session, game, turn)
     return known.due if known else None
 
 
-def reminder_time(session: Session, game: Game, turn: Turn) -> datetime | None:
+def reminder_time(session: Session, game: AnyGame, turn: AnyTurn) -> datetime | None:
     """When most of a turn's allowance is gone, by all that is known now; None while its clock does not run."""
     if turn.started_at is None or turn.refused:
         return None
@@ -241,7 +237,7 @@ def reminder_time(session: Session, game: Game, turn: Turn) -> datetime | None:
     return clock.due(turn.started_at, seconds, stops, clock.Hours.read(turn.hours))
 
 
-def seconds_gained(turn: Turn, old: datetime, new: datetime) -> int:
+def seconds_gained(turn: AnyTurn, old: datetime, new: datetime) -> int:
     """The seconds that a turn gains by a later deadline, not counting its quiet hours and days off."""
     return round(clock.counted(old, new, hours=clock.Hours.read(turn.hours)))
 
@@ -270,7 +266,7 @@ def due_reminders(session: Session, now: datetime, limit: int) -> list[Turn]:
     return list(session.scalars(query))
 
 
-def give_up_time(session: Session, turn: Turn) -> datetime | None:
+def give_up_time(session: Session, turn: AnyTurn) -> datetime | None:
     """When a seat goes on autopilot because no email about this turn arrives; None while its clock runs."""
     if turn.refused_at is None:
         return None
@@ -278,10 +274,10 @@ def give_up_time(session: Session, turn: Turn) -> datetime | None:
 
 
 def unreachable(session: Session, now: datetime, limit: int) -> list[Turn]:
-    """Turns whose email has failed for long, in seats not given up before: a hint, read without a lock."""
+    """Turns whose email has failed for long, in seats not on autopilot: a hint, read without a lock."""
     query = select(Turn).join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
     long = Turn.refused_at <= now - timedelta(seconds=UNREACHED_SECONDS)
-    query = query.where(long, Seat.lost.is_(False), _NOT_QUARANTINED)
+    query = query.where(long, Seat.autopilot.is_(False), _NOT_QUARANTINED)
     return list(session.scalars(query.order_by(Turn.refused_at).limit(limit)))
 
 
@@ -298,12 +294,16 @@ def of_person(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]
     return list(session.execute(query).unique())
 
 
+def open_of(person_id: int | ColumnElement[int]) -> Select[int]:
+    """A query for the number of games in which a person is to move."""
+    query = select(func.count()).select_from(Turn)
+    query = query.join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
+    query = query.join(Game, Game.id == Turn.game_id).where(Seat.person_id == person_id)
+    running = (Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
+    return query.where(Seat.status == "seated", *running)
+
+
 def bots_to_move(session: Session, limit: int) -> list[Turn]:
     """Open turns of bots, oldest first: a hint, read without a lock."""
     query = select(Turn).where(Turn.bot, _NOT_QUARANTINED).order_by(Turn.opened_at).limit(limit)
     return list(session.scalars(query))
-
-
-def close_all(session: Session, game_id: str) -> None:
-    """Close every turn of a game that is paused, over or in quarantine."""
-    session.execute(delete(Turn).where(Turn.game_id == game_id))

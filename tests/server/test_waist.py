@@ -13,14 +13,15 @@ from server.store.models import Turn
 from tests.support.folders import SERVER
 
 READERS = {
-    "autopilot": {"has_left", "is_unattended", "seats_left", "unattended"},
+    "autopilot": {"is_unattended", "unattended"},
     "clock": None,
     "history": None,
     "moderation": {"act", "acts"},
     "moderation.act": {"ActNotPossible", "InvalidAct", "Newcomer", "has_looked", "holds_seat"},
     "moderation.acts": {"ACTS", "LONGEST_REASON", "check"},
     "notes": {"translated"},
-    "positions": {"Broken", "Position", "check_running", "load", "seats_of"},
+    "positions": {"Broken", "Position", "check_running", "current", "load", "seats_of"},
+    "lengths": None,
     "timeline": None,
     "turns": {
         "Times",
@@ -28,19 +29,29 @@ READERS = {
         "deadline",
         "due_games",
         "due_reminders",
+        "give_up_time",
         "of_person",
+        "open_of",
         "open_turns",
+        "outages",
         "times",
         "times_if_started",
+        "times_of_table",
+        "to_move",
         "unreachable",
     },
 }
 """The modules of `server/play` that others may import, and the names in them that others may use; None: all of them."""
 CLOCKS = {column.name for column in Turn.__table__.columns} - {"game_id", "seat", "bot", "hours"}
-OWN = CLOCKS | {"autopilot", "missed", "lost", "head", "paused", "quarantine", "result"}
+OWN = CLOCKS | {"autopilot", "missed", "bounces", "left", "held_since"}
+OWN |= {"head", "head_hash", "paused", "quarantine", "result"}
 """Attributes that only `server/play` and `server/store` may set: of turns, and what play keeps of seats and games."""
 ROWS = {"Entry", "Turn", "Snapshot", "ModeratorAction"}
 """Tables that only `server/play` and `server/store` may write."""
+
+
+TABLE: dict[str, set[str]] = {"server.store.table": {"Table", "load"}, "server.store.statements": set()}
+"""The modules by which `server/play` takes a game in hand, and the names in them that others may import."""
 
 
 def breaches(tree: ast.AST) -> Iterator[str]:
@@ -58,7 +69,14 @@ def imported(node: ast.AST, used: dict[str, str]) -> Iterator[str]:
     """What is imported past the façade; fills `used` with the readers by the names they get."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names if alias.name.startswith("server.play"))
-    if not isinstance(node, ast.ImportFrom) or not f"{node.module}.".startswith("server.play."):
+    if not isinstance(node, ast.ImportFrom):
+        return
+    for alias in node.names:
+        if alias.name not in TABLE.get(node.module or "", {alias.name}):
+            yield f"import of {node.module}.{alias.name}"
+        if f"{node.module}.{alias.name}" in TABLE:
+            yield f"import of {node.module}.{alias.name}"
+    if not f"{node.module}.".startswith("server.play."):
         return
     inside = (node.module or "").removeprefix("server.play").removeprefix(".")
     for alias in node.names:
@@ -93,8 +111,10 @@ def named(node: ast.AST, used: dict[str, str]) -> Iterator[str]:
 def called(call: ast.Call) -> Iterator[str]:
     """Calls that write what only the waist writes."""
     match call:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="log"), attr="append")):
-            yield "log.append"
+        case ast.Call(func=ast.Attribute(attr="append" | "put" as method), keywords=keywords) if (
+            method == "put" or any(each.arg == "move" for each in keywords)
+        ):
+            yield f"table.{method}"
         case ast.Call(func=ast.Name(id="setattr")):
             yield "setattr"
         case ast.Call(func=ast.Name(id=name)) if name in ROWS:
@@ -179,8 +199,15 @@ def test_only_the_waist_changes_a_running_game() -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        "from server.store import log\nlog.append(session, game, seat=None, by='clock', move='!pause', now=now)",
-        "from server.play import turns\nturns.start(session, game, turn, now)",
+        "table.append(seat=None, by='clock', move='!pause', now=now)",
+        "table.put()",
+        "table.game.head_hash = ''",
+        "seat.left = False",
+        "from server.store.table import lock",
+        "from server.store import table",
+        "from server.store import statements",
+        "from server.store.statements import CHANGE_GAME",
+        "from server.play import turns\nturns.start(table, turn, now)",
         "from server.play import turns\nbegin = turns.await_mail",
         "from server.play.turns import close_all",
         "from server.play import turns as clocks\nclocks.reconcile(session, game, {}, now)",

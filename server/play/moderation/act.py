@@ -12,7 +12,9 @@ from server.errors import Refused
 from server.play import positions
 from server.play.positions import Position
 from server.store import log
-from server.store.models import Entry, Game, ModeratorAction, Seat
+from server.store.models import Entry, ModeratorAction, Seat
+from server.store.rows import SeatRow
+from server.store.table import Table
 from server.validation import whole_number
 
 LONGEST_EXTENSION = 30 * 86400
@@ -84,27 +86,26 @@ def has_looked(session: Session, game_id: str, person_id: int) -> bool:
     return session.scalar(looks.limit(1)) is not None
 
 
-def write(session: Session, game: Game, act: Act, seat: int | None = None) -> int:
+def write(table: Table, act: Act, seat: int | None = None) -> int:
     """Write the entry of an act, and return its seq."""
     move = " ".join(act.words)
-    entry = log.append(session, game, seat=seat, by="moderator", move=move, now=act.now, note=act.reason)
-    return entry.seq
+    return table.append(seat=seat, by="moderator", move=move, now=act.now, note=act.reason).seq
 
 
-def record_only(session: Session, game: Game, position: Position, act: Act, seat: int | None = None) -> int:
+def record_only(table: Table, position: Position, act: Act, seat: int | None = None) -> int:
     """Write the entry of an act that leaves the position as it is, and return its seq."""
-    seq = write(session, game, act, seat)
-    if game.status == "running":
-        positions.save(session, game, position.at(game.head))
+    seq = write(table, act, seat)
+    if table.game.status == "running":
+        positions.save(table, position)
     return seq
 
 
-def seat_of(session: Session, game: Game, act: Act) -> int:
+def seat_of(table: Table, act: Act) -> SeatRow:
     """The seat that an act names; raises InvalidAct if the game has no such seat."""
     number = act.number(1)
-    if session.get(Seat, (game.id, number)) is None:
+    if number >= len(table.seats):
         raise InvalidAct("There is no seat %(seat)s in this game.", seat=number)
-    return number
+    return table.seats[number]
 
 
 def seconds_of(act: Act, place: int) -> int:

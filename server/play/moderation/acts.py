@@ -23,7 +23,8 @@ from server.play.moderation.game_acts import abandon, credit, pause, reopen, res
 from server.play.moderation.seat_acts import bank, extend, link, replace, switch
 from server.play.positions import Position
 from server.store import log
-from server.store.models import Game
+from server.store.rows import AnyGame
+from server.store.table import Table
 
 LONGEST_REASON = 500
 AFTER_THE_END = {"!note", "!look"}
@@ -31,7 +32,7 @@ REPAIRS = {"!void", "!resume", "!abandon"}
 """Acts, besides a note, that are possible in a quarantined game."""
 
 
-def check(session: Session, game: Game, words: tuple[str, ...], reason: str, person_id: int) -> None:
+def check(session: Session, game: AnyGame, words: tuple[str, ...], reason: str, person_id: int) -> None:
     """Check the conditions of every act that do not depend on the state of the game.
 
     Raises:
@@ -48,7 +49,7 @@ def check(session: Session, game: Game, words: tuple[str, ...], reason: str, per
         _check_look(session, game, words[1], person_id)
 
 
-def _check_look(session: Session, game: Game, viewer: str, person_id: int) -> None:
+def _check_look(session: Session, game: AnyGame, viewer: str, person_id: int) -> None:
     seats = {str(seat.seat) for seat in positions.seats_of(session, game.id)}
     if viewer not in seats | {ALL, PUBLIC}:
         raise InvalidAct("“%(viewer)s” is not a player of this game.", viewer=viewer[:40])
@@ -56,42 +57,42 @@ def _check_look(session: Session, game: Game, viewer: str, person_id: int) -> No
         raise ActNotPossible("You have a seat at this table, so you cannot view its hands.")
 
 
-def carry_out(session: Session, game: Game, act: Act) -> int:
+def carry_out(table: Table, act: Act) -> int:
     """Carry out an act, and return the seq of its entry.
 
     Raises:
         Refused: the act is not possible in the present state of the game.
     """
     verb = act.words[0]
-    if game.status == "over" and verb in AFTER_THE_END:
-        return write(session, game, act)
-    if game.quarantine:
-        return _repair(session, game, act)
-    position = running.position(session, game)
-    return ACTS[verb].done(session, game, position, act)
+    if table.game.status == "over" and verb in AFTER_THE_END:
+        return write(table, act)
+    if table.game.quarantine:
+        return _repair(table, act)
+    position = running.position(table)
+    return ACTS[verb].done(table, position, act)
 
 
-def _repair(session: Session, game: Game, act: Act) -> int:
+def _repair(table: Table, act: Act) -> int:
     """Carry out an act on a quarantined game: a void before the error or, if the log replays, a resume or the end.
 
     Raises:
         Broken: the log does not replay yet.
     """
-    verb = act.words[0]
+    verb, game = act.words[0], table.game
     if verb == "!note":
-        return write(session, game, act)
+        return write(table, act)
     if verb not in REPAIRS:
         raise ActNotPossible(
             "This game is on hold: void the faulty entry, resume or abandon the game, or add a note."
         )
     rules = rules_of(game.slug, game.rules)
-    entries = log.entries(session, game.id)
-    state = None if verb == "!void" else positions.replay(session, game, rules, entries)
-    quarantines.release(session, game, act.now)
+    entries = log.entries(table.session, game.id)
+    state = None if verb == "!void" else positions.replay(game, len(table.seats), rules, entries)
+    quarantines.release(table, act.now)
     position = Position(game.id, rules, state, game.head, paused=game.paused, outcome=None)
     if verb == "!resume":
-        return reopen(session, game, position, act)
-    return ACTS[verb].done(session, game, position, act)
+        return reopen(table, position, act)
+    return ACTS[verb].done(table, position, act)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Kind:
     """The number of words in acts with some verb, including the verb, and the function that carries them out."""
 
     words: int
-    done: Callable[[Session, Game, Position, Act], int]
+    done: Callable[[Table, Position, Act], int]
 
 
 ACTS = {

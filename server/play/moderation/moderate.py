@@ -42,16 +42,19 @@ def moderate(
     Raises:
         Refused: the act is unknown, malformed, or not possible now; nothing has changed.
     """
-    with quarantine_if_broken(game_id, now), transaction() as session:
-        game = running.lock_game(session, game_id)
-        if seen is not None and seen != game.head:
+    with (
+        quarantine_if_broken(game_id, now),
+        transaction(game_id) as session,
+        running.in_hand(session, game_id, now) as table,
+    ):
+        if seen is not None and seen != table.game.head:
             raise Stale("The game has moved on since the preview. Look again.")
         words = tuple(act.split())
-        acts.check(session, game, words, reason, person_id)
-        seq = acts.carry_out(session, game, Act(words, reason.strip(), person_id, now, newcomer, keep_link))
-        session.add(ModeratorAction(game_id=game.id, seq=seq, person_id=person_id, at=now))
+        acts.check(session, table.game, words, reason, person_id)
+        seq = acts.carry_out(table, Act(words, reason.strip(), person_id, now, newcomer, keep_link))
+        session.add(ModeratorAction(game_id=game_id, seq=seq, person_id=person_id, at=now))
         # These acts send that seat an email of their own.
         own = words[0] == "!replace" or (words[0] == "!autopilot" and words[2] == "on")
         left_out = int(words[1]) if own else None
-        mailing.mail_table(session, game, "act", f"act:{game.id}:{seq}", now, seq=seq, leave_out=left_out)
+        mailing.mail_table(table, "act", f"act:{game_id}:{seq}", now, seq=seq, leave_out=left_out)
         return seq

@@ -25,7 +25,9 @@ from server.store import engine, links, log, people, standing_orders
 from server.store.models import Alert, Game, IncomingMail, Mail, Outage, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere
+from tests.support.in_hand import start_clock
 from tests.support.mail_servers import Pigeons
+from tests.support.mails import bold_move
 from tests.support.moves import deal_with_a_set_to_sell, sale_now
 
 Begin = Callable[..., Table]
@@ -86,13 +88,9 @@ def run_out(game_id: str, seat: int | None = None) -> int:
     """Let the time of a seat to move run out; return the seat."""
     at = position(game_id)
     late = min(at.awaited) if seat is None else seat
-    with engine.transaction() as session:
-        game = session.get_one(Game, game_id)
-        turn = session.get_one(Turn, (game_id, late))
-        turns.start(session, game, turn, NOW)
-        due, question = turn.due_at, turn.question
-    assert due is not None
-    assert play.time_out(game_id, late, question, due) is not None
+    turn = start_clock(game_id, late, NOW)
+    assert turn.due_at is not None
+    assert play.time_out(game_id, late, turn.question, turn.due_at) is not None
     return late
 
 
@@ -241,10 +239,7 @@ def test_a_move_and_the_end_of_its_time_at_once_one_wins(table: Begin) -> None:
         submit(game.id, seat, str(at.rules.fallback(at.view(seat), at.rules.moves(at.state, seat))))
     turn = turn_of(game.id, 0)
     assert turn is not None
-    with engine.transaction() as session:
-        row = session.get_one(Turn, (game.id, 0))
-        turns.start(session, session.get_one(Game, game.id), row, NOW)
-        due = row.due_at
+    due = start_clock(game.id, 0, NOW).due_at
     at = position(game.id)
     submit(game.id, 0, str(at.rules.fallback(at.view(0), at.rules.moves(at.state, 0))))
     assert due is not None
@@ -380,7 +375,7 @@ def test_a_resume_and_a_new_player_begin_the_count_anew(table: Begin, mia: int) 
     act(mia, game.id, "!autopilot 0 on")
     act(mia, game.id, "!replace 0", Newcomer("Zoe", "zoe@example.org"))
     seat = seat_of(game.id, 0)
-    assert (seat.missed, seat.autopilot, seat.lost) == (0, False, False)
+    assert (seat.missed, seat.autopilot, seat.bounces) == (0, False, 0)
 
 
 # ---- acts ----
@@ -526,7 +521,7 @@ def awake(now: datetime) -> None:
         clockwork.record_heartbeat(recorder, now, 0.0)
 
 
-def test_a_seat_that_no_mail_reaches_for_72_hours_goes_on_autopilot_once(table: Begin, mia: int) -> None:
+def test_a_seat_that_no_mail_reaches_for_72_hours_goes_on_autopilot(table: Begin, mia: int) -> None:
     game = table(4)
     refuse()
     awake(NOW + 71 * HOUR)
@@ -544,20 +539,29 @@ def test_a_seat_that_no_mail_reaches_for_72_hours_goes_on_autopilot_once(table: 
     assert noted == "No mail has reached this player for 72 hours."
     assert f"lost:{game.id}:0" in standing()
     assert {person for _, person in mails("vacant")} == {mia}
-    assert seat_of(game.id, 0).lost
+    assert seat_of(game.id, 0).autopilot
     verified(game.id)
 
 
-def test_it_happens_once_a_game_to_a_player(table: Begin) -> None:
-    game = table(4)
-    refuse()
-    turn = turn_of(game.id, 0)
-    assert turn is not None
-    with engine.transaction() as session:
-        session.get_one(Seat, (game.id, 0)).lost = True
-    assert play.give_up(game.id, 0, turn.question, NOW + 80 * HOUR) is None
-    with engine.reading() as session:
-        assert turns.unreachable(session, NOW + 80 * HOUR, 5) == []
+def test_a_seat_taken_back_is_given_up_again_after_72_hours(table: Begin) -> None:
+    """Once a bounce has closed an address, no turn of the seat is emailed: each must end nevertheless."""
+    game = table(2, slug="byzantium")
+    now = NOW
+    for _ in range(3):
+        refuse(now)
+        turn = turn_of(game.id, 0)
+        assert turn is not None
+        now += 72 * HOUR
+        with engine.reading() as session:
+            hinted = [(turn.game_id, turn.seat) for turn in turns.unreachable(session, now, 5)]
+        assert (game.id, 0) in hinted
+        assert play.give_up(game.id, 0, turn.question, now) is not None
+        assert play.give_up(game.id, 0, turn.question, now) is None
+        now += HOUR
+        assert play.reclaim(game.id, 0, now=now)
+        while turn_of(game.id, 0) is None:
+            submit(game.id, 1, bold_move(game.id, 1))
+    verified(game.id)
 
 
 def test_what_changed_before_the_lock_is_seen_under_it(table: Begin, mia: int) -> None:
@@ -627,7 +631,7 @@ def test_the_mail_says_what_was_played_and_how_to_come_back(table: Begin) -> Non
         pass
     text = next(body for mail in pigeons.to("alice") if "autopilot" in (body := text_of(mail)))
     assert "two deadlines in a row" in text
-    assert "\n- Alice " in text
+    assert "\n- You " in text
     assert game.tokens[0] in text
     assert "!autopilot" not in text
 

@@ -15,7 +15,7 @@ from server.errors import InvalidInput
 from server.lobby import time_control
 from server.lobby.time_control import TimeControl
 from server.mail.outgoing import deliver
-from server.play import positions, turns
+from server.play import positions, running, turns
 from server.play.moderation.act import Newcomer
 from server.scheduler import jobs
 from server.store import engine, log, people
@@ -177,9 +177,19 @@ def test_a_bot_s_turn_leaves_nothing_out(table: Begin) -> None:
     with engine.transaction() as session:
         seat = session.get_one(Seat, (game.id, 0))
         seat.person_id, seat.bot = None, "greedy"
-        session.flush()
-        session.expire(seat)
-        assert turns.hours_of(session, session.get_one(Game, game.id), seat, NOW).write() == "{}"
+        with running.in_hand(session, game.id, NOW) as hand:
+            assert turns.hours_of(hand, hand.seats[0], NOW).write() == "{}"
+            assert turns.hours_of(hand, hand.seats[1], NOW).write() != "{}"
+
+
+def test_quiet_hours_are_those_of_the_players_own_zone_else_of_the_games(table: Begin) -> None:
+    game = table(3, **AMSTERDAM)
+    quiet = {"quiet_from": 23 * 60, "quiet_to": 7 * 60}
+    change(Person, game.people[0], time_zone="America/New_York", **quiet)
+    change(Person, game.people[1], time_zone=None, **quiet)
+    with engine.transaction() as session, running.in_hand(session, game.id, NOW) as hand:
+        zones = [turns.hours_of(hand, hand.seats[seat], NOW).zone for seat in (0, 1)]
+    assert zones == ["America/New_York", "Europe/Amsterdam"]
 
 
 @pytest.mark.usefixtures("alice")
@@ -253,18 +263,22 @@ def test_pages_say_who_draws_on_a_bank_and_the_api_when_it_is_over(
     game = table(3, now=FRIDAY, **AMSTERDAM)
     post(FRIDAY)
     for now, own, others in (
-        (FRIDAY, "Move by Wed 1 Apr, 13:00", "Alice has until Wed 1 Apr, 13:00"),
+        (
+            FRIDAY,
+            "h left (Wed 13:00) + 12 hours in the bank",
+            ("h left (Wed 13:00)", "h left (Wed 13:00) + 12 hours in the bank"),
+        ),
         (
             times(game).allowance_end + SECOND,
-            "You are using your time bank (12 hours): move by Thu 2 Apr, 09:00",
-            "Alice is using their time bank, which lasts until Thu 2 Apr, 09:00",
+            "h left in your time bank (Thu 09:00)",
+            ("Alice is using their time bank, which lasts until Thu 2 Apr, 09:00",) * 2,
         ),
     ):
         for module in ("seat.turn", "game.pages"):
             monkeypatch.setattr(f"server.web.{module}.utc_now", lambda now=now: now)
         assert own in look(client, f"/t/{game.tokens[0]}").text
-        assert others in look(client, f"/t/{game.tokens[1]}").text
-        assert others in look(client, f"/g/{game.id}").text
+        assert others[0] in look(client, f"/t/{game.tokens[1]}").text
+        assert others[1] in look(client, f"/g/{game.id}").text
     page = look(client, f"/t/{game.tokens[0]}").text
     assert "Your absence, 30 Mar, does not count." in page
     told = client.get(f"/api/v1/seats/{game.tokens[0]}").json

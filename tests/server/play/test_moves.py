@@ -14,11 +14,12 @@ from byzanz.games import rules_of
 from byzanz.moves import IllegalMove, UnreadableMove
 from byzanz.rules import PUBLIC
 from server import errors, play
-from server.play import positions, turns
+from server.play import history, positions, turns
 from server.store import engine, log, models
 from server.store.models import Turn
 from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere
+from tests.support.in_hand import append, start_clock
 from tests.support.moves import (
     deal_with_a_set_to_sell,
     entries,
@@ -52,6 +53,7 @@ def test_it_plays_a_move_and_asks_the_next(table: Begin) -> None:
     assert entries(game.id)[1].move == "pass"
     assert set(position(game.id).awaited) == {1}
     assert turn_of(game.id, 0) is None
+    assert [(mail.seat, mail.not_before) for mail in mails("turn")] == [(0, NOW), (1, NOW)]
 
 
 def test_the_same_request_plays_once(table: Begin) -> None:
@@ -228,18 +230,10 @@ def test_the_clock_starts_at_once_for_a_seat_that_wants_no_mail(table: Begin) ->
     assert [mail.seat for mail in mails("turn")] == [0]
 
 
-def start_clock(game_id: str, seat: int) -> Turn:
-    with engine.transaction() as session:
-        game = session.get_one(models.Game, game_id)
-        turn = session.get_one(Turn, (game_id, seat))
-        turns.start(session, game, turn, NOW)
-        return turn
-
-
 def test_a_time_out_plays_the_fallback_once_and_never_early(table: Begin) -> None:
     game = table(4)
     assert play.time_out(game.id, 0, "bid 1", NOW + timedelta(days=9)) is None  # no mail, no clock
-    due = start_clock(game.id, 0).due_at
+    due = start_clock(game.id, 0, NOW).due_at
     assert due == NOW + timedelta(days=1)
     assert play.time_out(game.id, 0, "bid 1", due - timedelta(seconds=1)) is None
     assert play.time_out(game.id, 0, "bid 7", due) is None
@@ -252,7 +246,7 @@ def test_a_time_out_plays_the_fallback_once_and_never_early(table: Begin) -> Non
 
 def test_an_outage_moves_the_deadline_and_is_told_in_the_log(table: Begin) -> None:
     game = table(4)
-    due = start_clock(game.id, 0).due_at
+    due = start_clock(game.id, 0, NOW).due_at
     assert due is not None
     with engine.transaction() as session:
         session.add(
@@ -270,12 +264,13 @@ def test_an_outage_moves_the_deadline_and_is_told_in_the_log(table: Begin) -> No
 def replayed(game_id: str) -> object:
     with engine.reading() as session:
         game = session.get_one(models.Game, game_id)
-        return positions.replay(session, game, rules_of(game.slug), log.entries(session, game_id))
+        seats = len(positions.seats_of(session, game_id))
+        return positions.replay(game, seats, rules_of(game.slug), log.entries(session, game_id))
 
 
 def test_at_least_an_hour_is_left_after_an_outage(table: Begin) -> None:
     game = table(4)
-    due = start_clock(game.id, 0).due_at
+    due = start_clock(game.id, 0, NOW).due_at
     assert due is not None
     with engine.transaction() as session:
         back = due + timedelta(hours=5)
@@ -293,13 +288,24 @@ def test_a_time_out_at_the_end_sells_by_the_clock_and_is_done_by_the_rules(table
         answers = [move for move in at.rules.moves(at.state, seat) if move.verb != "sell"]
         submit(game.id, seat, str(answers[at.head % min(2, len(answers))]), request_id=f"r{at.head}")
     seat = next(seat for seat in at.awaited if len(at.rules.moves(at.state, seat)) > 1)
-    due = start_clock(game.id, seat).due_at
+    due = start_clock(game.id, seat, NOW).due_at
     assert due is not None
     first = play.time_out(game.id, seat, str(at.awaited[seat]), due)
     assert first is not None
     made = [(entry.by, entry.move.split()[0]) for entry in entries(game.id)[first - 1 :]]
     assert set(made[:-1]) == {("clock", "sell")}
     assert made[-1] == ("rules", "done")  # record.verify asks for it: one legal move is forced
+
+
+def test_a_time_out_passes_for_a_seat_that_can_only_pass_or_bid_one_card(table: Begin) -> None:
+    game = table(3, game_id="two30")
+    at = position(game.id)
+    assert [str(move) for move in at.rules.moves(at.state, 0)] == ["pass", "bid olive1"]
+    due = start_clock(game.id, 0, NOW).due_at
+    assert due is not None
+    assert play.time_out(game.id, 0, "bid 1", due) == 2
+    assert [(entry.seat, entry.by, entry.move) for entry in entries(game.id)[1:]] == [(0, "clock", "pass")]
+    assert set(position(game.id).awaited) == {1}
 
 
 @pytest.mark.parametrize("n", [3, 6])
@@ -317,7 +323,10 @@ def test_a_whole_game_ends_with_a_record_that_verifies(table: Begin, n: int) -> 
     with pytest.raises(errors.NotRunning):
         submit(game.id, 0, "pass", request_id="after")
     log_entries = entries(game.id)
-    previous = record.GENESIS
+    with engine.reading() as session:
+        header = history.header_of(session, game.id)
+    assert header.format == "byzanz-record/2"
+    previous = header.first_hash
     for entry in log_entries:
         assert entry.hash == record.expected_hash(previous, entry)
         previous = entry.hash
@@ -339,9 +348,7 @@ def test_a_snapshot_that_cannot_be_read_is_computed_again(table: Begin) -> None:
 
 def test_a_poisoned_log_sets_one_game_aside_and_harms_no_other(table: Begin) -> None:
     poisoned, healthy = table(3, game_id="sick"), table(3, game_id="well")
-    with engine.transaction() as session:
-        game = session.get_one(models.Game, "sick")
-        log.append(session, game, seat=2, by="player", move="bid wood4 wood4 wood4", now=NOW)
+    append("sick", seat=2, by="player", move="bid wood4 wood4 wood4", now=NOW)
     with pytest.raises(errors.NotRunning, match="on hold"):
         submit(poisoned.id, 0, "pass", seen=1)
     with engine.reading() as session:

@@ -65,7 +65,7 @@ def test_a_turn_is_hinted_from_its_time_on(table: Begin) -> None:
         assert turns.unreachable(session, early + 3 * DAY, 9) == []
         assert len(turns.unreachable(session, late + 3 * DAY, 9)) == 1
     with engine.transaction() as session:
-        session.get_one(Seat, (game.id, 0)).lost = True
+        session.get_one(Seat, (game.id, 0)).autopilot = True
         session.get_one(Turn, (game.id, 0)).bot = False
     with engine.reading() as session:
         assert turns.unreachable(session, LATE, 9) == []

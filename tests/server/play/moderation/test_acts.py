@@ -14,8 +14,9 @@ from server.errors import Refused
 from server.mail.text import quoted
 from server.play import positions, turns
 from server.play.moderation.act import Newcomer
-from server.store import engine, links, log, models, people
+from server.store import engine, links, models, people
 from tests.conftest import NOW, Table
+from tests.support.in_hand import append, start_clock
 from tests.support.moves import entries, mails, play_on, position, submit, turn_of
 
 Begin = Callable[..., Table]
@@ -90,7 +91,8 @@ def test_a_void_of_the_last_deal_never_rolls_again(table: Begin, moderator: int)
 def _replayed(game_id: str) -> object:
     with engine.reading() as session:
         game = session.get_one(models.Game, game_id)
-        return positions.replay(session, game, position(game_id).rules, entries(game_id))
+        seats = len(positions.seats_of(session, game_id))
+        return positions.replay(game, seats, position(game_id).rules, entries(game_id))
 
 
 @pytest.mark.parametrize("target", ["1", "99", "0", "x", "-1", "²"])
@@ -130,9 +132,7 @@ def test_a_pause_stops_everything_and_a_resume_opens_turns_anew(table: Begin, mo
 
 def test_an_extension_moves_one_deadline(table: Begin, moderator: int) -> None:
     game = table(3)
-    with engine.transaction() as session:
-        turn = session.get_one(models.Turn, (game.id, 0))
-        turns.start(session, session.get_one(models.Game, game.id), turn, NOW)
+    start_clock(game.id, 0, NOW)
     act(game, moderator, "!extend 0 3600")
     turn_after = turn_of(game.id, 0)
     assert turn_after is not None
@@ -141,6 +141,25 @@ def test_an_extension_moves_one_deadline(table: Begin, moderator: int) -> None:
     for bad in ("!extend 1 3600", "!extend 7 3600", "!extend 0 0", "!extend 0 99999999", "!extend 0"):
         with pytest.raises(Refused):
             act(game, moderator, bad)
+
+
+def test_an_extension_or_a_gift_to_the_bank_is_one_second_to_thirty_days(
+    table: Begin, moderator: int
+) -> None:
+    game = table(3)
+    most = 30 * 86400
+    for verb in ("!extend", "!bank"):
+        for seconds in (0, -1, most + 1):
+            with pytest.raises(Refused):
+                act(game, moderator, f"{verb} 0 {seconds}")
+        for seconds in (1, most):
+            act(game, moderator, f"{verb} 0 {seconds}")
+    turn = turn_of(game.id, 0)
+    assert turn is not None
+    assert turn.extra == most + 1
+    with engine.reading() as session:
+        banks = [session.get_one(models.Seat, (game.id, seat)).bank for seat in range(3)]
+    assert banks == [most + 1, 0, 0]
 
 
 def test_a_credit_moves_every_deadline(table: Begin, moderator: int) -> None:
@@ -257,9 +276,9 @@ def test_more_time_does_not_start_the_clock_of_somebody_who_cannot_be_reached(
     table: Begin, moderator: int
 ) -> None:
     game = table(3)
+    start_clock(game.id, 0, NOW)
     with engine.transaction() as session:
         turn = session.get_one(models.Turn, (game.id, 0))
-        turns.start(session, session.get_one(models.Game, game.id), turn, NOW)
         turn.refused, turn.due_at, turn.remind_at = quoted("550 unknown"), None, None
     act(game, moderator, "!extend 0 3600")
     after = turn_of(game.id, 0)
@@ -269,9 +288,7 @@ def test_more_time_does_not_start_the_clock_of_somebody_who_cannot_be_reached(
 
 def poison(game_id: str) -> int:
     """Write an illegal move into the log; return its seq."""
-    with engine.transaction() as session:
-        game = session.get_one(models.Game, game_id)
-        return log.append(session, game, seat=2, by="player", move="bid wood4 wood4 wood4", now=NOW).seq
+    return append(game_id, seat=2, by="player", move="bid wood4 wood4 wood4", now=NOW).seq
 
 
 def set_aside(game: Table) -> None:
@@ -310,9 +327,7 @@ def test_a_game_set_aside_that_replays_is_taken_up_again(table: Begin, moderator
 
 def test_a_game_set_aside_is_met_by_no_tick(table: Begin) -> None:
     game = table(3)
-    with engine.transaction() as session:
-        turn = session.get_one(models.Turn, (game.id, 0))
-        turns.start(session, session.get_one(models.Game, game.id), turn, NOW)
+    start_clock(game.id, 0, NOW)
     play.quarantine(game.id, quoted("a fault"), NOW)
     with engine.reading() as session:
         assert turns.due_games(session, NOW + timedelta(days=9), 9) == []

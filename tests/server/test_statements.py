@@ -1,0 +1,70 @@
+"""How many statements a move, a page and an email take; a failure names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from server.mail.outgoing import deliver
+from server.store import engine, links
+from tests.conftest import NOW, Table
+from tests.support.letters import with_replies
+from tests.support.mail_servers import Pigeons
+from tests.support.mails import post, submit
+from tests.support.statements import built, listing, statements
+
+MOVE, PAGE, MAIL = 11, 6, 12
+"""The most statements that each may take."""
+
+
+@pytest.fixture(params=[False, True], ids=["", "with replies"])
+def game(request: pytest.FixtureRequest, app: Flask, table: Callable[..., Table]) -> Table:
+    """Start a game whose first players have moved, so that snapshot and links are there."""
+    if request.param:
+        with_replies(app)
+    begun = table(4)
+    submit(begun.id, 0, "pass")
+    return begun
+
+
+def test_a_move_through_the_api(game: Table, client: FlaskClient) -> None:
+    seat = f"/api/v1/seats/{game.tokens[1]}"
+    with statements(engine.db.engine) as sent:
+        answer = client.post(f"{seat}/moves", json={"move": "pass", "seen": 2, "request_id": "a"})
+    assert answer.status_code == 201
+    assert len(sent) <= MOVE, listing(sent)
+
+
+def test_a_move_through_the_page(game: Table, client: FlaskClient) -> None:
+    with statements(engine.db.engine) as sent:
+        form = {"move": "pass", "seen": "2", "request_id": "a"}
+        answer = client.post(f"/t/{game.tokens[1]}", data=form)
+    assert answer.status_code == 303
+    assert len(sent) <= MOVE, listing(sent)
+
+
+@pytest.mark.parametrize("sent_before", [False, True], ids=["clock waits", "clock runs"])
+def test_the_page_of_a_turn(game: Table, client: FlaskClient, sent_before: bool) -> None:
+    if sent_before:
+        post(NOW)
+    for seat in (1, 2):
+        with statements(engine.db.engine) as sent:
+            assert client.get(f"/t/{game.tokens[seat]}").status_code == 200
+        assert len(sent) <= PAGE, listing(sent)
+
+
+def test_the_email_of_a_turn(game: Table) -> None:
+    with engine.transaction() as session:  # as the lobby does when a game begins
+        for person in game.people:
+            links.link_for(session, "stop", person, game.id, NOW)
+    post(NOW)
+    submit(game.id, 1, "pass")
+    with statements(engine.db.engine) as sent, built(engine.db.engine) as unprepared:
+        birds = Pigeons()
+        assert deliver.deliver(NOW, birds, n=1) == 1
+    assert len(birds.sent) == 1
+    assert len(sent) <= MAIL, listing(sent)
+    assert not unprepared
