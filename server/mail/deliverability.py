@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from server import play
@@ -12,12 +13,20 @@ from server.store import alerts, facts, log, outbox, people
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
 from server.store.models import Game, Mail, Person, Seat
+from server.store.rows import AnyMail
 
 REPORT_WINDOW = timedelta(days=7)
 """How long after sending a report about a mail counts: mail servers give up after five days."""
+RETRY_AFTER = timedelta(hours=12)
+"""How long after a report of failures that may pass the address counts as working again."""
+TRIED_AGAIN = "tried_again"
+"""The code of the reason why an address is unreachable until then."""
+COMPLAINT = "complaint"
+"""The code of the reason why an address is suppressed that reported an email as spam."""
+_LOST = or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None))
 
 
-def lock_games(session: Session, mail: Mail) -> dict[str, Game]:
+def lock_games(session: Session, mail: AnyMail) -> dict[str, Game]:
     """Lock the games that a mail is about: its own, or for a digest all that it lists.
 
     Games are locked by id and before anything is written about mail or person, as everywhere else: otherwise two
@@ -32,47 +41,77 @@ def lock_games(session: Session, mail: Mail) -> dict[str, Game]:
 
 
 def delivery_failed(
-    session: Session, games: dict[str, Game], mail: Mail, diagnostic: Fact, now: datetime
+    session: Session,
+    games: dict[str, Game],
+    mail: AnyMail,
+    diagnostic: Fact,
+    now: datetime,
+    *,
+    bounced: bool = False,
+    lasting: bool = True,
 ) -> None:
     """Handle a mail that will never arrive: stop the clock of its turn and tell those who can help.
 
     Args:
         games: the games it is about, locked.
         diagnostic: the mail server's reply, masked.
+        bounced: a report says so; otherwise the mail server refused it.
+        lasting: the address is bad; otherwise it counts as working again after `RETRY_AFTER`.
     """
-    person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
-    person.unreachable = diagnostic
+    person = session.get_one(Person, mail.person_id)
+    game = games.get(mail.game_id) if mail.game_id else None
+    why = diagnostic if lasting else _passing(diagnostic, now)
+    if lasting or person.unreachable is None or person.retry_at is not None:
+        person.unreachable, person.retry_at = why, None if lasting else now + RETRY_AFTER
+        person.lost_at = person.lost_at or now
     if mail.kind == "digest":
-        _stop_digest_turns(session, games, mail, person, diagnostic, now)
-    stopped = play.mail_failed(session, game, mail, diagnostic, now)
+        _stop_digest_turns(session, games, mail, person, why, now, bounced)
+    stopped = play.mail_failed(session, mail, why, now, bounced=bounced)
     if game is None:
         return
-    fact = Fact("address_refused", {"said": diagnostic})
+    fact = _alert(Fact("address_refused", {"said": why}))
     alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
     if mail.kind != "refused":
-        _notify(session, game, mail, person, diagnostic, stopped, now)
+        _notify(session, game, mail, person, why, stopped, now)
+
+
+def _passing(diagnostic: Fact, now: datetime) -> Fact:
+    """Return why an address is unreachable for a time."""
+    return Fact("tried_again", {"at": f"{now + RETRY_AFTER:%Y-%m-%d %H:%M}", "said": diagnostic})
+
+
+def _alert(plain: Fact) -> Fact:
+    """Return the alert about an address, which says so if its failure may pass."""
+    why = plain.values["said"]
+    passing = isinstance(why, Fact) and why.code == TRIED_AGAIN
+    return Fact("address_silent", plain.values) if passing else plain
 
 
 def delivery_withheld(
-    session: Session, games: dict[str, Game], mail: Mail, reason: Fact, now: datetime
+    session: Session, games: dict[str, Game], mail: AnyMail, reason: Fact, now: datetime
 ) -> None:
     """Handle a mail that is not sent because the address bounced or complained before: its turn stops nevertheless.
 
     The organiser and the moderators get one email per game until the address works again.
     """
-    person, game = session.get_one(Person, mail.person_id), games.get(mail.game_id or "")
+    person = session.get_one(Person, mail.person_id)
+    game = games.get(mail.game_id) if mail.game_id else None
     if mail.kind == "digest":
-        _stop_digest_turns(session, games, mail, person, reason, now)
-    stopped = play.mail_failed(session, game, mail, reason, now)
+        _stop_digest_turns(session, games, mail, person, reason, now, bounced=True)
+    stopped = play.mail_failed(session, mail, reason, now, bounced=True)
     if game is None or not stopped:
         return
     _notify_once(session, game, mail, person, reason, now)
 
 
-def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime) -> Mail | None:
+def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime, *, lasting: bool = True) -> Mail | None:
     """Treat an accepted mail that bounced as rejected, and suppress further mail to the address.
 
-    Ignore reports about an old mail, about one that already bounced, or about one that a newer copy has replaced.
+    Ignore reports about an old mail, about one that already bounced, about one that a newer copy has replaced, or
+    about one after which the player has been here: anybody who has the mail can write such a report.
+
+    Args:
+        lasting: the address is bad; otherwise nothing is suppressed, for the mail was only not taken in time.
 
     Returns:
         The mail, or None if there is no such mail.
@@ -83,11 +122,13 @@ def handle_bounce(mail_id: int, diagnostic: Fact, now: datetime) -> Mail | None:
             return None
         games = lock_games(session, mail)
         session.refresh(mail)
-        if not _is_fresh(mail, now) or _has_newer_copy(session, mail):
+        person = session.get_one(Person, mail.person_id)
+        if not _is_fresh(mail, now) or _has_newer_copy(session, mail) or _was_here_since(person, mail):
             return mail
         outbox.mark_bounced(session, mail, now, diagnostic)
-        session.get_one(Person, mail.person_id).suppressed = diagnostic
-        delivery_failed(session, games, mail, diagnostic, now)
+        if lasting:
+            person.suppressed = diagnostic
+        delivery_failed(session, games, mail, diagnostic, now, bounced=True, lasting=lasting)
         return mail
 
 
@@ -103,7 +144,7 @@ def handle_complaint(mail_id: int, diagnostic: Fact, now: datetime) -> Mail | No
         mail = session.get(Mail, mail_id)
         if mail is None or not _is_fresh(mail, now):
             return mail
-        session.get_one(Person, mail.person_id).suppressed = Fact("complaint", {"said": diagnostic})
+        session.get_one(Person, mail.person_id).suppressed = Fact(COMPLAINT, {"said": diagnostic})
         fact = Fact("mail_unwanted", {"said": diagnostic})
         alerts.raise_alert(session, f"complaint:{mail.person_id}", fact, now, mail.game_id)
         return mail
@@ -115,7 +156,12 @@ def _is_fresh(mail: Mail, now: datetime) -> bool:
     return mail.status in ("waiting", "sent") and sent_at > now - REPORT_WINDOW
 
 
-def _has_newer_copy(session: Session, mail: Mail) -> bool:
+def _was_here_since(person: Person, mail: Mail) -> bool:
+    """Whether the recipient opened a page or made a move after a mail server had accepted the mail."""
+    return person.seen_at is not None and mail.finished_at is not None and person.seen_at > mail.finished_at
+
+
+def _has_newer_copy(session: Session, mail: AnyMail) -> bool:
     """Whether a newer copy of a turn's mail was sent or waits: then the address has been confirmed since."""
     copies = (Mail.game_id == mail.game_id, Mail.seat == mail.seat, Mail.seq == mail.seq, Mail.kind == "turn")
     newer = select(Mail.id).where(*copies, Mail.id > mail.id, Mail.status != "dropped")
@@ -138,11 +184,49 @@ def mark_reachable(person_id: int, now: datetime) -> bool:
     with transaction() as session:
         play.address_works(session, person_id, now)  # locks games before the person, as all who lock both do
         person = session.get_one(Person, person_id)
-        person.suppressed = person.unreachable = None
+        person.suppressed = person.unreachable = person.lost_at = person.retry_at = None
         for game_id in session.scalars(select(Seat.game_id).where(Seat.person_id == person_id)).all():
             alerts.clear(session, _alert_key(game_id, person_id), now)
         alerts.clear(session, f"complaint:{person_id}", now)
     return True
+
+
+def retry_due(now: datetime) -> int:
+    """Resume mail to the addresses that failed for a time some hours ago, and return to how many."""
+    with reading() as session:
+        due = session.scalars(
+            select(Person.id).where(_LOST, Person.retry_at <= now).order_by(Person.id)
+        ).all()
+    return sum(mark_reachable(person_id, now) for person_id in due)
+
+
+def mend_all(since: datetime, moderator_id: int, reason: str, now: datetime) -> int:
+    """Resume mail to all addresses that have failed since a moment, as after an outage of our own mail server.
+
+    Complaints stay. Each game in which a clock is stopped for it gets a moderator's note.
+
+    Args:
+        moderator_id: who decides so.
+        reason: one line, public for good.
+
+    Returns:
+        How many addresses count as working again.
+
+    Raises:
+        Refused: the reason is missing or malformed; nothing has changed.
+    """
+    with reading() as session:
+        lost = session.scalars(select(Person).where(_LOST, Person.lost_at >= since).order_by(Person.id)).all()
+        ids = [person.id for person in lost if not person.suppressed or person.suppressed.code != COMPLAINT]
+        games = play.games_with_stopped_turns(session, ids)
+    for game_id in games:
+        play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now)
+    return sum(mark_reachable(person_id, now) for person_id in ids)
+
+
+def alert_keys(person_id: int, game_ids: Iterable[str]) -> list[str]:
+    """Return the keys of the alerts that quote what a mail server said about a person."""
+    return [f"complaint:{person_id}", *(_alert_key(game_id, person_id) for game_id in game_ids)]
 
 
 def _alert_key(game_id: str, person_id: int) -> str:
@@ -150,33 +234,51 @@ def _alert_key(game_id: str, person_id: int) -> str:
 
 
 def _stop_digest_turns(
-    session: Session, games: dict[str, Game], mail: Mail, person: Person, reason: Fact, now: datetime
+    session: Session,
+    games: dict[str, Game],
+    mail: AnyMail,
+    person: Person,
+    reason: Fact,
+    now: datetime,
+    bounced: bool,
 ) -> None:
     """Stop the clocks of the turns that a failed digest listed, and tell those in charge of each game."""
-    for game in play.digest_failed(session, games, play.turns_in_digest(session, mail), reason, now):
-        _notify_once(session, game, mail, person, reason, now)
+    listed = [place for place in play.turns_in_digest(session, mail) if place[0] in games]
+    for game_id in play.digest_failed(session, listed, reason, now, bounced=bounced):
+        _notify_once(session, games[game_id], mail, person, reason, now)
 
 
 def _notify_once(
-    session: Session, game: Game, mail: Mail, person: Person, reason: Fact, now: datetime
+    session: Session, game: Game, mail: AnyMail, person: Person, reason: Fact, now: datetime
 ) -> None:
     """Tell moderators and organiser that a clock has stopped, unless they already know of this player and game."""
     if alerts.find_open(session, _alert_key(game.id, person.id)) is None:
-        fact = Fact("address_failed_before", {"said": reason})
+        fact = _alert(Fact("address_failed_before", {"said": reason}))
         alerts.raise_alert(session, _alert_key(game.id, person.id), fact, now, game.id)
         _notify(session, game, mail, person, reason, True, now)
 
 
 def _notify(
-    session: Session, game: Game, mail: Mail, person: Person, diagnostic: Fact, stopped: bool, now: datetime
+    session: Session,
+    game: Game,
+    mail: AnyMail,
+    person: Person,
+    why: Fact,
+    stopped: bool,
+    now: datetime,
 ) -> None:
+    details: dict[str, object] = {"name": person.name, "error": facts.stored(why), "stopped": stopped}
+    if why.code == TRIED_AGAIN:
+        said = why.values["said"]
+        assert isinstance(said, Fact)
+        details |= {"error": facts.stored(said), "again": (now + RETRY_AFTER).isoformat()}
     for reader in sorted(people.organiser_and_moderators(session, game) - {person.id}):
         outbox.enqueue(
             session,
-            key=f"refused:{mail.id}:{game.id}:{reader}",
+            key=f"refused:{mail.id}:{int(mail.created_at.timestamp())}:{game.id}:{reader}",
             kind="refused",
             person_id=reader,
             now=now,
             game_id=game.id,
-            details={"name": person.name, "error": facts.stored(diagnostic), "stopped": stopped},
+            details=details,
         )

@@ -9,8 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from typing import Any
 
 from aiosmtpd.lmtp import LMTP
@@ -19,9 +22,16 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from server.config import settings
 from server.mail.incoming import receive, reply
-from server.store.engine import utc_now
+from server.store import totals
+from server.store.engine import insert, transaction, utc_now
+from server.store.models import Heartbeat
 
 LOGGER = logging.getLogger(__name__)
+HOST, PORT = "127.0.0.1", 8024
+"""Where the server listens unless told otherwise."""
+PART = "mail-in"
+HEARTBEAT = timedelta(minutes=1)
+"""How often the server records that it runs, for `byzanz doctor`."""
 WORKERS = 4
 """Mails that are processed at the same time."""
 ACCEPTED, TRY_LATER, UNKNOWN, TOO_BIG = 250, 451, 550, 552
@@ -32,6 +42,9 @@ ANSWERS = {
     TOO_BIG: "5.3.4 message too big",
 }
 
+REJECTED = {TRY_LATER: "deferred", UNKNOWN: "unknown", TOO_BIG: "too_big"}
+"""What the log and the metrics call a mail that was not accepted."""
+
 
 def accept(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
     """Process one mail for one recipient and return the reply code, one of `ANSWERS`.
@@ -41,25 +54,40 @@ def accept(app: Flask, raw: bytes, sender: str, recipient: str) -> int:
         sender: of the envelope, empty for `<>`.
         recipient: of the envelope.
     """
-    if len(raw) > reply.LARGEST_MAIL:
-        return TOO_BIG
     with app.app_context():
-        try:
-            receive.receive(raw, sender, recipient, utc_now())
-        except receive.NoSuchAddress:
-            return UNKNOWN
-        except SQLAlchemyError as error:
-            LOGGER.error("the database failed while a mail came in: %s", type(error).__name__)
-            return TRY_LATER
-        except Exception:
-            LOGGER.exception("an incoming mail cannot be processed; the mail server keeps it")
-            return TRY_LATER
+        code = TOO_BIG if len(raw) > reply.LARGEST_MAIL else _process(raw, sender, recipient)
+        if code != ACCEPTED:
+            totals.count(f"mail_in:{REJECTED[code]}")
+        if code in (UNKNOWN, TOO_BIG):
+            LOGGER.info("incoming mail: %(outcome)s", {"outcome": REJECTED[code]})
+        if code != TRY_LATER:
+            with suppress(SQLAlchemyError):  # stored with the next mail
+                totals.store()
+    return code
+
+
+def _process(raw: bytes, sender: str, recipient: str) -> int:
+    try:
+        receive.receive(raw, sender, recipient, utc_now())
+    except receive.NoSuchAddress:
+        return UNKNOWN
+    except SQLAlchemyError as error:
+        kind = type(error).__name__
+        LOGGER.error("the database failed while a mail came in: %s", kind, extra={"outage": True})
+        return TRY_LATER
+    except Exception:
+        LOGGER.exception("an incoming mail cannot be processed; the mail server keeps it")
+        return TRY_LATER
     return ACCEPTED
 
 
 def serve(app: Flask, listener: socket.socket) -> None:
     """Receive mail on a bound socket until the process is stopped."""
-    with suppress(SystemExit, KeyboardInterrupt), ThreadPoolExecutor(WORKERS, "byzanz-mail-in") as pool:
+    with (
+        suppress(SystemExit, KeyboardInterrupt),
+        ThreadPoolExecutor(WORKERS, "byzanz-mail-in") as pool,
+        heartbeats(app),
+    ):
         asyncio.run(serve_async(app, listener, pool))
 
 
@@ -89,6 +117,34 @@ async def serve_async(app: Flask, listener: socket.socket, pool: ThreadPoolExecu
     server = await loop.create_server(connection, sock=listener)
     async with server:
         await server.serve_forever()
+
+
+@contextmanager
+def heartbeats(app: Flask) -> Iterator[None]:
+    """Record within the block that mail is received, in a thread of its own."""
+    ended = threading.Event()
+
+    def record() -> None:
+        _record_heartbeat(app)
+        while not ended.wait(HEARTBEAT.total_seconds()):
+            _record_heartbeat(app)
+
+    thread = threading.Thread(target=record, name="byzanz-mail-in-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _record_heartbeat(app: Flask) -> None:
+    try:
+        with app.app_context(), transaction() as session:
+            now = utc_now()
+            insert(session, Heartbeat, {"part": PART, "at": now}, key="part", again={"at": now})
+    except SQLAlchemyError as error:
+        LOGGER.warning("mail-in: no heartbeat: %s", type(error).__name__, extra={"outage": True})
 
 
 class _Connection(LMTP):

@@ -1,7 +1,8 @@
 """Finding the lines of a mail that its writer wrote: no quoted text, no greeting, no signature.
 
-Mail clients mark quoted text in many ways and languages; those of English, Dutch and German clients are known here
-(docs/mail-in.md). Each line is normalised first: without odd blanks, characters or punctuation that a phone added.
+Mail clients mark quoted text in many ways and languages (docs/mail-in.md): the words of English, Dutch and German
+clients are known here, and a block of headers is known by its shape in any language. Each line is normalised first:
+without odd blanks, characters or punctuation that a phone added.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ _LABEL = re.compile(
     r"|antwort an)[*_]{0,2}[ \t]*:[*_\s]*\S?",
     re.IGNORECASE,
 )
+_ANY_LABEL = re.compile(r"[*_]{0,2}[^\W\d_](?:[\w .'’-]{0,28}\w)?[*_]{0,2} ?:[*_]{0,2} ?[^\s/:]")
+"""A header's name in any language, and the beginning of its value."""
+_HAS_ADDRESS = re.compile(r"\S@\S")
 _RULE = re.compile(r"[_=*-]{10,}|[_=*-]{3,} ?[^\s_=*-].{1,80}?[_=*-]{2,}")
 _FORWARDED = re.compile(
     r"(?:begin forwarded message|anfang der weitergeleiteten nachricht|begin doorgestuurd bericht"
@@ -45,16 +49,24 @@ _SENT_FROM = re.compile(
     r"|dit bericht is|outlook|laden sie|holen sie|download|virus-?free|virusvrij|virenfrei)\b.*",
     re.IGNORECASE,
 )
+_SENT_WITH = re.compile(
+    r".{0,60}\b(?:outlook|iphone|ipad|ios|android|galaxy|huawei|xiaomi)\b.{0,60}", re.IGNORECASE
+)
+"""What a phone or a program adds names it, in whatever language; no move does."""
 _SIGNATURE = re.compile(r"[-–—]{1,3}\s*")
 _NAMED = r"(?: [\w.'-]{1,20}){0,2}"
 _HELLO = re.compile(
     rf"(?:hi|hello|hey|dear|hoi|hallo|dag|beste|hé|goede(?:morgen|middag|navond)|gute[nr] (?:morgen|tag|abend)"
-    rf"|good (?:morning|afternoon|evening)|moin|servus|liebe[rs]?){_NAMED}",
+    rf"|good (?:morning|afternoon|evening)|moin|servus|liebe[rs]?|hej(?:san)?|hei|moi|terve|bonjour|salut"
+    rf"|hola|buen(?:os|as) (?:d[ií]as|tardes|noches)|ciao|buongiorno|salve|cześć|dzień dobry|witam|olá|oi"
+    rf"|bom dia|boa (?:tarde|noite)|ahoj|dobrý den|merhaba|selam|привет|здравствуйте|добрый день){_NAMED}",
     re.IGNORECASE,
 )
 _THANKS = re.compile(
     r"(?:many |vielen |hartelijk |heel erg )?(?:thanks?|thank you|thx|bedankt|dankjewel|dank je|dank u|danke?"
-    r"|merci)(?: (?:a lot|very much|so much|you|all|again|wel|alvast|schön|sehr|im voraus|in advance|everyone"
+    r"|merci|(?:mange )?tak|takk|tack|gracias|grazie(?: mille)?|dzięki|dziękuję|obrigad[oa]|kiitos|díky"
+    r"|děkuji|teşekkürler|спасибо)"
+    r"(?: (?:a lot|very much|so much|you|all|again|wel|alvast|schön|sehr|im voraus|in advance|everyone"
     r"|for waiting|a million|en groet(?:en)?)){0,2}",
     re.IGNORECASE,
 )
@@ -62,12 +74,14 @@ _BYE = re.compile(
     rf"(?:(?:all the )?best(?: wishes| regards)?|(?:kind |warm )?regards|cheers|yours|sincerely|greetings|love"
     rf"|(?:met )?(?:vriendelijke |hartelijke |lieve )?(?:groet(?:en|jes)?|gr)|mvg|vr ?gr|tot ziens|doei|bye"
     rf"|(?:mit |viele |liebe |beste |schöne |herzliche |freundliche[nr]? |mit freundlichen )?(?:grüße[n]?|gruß"
-    rf"|gruss|gruesse|grüsse)|mfg|lg|vg|vlg|tschüss|x{{1,3}}){_NAMED}",
+    rf"|gruss|gruesse|grüsse)|mfg|lg|vg|vlg|tschüss|x{{1,3}}|(?:(?:med )?(?:venlig|vennlig|kærlig) )?hilsen"
+    rf"|mvh|(?:(?:med )?vänliga )?hälsningar|(?:bien )?cordialement|amicalement|bonne journée"
+    rf"|(?:un )?(?:cordial )?saludos?|un abrazo|(?:(?:cordiali|distinti) )?saluti|pozdrawiam|abraços?"
+    rf"|(?:com os melhores )?cumprimentos|(?:ystävällisin )?terveisin|s pozdravem|saygılarımla|selamlar"
+    rf"|с уважением){_NAMED}",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"(?:[-*•·‣▪>]|[0-9]{1,2}[.)])\s+")
-_ODD = frozenset(("Cf", "So", "Sk", "Cs", "Co", "Cn"))
-"""Categories of characters that no move contains: invisible ones, emoji, unassigned ones."""
 _QUOTES = "\"'`´‘’‚‛“”„‟«»‹›*_"
 
 
@@ -93,7 +107,9 @@ def normalize_line(line: str) -> str:
             kept.append("-")
         elif kind == "Cf":
             continue
-        elif kind in _ODD or kind[0] in "ZC" or char in "\ufe0e\ufe0f":
+        elif (
+            kind in ("So", "Sk") or kind[0] in "ZC" or char in "\ufe0e\ufe0f"
+        ):  # emoji, blanks, unassigned ones
             kept.append(" ")
         else:
             kept.append(char)
@@ -146,9 +162,12 @@ def _up_to_colon(lines: Sequence[str], index: int) -> list[str]:
 
 
 def _header_block(lines: Sequence[str], index: int) -> bool:
-    """Whether "From: … Sent: …" begins here, as Outlook and GMX write it above quoted text."""
-    labels = [line for line in map(_visible, lines[index : index + 5]) if line][:2]
-    return len(labels) == 2 and all(_LABEL.match(line) for line in labels)
+    """Whether "From: … Sent: …" begins here, as Outlook and GMX write it above quoted text, in whatever language."""
+    labels = [line for line in map(_visible, lines[index : index + 8]) if line][:3]
+    if len(labels) > 1 and all(_LABEL.match(line) for line in labels[:2]):
+        return True
+    headers = len(labels) == 3 and all(_ANY_LABEL.match(line) for line in labels)
+    return headers and any(_HAS_ADDRESS.search(line) for line in labels[:2])
 
 
 def _attribution_start(lines: Sequence[str], index: int, *, ours: bool) -> int:
@@ -195,7 +214,7 @@ def _without_courtesies(lines: Sequence[str], name: str) -> tuple[str, ...]:
     found: list[str] = []
     for line in lines:
         bare = _visible(line)
-        if bare and (_SIGNATURE.fullmatch(bare) or _SENT_FROM.fullmatch(bare)):
+        if bare and any(words.fullmatch(bare) for words in (_SIGNATURE, _SENT_FROM, _SENT_WITH)):
             break
         text = normalize_line(line)
         if found and _BYE.fullmatch(text):

@@ -6,11 +6,13 @@ of once, and it is marked as done in the transaction that queues the answer.
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from email.utils import parseaddr
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from byzanz.moves import RulesError
@@ -20,18 +22,22 @@ from server.mail import deliverability, envelope
 from server.mail.incoming import bounces, commands, reply
 from server.mail.incoming.reply import Reply
 from server.mail.outgoing.smtp import ascii_domain
-from server.store import links, outbox, people
+from server.store import heads, links, outbox, people, presence, totals
 from server.store.engine import insert, reading, transaction
 from server.store.facts import Fact
 from server.store.links import SeatAccess
 from server.store.models import IncomingMail, Mail, Person
 
+LOGGER = logging.getLogger(__name__)
 IN_PROGRESS = Fact("in_hand")
 """The outcome of a mail that is being processed, or was when the server died."""
 ANSWERS_A_DAY = 40
 """How many answers one person gets within a day, so that two autoresponders cannot go on forever."""
 RETENTION = timedelta(days=90)
 """How long incoming mails are remembered: no mail server delivers a mail again as late as that."""
+PURGED_AT_ONCE = 500
+LARGEST_SEARCHED = 256 * 1024
+"""Bytes of a mail in which heads of logs are looked for: its header, and what it quotes."""
 COMPLAINTS = "complaints"
 """The local part of the address to which feedback loops send their reports."""
 
@@ -55,15 +61,20 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
         NoSuchAddress: nothing has this address. SQLAlchemyError: the database failed; deliver it again later.
     """
     local = _local_part(recipient)
+    heads.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
     if local.startswith("play+"):
         return _reply(raw, sender, local.removeprefix("play+"), recipient, now)
     if local == COMPLAINTS:  # one address for everybody: mail from strangers is not even recorded
         mail_id = bounces.reported_mail_id(raw)
-        return "not about one of our emails" if mail_id is None else _report(raw, recipient, mail_id, now)
+        return (
+            _left_alone("unknown", "not about one of our emails")
+            if mail_id is None
+            else _report(raw, sender, recipient, mail_id, now)
+        )
     mail_id = envelope.mail_id_in(recipient)
     if mail_id is None:
         raise NoSuchAddress
-    return _report(raw, recipient, mail_id, now)
+    return _report(raw, sender, recipient, mail_id, now)
 
 
 def is_ours(recipient: str) -> bool:
@@ -86,21 +97,31 @@ def _local_part(recipient: str) -> str:
 # Reports
 
 
-def _report(raw: bytes, recipient: str, mail_id: int, now: datetime) -> str:
-    report = bounces.parse_report(raw)
+def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime) -> str:
+    report = bounces.parse_report(raw, sender)
     row = _claim(reply.fingerprint(raw, recipient), now)
     if row is None:
-        return "seen before"
+        return _left_alone("repeated", "seen before")
     mail: Mail | None = None
-    if report.kind == "failed":
-        mail = deliverability.handle_bounce(mail_id, report.diagnostic, now)
+    if report.kind in ("failed", "expired"):
+        lasting = report.kind == "failed"
+        mail = deliverability.handle_bounce(mail_id, report.diagnostic, now, lasting=lasting)
     elif report.kind == "complaint":
         mail = deliverability.handle_complaint(mail_id, report.diagnostic, now)
-    kinds = {"failed": "bounce", "delayed": "bounce", "complaint": "complaint", "nothing": "auto"}
+    kinds = {
+        "failed": "bounce",
+        "expired": "bounce",
+        "delayed": "bounce",
+        "complaint": "complaint",
+        "nothing": "auto",
+    }
     outcome = Fact(report.kind, {"said": report.diagnostic})
     with transaction() as session:
         _mark_done(session, row, kinds[report.kind], outcome, mail)
-    return str(outcome)
+    about: dict[str, object] = {"mail": mail_id}
+    if mail is not None:
+        about |= {"person": mail.person_id} | ({"game": mail.game_id} if mail.game_id else {})
+    return _log(row, kinds[report.kind], str(outcome), about)
 
 
 # Replies
@@ -114,7 +135,7 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -
         person = session.get_one(Person, access.link.person_id)
     row = _claim(reply.fingerprint(raw, recipient), now)
     if row is None:
-        return "seen before"
+        return _left_alone("repeated", "seen before")
     message = reply.parse_reply(raw, sender)
     if message.ignored is None and _is_ours(message.sender):
         message = Reply(message.sender, ignored=Fact("ours"))
@@ -126,6 +147,8 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -
             "Reply from this address or use your link."
         )
         return _finish(row, access, "refused", Fact("another_address"), now, [], strange)
+    presence.note(person.id, now)
+    presence.store()
     deliverability.mark_reachable(person.id, now)
     lines, fault = commands.carry_out(access, message.lines, row, now)
     played = sum(bool(line.done) for line in lines)
@@ -178,29 +201,57 @@ def _finish(
     fault: RulesError | Refused | None = None,
 ) -> str:
     """Mark a reply as done and queue its answer; none if it is automatic (`lines` is None) or over the limit."""
+    said = str(outcome)
     with transaction() as session:
-        if not _mark_done(session, row, kind, outcome, access) or lines is None:
-            return str(outcome)
-        since = now - timedelta(days=1)
-        if outbox.count_queued(session, ("answer",), access.link.person_id, since) >= ANSWERS_A_DAY:
-            return f"{outcome}; not answered: too many answers today"
-        first = min((line.seq for line in lines if line.done == "played"), default=None)
-        outbox.enqueue(
-            session,
-            key=f"answer:{row.digest}",
-            kind="answer",
-            person_id=access.link.person_id,
-            now=now,
-            game_id=access.game.id,
-            seat=access.seat.seat,
-            seq=first,
-            details={
-                "reply": access.link.id,
-                "lines": [line.as_details() for line in lines],
-                **commands.refusal_details(fault),
-            },
-        )
-    return str(outcome)
+        if _mark_done(session, row, kind, outcome, access) and lines is not None:
+            said += _answer(session, row, access, now, lines, fault)
+    return _log(row, kind, said, {"game": access.game.id, "person": access.link.person_id})
+
+
+def _answer(
+    session: Session,
+    row: IncomingMail,
+    access: SeatAccess,
+    now: datetime,
+    lines: list[commands.ReplyLine],
+    fault: RulesError | Refused | None,
+) -> str:
+    """Queue the answer to a reply; return what to add to its outcome."""
+    since = now - timedelta(days=1)
+    if outbox.count_queued(session, ("answer",), access.link.person_id, since) >= ANSWERS_A_DAY:
+        return "; not answered: too many answers today"
+    first = min((line.seq for line in lines if line.done == "played"), default=None)
+    outbox.enqueue(
+        session,
+        key=f"answer:{row.digest}",
+        kind="answer",
+        person_id=access.link.person_id,
+        now=now,
+        game_id=access.game.id,
+        seat=access.seat.seat,
+        seq=first,
+        details={
+            "reply": access.link.id,
+            "lines": [line.as_details() for line in lines],
+            **commands.refusal_details(fault),
+        },
+    )
+    return ""
+
+
+def _left_alone(kind: str, said: str) -> str:
+    totals.count(f"mail_in:{kind}")
+    LOGGER.info("incoming mail: %(outcome)s", {"outcome": said})
+    return said
+
+
+def _log(row: IncomingMail, kind: str, said: str, about: Mapping[str, object]) -> str:
+    """Log and count what was done about an incoming mail, and return it."""
+    totals.count(f"mail_in:{kind}")
+    of = ", ".join(f"{name} %({name})s" for name in about)
+    values = {**about, "incoming": row.id, "kind": kind, "outcome": said}
+    LOGGER.info(f"incoming mail %(incoming)s (%(kind)s, {of}): %(outcome)s", values)
+    return said
 
 
 def _mark_done(
@@ -218,10 +269,14 @@ def _mark_done(
 
 def purge(now: datetime) -> None:
     """Delete old rows except the newest, which shows that incoming mail works."""
-    old = IncomingMail.at < now - RETENTION
+    while ids := _oldest(now - RETENTION):
+        with transaction() as session:
+            session.execute(delete(IncomingMail).where(IncomingMail.id.in_(ids)))
+
+
+def _oldest(before: datetime) -> list[int]:
+    """Return some of the rows from before a moment, oldest first, without the newest of all."""
+    first = select(IncomingMail.id, IncomingMail.at).order_by(IncomingMail.id).limit(PURGED_AT_ONCE + 1)
     with reading() as session:
-        newest = session.scalar(select(func.max(IncomingMail.id)))
-        if session.scalar(select(IncomingMail.id).where(old, IncomingMail.id != newest).limit(1)) is None:
-            return
-    with transaction() as session:
-        session.execute(delete(IncomingMail).where(old, IncomingMail.id != newest))
+        rows = session.execute(first).all()
+    return [row_id for row_id, at in rows[:-1] if at < before]

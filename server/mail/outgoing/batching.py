@@ -8,17 +8,12 @@ Message-ID.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
-
-from server.mail.outgoing.relevance import REQUESTED, MailRows, Outdated
+from server.mail.outgoing.relevance import REQUESTED, MailRows
 from server.play import clock
 from server.store import outbox
-from server.store.facts import Fact
-from server.store.models import Mail, Turn
+from server.store.rows import AnyMail
 
 IMMEDIATE = REQUESTED | {"turn", "digest"}
 """Mails that are sent in quiet hours, too: no clock counts those hours, and a digest has a time of its own."""
@@ -26,8 +21,10 @@ MERGED_INTO = {
     "act": {"turn", "over", "act"},
     "timeout": {"turn", "over", "timeout"},
     "answered": {"answered"},
+    "held": {"held"},
 }
-"""For each kind of mail, the kinds of mail about the same game to the same reader that can include its news."""
+"""For each kind of mail, the kinds of mail about the same game to the same reader that can include its news; held
+invitations to all games are told in one."""
 
 
 class Postponed(Exception):
@@ -38,18 +35,17 @@ class Postponed(Exception):
         self.until = until
 
 
-def check_sendable(session: Session, rows: MailRows, now: datetime) -> None:
+def check_sendable(rows: MailRows, now: datetime) -> None:
     """Check that a relevant mail may be sent now.
 
     Raises:
-        Postponed: it is the reader's quiet hours, or another mail with the same news waits. Outdated: one was sent.
+        Postponed: it is the reader's quiet hours, or another mail with the same news waits.
     """
-    if session.scalar(select(Mail.status).where(Mail.id == rows.mail.id)) != "waiting":
-        raise Outdated(Fact("told_by_another"))
     if rows.mail.kind not in IMMEDIATE and (end := _quiet_until(rows, now)) is not None:
         raise Postponed(end)
-    for other in _waiting_mails(session, rows.mail, MERGED_INTO.get(rows.mail.kind, ())):
-        if _covers(session, other, rows.mail):
+    kinds = MERGED_INTO.get(rows.mail.kind, ())
+    for other in rows.beside:
+        if other.kind in kinds and _covers(rows, other, rows.mail):
             raise Postponed(max(other.not_before, now + timedelta(seconds=outbox.FIRST_RETRY)))
 
 
@@ -62,24 +58,15 @@ def _quiet_until(rows: MailRows, now: datetime) -> datetime | None:
     return clock.night_end(now, clock.Hours(zone, (person.quiet_from, person.quiet_to)))
 
 
-def mergeable(session: Session, mail: Mail) -> list[Mail]:
-    """Return the waiting mails to the same reader and about the same game that this mail can include, oldest first."""
-    kinds = [kind for kind, including in MERGED_INTO.items() if mail.kind in including]
-    return [other for other in _waiting_mails(session, mail, kinds) if _covers(session, mail, other)]
+def mergeable(rows: MailRows) -> list[AnyMail]:
+    """Return those of the mails waiting beside a mail that it can include."""
+    kinds = [kind for kind, including in MERGED_INTO.items() if rows.mail.kind in including]
+    return [other for other in rows.beside if other.kind in kinds and _covers(rows, rows.mail, other)]
 
 
-def _waiting_mails(session: Session, mail: Mail, kinds: Collection[str]) -> Sequence[Mail]:
-    """Return the other waiting mails of these kinds to the same reader about the same game."""
-    if not kinds or mail.game_id is None:
-        return ()
-    query = select(Mail).where(Mail.person_id == mail.person_id, Mail.game_id == mail.game_id)
-    query = query.where(Mail.status == "waiting", Mail.kind.in_(kinds), Mail.id != mail.id)
-    return session.scalars(query.order_by(Mail.id)).all()
-
-
-def _covers(session: Session, mail: Mail, other: Mail) -> bool:
+def _covers(rows: MailRows, mail: AnyMail, other: AnyMail) -> bool:
     """Whether a mail can include another: the younger of one kind, or a turn's while it is open."""
     if mail.kind == "turn":
-        turn = session.get(Turn, (mail.game_id, mail.seat))
+        turn = rows.table.turns.get(mail.seat) if rows.table is not None and mail.seat is not None else None
         return turn is not None and turn.opened_seq == mail.seq
     return mail.kind != other.kind or mail.id > other.id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -16,29 +16,16 @@ from byzanz import record
 from byzanz.games import rules_of
 from byzanz.rules import PUBLIC
 from server.config import settings
-from server.mail.outgoing import batching, digest, relevance
+from server.mail.outgoing import batching, relevance
+from server.mail.outgoing.mail_links import MailLinks
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
-from server.play import history, notes, positions, turns
-from server.store import facts, links, log, outbox, standing_orders
-from server.store.models import Game, Link, Mail, Person
+from server.play import history, lengths, notes, positions, turns
+from server.store import facts, heads, outbox, standing_orders
+from server.store.models import Game, Person
+from server.store.rows import AnyGame, AnyMail, AnyPerson
+from server.store.table import Table
 
-PURPOSES: dict[str, links.Purpose] = {
-    "turn": "seat",
-    "remind": "seat",
-    "timeout": "seat",
-    "over": "seat",
-    "act": "seat",
-    "replaced": "seat",
-    "autopilot": "seat",
-    "left": "seat",
-    "invite": "invite",
-    "nudge": "invite",
-    "confirm": "organise",
-    "answered": "organise",
-    "answer": "seat",
-}
-"""Which of its reader's links each kind of mail carries."""
 EXAMPLES = 3
 """How many example replies a turn mail shows."""
 LONGEST_EXAMPLE = 60
@@ -49,80 +36,12 @@ LOG_LINES = 40
 """How many log entries one mail shows at most; the page has all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class MailLinks:
-    """The addresses that a mail carries; None where it has none."""
-
-    link: str | None
-    stop: str | None
-    reply: str | None = None
-    """The email address to which moves are sent."""
-    seats: Mapping[str, str] = field(default_factory=dict)
-    """By game, for a mail that lists several."""
-
-
-def issue_links(session: Session, rows: MailRows, now: datetime) -> MailLinks:
-    """Return the links of a mail; call it in a writing transaction, since missing ones are created."""
-    seats = {
-        game.id: _seat_link(session, rows, game, now)
-        for game, _, _ in digest.listed_turns(session, rows.mail.kind, rows.person.id)
-    }
-    return MailLinks(
-        _link(session, rows, now),
-        _unsubscribe_link(session, rows, now),
-        _reply_address(session, rows, now),
-        seats,
-    )
-
-
-def _seat_link(session: Session, rows: MailRows, game: Game, now: datetime) -> str:
-    return links.url(links.link_for(session, "seat", rows.person.id, game.id, now))
-
-
-def _link(session: Session, rows: MailRows, now: datetime) -> str | None:
-    given = outbox.details(rows.mail)
-    if "link" in given:
-        return links.url(session.get_one(Link, given["link"]))
-    if rows.game is None:
-        return None
-    purpose = PURPOSES.get(rows.mail.kind)
-    if rows.mail.kind == "fresh":
-        purpose = given.get("purpose", "seat")
-    if rows.mail.kind in relevance.ABOUT_OTHERS and rows.person.id == rows.game.organiser_id:
-        purpose = "organise"
-    if purpose is None:
-        return None
-    return links.url(links.link_for(session, purpose, rows.person.id, rows.game.id, now))
-
-
-def _unsubscribe_link(session: Session, rows: MailRows, now: datetime) -> str | None:
-    """Return the link that stops the mails of a game to a seated or invited reader; for a digest, all mails."""
-    if rows.mail.kind == "digest":
-        return links.url(links.link_for(session, "stop", rows.person.id, None, now))
-    if rows.game is None or rows.seat is None:
-        return None
-    return links.url(links.link_for(session, "stop", rows.person.id, rows.game.id, now))
-
-
-def _reply_address(session: Session, rows: MailRows, now: datetime) -> str | None:
-    """Return the reply address: for the open turn, else, in an answer to a mail, the one that mail was sent to."""
-    if not settings().mail_domain or rows.game is None or rows.seat is None:
-        return None
-    if rows.turn is not None:
-        turn = rows.turn
-        return links.reply_address(
-            links.link_for(session, "reply", rows.person.id, rows.game.id, now, turn.opened_seq)
-        )
-    used = session.get(Link, outbox.details(rows.mail).get("reply", 0))
-    return links.reply_address(used) if used and used.revoked_at is None else None
-
-
 def turn_times(session: Session, rows: MailRows, now: datetime) -> turns.Times | None:
     """Return the turn's deadlines: as if a turn mail were accepted now, else as its clock runs."""
     if rows.turn is None or rows.game is None:
         return None
     if rows.turn.started_at is None and rows.mail.kind != "answer":
-        return turns.times_if_started(session, rows.game, rows.turn, now)
+        return turns.times_if_started(rows.game, rows.turn, now)
     return turns.times(session, rows.game, rows.turn)
 
 
@@ -132,6 +51,7 @@ def template_context(
     """Build the context for a mail's templates; of a game it holds only what the reader may know."""
     context: dict[str, Any] = {
         "kind": rows.mail.kind,
+        "seated": rows.seat is not None and rows.seat.status == "seated",
         "name": one_line(rows.person.name),
         "details": _details(rows.mail),
         "link": mail_links.link,
@@ -142,86 +62,124 @@ def template_context(
         "own_zone": rows.person.time_zone is not None,
         "times": times,
     }
-    if rows.game is not None:
-        context |= _game_context(session, rows, rows.game)
-    if rows.turn is not None and rows.game is not None:
-        context |= _turn_context(session, rows.game, rows.turn.seat)
+    if rows.table is not None:
+        context |= _game_context(session, rows, rows.table)
+    if rows.turn is not None and rows.table is not None:
+        context |= _turn_context(session, rows.table, rows.turn.seat)
         context["examples"] = examples(context["moves"], context["fallback"])
         context["chosen"] = {
-            move: f"{mail_links.link}?{urlencode({'move': move})}" for move in context["examples"]
+            move: f"{mail_links.link}?{urlencode({'move': move, 'at': context['at']})}"
+            for move in context["examples"]
         }
     if rows.mail.kind == "answer":
         context |= _answer_context(session, rows)
-    return context | _merged(session, rows, context)
+    return context | _merged(session, rows, context, mail_links)
 
 
-def _merged(session: Session, rows: MailRows, context: dict[str, Any]) -> dict[str, Any]:
+def _merged(
+    session: Session, rows: MailRows, context: dict[str, Any], mail_links: MailLinks
+) -> dict[str, Any]:
     """Return the entries that a mail and those merged into it are about, and the ids of the merged mails."""
-    merged, mail = batching.mergeable(session, rows.mail), rows.mail
+    merged, mail = batching.mergeable(rows), rows.mail
     if mail.kind == "turn":  # it does not contain the news of entries that it leaves out
         first = context["entries"][0].seq if context["entries"] else mail.seq
         merged = [other for other in merged if other.seq and first and other.seq >= first]
     more: dict[str, Any] = {"merged": tuple(other.id for other in merged)}
-    if mail.kind == "answered":
+    if mail.kind == "held":
+        more |= {"game": "", "title": "", "invitations": _held_invitations(session, rows, mail_links.seats)}
+    elif mail.kind == "answered":
         more["answers"] = [_details(other) for other in (*merged, mail)]
     elif rows.game is not None and mail.kind in ("timeout", "autopilot", "act", "over"):
-        reported = [*merged, mail] if mail.kind != "over" else merged
-        stretches = [_entries_about(session, rows.game, other) for other in reported if other.seq is not None]
-        more["entries"] = [entry for stretch in stretches for entry in stretch]
+        more["entries"] = []
+        for other in merged if mail.kind == "over" else (*merged, mail):
+            if other.seq is not None:
+                last = outbox.details(other).get("last", other.seq)
+                more["entries"] += _entries(session, rows.game, other.seat, other.seq - 1, last)
     return more
 
 
-def _entries_about(session: Session, game: Game, mail: Mail) -> list[record.Entry]:
-    """Return the entries that a mail is about, as its reader may see them."""
-    first = mail.seq or 0
-    return _entries(session, game, mail.seat, first - 1, outbox.details(mail).get("last", first))
+def _held_invitations(session: Session, rows: MailRows, links: Mapping[str, str]) -> list[dict[str, Any]]:
+    games = [game for game in relevance.held_games(session, rows.person.id) if game.id in links]
+    hosts = {game.id: session.get(Person, game.organiser_id or 0) for game in games}
+    return [
+        {
+            "title": rules_of(game.slug, game.rules).title,
+            "game": one_line(game.name),
+            "organiser": one_line(host.name) if (host := hosts[game.id]) else "",
+            "link": links[game.id],
+        }
+        for game in games
+    ]
 
 
-def _details(mail: Mail) -> dict[str, Any]:
+def _details(mail: AnyMail) -> dict[str, Any]:
     details = outbox.details(mail)
     if mail.kind == "refused" and isinstance(details.get("error"), dict):  # an older version kept a text
         details["error"] = facts.sentence(facts.read(details["error"]))
+    if "again" in details:
+        details["again"] = datetime.fromisoformat(details["again"])
     return {name: one_line(value) if isinstance(value, str) else value for name, value in details.items()}
 
 
-def _game_context(session: Session, rows: MailRows, game: Game) -> dict[str, Any]:
-    seats = positions.seats_of(session, game.id)
-    organiser = session.get(Person, game.organiser_id) if game.organiser_id else None
+def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
+    game, rules = table.game, rules_of(table.game.slug, table.game.rules)
+    organiser = person_at(session, table, game.organiser_id)
+    result = json.loads(game.result) if game.result else None
     return {
         "slug": game.slug,
-        "title": rules_of(game.slug, game.rules).title,
+        "title": rules.title,
         "game": one_line(game.name),
         "game_id": game.id,
         "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
-        "begun": game.started_at is not None,
-        "names": [one_line(seat.name) for seat in seats],
+        "names": tuple(one_line(seat.name) for seat in table.seats),
         "me": rows.seat.seat if rows.seat else None,
         "organiser": one_line(organiser.name) if organiser else "",
-        "result": json.loads(game.result) if game.result else None,
+        "result": result,
+        "ranking": rules.ranking(result["scores"], result["winners"]) if result else (),
+        "head": game.head,
+        "hash": game.head_hash,
+        "commitment": game.commitment,
+        "at": heads.marked(f"{game.id}.{game.head}.{game.head_hash[: heads.LENGTH]}"),
+    } | (_invitation_context(session, table) if rows.mail.kind in ("invite", "nudge") else {})
+
+
+def _invitation_context(session: Session, table: Table) -> dict[str, Any]:
+    """Return what only an invitation tells: the organiser's line, the cuts made so far, and how long games take."""
+    game = session.get_one(Game, table.game.id)
+    return {
+        "message": one_line(game.message),
+        "cuts": history.fixed_cuts(table.seats).values(),
+        "length": lengths.estimate(session, game, table.seats),
     }
 
 
-def _turn_context(session: Session, game: Game, seat: int) -> dict[str, Any]:
-    position = positions.load(session, game)
+def person_at(session: Session, table: Table, person_id: int | None) -> AnyPerson | None:
+    """Return a person, who is mostly at the table."""
+    seated = (seat.person for seat in table.seats if seat.person_id == person_id)
+    return next(seated, None) or (session.get(Person, person_id) if person_id else None)
+
+
+def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
+    position = positions.current(table)
     rules, state = position.rules, position.state
     view, moves = rules.view(state, seat), rules.moves(state, seat)
-    last_own = log.last_move(session, game.id, seat, ("player",))
-    entries = _entries(session, game, seat, last_own)
-    ended = standing_orders.of_seat(session, game.id, seat, last_own)
+    seen, last_own, _move = history.since_own_move(session, table.game, seat, LOG_LINES)
+    told = history.told(rules, view, seen)
+    table.load_orders(seat, last_own)
     return {
         "view": view,
         "moves": [str(move) for move in moves],
         "out_of_turn": [str(move) for move in rules.out_of_turn_moves(state, seat)],
         "fallback": str(rules.fallback(view, moves)),
-        "entries": entries[-LOG_LINES:],
-        "left_out": max(0, len(entries) - LOG_LINES),
+        "entries": [_in_one_line(entry) for entry in seen],
+        "told": told,
+        "facts": {entry.seq: fact for entry, fact in told},
+        "left_out": table.game.head - last_own - len(seen),
         "stopped": [
             {"text": row.text, "reason": one_line(facts.sentence(row.reason))}
-            for row in ended
+            for row in standing_orders.shown(table, seat)
             if row.status == "stopped"
         ],
-        "head": game.head,
-        "hash": log.head_hash(session, game),
     }
 
 
@@ -267,11 +225,14 @@ def _refusal_text(given: Mapping[str, Any]) -> str:
 
 
 def _entries(
-    session: Session, game: Game, seat: int | None, after: int, upto: int | None = None
+    session: Session, game: AnyGame, seat: int | None, after: int, upto: int | None = None
 ) -> list[record.Entry]:
     """Return a stretch of the log as this seat may see it."""
     viewer = PUBLIC if seat is None else seat
-    seen = history.entries_for(session, game, viewer, after=after, upto=upto)
     return [
-        replace(entry, note=one_line(notes.translated(entry.note))) if entry.note else entry for entry in seen
+        _in_one_line(entry) for entry in history.entries_for(session, game, viewer, after=after, upto=upto)
     ]
+
+
+def _in_one_line(entry: record.Entry) -> record.Entry:
+    return replace(entry, note=one_line(notes.translated(entry.note))) if entry.note else entry

@@ -11,23 +11,22 @@ import secrets
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from email.message import EmailMessage
 from typing import Protocol
 
 from sqlalchemy.exc import OperationalError
 
 from server import play
 from server.mail import deliverability
-from server.mail.outgoing import batching, context, digest, relevance
+from server.mail.outgoing import batching, digest, mail_links, relevance
 from server.mail.outgoing.batching import Postponed
 from server.mail.outgoing.compose import ComposedMail, compose
 from server.mail.outgoing.relevance import AddressSuppressed, Outdated
-from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
+from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
-from server.store import alerts, log, outbox
+from server.store import alerts, outbox, totals
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
-from server.store.models import Mail, Person
+from server.store.rows import MailRow
 
 LOGGER = logging.getLogger(__name__)
 BATCH = 20
@@ -35,11 +34,19 @@ BATCH = 20
 LONGEST_BATCH = outbox.LEASE / 2
 """After this time no further mail of a batch is started, so that none is sent under an expired lease."""
 
+WORDS = {
+    "sent": "was sent",
+    "dropped": "was dropped",
+    "retried": "will be retried",
+    "rejected": "was rejected",
+}
+"""What the log says about a mail, by its outcome."""
+
 
 class Sender(Protocol):
     """Anything that hands a mail to a mail server, such as `smtp.Transport`."""
 
-    def send(self, message: EmailMessage) -> None:
+    def send(self, message: Message) -> None:
         """Send it; raises `PermanentFailure` or `TemporaryFailure`."""
 
 
@@ -71,7 +78,7 @@ def deliver(
     return len(mails)
 
 
-def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
+def _deliver_one(mail: MailRow, now: datetime, sender: Sender) -> bool:
     """Send one mail and mark the outcome; False when the connection is lost."""
     try:
         composed = _write(mail, now)
@@ -99,56 +106,61 @@ def _deliver_one(mail: Mail, now: datetime, sender: Sender) -> bool:
     return True
 
 
-def _write(mail: Mail, now: datetime) -> ComposedMail:
-    with transaction() as session:  # creates missing links
-        rows = relevance.load_rows(session, mail, now)
-        batching.check_sendable(session, rows, now)
+def _write(mail: MailRow, now: datetime) -> ComposedMail:
+    with reading() as session:
+        beside = outbox.waiting_beside(session, mail)
+        if beside is None:
+            raise Outdated(Fact("told_by_another"))
+        rows = relevance.load_rows(session, mail, now, beside)
+        batching.check_sendable(rows, now)
         if rows.game is not None and rows.game.quarantine:
             raise TemporaryFailure(Fact("quarantined"))
-        mail_links = context.issue_links(session, rows, now)
-    with reading() as session:
-        return compose(session, relevance.load_rows(session, mail, now), mail_links, now)
-
-
-def _sent(mail: Mail, composed: ComposedMail, now: datetime) -> None:
+        found = mail_links.existing_links(session, rows)
+        if found is not None:
+            return compose(session, rows, found, now)
     with transaction() as session:
-        game = log.lock_game(session, mail.game_id) if mail.game_id else None
-        for game_id in sorted({named.game_id for named in composed.turns}):
-            log.lock_game(session, game_id)
+        mail_links.issue_links(session, relevance.load_rows(session, mail, now), now)
+    return _write(mail, now)
+
+
+def _sent(mail: MailRow, composed: ComposedMail, now: datetime) -> None:
+    with transaction() as session:
+        play.lock_games(session, {named.game_id for named in composed.turns} | {mail.game_id or ""})
         if not outbox.mark_sent(session, mail, now):
             return
         outbox.mark_merged(session, composed.merged, now)
-        person = session.get_one(Person, mail.person_id)
-        # If a server accepts mail and bounces it later, accepting once more proves nothing about the address.
-        mended = person.unreachable is not None and person.suppressed is None
-        play.mail_accepted(session, game, mail, composed.due, now)
+        if mail.kind == "turn" and composed.times is not None:
+            play.mail_accepted(session, mail, composed.times, now)
         if mail.kind == "digest":
             digest.start_clocks(session, mail, composed.turns, now)
-        for key in (_late_key(mail), "mail-settings"):
-            alerts.clear(session, key, now)
-    if mended:
+        alerts.clear(session, (_late_key(mail), "mail-settings"), now)
+    totals.count("mail_out:dropped", len(composed.merged))
+    _log(mail, "sent")
+    if composed.mends_address:
         deliverability.mark_reachable(mail.person_id, now)
 
 
-def _drop(mail: Mail, reason: Fact, now: datetime) -> None:
+def _drop(mail: MailRow, reason: Fact, now: datetime) -> None:
     with transaction() as session:
-        game = log.lock_game(session, mail.game_id) if mail.game_id else None
+        play.lock_games(session, {mail.game_id or ""})
         outbox.mark_dropped(session, mail, now, reason)
-        play.mail_dropped(session, game, mail, now)
+        play.mail_dropped(session, mail, now)
+    _log(mail, "dropped", reason)
 
 
-def _withhold(mail: Mail, reason: Fact, now: datetime) -> None:
+def _withhold(mail: MailRow, reason: Fact, now: datetime) -> None:
     with transaction() as session:
         games = deliverability.lock_games(session, mail)
         outbox.mark_dropped(session, mail, now, reason)
         deliverability.delivery_withheld(session, games, mail, reason, now)
+    _log(mail, "dropped", reason)
 
 
-def _retry_later(mail: Mail, reason: Exception, now: datetime) -> None:
+def _retry_later(mail: MailRow, reason: Exception, now: datetime) -> None:
     reply = (
         reason.said if isinstance(reason, TemporaryFailure) else quoted(str(reason) or type(reason).__name__)
     )
-    LOGGER.warning("mail %s (%s) will be retried: %s", mail.id, mail.kind, reply)
+    _log(mail, "retried", reply)
     with transaction() as session:
         outbox.retry_later(session, mail, now, reply, secrets.randbelow(1 << 20) / (1 << 20))
         if isinstance(reason, TemporaryFailure) and reason.our_fault:
@@ -159,13 +171,24 @@ def _retry_later(mail: Mail, reason: Exception, now: datetime) -> None:
             alerts.raise_alert(session, _late_key(mail), fact, now, mail.game_id)
 
 
-def _late_key(mail: Mail) -> str:
+def _log(mail: MailRow, outcome: str, why: Fact | None = None) -> None:
+    """Log and count the outcome of a mail."""
+    totals.count(f"mail_out:{outcome}")
+    game = ", game %(game)s" if mail.game_id else ""
+    line = f"mail %(mail)s (%(kind)s{game}) to person %(person)s {WORDS[outcome]}"
+    values = {"mail": mail.id, "kind": mail.kind, "game": mail.game_id, "person": mail.person_id}
+    level = logging.INFO if outcome in ("sent", "dropped") else logging.WARNING
+    more = {"outage": True} if outcome == "retried" else None
+    LOGGER.log(level, f"{line}: %(why)s" if why else line, values | ({"why": why} if why else {}), extra=more)
+
+
+def _late_key(mail: MailRow) -> str:
     return f"mail-late:{mail.id}"
 
 
-def _fail(mail: Mail, reply: Fact, now: datetime) -> None:
+def _fail(mail: MailRow, reply: Fact, now: datetime) -> None:
     """Give the mail up, stop the clock of its turn and tell those who can help."""
-    LOGGER.warning("mail %s (%s) was rejected: %s", mail.id, mail.kind, reply)
+    _log(mail, "rejected", reply)
     with transaction() as session:
         games = deliverability.lock_games(session, mail)
         if not outbox.mark_failed(session, mail, now, reply):

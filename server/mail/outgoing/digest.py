@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Select, select
+from sqlalchemy import and_, exists, literal_column, select, update
 from sqlalchemy.orm import Session
 
 from byzanz.games import rules_of
@@ -25,11 +25,22 @@ from server.play.positions import Broken
 from server.store import outbox
 from server.store.engine import reading, transaction
 from server.store.models import Game, Mail, Person, Seat, Turn
+from server.store.rows import AnyMail
 
 LOGGER = logging.getLogger(__name__)
 OVERVIEWS = ("digest", "games")
 """The kinds of mail that cover all games of their reader."""
 NEVER = datetime.max.replace(tzinfo=UTC)
+
+READERS_AT_ONCE = 200
+"""Readers looked at in one transaction."""
+QUARTER = timedelta(minutes=15)
+SETTLED = timedelta(minutes=5)
+"""How long after its hour a digest is looked at once more: a turn that opened before it may be committed after it."""
+ENDED_LATELY = timedelta(hours=48)
+"""For how long a digest names a game that has ended: twice the time between two."""
+WANTS_DIGEST = Person.cadence == literal_column("'digest'")
+"""The condition of the index by which the next readers are found; a bound value would hide it from the planner."""
 
 DEFAULT_MINUTE = 7 * 60
 """The minute of the day of the digest for people without quiet hours; others get it when theirs end."""
@@ -49,49 +60,108 @@ def last_occurrence(zone: str, minute: int, now: datetime) -> tuple[date, dateti
     return day, at
 
 
+def next_look(person: Person, now: datetime) -> datetime:
+    """Return when the next digest to a reader may be due.
+
+    Without a time zone of their own it comes by that of the game waiting longest, which may be any by then. All zones
+    differ by whole quarters of an hour.
+    """
+    minute = digest_minute(person)
+    if person.time_zone is None:
+        past = timedelta(minutes=now.minute - minute, seconds=now.second, microseconds=now.microsecond)
+        return now - past % QUARTER + QUARTER
+    day, at = last_occurrence(person.time_zone, minute, now)
+    if now < at + SETTLED:
+        return at + SETTLED
+    return clock.last_shown(ZoneInfo(person.time_zone), day + timedelta(days=1), minute)
+
+
 def queue_due(now: datetime) -> int:
     """Queue a digest to each person whose digest hour has passed since one of their turns opened; return how many."""
-    with reading() as session:
-        first: dict[int, tuple[Person, datetime, str]] = {}
-        for person, game, turn in session.execute(_digest_turns()).unique():
-            first.setdefault(person.id, (person, turn.opened_at, person.time_zone or game.time_zone))
-        keys = {}
-        for person, opened_at, zone in first.values():
-            day, at = last_occurrence(zone, digest_minute(person), now)
-            key = f"digest:{person.id}:{day}"
-            if opened_at <= at and session.scalar(select(Mail.id).where(Mail.key == key)) is None:
-                keys[key] = person.id
-    for key, person_id in keys.items():
-        with transaction() as session:
+    queued, looked = 0, READERS_AT_ONCE
+    while looked == READERS_AT_ONCE:
+        looked, more = _queue_some(now)
+        queued += more
+    return queued
+
+
+def _queue_some(now: datetime) -> tuple[int, int]:
+    """Look at some of the readers to whom a digest may be due; return how many these were, and how many get one."""
+    due = select(Person).where(WANTS_DIGEST, Person.digest_at <= now).order_by(Person.digest_at)
+    due = due.limit(READERS_AT_ONCE)
+    with reading() as session:  # usually there is none, and nothing is written
+        if session.scalars(due.limit(1)).first() is None:
+            return 0, 0
+    with transaction() as session:
+        readers = session.scalars(due.with_for_update(skip_locked=True)).all()
+        keys = _due_keys(session, [person for person in readers if person.email and not person.silent], now)
+        for key, person_id in keys.items():
             outbox.enqueue(session, key=key, kind="digest", person_id=person_id, now=now)
-    return len(keys)
+        for person in readers:
+            person.digest_at = next_look(person, now)
+    return len(readers), len(keys)
+
+
+def _due_keys(session: Session, readers: Sequence[Person], now: datetime) -> dict[str, int]:
+    """Return the keys of the digests that are due to these readers and not queued yet, with the readers' ids."""
+    waiting = _longest_waiting(session, [person.id for person in readers])
+    keys = {}
+    for person in readers:
+        if person.id in waiting:
+            opened_at, zone = waiting[person.id]
+            day, at = last_occurrence(person.time_zone or zone, digest_minute(person), now)
+            if opened_at <= at:
+                keys[f"digest:{person.id}:{day}"] = person.id
+    for key in session.scalars(select(Mail.key).where(Mail.key.in_(keys))):
+        del keys[key]
+    return keys
+
+
+def _longest_waiting(session: Session, person_ids: Sequence[int]) -> dict[int, tuple[datetime, str]]:
+    """Return when the oldest turn that a digest to each person would list opened, and the time zone of its game.
+
+    Open turns are those of active games, so nothing is asked about the game: the planner must not start from there.
+    """
+    query = (
+        select(Seat.person_id, Turn.opened_at, Game.time_zone)
+        .join(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
+        .join(Game, Game.id == Seat.game_id)
+        .where(Seat.person_id.in_(person_ids), Seat.status == "seated", ~Seat.silent)
+        .order_by(Turn.opened_at, Turn.game_id)
+    )
+    found: dict[int, tuple[datetime, str]] = {}
+    for person_id, opened_at, zone in session.execute(query):
+        found.setdefault(person_id or 0, (opened_at, zone))
+    return found
+
+
+def look_again(session: Session, now: datetime) -> None:
+    """Look at all readers: by a clock that ran ahead, the next look is too far off."""
+    session.execute(update(Person).where(WANTS_DIGEST).values(digest_at=now))
 
 
 def start_overdue_clocks(now: datetime) -> int:
     """Start the clocks of turns that no digest has listed within a day; return how many."""
     late = (Turn.started_at.is_(None), Turn.refused.is_(None), Turn.opened_at <= now - play.LATEST_DIGEST)
+    reads_digests = (
+        exists().where(  # tested turn by turn: the planner must not start from all seats of all readers
+            Seat.game_id == Turn.game_id,
+            Seat.seat == Turn.seat,
+            Seat.status == "seated",
+            ~Seat.silent,
+            Person.id == Seat.person_id,
+            Person.cadence == "digest",
+            ~Person.silent,
+            Person.email.is_not(None),
+        )
+    )
+    query = select(Turn.game_id, Turn.seat).where(*late, reads_digests).order_by(Turn.opened_at)
     with reading() as session:
-        hints = [
-            (game.id, turn.seat) for _, game, turn in session.execute(_digest_turns().where(*late)).unique()
-        ]
+        hints = session.execute(query).all()
     return sum(play.digest_overdue(game_id, seat, now) for game_id, seat in hints)
 
 
-def _digest_turns() -> Select[Person, Game, Turn]:
-    """Select the people who want a digest with the turns that it is to list, the oldest of each person first."""
-    return (
-        select(Person, Game, Turn)
-        .join(Seat, Seat.person_id == Person.id)
-        .join(Game, Game.id == Seat.game_id)
-        .join(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
-        .where(Person.cadence == "digest", Person.silent.is_(False), Person.email.is_not(None))
-        .where(Seat.status == "seated", Seat.silent.is_(False))
-        .where(Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
-        .order_by(Person.id, Turn.opened_at, Turn.game_id)
-    )
-
-
-def start_clocks(session: Session, mail: Mail, named: Sequence[play.NamedTurn], now: datetime) -> None:
+def start_clocks(session: Session, mail: AnyMail, named: Sequence[play.NamedTurn], now: datetime) -> None:
     """Start the clocks of the turns that an accepted digest lists, and store which they are, since it may still bounce.
 
     Args:
@@ -109,7 +179,9 @@ def listed_turns(session: Session, kind: str, person_id: int) -> list[tuple[Game
     return turns.of_person(session, person_id) if kind == "games" else []
 
 
-def overview_context(session: Session, mail: Mail, links: Mapping[str, str], now: datetime) -> dict[str, Any]:
+def overview_context(
+    session: Session, mail: AnyMail, links: Mapping[str, str], now: datetime
+) -> dict[str, Any]:
     """Build the context of a mail about all games: `items`, one per game, the most urgent first; and `named`.
 
     Args:
@@ -121,9 +193,7 @@ def overview_context(session: Session, mail: Mail, links: Mapping[str, str], now
         if game.id not in links:
             continue
         starts = mail.kind == "digest" and (turn.started_at is None or turn.refused is not None)
-        times = (
-            turns.times_if_started(session, game, turn, now) if starts else turns.times(session, game, turn)
-        )
+        times = turns.times_if_started(game, turn, now) if starts else turns.times(session, game, turn)
         try:
             items.append(_item(session, game, seat, turn, times) | {"link": links[game.id]})
         except (Broken, BadSetup) as broken:  # one broken game must not block the others
@@ -131,8 +201,17 @@ def overview_context(session: Session, mail: Mail, links: Mapping[str, str], now
             continue
         if times is not None:
             named.append(play.NamedTurn(game.id, turn.seat, turn.opened_seq, times.due, starts))
+    ended = _ended(session, mail, now) if mail.kind == "digest" else ()
     items.sort(key=lambda item: item["times"].due if item["times"] else NEVER)
-    return {"items": items, "named": tuple(named)}
+    return {"items": items, "named": tuple(named), "ended": ended}
+
+
+def _ended(session: Session, mail: AnyMail, now: datetime) -> list[dict[str, Any]]:
+    """Return the games of a digest's reader that have ended since the last one, with the heads of their logs."""
+    own = (Seat.game_id == Game.id, Seat.person_id == mail.person_id, Seat.status == "seated")
+    lately = select(Game).join(Seat, and_(*own)).where(Game.ended_at > now - ENDED_LATELY)
+    games = session.scalars(lately.where(Game.status == "over").order_by(Game.ended_at, Game.id))
+    return [{"game": one_line(game.name), "head": game.head, "hash": game.head_hash} for game in games]
 
 
 def _item(session: Session, game: Game, seat: Seat, turn: Turn, times: turns.Times | None) -> dict[str, Any]:
@@ -146,4 +225,6 @@ def _item(session: Session, game: Game, seat: Seat, turn: Turn, times: turns.Tim
         "view": position.view(turn.seat),
         "times": times,
         "zone": (person.time_zone if person else None) or game.time_zone,
+        "head": game.head,
+        "hash": game.head_hash,
     }

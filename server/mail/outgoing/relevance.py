@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,15 +10,18 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import play
-from server.play import autopilot
 from server.store import outbox
 from server.store.facts import Fact
-from server.store.models import Game, Link, Mail, Person, Seat, Turn
+from server.store.models import NO_TURN, WAITING, Game, Link, Mail, Person, Seat
+from server.store.rows import AnyMail, AnyPerson, GameRow, SeatRow, TurnRow
+from server.store.table import Table, load
 
-REQUESTED = frozenset({"signin", "fresh", "confirm", "answer", "games"})
+REQUESTED = frozenset({"signin", "fresh", "confirm", "seated", "answer", "games", "keep"})
 """Mails that a person has just requested: unsubscribing does not stop them."""
-FOR_SEATED = frozenset({"turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
+FOR_SEATED = frozenset({"seated", "turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
 """Mails to people who hold a seat and have not left it."""
+INVITATIONS = frozenset({"invite", "nudge", "held"})
+"""Mails that invite: a reader may want none of them, ever."""
 ABOUT_OTHERS = frozenset({"refused", "vacant"})
 """Mails to the people in charge of a game about another player's seat."""
 
@@ -27,13 +30,21 @@ ABOUT_OTHERS = frozenset({"refused", "vacant"})
 class MailRows:
     """The rows that a mail is about, as they are now."""
 
-    mail: Mail
-    person: Person
-    game: Game | None
-    seat: Seat | None
+    mail: AnyMail
+    person: AnyPerson
+    table: Table | None
+    """The game, without its orders."""
+    seat: SeatRow | None
     """The reader's own seat in that game."""
-    turn: Turn | None
+    turn: TurnRow | None
     """The turn that the mail was queued for, if still open; for an answer, the reader's own open turn."""
+    beside: Sequence[AnyMail] = ()
+    """The other mails that wait for the same reader about the same game, oldest first."""
+
+    @property
+    def game(self) -> GameRow | None:
+        """The game that it is about, if any."""
+        return self.table.game if self.table is not None else None
 
 
 class Outdated(Exception):
@@ -48,26 +59,31 @@ class AddressSuppressed(Outdated):
     """The mail is relevant, but the reader's address bounced or complained; the text is the diagnostic."""
 
 
-def load_rows(session: Session, mail: Mail, now: datetime) -> MailRows:
+def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[AnyMail] = ()) -> MailRows:
     """Load the rows of a mail that is still to be sent.
+
+    Args:
+        beside: the other mails that wait, as `outbox.waiting_beside` returns them.
 
     Raises:
         Outdated: it is no longer true or wanted. AddressSuppressed: the address is suppressed.
     """
-    person = session.get(Person, mail.person_id)
+    table = load(session, mail.game_id, now, orders=False) if mail.game_id else None
+    seat = _seat(table, mail)
+    person = seat.person if seat is not None else session.get(Person, mail.person_id)
     if person is None or not person.email:
         raise Outdated(Fact("no_address"))
     if person.silent and mail.kind not in REQUESTED:
         raise Outdated(Fact("silent"))
-    game = session.get(Game, mail.game_id) if mail.game_id else None
-    seat = _seat(session, mail)
+    if person.no_invitations and mail.kind in INVITATIONS:
+        raise Outdated(Fact("no_invitations"))
     if seat is not None and seat.silent and mail.kind not in REQUESTED | ABOUT_OTHERS:
         raise Outdated(Fact("silent_here"))
     if mail.kind in FOR_SEATED and (seat is None or seat.status != "seated"):
         raise Outdated(Fact("not_seated"))
-    if mail.kind in FOR_SEATED and seat is not None and autopilot.has_left(session, seat.game_id, seat.seat):
+    if mail.kind in FOR_SEATED and seat is not None and seat.left:
         raise Outdated(Fact("has_left"))
-    rows = MailRows(mail, person, game, seat, _turn(session, mail, game, seat))
+    rows = MailRows(mail, person, table, seat, _turn(table, mail, seat), beside)
     check = CHECKS.get(mail.kind)
     reason = check(session, rows, now) if check else None
     if reason:
@@ -77,18 +93,28 @@ def load_rows(session: Session, mail: Mail, now: datetime) -> MailRows:
     return rows
 
 
-def _seat(session: Session, mail: Mail) -> Seat | None:
-    if mail.game_id is None:
+def held_games(session: Session, person_id: int) -> list[Game]:
+    """Return the games with invitations to a person that are held and still open, the oldest invitation first."""
+    held = (NO_TURN, Mail.person_id == person_id, Mail.kind == "held", WAITING)
+    query = select(Game).join(Mail, Mail.game_id == Game.id).join(Seat, Seat.game_id == Game.id)
+    invited = (Game.status == "inviting", Seat.person_id == person_id, Seat.status == "invited")
+    found = session.scalars(query.where(*held, *invited).order_by(Mail.id)).unique()
+    return list({game.id: game for game in found}.values())
+
+
+def _seat(table: Table | None, mail: AnyMail) -> SeatRow | None:
+    seats = table.seats if table is not None else ()
+    return next((seat for seat in seats if seat.person_id == mail.person_id), None)
+
+
+def _turn(table: Table | None, mail: AnyMail, seat: SeatRow | None) -> TurnRow | None:
+    if table is None:
         return None
-    return session.scalar(select(Seat).where(Seat.game_id == mail.game_id, Seat.person_id == mail.person_id))
-
-
-def _turn(session: Session, mail: Mail, game: Game | None, seat: Seat | None) -> Turn | None:
-    if mail.kind == "answer" and game is not None and seat is not None and not game.quarantine:
-        return session.get(Turn, (game.id, seat.seat)) if seat.status == "seated" else None
+    if mail.kind == "answer" and seat is not None and not table.game.quarantine:
+        return table.turns.get(seat.seat) if seat.status == "seated" else None
     if mail.kind not in ("turn", "remind") or mail.seat is None:
         return None
-    turn = session.get(Turn, (mail.game_id, mail.seat))
+    turn = table.turns.get(mail.seat)
     return turn if turn is not None and turn.opened_seq == mail.seq else None
 
 
@@ -114,7 +140,8 @@ def _is_unconfirmed(_session: Session, rows: MailRows, _now: datetime) -> Fact |
 
 
 def _link_is_live(session: Session, rows: MailRows, now: datetime) -> Fact | None:
-    link = session.get(Link, outbox.details(rows.mail).get("link", 0))
+    given = outbox.details(rows.mail).get("link")
+    link = session.get(Link, given) if given is not None else None
     dead = link is None or link.revoked_at or link.used_at or (link.expires_at and link.expires_at <= now)
     return Fact("link_dead") if dead else None
 
@@ -122,7 +149,7 @@ def _link_is_live(session: Session, rows: MailRows, now: datetime) -> Fact | Non
 def _digest_is_due(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
     if rows.person.cadence != "digest":
         return Fact("no_digest")
-    same_person = (Mail.person_id == rows.person.id, Mail.kind == "digest", Mail.status == "waiting")
+    same_person = (NO_TURN, Mail.person_id == rows.person.id, Mail.kind == "digest", WAITING)
     if session.scalar(select(Mail.id).where(*same_person, Mail.id > rows.mail.id)) is not None:
         return Fact("newer_digest")
     return None if play.turns_for_digest(session, rows.person.id) else Fact("nothing_to_tell")
@@ -134,8 +161,10 @@ CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {
     "over": _is_over,
     "invite": _is_invited,
     "nudge": _is_invited,
+    "held": _is_invited,
     "confirm": _is_unconfirmed,
     "signin": _link_is_live,
+    "keep": _link_is_live,
     "digest": _digest_is_due,
 }
 """For each kind of mail, why it is outdated, or None; mails of other kinds report the past and stay true."""

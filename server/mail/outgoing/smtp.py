@@ -8,18 +8,16 @@ recipient may be marked as unreachable.
 from __future__ import annotations
 
 import contextlib
-import copy
 import smtplib
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from email.message import EmailMessage
-from email.policy import SMTPUTF8
 from threading import Timer
 from types import TracebackType
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from server import validation
 from server.config import ConfigError
 from server.mail.text import quoted
 from server.store.facts import Fact
@@ -60,6 +58,20 @@ class TemporaryFailure(DeliveryFailure):
         super().__init__(reply)
         self.connection_lost = connection_lost
         self.our_fault = our_fault
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A mail as a mail server gets it.
+
+    Args:
+        sender: of the envelope, to which bounces go.
+        content: headers and body.
+    """
+
+    sender: str
+    recipient: str
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +143,8 @@ class Transport:
     ) -> None:
         self.close()
 
-    def send(self, message: EmailMessage) -> None:
-        """Send one mail to its only To address; return when the server has accepted it.
-
-        The envelope sender is its Return-Path, which is removed (RFC 5321 4.4), or else its From.
+    def send(self, message: Message) -> None:
+        """Send one mail; return when the server has accepted it.
 
         Raises:
             PermanentFailure: it will never be accepted. TemporaryFailure: it was not this time.
@@ -156,6 +166,24 @@ class Transport:
             TemporaryFailure: that failed.
         """
         self._connection()
+
+    def check_recipient(self, sender: str, recipient: str) -> None:
+        """Ask whether the server would take an email, without sending any.
+
+        Raises:
+            PermanentFailure, TemporaryFailure: it would not.
+        """
+        try:
+            smtp = self._connection()
+            with self._time_limit(smtp):
+                self._check_reply(*smtp.mail(sender), at_recipient=False)
+                self._check_reply(*smtp.rcpt(recipient), at_recipient=True)
+                self._reset()
+        except (smtplib.SMTPException, OSError) as error:
+            self.close()
+            raise TemporaryFailure(
+                Fact("connection_lost", {"said": quoted(str(error))}), connection_lost=True
+            ) from None
 
     def close(self) -> None:
         """Say goodbye, or hang up if the server does not listen."""
@@ -207,23 +235,15 @@ class Transport:
                 raise
         return smtp
 
-    def _transmit(self, smtp: smtplib.SMTP, message: EmailMessage) -> None:
-        sender, recipient = (
-            _envelope_address(message[name].addresses[0].addr_spec) for name in ("From", "To")
-        )
-        if "Return-Path" in message:
-            sender = str(message["Return-Path"]).strip("<>")
-            message = copy.copy(message)
-            del message["Return-Path"]
+    def _transmit(self, smtp: smtplib.SMTP, message: Message) -> None:
         options: Sequence[str] = ()
-        policy = message.policy
-        if not (sender + recipient).isascii():
+        if not (message.content.isascii() and (message.sender + message.recipient).isascii()):
             if not smtp.has_extn("smtputf8"):
                 raise PermanentFailure(Fact("ascii_only"))
-            options, policy = ("SMTPUTF8", "BODY=8BITMIME"), SMTPUTF8.clone(max_line_length=998)
-        self._check_reply(*smtp.mail(sender, options), at_recipient=False)
-        self._check_reply(*smtp.rcpt(recipient), at_recipient=True)
-        self._check_reply(*_data(smtp, message.as_bytes(policy=policy)), at_recipient=True)
+            options = ("SMTPUTF8", "BODY=8BITMIME")
+        self._check_reply(*smtp.mail(message.sender, options), at_recipient=False)
+        self._check_reply(*smtp.rcpt(message.recipient), at_recipient=True)
+        self._check_reply(*_data(smtp, message.content), at_recipient=True)
 
     def _check_reply(self, code: int, reply: bytes | str, *, at_recipient: bool) -> None:
         """Return after a 2xx reply; raise the failure that any other reply means."""
@@ -232,7 +252,7 @@ class Transport:
         connection_lost = code == 421 or not self._reset()
         if connection_lost:
             self.close()
-        if 500 <= code < 600 and at_recipient:
+        if code // 100 == 5 and at_recipient:
             raise PermanentFailure(_reply_line(code, reply))
         raise TemporaryFailure(
             _reply_line(code, reply), connection_lost=connection_lost, our_fault=code >= 500
@@ -270,14 +290,7 @@ def ascii_domain(address: str) -> str:
         UnicodeError: the domain has none.
     """
     local, _, domain = address.rpartition("@")
-    return address if domain.isascii() else f"{local}@{domain.encode('idna').decode()}"
-
-
-def _envelope_address(address: str) -> str:
-    try:
-        return ascii_domain(address)
-    except UnicodeError:
-        raise PermanentFailure(Fact("bad_address")) from None
+    return address if domain.isascii() else f"{local}@{validation.ascii_domain(domain)}"
 
 
 def _data(smtp: smtplib.SMTP, content: bytes) -> tuple[int, bytes | str]:

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
+import time_machine
+from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from server import play
+from server.errors import Refused
 from server.mail import deliverability
 from server.mail.outgoing import deliver
 from server.mail.outgoing.smtp import PermanentFailure
 from server.mail.text import quoted
-from server.store import engine, facts, outbox
+from server.store import engine, facts, log, outbox, presence
 from server.store.facts import Fact
-from server.store.models import Alert, Mail, Person, Turn
+from server.store.models import Alert, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.support.mail_servers import Pigeons
-from tests.support.mails import change, one_database, post, queue, row, text_of, the_mail
+from tests.support.mails import (
+    awaited,
+    bold_move,
+    change,
+    one_database,
+    post,
+    queue,
+    row,
+    submit,
+    text_of,
+    the_mail,
+)
 
 Begin = Callable[..., Table]
 pytestmark = one_database
@@ -97,7 +113,7 @@ def test_a_withheld_turn_stops_and_is_told_once_a_game(table: Begin) -> None:
     change(Person, game.people[0], suppressed=GONE)
     with engine.transaction() as session:
         session.get_one(Person, game.people[2]).moderator = True
-    post()
+    deliver.deliver(NOW, Pigeons())
     assert row(Turn, (game.id, 0)).refused == GONE
     key = f"refused:{game.id}:{game.people[0]}"
     before = "A player gets no emails because an earlier one was rejected: 550 gone"
@@ -108,7 +124,10 @@ def test_a_withheld_turn_stops_and_is_told_once_a_game(table: Begin) -> None:
     queue("remind", game.people[0], "remind", game_id=game.id, seat=0, seq=1)
     change(Turn, (game.id, 0), due_at=NOW + DAY)
     post(NOW + MINUTE)
-    assert (notices(game), len(alerts())) == (told, 1)
+    sent: list[tuple[int, dict[str, Any]]] = [
+        (person, {}) for person, _details in told
+    ]  # what only the template needed is emptied
+    assert (notices(game), len(alerts())) == (sent, 1)
 
 
 def test_news_that_is_withheld_is_told_to_nobody(table: Begin) -> None:
@@ -248,3 +267,251 @@ def test_an_address_is_mended_whichever_way_it_failed(table: Begin) -> None:
         change(Person, game.people[0], **{fault: GONE})
         assert deliverability.mark_reachable(game.people[0], NOW)
         assert getattr(row(Person, game.people[0]), fault) is None
+
+
+# Bounces that anybody who has the mail can write
+
+
+def bounce(game: Table, seat: int, now: datetime) -> None:
+    """Report that the newest email of a seat's turn came back, if it has not yet been reported."""
+    with engine.reading() as session:
+        own = (Mail.kind == "turn", Mail.game_id == game.id, Mail.seat == seat, Mail.status == "sent")
+        mail = session.scalars(select(Mail).where(*own).order_by(Mail.id.desc())).first()
+    if mail is not None:
+        deliverability.handle_bounce(mail.id, GONE, now)
+
+
+def next_turn(game: Table, now: datetime) -> None:
+    """Let both players move until it is the first one's turn again, and send the emails."""
+    submit(game.id, 0, bold_move(game.id, 0), now)
+    while awaited(game.id) != 0:
+        submit(game.id, 1, bold_move(game.id, 1), now)
+    post(now)
+
+
+def test_bounces_stop_a_seats_clock_twice_a_game_and_once_a_turn(table: Begin) -> None:
+    """A player who writes such reports about every turn is soon played for like anybody who does not answer."""
+    game = table(2, slug="byzantium")
+    post()
+    now, stopped = NOW, []
+    for _ in range(4):
+        bounce(game, 0, now + MINUTE)
+        stopped.append(row(Turn, (game.id, 0)).refused is not None)
+        deliverability.mark_reachable(game.people[0], now + 2 * MINUTE)
+        post(now + 2 * MINUTE)
+        bounce(game, 0, now + 3 * MINUTE)
+        stopped.append(row(Turn, (game.id, 0)).refused is not None)
+        deliverability.mark_reachable(game.people[0], now + 4 * MINUTE)
+        now += timedelta(hours=1)
+        next_turn(game, now)
+    assert stopped == [True, False, True, False, False, False, False, False]
+    assert row(Turn, (game.id, 0)).due_at == now + DAY
+    with engine.reading() as session:
+        notes = [entry for entry in log.entries(session, game.id) if entry.move == "!note"]
+    assert [(entry.seat, entry.by) for entry in notes] == [(0, "clock")]
+    assert (
+        notes[0].note == "Mail to this player keeps coming back. From now on their clock runs nevertheless."
+    )
+
+
+def test_a_turn_whose_mail_is_withheld_for_the_third_time_runs_at_once(table: Begin) -> None:
+    """A reported address gets no turn emails, so the clock cannot wait for one for ever."""
+    game = table(2, slug="byzantium")
+    post()
+    bounce(game, 0, NOW + MINUTE)
+    now, states = NOW, []
+    for _ in range(3):
+        now += timedelta(hours=1)
+        next_turn(game, now)
+        turn = row(Turn, (game.id, 0))
+        states.append((turn.refused is not None, turn.due_at))
+    assert states == [(True, None), (False, NOW + timedelta(hours=26)), (False, NOW + timedelta(hours=27))]
+
+
+def test_what_a_mail_server_refuses_counts_only_once_the_clock_runs(table: Begin) -> None:
+    """The first email of a turn was never accepted, so nobody had it; a reminder follows one that was."""
+    game = table(3)
+    for hour in range(5):
+        deliver.deliver(NOW + timedelta(hours=hour), Pigeons(*[PermanentFailure("550 gone")] * 9))
+        assert row(Turn, (game.id, 0)).refused is not None
+        assert deliverability.mark_reachable(game.people[0], NOW + timedelta(hours=hour))
+    assert row(Seat, (game.id, 0)).bounces == 0
+    post(NOW + timedelta(hours=6))
+    for number in (1, 2):
+        queue("remind", game.people[0], f"reminder {number}", game_id=game.id, seat=0, seq=1)
+        deliver.deliver(NOW + timedelta(hours=7), Pigeons(*[PermanentFailure("550 gone")] * 9))
+        assert (row(Turn, (game.id, 0)).refused is not None) is (number == 1)
+        deliverability.mark_reachable(game.people[0], NOW + timedelta(hours=7))
+        post(NOW + timedelta(hours=7))
+    assert row(Seat, (game.id, 0)).bounces == 1
+
+
+@pytest.mark.parametrize("cadence", ["each", "digest"])
+def test_a_digest_that_comes_back_counts_like_any_email(table: Begin, cadence: str) -> None:
+    game = table(3)
+    post()
+    change(Person, game.people[0], cadence=cadence)
+    change(Seat, (game.id, 0), bounces=2)
+    with engine.transaction() as session:
+        failed = play.digest_failed(session, [(game.id, 0, 1)], GONE, NOW, bounced=True)
+    assert failed == []
+    assert row(Turn, (game.id, 0)).refused is None
+    change(Seat, (game.id, 0), bounces=0)
+    with engine.transaction() as session:
+        assert play.digest_failed(session, [(game.id, 0, 1)], GONE, NOW, bounced=True) == [game.id]
+    assert (row(Turn, (game.id, 0)).refused, row(Seat, (game.id, 0)).bounces) == (GONE, 1)
+
+
+@pytest.mark.parametrize("sign", ["page", "move", "program", "head", "poll", "other", "before"])
+def test_who_was_here_after_the_email_was_accepted_has_an_address_that_works(
+    table: Begin, client: FlaskClient, sign: str
+) -> None:
+    game = table(3)
+    presence.note(game.people[0], NOW - MINUTE)
+    presence.store()
+    mail = the_mail(game)
+    post()
+    token, move = game.tokens[0], {"move": "pass", "seen": mail.seq, "request_id": "request-1"}
+    now = NOW + MINUTE if sign != "before" else NOW - timedelta(seconds=1)
+    with time_machine.travel(now, tick=False):
+        if sign in ("page", "before"):
+            assert client.get(f"/t/{token}").status_code == 200
+        elif sign == "move":
+            assert client.post(f"/t/{token}", data=move).status_code == 303
+        elif sign == "program":
+            assert client.post(f"/api/v1/seats/{token}/moves", json=move).status_code == 201
+        elif sign == "head":
+            client.head(f"/t/{token}")
+        elif sign == "poll":
+            client.get(f"/api/v1/seats/{token}")
+        else:
+            client.get(f"/t/{game.tokens[1]}")
+    presence.store()
+    deliverability.handle_bounce(mail.id, GONE, NOW + 2 * MINUTE)
+    here = sign in ("page", "move", "program")
+    assert (row(Person, game.people[0]).suppressed is None) is here
+    assert (row(Mail, mail.id).status == "sent") is here
+
+
+# Failures that may pass
+
+
+SILENT = quoted("4.4.1 connect to mx.example.org: connection refused")
+LATER = NOW + MINUTE + deliverability.RETRY_AFTER
+
+
+def give_up(game: Table, seat: int, now: datetime) -> None:
+    """Report that the newest email of a seat's turn was not taken in time."""
+    with engine.reading() as session:
+        own = (Mail.kind == "turn", Mail.game_id == game.id, Mail.seat == seat, Mail.status == "sent")
+        mail = session.scalars(select(Mail).where(*own).order_by(Mail.id.desc())).first()
+    assert mail is not None
+    deliverability.handle_bounce(mail.id, SILENT, now, lasting=False)
+
+
+def test_a_mail_that_was_not_taken_in_time_is_sent_again_hours_later(table: Begin) -> None:
+    game = table(3)
+    post()
+    give_up(game, 0, NOW + MINUTE)
+    alice = row(Person, game.people[0])
+    assert (alice.suppressed, alice.lost_at, alice.retry_at) == (None, NOW + MINUTE, LATER)
+    why = f"not delivered in time, next attempt 2026-03-02 22:01 UTC: {SILENT}"
+    assert str(alice.unreachable) == str(row(Turn, (game.id, 0)).refused) == why
+    silent = f"A player’s mail server did not take an email in time: {why}"
+    assert alerts() == [(f"refused:{game.id}:{alice.id}", silent, game.id)]
+    assert deliverability.retry_due(LATER - timedelta(seconds=1)) == 0
+    assert post(LATER - MINUTE) == []
+    assert deliverability.retry_due(LATER) == 1
+    alice = row(Person, game.people[0])
+    assert (alice.unreachable, alice.lost_at, alice.retry_at) == (None, None, None)
+    assert alerts() == []
+    assert len(post(LATER)) == 1
+    turn = row(Turn, (game.id, 0))
+    assert (turn.refused, turn.started_at, turn.due_at) == (None, LATER, LATER + DAY)
+    assert deliverability.retry_due(LATER) == 0
+
+
+def test_the_organiser_is_told_that_it_may_pass_and_when_it_is_tried_again(table: Begin) -> None:
+    game = table(2, slug="byzantium")
+    post()
+    change(Person, game.people[0], language="de")
+    submit(game.id, 0, bold_move(game.id, 0), NOW)
+    while awaited(game.id) != 1:
+        submit(game.id, 0, bold_move(game.id, 0), NOW)
+    post(NOW)
+    give_up(game, 1, NOW + MINUTE)
+    (message,) = post(NOW + 2 * MINUTE)
+    text = text_of(message)
+    assert "4.4.1 connect to mx.example.org" in text
+    assert "dauerhaft" not in text
+    assert "2. März, 22:01 (UTC)" in text
+    change(Person, game.people[0], language="en")
+    deliverability.retry_due(LATER)
+    post(LATER)
+    give_up(game, 1, LATER + MINUTE)  # a clock is stopped once a turn
+    (message,) = post(LATER + 2 * MINUTE)
+    assert "Later emails are sent as usual." in text_of(message)
+    assert "clock is stopped" not in text_of(message)
+
+
+def test_another_mail_that_is_accepted_meanwhile_proves_nothing(table: Begin) -> None:
+    game = table(3)
+    post()
+    give_up(game, 0, NOW + MINUTE)
+    queue("act", game.people[0], "news", game_id=game.id, seat=0, seq=1)
+    assert len(post(NOW + 2 * MINUTE)) == 1
+    assert row(Person, game.people[0]).retry_at == LATER
+    assert row(Turn, (game.id, 0)).refused is not None
+
+
+def test_a_lasting_failure_outweighs_one_that_may_pass(table: Begin) -> None:
+    game, other = table(3), table(3, game_id="two")
+    post()
+    give_up(game, 0, NOW + MINUTE)
+    bounce(other, 0, NOW + 2 * MINUTE)
+    for _ in range(2):
+        alice = row(Person, game.people[0])
+        assert (alice.unreachable, alice.suppressed, alice.retry_at) == (GONE, GONE, None)
+        assert alice.lost_at == NOW + MINUTE
+        queue("act", game.people[0], "late", game_id=game.id, seat=0, seq=1)
+        change(Mail, mail_of("late"), status="sent", finished_at=NOW)
+        deliverability.handle_bounce(mail_of("late"), SILENT, NOW + 3 * MINUTE, lasting=False)
+
+
+def mail_of(key: str) -> int:
+    """Return the id of the email with this key."""
+    with engine.reading() as session:
+        return session.query(Mail).filter_by(key=key).one().id
+
+
+def test_after_an_outage_of_our_mail_server_all_addresses_are_mended_at_once(table: Begin) -> None:
+    game, other = table(3), table(3, game_id="two")
+    old, moderator = other.people[2], other.people[1]
+    change(Person, old, unreachable=GONE, lost_at=NOW - DAY)
+    change(Person, game.people[1], suppressed=Fact("complaint", {"said": GONE}), lost_at=NOW)
+    with engine.transaction() as session:
+        session.get_one(Person, moderator).moderator = True
+    post()
+    bounce(game, 0, NOW + MINUTE)
+    give_up(other, 0, NOW + MINUTE)
+    assert deliverability.mend_all(NOW, moderator, "Our relay was down.", NOW + 2 * MINUTE) == 1
+    assert row(Person, game.people[0]).suppressed is row(Person, game.people[0]).unreachable is None
+    assert row(Person, old).unreachable == GONE
+    assert row(Person, game.people[1]).suppressed is not None
+    for each in (game, other):
+        with engine.reading() as session:
+            (note,) = [entry for entry in log.entries(session, each.id) if entry.move == "!note"]
+        assert (note.by, note.note) == ("moderator", "Our relay was down.")
+        assert row(Turn, (each.id, 0)).refused is None
+    turns = [mail for mail in post(NOW + 3 * MINUTE) if "Alice" in mail["To"]]
+    assert len(turns) == 2
+    assert deliverability.mend_all(NOW, moderator, "Our relay was down.", NOW + 3 * MINUTE) == 0
+
+
+def test_nothing_is_mended_without_a_reason(table: Begin) -> None:
+    game = table(3)
+    post()
+    bounce(game, 0, NOW + MINUTE)
+    with pytest.raises(Refused):
+        deliverability.mend_all(NOW, game.people[1], "", NOW + 2 * MINUTE)
+    assert row(Person, game.people[0]).suppressed == GONE

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import email
+from importlib import resources
+
 import pytest
 from flask import Flask
+from flufl.bounce import all_failures
 
 from server.mail import envelope
 from server.mail.incoming import bounces
@@ -14,9 +18,9 @@ REPORT = b"Content-Type: multipart/report; boundary=b\n\n--b\n\nSorry.\n--b\nCon
 STATUS = b"message/delivery-status"
 
 
-def verdict(raw: bytes) -> tuple[str, str]:
+def verdict(raw: bytes, envelope_sender: str = "reports@mx.example") -> tuple[str, str]:
     """Return the kind of a report and its diagnostic in English."""
-    found = bounces.parse_report(raw)
+    found = bounces.parse_report(raw, envelope_sender)
     return found.kind, str(found.diagnostic)
 
 
@@ -35,7 +39,12 @@ def by_words(text: bytes, subject: bytes = b"A report") -> tuple[str, str]:
     [
         (b"Action: failed\nStatus: 5.1.1\nDiagnostic-Code: smtp; 550 no", ("failed", "5.1.1 550 no")),
         (b"Action: delayed\nStatus: 4.4.1\nDiagnostic-Code: smtp; 451 no", ("delayed", "4.4.1 451 no")),
-        (b"ACTION: Failed (for good)\nStatus: 4.4.7", ("failed", "4.4.7")),
+        (b"ACTION: Failed (for good)\nStatus: 4.4.7", ("expired", "4.4.7")),
+        (b"Action: failed\nStatus: 4.2.0\nDiagnostic-Code: smtp; 550 no", ("expired", "4.2.0 550 no")),
+        (b"Action: failed\nStatus: 5.0.0\nDiagnostic-Code: smtp; 451 no", ("expired", "5.0.0 451 no")),
+        (b"Action: failed\nDiagnostic-Code: smtp;450 4.7.1 wait", ("expired", "450 4.7.1 wait")),
+        (b"Action: failed\nStatus: 5.4.7\nDiagnostic-Code: smtp; 451 no", ("failed", "5.4.7 451 no")),
+        (b"Action: failed\nDiagnostic-Code: smtp; 550 4.4.1", ("expired", "550 4.4.1")),
         (b"Action: DELAYED\nStatus: 5.0.0", ("delayed", "5.0.0")),
         (b"Action: failed", ("failed", "the email was not delivered")),
         (b"Action: delayed", ("delayed", "the email is delayed")),
@@ -54,12 +63,28 @@ def test_the_action_decides(fields: bytes, found: tuple[str, str]) -> None:
         (b"5.1.1", ("failed", "5.1.1 no")),
         (b"4.4.1 (timeout)", ("delayed", "4.4.1 no")),
         (b"2.0.0", ("nothing", "the report does not mention a failure")),
-        (b"unknown", ("nothing", "the report does not mention a failure")),
-        (b"15.1.1", ("nothing", "the report does not mention a failure")),
+        (b"unknown", ("nothing", "A report")),
+        (b"15.1.1", ("nothing", "A report")),
     ],
 )
 def test_without_an_action_the_status_decides(status: bytes, found: tuple[str, str]) -> None:
     assert by_status(b"Status: " + status + b"\nDiagnostic-Code: smtp; no") == found
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        (b"Action: error\nStatus: 5.0.0", "failed"),
+        (b"Action: error\nStatus: 4.0.0", "delayed"),
+        (b"Action: failure\nStatus: 553 too large", "failed"),
+        (b"Action: delivered\nStatus: 5.0.0", "nothing"),
+        (b"Remote-MTA: dns; mx", "failed"),
+        (b"Status: 2.0.0", "nothing"),
+        (b"Action: expanded", "nothing"),
+    ],
+)
+def test_where_the_fields_have_no_verdict_the_words_decide(fields: bytes, kind: str) -> None:
+    assert verdict(HEAD % b"Undelivered mail" + REPORT % (STATUS, fields))[0] == kind
 
 
 @pytest.mark.parametrize(
@@ -132,6 +157,8 @@ def test_a_feedback_report_is_a_complaint_unless_its_type_says_otherwise(
         (b"550 5.1.1 no such user", ("failed", "550 5.1.1 no such user")),
         (b"Alas:\n550 mailbox closed\n552 too", ("failed", "550 mailbox closed")),
         (b"Alas:\n550-mailbox closed", ("failed", "550-mailbox closed")),
+        (b"We gave up: 4.4.1 connection refused", ("expired", "We gave up: 4.4.1 connection refused")),
+        (b"We gave up. Call 450-480 or 4.", ("failed", "A report")),
         (b"The code was 5.7.1 today", ("failed", "The code was 5.7.1 today")),
         (b"There the code 554 was said", ("failed", "A report")),
         (b"451 try 4.7.1 later", ("delayed", "451 try 4.7.1 later")),
@@ -208,6 +235,62 @@ def test_only_a_mail_server_writes_reports(sender: bytes, more: bytes, text: byt
     found = verdict(raw)
     assert found[0] == kind
     assert kind != "nothing" or found[1] == "it contains no report"
+
+
+@pytest.mark.parametrize(
+    ("subject", "more", "text", "kind"),
+    [
+        (b"Mail could not be delivered", b"", b"Sorry.", "failed"),
+        (b"Nobody here", b"", b"Alas:\n550 5.1.1 mailbox closed", "failed"),
+        (b"Nobody here", b"", b"Alas:\n451 4.7.1 try later", "delayed"),
+        (b"Your mail is delayed", b"", b"Sorry.", "delayed"),
+        (b"On holiday", b"", b"I shall have returned on Monday, unless my train is delayed.", "nothing"),
+        (b"Mail could not be delivered", b"Auto-Submitted: auto-replied\n", b"550 5.1.1 no", "nothing"),
+        (b"Mail could not be delivered", b"Auto-Submitted: auto-generated\n", b"550 5.1.1 no", "failed"),
+    ],
+)
+def test_the_empty_sender_of_an_envelope_is_that_of_a_mail_server(
+    subject: bytes, more: bytes, text: bytes, kind: str
+) -> None:
+    raw = b"From: system@mx.example\n%bSubject: %b\n\n%b" % (more, subject, text)
+    assert verdict(raw, "<>")[0] == verdict(raw, "")[0] == kind
+    assert verdict(raw, "alice@example.org")[0] == "nothing"
+
+
+SAMPLES = {
+    path.name: path.read_bytes()
+    for path in resources.files("flufl.bounce.tests.data").iterdir()
+    if path.name.endswith(".txt")
+}
+"""The samples that flufl.bounce is tested with, as they are installed."""
+NOT_FOUND = {"bounce_01.txt"}
+"""A report in which the reason stands in an attached log alone."""
+PASSING = {"dsn_02.txt", "simple_44.txt", "yahoo_01.txt"}
+"""Reports with a status 4.x, which the library counts among those for good."""
+NO_REPORTS = {"groupwise_03.txt", "qmail_08.txt"}
+"""A person's email, and an automatic answer."""
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_reports_of_many_mail_servers_are_read(name: str) -> None:
+    found = bounces.parse_report(SAMPLES[name], "").kind
+    assert (found == "nothing") is (name in NOT_FOUND | NO_REPORTS)
+    delayed, failed = all_failures(email.message_from_bytes(SAMPLES[name]))
+    if delayed or failed:
+        assert found == ("expired" if name in PASSING else "failed" if failed else "delayed")
+
+
+def test_there_are_samples() -> None:
+    assert len(SAMPLES) == 115
+
+
+def test_a_library_that_fails_on_a_report_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounces, "all_failures", {}.__getitem__)
+    assert verdict(b"From: alice@example.org\nSubject: Hello\n\nHello.") == (
+        "nothing",
+        "it contains no report",
+    )
+    assert by_words(b"Hello.") == ("nothing", "A report")
 
 
 def test_no_more_of_a_report_is_read_than_there_may_be() -> None:

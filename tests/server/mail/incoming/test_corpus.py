@@ -45,7 +45,7 @@ def test_the_corpus_is_whole() -> None:
 def test_it_is_read_as_it_was_meant(letter: Letter) -> None:
     raw = letter.raw(REPLY, BOUNCE)
     if letter.report is not None:
-        assert bounces.parse_report(raw).kind == letter.report
+        assert bounces.parse_report(raw, letter.sender).kind == letter.report
         return
     letter_read = reply.parse_reply(raw, letter.sender)
     assert (letter_read.ignored is not None) == (letter.kind == "auto" and letter.name != "ourselves")
@@ -100,10 +100,12 @@ def check_game(letter: Letter, game: Table) -> None:
         alice = session.get_one(Person, game.people[0])
         turn = session.get(Turn, (game.id, 0))
         lost = letter.report in ("failed", "complaint") and not letter.nobody
+        stopped = letter.report in ("failed", "expired")
         assert (alice.suppressed is not None) == lost, letter.name
-        assert (turn is not None and turn.refused is not None) == (letter.report == "failed"), letter.name
+        assert (alice.retry_at is not None) == (letter.report == "expired"), letter.name
+        assert (turn is not None and turn.refused is not None) == stopped, letter.name
         raised = session.scalars(select(Alert).where(Alert.cleared_at.is_(None))).all()
-        assert bool(raised) == lost, letter.name
+        assert bool(raised) == (lost or stopped), letter.name
         if not letter.moves:
             assert session.get_one(Game, game.id).head == 1, letter.name
 

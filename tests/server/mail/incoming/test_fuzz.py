@@ -51,7 +51,7 @@ def test_anything_can_be_read(raw: bytes, sender: str) -> None:
     for line in letter.lines:
         assert line == line.strip()
         assert line.isprintable()
-    report = bounces.parse_report(raw)
+    report = bounces.parse_report(raw, sender)
     assert str(report.diagnostic).isprintable()
     assert len(reply.fingerprint(raw, sender)) == 64
 
@@ -93,7 +93,7 @@ def test_no_mail_takes_long_to_read() -> None:
     for name, raw in hostile.items():
         before = time.process_time()
         reply.parse_reply(raw, "alice@example.org")
-        bounces.parse_report(raw)
+        bounces.parse_report(raw, "")
         assert time.process_time() - before < 20, name  # seconds of work; each takes a fraction of one
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import shutil
 import smtplib
 import socket
 import subprocess
@@ -15,13 +16,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 
 from server.cli import main
 from server.cli.mail import NO_USER, TOO_BIG, TRY_LATER
 from server.mail.incoming import lmtp, receive, reply
 from server.ops import serve
-from server.store import people
+from server.store import engine, people
+from server.store.models import Heartbeat
 from tests.conftest import SECRET, Table
 from tests.support.letters import (
     ALICE,
@@ -55,6 +58,7 @@ def listening(app: Flask) -> Iterator[int]:
             task.cancel()
             loop.call_soon_threadsafe(loop.stop)
             thread.join(PATIENCE)
+            loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(loop), return_exceptions=True))
             loop.close()
 
 
@@ -83,6 +87,16 @@ def test_a_conversation_plays_a_move_and_answers_each_recipient(app: Flask, tabl
 
 def bounce(address: str) -> bytes:
     return next(letter for letter in letters() if letter.name == "qmail").raw("", address)
+
+
+@one_database
+def test_a_running_server_records_heartbeats(app: Flask) -> None:
+    with_replies(app)
+    for _ in range(2):
+        with lmtp.heartbeats(app):
+            pass
+        with engine.reading() as session:
+            assert session.get_one(Heartbeat, lmtp.PART).at > engine.utc_now() - lmtp.HEARTBEAT
 
 
 @one_database
@@ -204,17 +218,98 @@ def test_the_statuses_are_those_that_mail_servers_know(
 ) -> None:
     table(4)
     box = desk()
+    assert (TOO_BIG, NO_USER, TRY_LATER) == (
+        65,
+        67,
+        75,
+    )  # EX_DATAERR, EX_NOUSER and EX_TEMPFAIL of sysexits.h
     assert hand_over(written("pass"), "--recipient", f"play+{'a' * 26}@{DOMAIN}") == NO_USER
     assert hand_over(b"\x00\xff") == NO_USER
     assert hand_over(b"x" * (reply.LARGEST_MAIL + 1), "--recipient", box.reply) == TOO_BIG
+    with engine.transaction() as session:
+        session.execute(sa.text("UPDATE alembic_version SET version_num = 'ffff'"))
+    assert hand_over(written("pass"), "--recipient", box.reply) == TRY_LATER
     monkeypatch.setenv("BYZANZ_DATABASE_URL", "sqlite:////no/such/folder/byzanz.db")
     assert hand_over(written("pass"), "--recipient", box.reply) == TRY_LATER
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "")
     assert hand_over(written("pass"), "--recipient", box.reply) == TRY_LATER
 
 
-def test_the_command_says_where_it_listens_and_stops_when_told(tmp_path: Path) -> None:
+NOT_THE_MAILS_FAULT = [
+    ("one recipient", ["--recipient", "{box}", "--recipient", "{box}"]),
+    ("--no-such-option", ["--recipient", "{box}", "--no-such-option"]),
+    ("unrecognized arguments", ["--recipient", "{box}", "{box}"]),
+    ("expected one argument", ["--recipient", "{box}", "--sender"]),
+    ("'play.example.org'", ["--recipient", "play+aaaaaaaaaaaaaaaaaaaaaaaaaa@play.example.org"]),
+]
+
+
+@pytest.mark.usefixtures("hand_over")
+@one_database
+@pytest.mark.parametrize(("said", "words"), NOT_THE_MAILS_FAULT)
+def test_a_mail_is_kept_after_every_fault_of_the_set_up(
+    table: Begin,
+    monkeypatch: pytest.MonkeyPatch,
+    said: str,
+    words: list[str],
+) -> None:
+    game = table(4)
+    box = desk()
+    errors: list[str] = []
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr("builtins.print", lambda line, **_more: errors.append(line))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(written("pass"))))
+    assert main(["mail-in", "--stdin", *(word.format(box=box.reply) for word in words)]) == TRY_LATER
+    assert said in errors[0]
+    assert moves_of(game.id, 0) == []
+
+
+@one_database
+@pytest.mark.parametrize(
+    "setting", [("TICK", "often"), ("SECRET_KEY", "short"), ("MAIL_DOMAIN", "play.example.org")]
+)
+def test_a_mail_is_kept_while_a_setting_is_wrong(
+    hand_over: Callable[..., int], table: Begin, monkeypatch: pytest.MonkeyPatch, setting: tuple[str, str]
+) -> None:
+    table(4)
+    box = desk()
+    monkeypatch.setenv(f"BYZANZ_{setting[0]}", setting[1])
+    assert hand_over(written("pass"), "--recipient", box.reply) == TRY_LATER
+
+
+@one_database
+def test_a_mail_is_kept_while_the_program_is_incomplete(hand_over: Callable[..., int], table: Begin) -> None:
+    table(4)
+    box = desk()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr("server.create_app")
+        assert hand_over(written("pass"), "--recipient", box.reply) == TRY_LATER
+    code = "import runpy, sys; sys.modules['server.cli'] = None; sys.argv = ['x', 'mail-in', '--stdin']"
+    code += "; runpy.run_path('server/cli/__main__.py', run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(people.__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (TRY_LATER, "", 1)
+
+
+@one_database
+def test_a_sender_that_looks_like_an_option_is_a_sender(hand_over: Callable[..., int], table: Begin) -> None:
+    table(4)
+    box = desk()
+    assert hand_over(written("pass"), "--sender=-ann@example.org", f"--recipient={box.reply}") == 0
+    assert hand_over(written("pass", number=2), "--sender=", f"--recipient={box.reply}") == 0
+    assert [row.kind for row in remembered()] == ["reply", "auto"]
+
+
+def test_the_command_says_where_it_listens_and_stops_when_told(tmp_path: Path, migrated_file: Path) -> None:
+    shutil.copy(migrated_file, tmp_path / "byzanz.db")
     environment = {
+        "BYZANZ_DATABASE_URL": f"sqlite:///{tmp_path}/byzanz.db",
+        "BYZANZ_SECRET_KEY": SECRET,
         "BYZANZ_MAIL_DOMAIN": DOMAIN,
         "PATH": "/usr/bin:/bin",
         "PYTHONPATH": str(Path(people.__file__).parents[1]),

@@ -54,14 +54,14 @@ def nested(depth: int, rest: bytes) -> bytes:
 
 
 def test_parts_in_parts_take_no_more_memory_than_a_copy_each() -> None:
-    raw = nested(mime.MOST_NESTED, b"\n" * 400_000)
+    raw = nested(mime.MOST_NESTED, b"\n" * 40_000)
     tracemalloc.start()
     try:
-        bounces.parse_report(raw)
+        bounces.parse_report(raw, "")
         _now, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert most < 2 * (mime.MOST_NESTED + 1) * len(raw)
+    assert most < 3 * (mime.MOST_NESTED + 1) * len(raw)  # flufl.bounce parses it once more
 
 
 @pytest.mark.parametrize("line", [b" \n", b"a: b\n", b"x\n"])

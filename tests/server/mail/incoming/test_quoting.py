@@ -54,6 +54,13 @@ def test_what_only_looks_like_a_quote_does_not(line: str) -> None:
     assert own(f"bid olive1\n{line}\nbid olive2\n")[-1] == "bid olive2"
 
 
+def test_a_block_of_headers_is_known_in_any_language_by_an_address_in_its_first_lines() -> None:
+    block = ["Lähettäjä: Byzanz <x@y>", "Lähetetty: maanantai", "Aihe: Re: Byzanz"]
+    assert own("\n".join(["pass", *block])) == ("pass",)
+    assert own("\n".join(["pass", *block[1:]])) == ("pass", "Lähetetty: maanantai", "Aihe: Re: Byzanz")
+    assert len(own("\n".join(["pass", *block[1:], "Vastaanottaja: Ann <x@y>"]))) == 4
+
+
 def test_a_line_above_a_blank_introduces_no_quote() -> None:
     assert own(f"pass\nOn Monday\n\nByzanz wrote:\n{QUOTE}") == ("pass", "On Monday")
     assert own("pass\nFrom: Rome") == ("pass", "From: Rome")
@@ -167,6 +174,8 @@ def test_another_name_is_a_line() -> None:
         ("pass \U0001f600", "pass"),
         ("pass\U0001f600now", "pass now"),
         ("pass\ue000", "pass"),
+        ("pass\u0378", "pass"),
+        ("pa\u0378ss", "pa ss"),
         ("pass \u2603\ufe0f", "pass"),
         ("ｐａｓｓ", "pass"),
         ("• pass", "pass"),

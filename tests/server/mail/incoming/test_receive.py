@@ -18,12 +18,11 @@ from server.mail import envelope
 from server.mail.incoming import commands, lmtp, receive
 from server.mail.outgoing import deliver
 from server.mail.outgoing.context import EXAMPLES, examples
-from server.scheduler import jobs
+from server.play import positions
 from server.store import engine, links, outbox, people
 from server.store.facts import Fact
-from server.store.models import Alert, IncomingMail, Mail, Person, Seat, StandingOrder, Turn
+from server.store.models import Alert, Game, IncomingMail, Mail, Person, Seat, StandingOrder, Turn
 from tests.conftest import NOW, Table
-from tests.server.mail.outgoing.test_compose import assert_same
 from tests.support.busy_table import elsewhere
 from tests.support.letters import (
     ALICE,
@@ -51,6 +50,7 @@ from tests.support.mails import (
     the_mail,
     words_of,
 )
+from tests.support.same_texts import assert_same
 
 Begin = Callable[..., Table]
 MINUTE = timedelta(minutes=1)
@@ -138,7 +138,7 @@ def test_a_reply_plays_and_is_answered_once(game: Table, box: Desk) -> None:
     (text,) = to_alice()
     assert text.startswith("Your line was carried out.")
     assert "- Line 1, “bid olive1”: played (entry 2)." in text
-    assert "- Alice bids Olives 1 (+1)." in text
+    assert "- You bid Olives 1 (+1)." in text
 
 
 @one_database
@@ -153,6 +153,14 @@ def test_what_cannot_be_read_is_told_line_by_line_with_the_legal_moves(game: Tab
         "- bid olive2",
     ):
         assert words in text
+
+
+@one_database
+def test_an_answer_proves_that_its_writer_has_our_mail(game: Table, box: Desk) -> None:
+    box.write("pass", sender="bob@example.org")
+    assert row(Person, game.people[0]).seen_at is None
+    box.write("pass", number=2)
+    assert row(Person, game.people[0]).seen_at == NOW
 
 
 @one_database
@@ -288,9 +296,9 @@ def test_orders_are_left_once_however_often_the_server_dies(
 
 @one_database
 def test_answers_have_an_end_on_a_day(game: Table, box: Desk) -> None:
-    for number in range(receive.ANSWERS_A_DAY + 5):
+    for number in range(45):
         box.write("sing", number=number)
-    assert answers(game.id) == receive.ANSWERS_A_DAY
+    assert answers(game.id) == receive.ANSWERS_A_DAY == 40
     box.write("pass", number=99)
     assert moves_of(game.id, 0) == ["pass"]
     box.write("sing", number=100, now=NOW + timedelta(days=1, minutes=1))
@@ -327,13 +335,24 @@ def test_a_line_that_a_mail_reader_broke_is_mended() -> None:
     ]
 
 
-def test_a_line_is_mended_from_the_length_at_which_mail_readers_break_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    broken = ("meld reforms", "greek-orthodoxy")
-    for length, lines in ((len(broken[0]), 1), (len(broken[0]) + 1, 2)):
-        monkeypatch.setattr(commands, "WRAP_LENGTH", length)
-        assert len(commands.read_lines(rules_of("empire"), broken)) == lines
+@pytest.mark.parametrize(("length", "lines"), [(60, 1), (59, 2)])
+def test_a_line_is_mended_from_the_length_at_which_mail_readers_break_it(length: int, lines: int) -> None:
+    broken = ("meld reforms".ljust(length), "greek-orthodoxy")
+    assert len(commands.read_lines(rules_of("empire"), broken)) == lines
+
+
+@one_database
+def test_a_line_may_answer_the_question_that_the_line_before_it_opened(game: Table) -> None:
+    for seat in (0, 1, 2):
+        submit(game.id, seat, "pass")
+    daphne = desk()
+    bid = bold_move(game.id, 3)
+    with engine.reading() as session:
+        position = positions.load(session, session.get_one(Game, game.id))
+    rules = position.rules
+    tax = str(rules.moves(rules.apply(position.state, 3, rules.parse(bid)), 3)[0])
+    assert daphne.write(bid, tax, sender="daphne@example.org") == "2 of 2 lines carried out"
+    assert moves_of(game.id, 3) == [bid, tax]
 
 
 def test_an_email_is_marked_as_done_once(box: Desk, game: Table) -> None:
@@ -417,6 +436,23 @@ def test_an_address_is_mended_and_its_stopped_turns_are_mailed_again(
 
 
 @one_database
+@pytest.mark.parametrize("report", [BOUNCED, COMPLAINT])
+def test_a_report_about_a_mail_that_was_deleted_is_recorded_and_changes_nothing(
+    game: Table, box: Desk, report: Any
+) -> None:
+    change(Game, game.id, status="over", ended_at=NOW)
+    queue("newest", game.people[0], delay=10**9)
+    assert outbox.purge(NOW + outbox.RETENTION) > 0
+    box.send(report, NOW + outbox.RETENTION)
+    newest = remembered()[-1]
+    assert newest.kind == ("bounce" if report is BOUNCED else "complaint")
+    assert (newest.person_id, newest.game_id) == (None, None)
+    assert row(Person, game.people[0]).suppressed is None
+    with engine.reading() as session:
+        assert session.scalars(select(Alert)).all() == []
+
+
+@one_database
 def test_after_a_complaint_turns_are_not_mailed_and_the_organiser_hears_of_it_once(game: Table) -> None:
     post()
     submit(game.id, 0, "pass")
@@ -456,10 +492,20 @@ def test_what_came_in_is_forgotten_after_a_time_but_for_the_newest(box: Desk) ->
     for number in range(3):
         box.write("sing", number=number, now=NOW + number * MINUTE)
     later = NOW + receive.RETENTION + MINUTE
-    jobs.tick_nudges(later)
+    receive.purge(later)
     assert [row.at for row in remembered()] == [NOW + MINUTE, NOW + 2 * MINUTE]
-    jobs.tick_nudges(later + timedelta(days=9))
+    receive.purge(later + timedelta(days=9))
     assert [row.at for row in remembered()] == [NOW + 2 * MINUTE]
+
+
+def test_much_that_came_in_is_forgotten_a_little_at_a_time(
+    box: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receive, "PURGED_AT_ONCE", 2)
+    for number in range(6):
+        box.write("sing", number=number, now=NOW + number * MINUTE)
+    receive.purge(NOW + receive.RETENTION + 5 * MINUTE)
+    assert [row.at for row in remembered()] == [NOW + 5 * MINUTE]
 
 
 @one_database

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from email.message import EmailMessage
 
 import pytest
 from sqlalchemy import select
 
 from server.mail.outgoing import deliver
-from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
+from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.store import engine, outbox
 from server.store.models import Alert, Game, Mail, Person, Turn
@@ -26,7 +25,7 @@ MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 class Slow(Pigeons):
     """A sender that is still busy with its first email when another mailer takes it over."""
 
-    def send(self, message: EmailMessage) -> None:
+    def send(self, message: Message) -> None:
         """Let another mailer lease the email, then answer."""
         assert len(outbox.lease(NOW + outbox.LEASE, 1)) == 1
         super().send(message)
@@ -47,7 +46,7 @@ def test_a_mail_that_was_marked_meanwhile_starts_no_clock_a_second_time(table: B
     game = table(3)
 
     class Twice(Pigeons):
-        def send(self, message: EmailMessage) -> None:
+        def send(self, message: Message) -> None:
             super().send(message)
             if len(self.sent) == 1:
                 deliver.deliver(NOW + outbox.LEASE, self)

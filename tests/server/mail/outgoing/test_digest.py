@@ -24,9 +24,10 @@ from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine, log
 from server.store.models import Alert, Game, Mail, Person, Seat, Turn
 from tests.conftest import NOW, Table
-from tests.server.mail.outgoing.test_compose import assert_same
+from tests.support.forms import log_in
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import change, html_of, one_database, post, row, statuses, submit, text_of, words_of
+from tests.support.same_texts import assert_same
 
 Begin = Callable[..., Table]
 HOUR = timedelta(hours=1)
@@ -94,7 +95,7 @@ def test_a_digest_names_all_games_the_least_time_first(table: Begin) -> None:
     assert set(re.findall(r"https://\S+", text)) == set(re.findall(r'href="([^"]+)"', html_of(message)))
     assert message["Subject"] == "Byzanz: your games"
     assert "References" not in message
-    assert message["Message-ID"] == compose.message_id(f"digest:{alice}:2026-03-03")
+    assert message["Message-ID"] == compose.message_id(f"digest:{alice}:2026-03-03:{SEVEN.isoformat()}")
     assert [row(Turn, (name, 0)).started_at for name in ("one", "two", "three")] == [SEVEN, SEVEN, None]
 
 
@@ -113,6 +114,18 @@ def test_the_clock_starts_a_day_after_the_turn_opened_if_no_digest_came(table: B
     jobs.tick_digests(NOW + 24 * HOUR + timedelta(minutes=3), TICK)
     turn = row(Turn, (game.id, 1))
     assert (turn.started_at, turn.due_at) == (NOW + 24 * HOUR, NOW + 48 * HOUR)
+
+
+def test_a_clock_that_runs_or_is_not_late_is_not_started_for_want_of_a_digest(table: Begin) -> None:
+    game = late_joiner(table)
+    late = NOW + play.LATEST_DIGEST
+    assert not play.digest_overdue(game.id, 0, late)  # it is not to move
+    assert not play.digest_overdue("nowhere", 1, late)
+    assert not play.digest_overdue(game.id, 1, late - timedelta(seconds=1))
+    assert row(Turn, (game.id, 1)).started_at is None
+    assert play.digest_overdue(game.id, 1, late)
+    assert not play.digest_overdue(game.id, 1, late + HOUR)
+    assert row(Turn, (game.id, 1)).started_at == late
 
 
 def test_a_digest_that_has_become_pointless_is_not_sent(table: Begin) -> None:
@@ -198,6 +211,23 @@ def test_a_bounced_digest_stops_the_clocks_that_it_started(table: Begin) -> None
     )  # the digest that was to name it is withheld
     assert deliverability.mark_reachable(games[0].people[1], SEVEN + 25 * HOUR)
     assert [row(Turn, (game.id, 1)).refused for game in (*games, later)] == [None] * 3
+
+
+def test_the_next_digest_starts_the_clocks_again_that_one_not_taken_in_time_had_started(table: Begin) -> None:
+    game = table(3, game_id="one")
+    wants_digest(game, 1)
+    submit(game.id, 0, "pass")
+    jobs.tick_digests(SEVEN, TICK)
+    post(SEVEN)
+    deliverability.handle_bounce(sent_digest(), quoted("4.4.1 refused"), SEVEN + 2 * HOUR, lasting=False)
+    assert row(Turn, (game.id, 1)).refused is not None
+    (told,) = post(SEVEN + 3 * HOUR)
+    assert "Alice" in told["To"]
+    assert "was not delivered in time" in text_of(told)
+    jobs.tick_digests(SEVEN + 24 * HOUR, TICK)
+    assert any("Bob" in mail["To"] for mail in post(SEVEN + 24 * HOUR))
+    turn = row(Turn, (game.id, 1))
+    assert (turn.refused, turn.started_at) == (None, SEVEN + 24 * HOUR)
 
 
 def test_clocks_that_run_on_after_a_bounced_digest_are_noticed(
@@ -353,8 +383,7 @@ def test_a_digest_that_cannot_read_one_game_names_the_others(table: Begin) -> No
 @pytest.mark.parametrize("cadence", ["each", "once", "digest"])
 def test_the_account_page_shows_and_keeps_the_choice(table: Begin, client, cadence: str) -> None:
     game = table(3)
-    with client.session_transaction(base_url="https://byzanz.test") as cookie:
-        cookie["person"] = game.people[0]
+    log_in(client, game.people[0], "https://byzanz.test")
     page = client.get("/account", base_url="https://byzanz.test").text
     token = re.search(r'name="csrf_token" value="([^"]+)"', page)
     assert token is not None

@@ -14,6 +14,7 @@ from server.mail.text import quoted
 from server.store import engine, links, outbox
 from server.store.facts import Fact
 from server.store.models import Game, Link, Mail, Person, Seat, Turn
+from server.store.rows import TurnRow
 from tests.conftest import NOW, Table
 from tests.support.mails import change, one_database, post, queue, submit, text_of, the_mail
 
@@ -64,12 +65,13 @@ def test_a_muted_game_sends_nothing_but_what_was_asked_for_or_is_about_others(ta
 
 def test_what_is_for_seated_players_goes_to_nobody_else(table: Begin) -> None:
     game = table(3)
-    for kind in sorted(relevance.FOR_SEATED):
+    seated = ("act", "autopilot", "over", "remind", "replaced", "timeout", "turn")
+    for kind in seated:
         queue(kind, game.people[1], f"probe-{kind}", game_id=game.id, seat=1, seq=1)
     change(Seat, (game.id, 1), status="invited")
-    assert {why(f"probe-{kind}") for kind in relevance.FOR_SEATED} == {"not_seated"}
+    assert {why(f"probe-{kind}") for kind in seated} == {"not_seated"}
     change(Seat, (game.id, 1), status="seated", person_id=None)
-    assert {why(f"probe-{kind}") for kind in relevance.FOR_SEATED} == {"not_seated"}
+    assert {why(f"probe-{kind}") for kind in seated} == {"not_seated"}
     assert probe("former", game.people[1], game_id=game.id, seat=1, seq=1) is None
 
 
@@ -192,7 +194,7 @@ def test_a_digest_waits_for_no_other_persons_and_no_sent_one(table: Begin) -> No
 def test_an_answer_knows_the_open_turn_of_its_reader(table: Begin) -> None:
     game = table(3)
 
-    def asked(person: int) -> Turn | None:
+    def asked(person: int) -> TurnRow | None:
         with engine.reading() as session:
             mail = session.query(Mail).filter_by(key=f"answer-{person}").one()
             return relevance.load_rows(session, mail, NOW).turn

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ssl
-from email.message import EmailMessage
 
 import pytest
 
 from server.config import ConfigError
 from server.demo.smtp_sink import LOOPBACK, free_port
-from server.mail.outgoing import compose
 from server.mail.outgoing.smtp import (
     MailServer,
+    Message,
     PermanentFailure,
     TemporaryFailure,
     Transport,
@@ -21,13 +20,9 @@ from server.mail.outgoing.smtp import (
 from tests.support.mail_servers import FaultyServer, speaking
 
 
-def message(to: str = "ann@example.org", text: str = "Your turn.\n") -> EmailMessage:
-    made = EmailMessage(policy=compose.HEADER_POLICY)
-    made["From"] = "Byzanz <games@byzanz.test>"
-    made["To"] = to
-    made["Message-ID"] = "<one@byzanz.test>"
-    made.set_content(text)
-    return made
+def message(to: str = "ann@example.org", text: str = "Your turn.\n") -> Message:
+    content = f"From: Byzanz <games@byzanz.test>\nTo: {to}\nMessage-ID: <one@byzanz.test>\n\n{text}"
+    return Message("games@byzanz.test", to, content.replace("\n", "\r\n").encode())
 
 
 def test_mails_go_out_over_one_connection() -> None:
@@ -154,9 +149,10 @@ def test_a_certificate_that_fits_nothing_is_our_fault(monkeypatch: pytest.Monkey
 
 def test_addresses_beyond_ascii() -> None:
     assert ascii_domain("ann@bücher.example") == "ann@xn--bcher-kva.example"
+    assert ascii_domain("ann@straße.example") == "ann@xn--strae-oqa.example"
     assert ascii_domain("ann@example.org") == "ann@example.org"
     with FaultyServer().running() as server, server.transport() as transport:
-        transport.send(message("ann@bücher.example"))
+        transport.send(message(ascii_domain("ann@bücher.example")))
         transport.send(message("änne@example.org"))
     assert server.recipients == ["ann@xn--bcher-kva.example", "änne@example.org"]
 

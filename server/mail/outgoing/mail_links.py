@@ -1,0 +1,110 @@
+"""The links in a mail: to its reader's seat, to stop the mails, to reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from server.config import settings
+from server.mail.outgoing import digest, relevance
+from server.mail.outgoing.relevance import MailRows
+from server.store import links, outbox
+from server.store.models import Link
+from server.store.rows import LinkRow
+
+PURPOSES: dict[str, links.Purpose] = {
+    "turn": "seat",
+    "remind": "seat",
+    "timeout": "seat",
+    "over": "seat",
+    "act": "seat",
+    "replaced": "seat",
+    "autopilot": "seat",
+    "left": "seat",
+    "invite": "invite",
+    "nudge": "invite",
+    "confirm": "organise",
+    "answered": "organise",
+    "answer": "seat",
+}
+"""Which of its reader's links each kind of mail carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailLinks:
+    """The addresses that a mail carries; None where it has none.
+
+    Args:
+        stop: stops the mails of a game to its reader; in a digest all mails, in an invitation these.
+        reply: the email address to which moves are sent.
+        seats: by game, for a mail that lists several.
+    """
+
+    link: str | None
+    stop: str | None
+    reply: str | None
+    seats: Mapping[str, str]
+
+
+Wanted = tuple[links.Purpose, str | None, int | None]
+"""A link of the reader: its purpose, its game, and for a reply address the head when its turn opened."""
+
+
+def issue_links(session: Session, rows: MailRows, now: datetime) -> None:
+    """Make those links of a mail that are missing; call it in a writing transaction."""
+    for purpose, game_id, seq in _wanted(session, rows).values():
+        links.link_for(session, purpose, rows.person.id, game_id, now, seq)
+
+
+def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
+    """Return the links of a mail, or None if any of them is missing."""
+    own = links.live_links(session, rows.person.id, rows.game.id) if rows.game is not None else []
+    found: dict[str, Link | LinkRow] = {}
+    for place, (purpose, game_id, seq) in _wanted(session, rows).items():
+        link: Link | LinkRow | None
+        if rows.game is not None and game_id == rows.game.id:
+            link = next((link for link in own if (link.purpose, link.seq) == (purpose, seq)), None)
+        else:
+            link = links.existing(session, purpose, rows.person.id, game_id, seq)
+        if link is None:
+            return None
+        found[place] = link
+    given = outbox.details(rows.mail)
+    if "link" in given:
+        found["link"] = session.get_one(Link, given["link"])
+    if "reply" in given and rows.seat is not None and rows.turn is None:  # the address to which the mail came
+        used = session.get(Link, given["reply"])
+        found |= {"reply": used} if used is not None and used.revoked_at is None else {}
+    reply = links.reply_address(found.pop("reply")) if "reply" in found else None
+    urls = {place: links.url(link) for place, link in found.items()}
+    return MailLinks(urls.pop("link", None), urls.pop("stop", None), reply, urls)
+
+
+def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
+    """Return the links that a mail needs: `link`, `stop` and `reply`, and to each seat that it lists, by its game."""
+    mail, game, given = rows.mail, rows.game, outbox.details(rows.mail)
+    listed = digest.listed_turns(session, mail.kind, rows.person.id)
+    wanted: dict[str, Wanted] = {each.id: ("seat", each.id, None) for each, _, _ in listed}
+    if mail.kind == "held":
+        wanted = {
+            each.id: ("invite", each.id, None) for each in relevance.held_games(session, rows.person.id)
+        }
+    if mail.kind == "digest":
+        wanted["stop"] = ("stop", None, None)
+    if mail.kind in relevance.INVITATIONS:
+        wanted["stop"] = ("noinvite", None, None)
+    if game is None:
+        return wanted
+    purpose = given.get("purpose", "seat") if mail.kind == "fresh" else PURPOSES.get(mail.kind)
+    if mail.kind in relevance.ABOUT_OTHERS and rows.person.id == game.organiser_id:
+        purpose = "organise"
+    if purpose is not None:
+        wanted["link"] = (purpose, game.id, None)
+    if rows.seat is not None:
+        wanted.setdefault("stop", ("stop", game.id, None))
+        if rows.turn is not None and settings().mail_domain:
+            wanted["reply"] = ("reply", game.id, rows.turn.opened_seq)
+    return wanted
