@@ -1,4 +1,4 @@
-"""Requested links: to sign in, or a fresh one for a dead one. They are sent to the address on file.
+"""Signing in: requested links, and the browsers that are signed in. Links are sent to the address on file.
 
 The requester learns nothing about others, not even from the response time: for an unknown address or link the same
 work is done for a decoy.
@@ -6,31 +6,48 @@ work is done for a decoy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import get_args
 
 import flask
 from sqlalchemy import ColumnElement, CursorResult, delete, exists, select, update
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from server import validation
 from server.mail import deliverability
+from server.play import turns
 from server.store import links, outbox, people
 from server.store.engine import transaction
-from server.store.models import Game, Link, Mail, Person, Seat
+from server.store.models import BrowserSession, Game, Link, Mail, Person, Seat
 
 LINK_LIFETIME = timedelta(hours=1)
 """How long a sign-in link is valid."""
+COOKIE_KEY = "login"
+"""Where the cookie holds the token of the browser's session."""
+TABLE_KEY = "table"
+"""Where the cookie holds the game with a free seat for which the visitor asked for a sign-in link."""
+USE_NOTED_EVERY = timedelta(hours=1)
+"""How exact the last use of a session is, so that few requests write."""
+SESSION_LIFETIME = timedelta(days=90)
+"""How long a session lasts without use, as the cookie."""
+_CURRENT = "byzanz.session"
 LINKS_PER_HOUR = 3
 """Links that are mailed to one person within an hour, however often they are requested."""
 
 
-def mail_sign_in(address: str, now: datetime, language: str | None = None) -> None:
+def mail_sign_in(
+    address: str, now: datetime, language: str | None = None, *, newcomers: bool = False
+) -> None:
     """Mail a sign-in link to the person with this address; the caller cannot tell whether there is one.
 
     Args:
         language: of the page; the mail is in it unless the person has chosen one.
+        newcomers: mail it to an address without a seat as well, so that its reader can take a free one.
 
     Raises:
         InvalidInput: the text is not an address.
@@ -38,7 +55,18 @@ def mail_sign_in(address: str, now: datetime, language: str | None = None) -> No
     address = validation.clean_address(address)
     with transaction() as session:
         person, known = _find_person(session, Person.email == people.normalize_address(address))
+        if newcomers and not known:
+            guest, known = people.get_or_create(session, address, "", now), True
+            person = guest.id
+            if not guest.accepted:  # no stranger's words in the mail
+                guest.name = validation.name_from_address(address)
         _queue_mail(session, "signin", person if known else None, now, details={"language": language})
+
+
+def mail_sign_in_again(person_id: int, now: datetime, language: str | None = None) -> None:
+    """Mail a sign-in link to somebody who is signed in, who is to show that they still read this address."""
+    with transaction() as session:
+        _queue_mail(session, "signin", person_id, now, details={"language": language})
 
 
 def _find_person(session: Session, which: ColumnElement[bool]) -> tuple[int | None, bool]:
@@ -108,6 +136,8 @@ def redeem(token: str, now: datetime) -> Person | None:
         first = session.execute(use)
         assert isinstance(first, CursorResult)
         person = session.get(Person, link.person_id) if first.rowcount == 1 else None
+        if person is not None:
+            person.accepted = True
     if person is not None:
         deliverability.mark_reachable(person.id, now)
     return person
@@ -124,6 +154,8 @@ def renew_feed(person_id: int, now: datetime) -> None:
 def mail_games(person_id: int, now: datetime) -> None:
     """Mail a person the links to all their open turns, or that there are none; nothing beyond the hourly limit."""
     with transaction() as session:
+        if session.get_one(Person, person_id).email is None:
+            return
         if outbox.count_queued(session, ("games",), person_id, now - timedelta(hours=1)) < LINKS_PER_HOUR:
             key = f"games:{person_id}:{int(now.timestamp() * 1e6)}"
             outbox.enqueue(session, key=key, kind="games", person_id=person_id, now=now)
@@ -158,19 +190,90 @@ def _still_open(session: Session, link: Link | None) -> links.Purpose | None:
     return "seat" if game.started_at and seat.status == "seated" else "invite"
 
 
-def sign_in(person: Person) -> None:
-    """Sign the person in to this browser."""
+def sign_in(person_id: int, browser: str, now: datetime) -> None:
+    """Sign a person in to this browser.
+
+    Args:
+        browser: what the list of their sessions calls it.
+    """
+    _delete_current()
+    token = secrets.token_urlsafe(24)
+    with transaction() as session:
+        theirs = BrowserSession.person_id == person_id
+        session.execute(delete(BrowserSession).where(theirs, BrowserSession.used_at < now - SESSION_LIFETIME))
+        new = BrowserSession(
+            digest=session_digest(token), person_id=person_id, browser=browser, created_at=now, used_at=now
+        )
+        session.add(new)
     flask.session.clear()
     flask.session.permanent = True
-    flask.session["person"] = person.id
+    flask.session[COOKIE_KEY] = token
 
 
 def sign_out() -> None:
-    """Sign out."""
+    """Sign this browser out; copies of its cookie are signed out with it."""
+    _delete_current()
     flask.session.clear()
+
+
+def _delete_current() -> None:
+    token = flask.session.get(COOKIE_KEY)
+    if isinstance(token, str):
+        with transaction() as session:
+            session.execute(delete(BrowserSession).where(BrowserSession.digest == session_digest(token)))
 
 
 def signed_in(session: Session) -> Person | None:
     """Return the person who is signed in to this browser, or None."""
-    person_id = flask.session.get("person")
-    return session.get(Person, person_id) if isinstance(person_id, int) else None
+    token = flask.session.get(COOKIE_KEY)
+    if not isinstance(token, str):
+        return None
+    query = select(BrowserSession, Person).join(Person, Person.id == BrowserSession.person_id)
+    found = session.execute(query.where(BrowserSession.digest == session_digest(token))).first()
+    if found is None:
+        return None
+    flask.request.environ[_CURRENT] = found[0]
+    return found[1]
+
+
+def games_waiting(session: Session) -> int | None:
+    """Return in how many games the person is to move who is signed in to this browser; None if nobody is."""
+    token = flask.session.get(COOKIE_KEY)
+    if not isinstance(token, str):
+        return None
+    count = turns.open_of(BrowserSession.person_id.expression).scalar_subquery()
+    return session.scalar(select(count).where(BrowserSession.digest == session_digest(token)))
+
+
+def current_session() -> BrowserSession | None:
+    """Return the session of this browser if this request has looked up who is signed in."""
+    return flask.request.environ.get(_CURRENT)
+
+
+def note_use(now: datetime) -> None:
+    """Store that this browser's session is in use, unless that was stored within the last hour."""
+    used = current_session()
+    if used is None or now - used.used_at < USE_NOTED_EVERY:
+        return
+    with suppress(SQLAlchemyError), transaction() as session:  # the page is worth more than the note
+        session.execute(update(BrowserSession).where(BrowserSession.id == used.id).values(used_at=now))
+
+
+def sessions_of(session: Session, person_id: int) -> Sequence[BrowserSession]:
+    """Return the browsers in which a person is signed in, the most recently used first."""
+    theirs = select(BrowserSession).where(BrowserSession.person_id == person_id)
+    return session.scalars(theirs.order_by(BrowserSession.used_at.desc(), BrowserSession.id.desc())).all()
+
+
+def end_sessions(person_id: int, session_id: int | None = None) -> None:
+    """Sign a person out of one browser, or of all of them if none is named."""
+    ends = delete(BrowserSession).where(BrowserSession.person_id == person_id)
+    if session_id is not None:
+        ends = ends.where(BrowserSession.id == session_id)
+    with transaction() as session:
+        session.execute(ends)
+
+
+def session_digest(token: str) -> str:
+    """Return the digest under which the session with this token is stored."""
+    return hashlib.sha256(token.encode()).hexdigest()

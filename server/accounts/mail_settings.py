@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import select
@@ -26,17 +27,19 @@ def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:
         seat = session.scalar(select(Seat).where(Seat.game_id == game.id, Seat.person_id == person_id))
         if seat is not None:
             seat.silent = silent
+            session.get_one(Person, person_id).digest_at = now
             if silent:
-                play.mail_switched_off(session, game, seat, now)
+                play.mail_switched_off(session, seat.game_id, seat.seat, now)
 
 
 def mute_all(person_id: int, silent: bool, now: datetime) -> None:
     """Switch all email to a person off or on, except sign-in links and others that they request."""
     with transaction() as session:
         places = _lock_running_games(session, person_id) if silent else []
-        session.get_one(Person, person_id).silent = silent
-        for game, seat in places:
-            play.mail_switched_off(session, game, seat, now)
+        person = session.get_one(Person, person_id)
+        person.silent, person.digest_at = silent, now
+        for seat in places:
+            play.mail_switched_off(session, seat.game_id, seat.seat, now)
 
 
 def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
@@ -52,18 +55,20 @@ def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
     with transaction() as session:
         places = _lock_running_games(session, person_id) if cadence != "digest" else []
         person = session.get_one(Person, person_id)
-        before, person.cadence = person.cadence, cadence
+        before, person.cadence, person.digest_at = person.cadence, cadence, now
         if before != "digest" or person.silent:
             return
-        for game, seat in places:
-            play.digest_switched_off(session, game, seat, now)
+        for seat in places:
+            play.digest_switched_off(session, seat.game_id, seat.seat, now)
 
 
-def _lock_running_games(session: Session, person_id: int) -> list[tuple[Game, Seat]]:
+def _lock_running_games(session: Session, person_id: int) -> Sequence[Seat]:
     """Return a person's seats in running games, and those games locked.
 
     Games are locked before the person, as everywhere else: otherwise two transactions could wait for each other.
     """
     theirs = select(Seat).join(Game, Game.id == Seat.game_id).where(Seat.person_id == person_id)
     seats = session.scalars(theirs.where(Game.status == "running").order_by(Seat.game_id)).all()
-    return [(play.lock_game(session, seat.game_id), seat) for seat in seats]
+    for seat in seats:
+        play.lock_game(session, seat.game_id)
+    return seats

@@ -10,6 +10,9 @@ Mails queued here, with `game_id`, and what their templates find in `details`:
   request, for that page; a stranger may have typed it, so no mail contains it.
 - `invite` to an invited person, with `seat`: no details; their link is of purpose `invite`.
 - `nudge` the same, for an unanswered invitation: no details.
+- `held` either of them, if too many reach this person: one mail tells all that wait. No details.
+- `seated` to a person who has just cut the deck, with `seat`: `commitment` to the seed; `cut`, the fingerprint of
+  their cut; `before`, those of the cuts made before it.
 - `answered` to the organiser, with `seat`: `name` of the person it is about; `answer`: `accepted`, `declined`,
   `left` (had accepted before), `joined` (took a free seat of a listed game), `silent` (no answer in two days,
   reminded now); `begun`: whether the game has begun with this.

@@ -14,6 +14,7 @@ from byzanz import chance
 from server import errors, play, validation
 from server.errors import Closed, NoSuchLink
 from server.lobby import names, notify
+from server.lobby.seats import check_name_free, seat_bot, seat_person, shuffle_seats
 from server.lobby.time_control import ONE_DAY, TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, people
@@ -37,6 +38,7 @@ class GameRequest:
         time_zone: of the table, for people who have set none.
         listed: shown in the lobby, where anyone may take a free seat.
         language: in which the organiser asks; None if unknown.
+        message: the organiser's personal line to the people they invite.
     """
 
     organiser: Guest
@@ -50,6 +52,7 @@ class GameRequest:
     plays: bool = True
     listed: bool = False
     language: str | None = None
+    message: str = ""
 
     @property
     def guests(self) -> tuple[Guest, ...]:
@@ -84,6 +87,7 @@ def validated(request: GameRequest) -> GameRequest:
         players=players,
         bots=tuple(validation.clean_bot(kind) for kind in request.bots),
         time_zone=validation.clean_zone(request.time_zone),
+        message=validation.clean_message(request.message),
     )
     validation.check_distinct_addresses(granted.guests)
     if request.free and not request.listed:
@@ -113,7 +117,7 @@ def create_game(request: GameRequest, now: datetime, requester_id: int | None = 
         named = [(address, validation.name_from_address(address)) for address in addresses]
         persons = _persons(session, named, now)
         host = persons[request.organiser.address]
-        game = _create_rows(session, request, persons, now)
+        game = create_rows(session, request, persons, now)
         details = {"name": request.organiser.name}
         details |= {"language": request.language} if request.language else {}
         notify.ask_to_confirm(session, game, host, details, now, limited=host.id != requester_id)
@@ -129,9 +133,7 @@ def _persons(session: Session, named: Iterable[tuple[str, str]], now: datetime) 
     return {address: people.get_or_create(session, address, name, now) for address, name in sorted(named)}
 
 
-def _create_rows(
-    session: Session, request: GameRequest, persons: Mapping[str, Person], now: datetime
-) -> Game:
+def create_rows(session: Session, request: GameRequest, persons: Mapping[str, Person], now: datetime) -> Game:
     """Create the rows of a game and its seats; people are invited but not emailed yet."""
     game_id = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
     seed = secrets.token_bytes(32)
@@ -150,6 +152,7 @@ def _create_rows(
         created_at=now,
         time_zone=request.time_zone,
         listed=request.listed,
+        message=request.message,
     )
     session.add(game)
     session.flush()
@@ -173,44 +176,16 @@ def _seats(request: GameRequest, game: Game, persons: Mapping[str, Person], now:
         yield Seat(game_id=game.id, seat=number, name="", status="free")
 
 
-def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None:
-    """Give a seat to a bot; its cut is its name (docs/formats.md §3).
-
-    Args:
-        taken: the names at the table.
-    """
-    seat.name = validation.unique_name(f"{kind.capitalize()} bot", taken)
-    seat.bot, seat.cut, seat.status = kind, seat.name, "seated"
-    seat.person_id, seat.uncut, seat.answered_at = None, False, now
-
-
-def seat_person(seat: Seat, cut: str, now: datetime, *, uncut: bool = False) -> None:
-    """Seat the person for whom a seat is reserved; if they had muted the invitation, they get the mails of the game.
-
-    Args:
-        cut: their cut of the deck, validated.
-        uncut: they were not asked; the cut is the server's offer.
-    """
-    seat.cut, seat.uncut, seat.status, seat.answered_at = cut, uncut, "seated", now
-    seat.silent = False
-
-
-def check_name_free(session: Session, seat: Seat, name: str) -> None:
-    """Check that nobody else at the table has this name.
-
-    Raises:
-        InvalidInput: somebody has.
-    """
-    others = positions.seats_of(session, seat.game_id)
-    keys = [validation.name_key(other.name) for other in others if other.seat != seat.seat]
-    if validation.name_key(name) in keys:
-        raise errors.InvalidInput(
-            "Another player at this table is already called %(name)s.", field="name", name=name
-        )
-
-
 def confirm_game(
-    token: str, now: datetime, cut: str = "", name: str | None = None, language: str | None = None
+    token: str,
+    now: datetime,
+    cut: str = "",
+    name: str | None = None,
+    language: str | None = None,
+    *,
+    message: str | None = None,
+    time_zone: str = "",
+    shuffle: bool = False,
 ) -> str:
     """Confirm a game: the invitations go out, and the organiser is seated if they play. Repeating it changes nothing.
 
@@ -219,38 +194,47 @@ def confirm_game(
         cut: the organiser's cut of the deck, if they play.
         name: the organiser's name from now on; if None, the one in the request.
         language: of the page with the button; it becomes the organiser's unless they have chosen one.
+        message: their personal line; if None, the one in the request.
+        time_zone: theirs, unless they have chosen one; empty if they name none.
+        shuffle: seat everybody at random before anybody cuts the deck.
 
     Returns:
         The game's id.
 
     Raises:
-        NoSuchLink, Closed (cancelled), TooMany (invitations today), InvalidInput (name or cut).
+        NoSuchLink, Closed (cancelled), TooMany (invitations today), InvalidInput (a field).
     """
     cut = validation.clean_cut(cut)
     name = None if name is None else validation.clean_name(name)
+    message = None if message is None else validation.clean_message(message)
+    zone = validation.clean_zone(time_zone) if time_zone else None
     with transaction() as session:
         game = lock_organised_game(session, token, now)
         if game.status == "cancelled":
             raise Closed("This game was called off.")
         if game.status == "asked":
+            notify.lock_people(session, game)
             host = session.get_one(Person, game.organiser_id)
-            host.language = host.language or language
-            _send_invitations(session, game, host, name or notify.requested_name(session, game), cut, now)
+            host.language, host.time_zone = host.language or language, host.time_zone or zone
+            host.name, host.accepted = name or notify.requested_name(session, game), True
+            game.message = game.message if message is None else message
+            if shuffle:
+                shuffle_seats(session, game)
+            _send_invitations(session, game, host, cut, now)
         return game.id
 
 
-def _send_invitations(session: Session, game: Game, host: Person, name: str, cut: str, now: datetime) -> None:
+def _send_invitations(session: Session, game: Game, host: Person, cut: str, now: datetime) -> None:
     invited = [seat for seat in positions.seats_of(session, game.id) if seat.status == "invited"]
     others = [seat for seat in invited if seat.person_id != host.id]
     notify.check_invitations(session, host.id, len(others), now)
-    host.name = name
     for seat in invited:
         if seat in others:
             notify.invite(session, seat, now)
         else:
-            check_name_free(session, seat, name)
-            seat.name = name
-            seat_person(seat, cut, now)
+            check_name_free(session, seat, host.name)
+            seat.name = host.name
+            seat_person(session, game, seat, cut, now)
     game.status = "inviting"
     notify.begin_if_full(session, game, now)
 
@@ -306,13 +290,13 @@ def quick_game(
     request = validated(draft)
     with transaction() as session:
         persons = _persons(session, [(guest.address, guest.name) for guest in request.everyone], now)
-        game = _create_rows(session, request, persons, now)
+        game = create_rows(session, request, persons, now)
         game.status = "inviting"
-        for seat in positions.seats_of(session, game.id):
-            if seat.person_id is None:
-                continue
+        asked = [seat for seat in positions.seats_of(session, game.id) if seat.person_id is not None]
+        notify.lock_people(session, game)
+        for seat in asked:
             if start:
-                seat_person(seat, names.random_cut(), now, uncut=True)
+                seat_person(session, game, seat, names.random_cut(), now, uncut=True)
             else:
                 notify.invite(session, seat, now)
         notify.begin_if_full(session, game, now)

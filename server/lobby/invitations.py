@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from server import play, validation
 from server.errors import Closed, NoSuchLink
 from server.lobby import notify
-from server.lobby.create import check_name_free, seat_person
+from server.lobby.seats import check_name_free, seat_person
 from server.play import positions
 from server.play.moderation.act import has_looked
 from server.store import links
@@ -58,7 +58,9 @@ def _lock_invited_seat(session: Session, token: str, now: datetime) -> tuple[Gam
     return game, seat
 
 
-def accept(token: str, name: str, cut: str, now: datetime, language: str | None = None) -> str:
+def accept(
+    token: str, name: str, cut: str, now: datetime, language: str | None = None, time_zone: str = ""
+) -> str:
     """Accept an invitation; the game begins when all seats are taken. Accepting twice changes nothing.
 
     Args:
@@ -66,27 +68,30 @@ def accept(token: str, name: str, cut: str, now: datetime, language: str | None 
         name: the player's name at this table.
         cut: their cut of the deck, public for good.
         language: of the page with the button; it becomes the player's unless they have chosen one.
+        time_zone: theirs, unless they have chosen one; empty if they name none.
 
     Returns:
         The game's id.
 
     Raises:
-        NoSuchLink, Closed (the seat is gone), InvalidInput (name or cut).
+        NoSuchLink, Closed (the seat is gone), InvalidInput (name, cut or time zone).
     """
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
-    with transaction() as session:
+    zone = validation.clean_zone(time_zone) if time_zone else None
+    with transaction(token) as session:
         game, seat = _lock_invited_seat(session, token, now)
         if game.status == "inviting" and seat.status != "seated":
             check_name_free(session, seat, name)
             seat.name = name
             guest = session.get_one(Person, seat.person_id)
-            guest.name, guest.language = name, guest.language or language
+            guest.name, guest.language, guest.accepted = name, guest.language or language, True
+            guest.time_zone = guest.time_zone or zone
             _seat_and_notify(session, game, seat, cut, now, "accepted")
         return game.id
 
 
 def _seat_and_notify(session: Session, game: Game, seat: Seat, cut: str, now: datetime, answer: str) -> None:
-    seat_person(seat, cut, now)
+    seat_person(session, game, seat, cut, now)
     session.flush()
     begun = notify.begin_if_full(session, game, now)
     notify.notify_organiser(session, game, seat, answer, now, begun=begun)
@@ -101,15 +106,26 @@ def decline(token: str, now: datetime) -> str:
     Raises:
         NoSuchLink, Closed (the seat is gone, or the game has begun).
     """
-    with transaction() as session:
+    with transaction(token) as session:
         game, seat = _lock_invited_seat(session, token, now)
         if game.status != "inviting":
             raise Closed("The game has begun; you can no longer decline.")
-        if seat.status != "declined":
-            answer = "left" if seat.status == "seated" else "declined"
-            seat.status, seat.cut, seat.answered_at = "declined", "", now
-            notify.notify_organiser(session, game, seat, answer, now)
+        withdraw(session, game, seat, now)
         return game.id
+
+
+def withdraw(session: Session, game: Game, seat: Seat, now: datetime) -> None:
+    """Give up a seat, or decline the invitation to it, in a locked game that has not begun."""
+    if seat.status != "declined":
+        answer = "left" if seat.status == "seated" else "declined"
+        seat.status, seat.cut, seat.answered_at = "declined", "", now
+        notify.notify_organiser(session, game, seat, answer, now)
+
+
+def refuse_all(person_id: int, refuse: bool) -> None:
+    """Keep all further invitations from a person, or let them through again; nobody else learns of it."""
+    with transaction() as session:
+        session.get_one(Person, person_id).no_invitations = refuse
 
 
 def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datetime) -> int:
@@ -122,7 +138,7 @@ def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datet
         NoSuchGame, Closed (not open, no seat free), InvalidInput (name or cut).
     """
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
-    with transaction() as session:
+    with transaction(game_id) as session:
         game = play.lock_game(session, game_id)
         if not game.listed or game.status != "inviting":
             raise Closed("This game has no free seats.")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
+
+from server import validation
 
 # fmt: off
 _CUT_WORDS = (
@@ -17,6 +20,20 @@ _CUT_WORDS = (
 _ADJECTIVES = ("Golden", "Purple", "Silver", "Marble", "Amber", "Silk", "Ivory", "Saffron", "Bronze", "Cedar")
 _NOUNS = ("Horn", "Gate", "Harbour", "Caravan", "Forum", "Dromon", "Dome", "Bazaar", "Mosaic", "Cistern")
 _PLACES = ("Chalcedon", "Trebizond", "Nicaea", "Galata", "Chrysopolis", "Blachernae", "Adrianople", "Ephesus")
+
+CAST = {
+    "random": ("Leontios", "Kassia", "Bardas", "Euphemia", "Philaretos"),
+    "greedy": ("Theodora", "Narses", "Prokopios", "Sophia", "Nikephoros"),
+    "search": ("Psellos", "Komnene", "Anthemios", "Photios", "Tribonian"),
+}
+"""The names of bots by their kind; partials/cast.html tells their characters."""
+
+
+def bot_name(kind: str, taken: Collection[str]) -> str:
+    """Return the name for a bot of this kind: the first of the cast that nobody at the table has, else the first."""
+    keys = {validation.name_key(name) for name in taken}
+    cast = CAST[kind]
+    return next((name for name in cast if validation.name_key(name) not in keys), cast[0])
 
 
 def random_cut() -> str:

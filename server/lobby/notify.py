@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
+from byzanz import chance
 from server import play
 from server.errors import TooMany
-from server.play import positions
-from server.store import links, outbox
-from server.store.models import Game, Mail, Person, Seat
+from server.play import history, positions
+from server.store import alerts, links, outbox
+from server.store.facts import Fact
+from server.store.models import INVITATION, NO_TURN, WAITING, Game, Mail, Person, Seat
 
 DAY = timedelta(days=1)
+INVITATIONS = ("invite", "nudge", "held")
+"""Kinds of mails that invite: `held` is an invitation or a reminder that waits for the next day."""
+REACH_A_STRANGER = 3
+"""Mails with invitations that reach an address within a day which has never accepted one."""
+INVITATIONS_AN_HOUR = 100
+"""Invitations and reminders within an hour, by everybody to everybody; more raise an alert and are held."""
 INVITATIONS_A_DAY = 20
 """Invitations and reminders that one organiser can cause within a day."""
 MOST_UNCONFIRMED = 5
 """Unconfirmed games that strangers can request under one address within a day."""
+
+
+EVERY_MAIL: tuple[links.Purpose, ...] = ("seat", "stop")
+"""The links in every email of a running game, made when it begins so that no email has to."""
 
 
 def check_invitations(session: Session, organiser_id: int | None, count: int, now: datetime) -> None:
@@ -27,7 +39,7 @@ def check_invitations(session: Session, organiser_id: int | None, count: int, no
         TooMany: the message says how many are left.
     """
     filters = (Mail.game_id == Game.id, Game.organiser_id == organiser_id)
-    today = (Mail.kind.in_(("invite", "nudge")), Mail.created_at > now - DAY)
+    today = (Mail.kind.in_(INVITATIONS), Mail.created_at > now - DAY)
     sent = session.scalar(select(func.count(Mail.id)).where(*filters, *today))
     left = max(0, INVITATIONS_A_DAY - (sent or 0))
     if count > left:
@@ -74,22 +86,80 @@ def requested_name(session: Session, game: Game) -> str:
     return str(outbox.details(mail)["name"]) if mail else session.get_one(Person, game.organiser_id).name
 
 
+def lock_people(session: Session, game: Game) -> None:
+    """Lock the organiser and the people at a table, before any of them changes, so that nobody else counts their mails.
+
+    They are locked in one order: otherwise two people who invite each other would wait for each other.
+    """
+    seated = select(Seat.person_id).where(Seat.game_id == game.id)
+    everybody = select(Person.id).where(or_(Person.id == game.organiser_id, Person.id.in_(seated)))
+    session.execute(everybody.order_by(Person.id).with_for_update(key_share=True))
+
+
 def invite(session: Session, seat: Seat, now: datetime, kind: str = "invite") -> None:
-    """Email a person their invitation, or (`nudge`) a reminder of it."""
+    """Email a person their invitation, or (`nudge`) a reminder of it; if they get too many, it is held for a day."""
     assert seat.person_id is not None
     if kind == "invite":
         seat.invited_at = now
+    person = session.get_one(Person, seat.person_id, with_for_update={"key_share": True})
+    held_until = _held_until(session, person, now)
     before = select(func.count()).where(
-        Mail.kind == kind, Mail.game_id == seat.game_id, Mail.person_id == seat.person_id
+        Mail.kind.in_((kind, "held")), Mail.game_id == seat.game_id, Mail.person_id == seat.person_id
     )
     outbox.enqueue(
         session,
         key=f"{kind}:{seat.game_id}:{seat.seat}:{seat.person_id}:{session.scalar(before)}",
-        kind=kind,
+        kind="held" if held_until else kind,
         person_id=seat.person_id,
         now=now,
         game_id=seat.game_id,
         seat=seat.seat,
+        delay=(held_until - now).total_seconds() if held_until else 0,
+    )
+
+
+def _held_until(session: Session, person: Person, now: datetime) -> datetime | None:
+    """Return until when an invitation to a person is held, or None; all that wait are told in one mail."""
+    if person.accepted:
+        return None
+    theirs = (NO_TURN, Mail.person_id == person.id)
+    waits = session.scalar(select(func.min(Mail.not_before)).where(*theirs, Mail.kind == "held", WAITING))
+    if waits is not None:
+        return max(waits, now)
+    sent = (Mail.kind == "held") & (Mail.status == "sent") & (Mail.finished_at > now - DAY)
+    reached = or_(INVITATION & (Mail.created_at > now - DAY), sent)
+    found = session.scalar(select(func.count(Mail.id)).where(*theirs, reached)) or 0
+    return now + DAY if found >= REACH_A_STRANGER or _too_many(session, now) else None
+
+
+def _too_many(session: Session, now: datetime) -> bool:
+    """Whether the server has sent too many invitations within an hour; the moderators are alerted."""
+    hour = select(func.count(Mail.id)).where(INVITATION, Mail.created_at > now - timedelta(hours=1))
+    if (session.scalar(hour) or 0) < INVITATIONS_AN_HOUR:
+        return False
+    fact = Fact("many_invitations", {"most": INVITATIONS_AN_HOUR})
+    alerts.raise_alert(session, "many-invitations", fact, now)
+    return True
+
+
+def confirm_seat(session: Session, game: Game, seat: Seat, now: datetime) -> None:
+    """Email a person who has just cut the deck what was fixed before, so that they can check it after the game."""
+    assert seat.person_id is not None
+    others = [other for other in positions.seats_of(session, game.id) if other.seat != seat.seat]
+    own = chance.fingerprint(game.id, seat.cut)
+    outbox.enqueue(
+        session,
+        key=f"seated:{game.id}:{seat.person_id}:{seat.cut_number}:{own[:16]}",
+        kind="seated",
+        person_id=seat.person_id,
+        now=now,
+        game_id=game.id,
+        seat=seat.seat,
+        details={
+            "commitment": game.commitment,
+            "cut": own,
+            "before": list(history.fixed_cuts(others).values()),
+        },
     )
 
 
@@ -117,6 +187,8 @@ def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: da
         return
     if seat.status not in {"invited", "seated"} or (seat.status == "invited" and seat.invited_at is None):
         return
+    if seat.status == "invited" and not _has_heard(session, seat):
+        return
     outbox.enqueue(
         session,
         key=f"cancelled:{game.id}:{seat.person_id}:{int(now.timestamp() * 1e6)}",
@@ -126,6 +198,17 @@ def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: da
         game_id=game.id,
         details={"why": why},
     )
+
+
+def _has_heard(session: Session, seat: Seat) -> bool:
+    """Whether a person has been mailed the invitation that is withdrawn now, and not only an earlier one."""
+    about = (
+        Mail.game_id == seat.game_id,
+        Mail.person_id == seat.person_id,
+        Mail.created_at >= seat.invited_at,
+    )
+    mailed = or_(INVITATION, (Mail.kind == "held") & (Mail.status != "waiting"))
+    return session.scalar(select(Mail.id).where(*about, mailed).limit(1)) is not None
 
 
 def begin_if_full(session: Session, game: Game, now: datetime) -> bool:
@@ -138,8 +221,9 @@ def begin_if_full(session: Session, game: Game, now: datetime) -> bool:
     seats = positions.seats_of(session, game.id)
     if game.status != "inviting" or any(seat.status != "seated" for seat in seats):
         return False
-    play.begin(session, game, now)
+    play.begin(session, game.id, now)
     for seat in seats:
         if seat.person_id is not None:
-            links.link_for(session, "seat", seat.person_id, game.id, now)
+            for purpose in EVERY_MAIL:
+                links.link_for(session, purpose, seat.person_id, game.id, now)
     return True

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, exists, select, update
+from sqlalchemy import Select, exists, literal_column, or_, select
 from sqlalchemy.orm import Session
 
 from byzanz.games import rules_of
 from server import errors, validation
 from server.errors import Closed, TooMany
 from server.lobby import notify
-from server.lobby.create import lock_organised_game, seat_bot
+from server.lobby.create import lock_organised_game
+from server.lobby.seats import renumber, seat_bot
 from server.play import positions
 from server.store import links, log, people
 from server.store.engine import reading, transaction
@@ -35,7 +36,7 @@ def organised_game(session: Session, token: str, now: datetime) -> Game | None:
 @contextmanager
 def _before_start(token: str, now: datetime) -> Iterator[tuple[Session, Game]]:
     """Open a transaction on a locked game that is still inviting."""
-    with transaction() as session:
+    with transaction(token) as session:
         game = lock_organised_game(session, token, now)
         if game.status == "asked":
             raise Closed("Send the invitations first.")
@@ -79,7 +80,7 @@ def remind(token: str, number: int, now: datetime) -> None:
         if seat.status != "invited" or seat.person_id is None:
             raise Closed("Nobody is invited to this seat.")
         recent = select(Mail.id).where(
-            Mail.kind.in_(("invite", "nudge")),
+            Mail.kind.in_(notify.INVITATIONS),
             Mail.game_id == game.id,
             Mail.person_id == seat.person_id,
             Mail.created_at > now - REMINDER_INTERVAL,
@@ -112,6 +113,33 @@ def reinvite(token: str, number: int, guest: Guest, now: datetime) -> None:
         notify.invite(session, seat, now)
 
 
+def invite_again(token: str, number: int, now: datetime) -> None:
+    """Invite a person who has declined once more; they can decline again."""
+    with _before_start(token, now) as (session, game):
+        seat = _open_seat(session, game, number)
+        if seat.status != "declined" or seat.person_id is None:
+            raise Closed("Nobody has declined this seat.")
+        notify.check_invitations(session, game.organiser_id, 1, now)
+        seat.status, seat.answered_at = "invited", None
+        notify.invite(session, seat, now)
+
+
+def remove(token: str, number: int, now: datetime) -> bool:
+    """Remove a seat that nobody has taken, and move the others up; return whether the game has begun with it.
+
+    Raises:
+        InvalidInput: too few seats would remain.
+    """
+    with _before_start(token, now) as (session, game):
+        seat = _open_seat(session, game, number)
+        others = [other.seat for other in positions.seats_of(session, game.id) if other.seat != number]
+        validation.check_player_count(rules_of(game.slug, game.rules), len(others), "seat")
+        notify.notify_cancelled(session, game, seat, "withdrawn", now)
+        session.delete(seat)
+        renumber(session, game, others)
+        return notify.begin_if_full(session, game, now)
+
+
 def fill(token: str, number: int, bot: str, now: datetime) -> bool:
     """Give a seat that nobody has taken to a bot; return whether the game has begun with it.
 
@@ -141,32 +169,32 @@ def start(token: str, now: datetime) -> None:
             if seat.status != "seated":
                 notify.notify_cancelled(session, game, seat, "started", now)
                 session.delete(seat)
-        session.flush()
-        for number, seat in enumerate(seated):  # each moves to a number that is free already
-            here = (Seat.game_id == game.id, Seat.seat == seat.seat)
-            move = update(Seat).where(*here).values(seat=number)
-            session.execute(move, execution_options={"synchronize_session": False})
+        renumber(session, game, [seat.seat for seat in seated])
         notify.begin_if_full(session, game, now)
 
 
 def cancel(token: str, now: datetime) -> None:
     """Cancel the game and tell the people who were emailed about it. Cancelling twice changes nothing."""
-    with transaction() as session:
+    with transaction(token) as session:
         game = lock_organised_game(session, token, now)
         if game.status not in {"asked", "inviting", "cancelled"}:
             raise Closed("The game has begun; only a moderator can end it.")
-        if game.status == "cancelled":
-            return
-        for seat in positions.seats_of(session, game.id):
-            if game.status == "inviting":
-                notify.notify_cancelled(session, game, seat, "cancelled", now)
-        game.status = "cancelled"
-        game.ended_at = now
+        if game.status != "cancelled":
+            cancel_locked(session, game, now)
+
+
+def cancel_locked(session: Session, game: Game, now: datetime) -> None:
+    """Cancel a locked game that has not begun."""
+    for seat in positions.seats_of(session, game.id):
+        if game.status == "inviting":
+            notify.notify_cancelled(session, game, seat, "cancelled", now)
+    game.status = "cancelled"
+    game.ended_at = now
 
 
 def set_listed(token: str, listed: bool, now: datetime) -> None:
     """Show the game in the lobby, where anyone may watch it and take a free seat, or hide it."""
-    with transaction() as session:
+    with transaction(token) as session:
         lock_organised_game(session, token, now).listed = listed
 
 
@@ -179,14 +207,15 @@ def send_nudges(now: datetime, limit: int = 100) -> int:
 
 def _unanswered(now: datetime) -> Select[str, int | None]:
     nudged = exists().where(
-        Mail.kind == "nudge",
+        or_(Mail.kind == "nudge", (Mail.kind == "held") & Mail.key.startswith("nudge:")),
         Mail.game_id == Seat.game_id,
         Mail.person_id == Seat.person_id,
         Mail.created_at >= Seat.invited_at,
     )
-    open_still = (Game.id == Seat.game_id, Game.status == "inviting", Seat.status == "invited")
-    long_ago = Seat.invited_at <= now - NUDGE_AFTER
-    query = select(Seat.game_id, Seat.person_id).where(*open_still, long_ago, ~nudged)
+    # Both are tested seat by seat, and the status is no bound value, so that the planner sees the index of invitations.
+    inviting = exists().where(Game.id == Seat.game_id, Game.status == "inviting")
+    invited = (Seat.status == literal_column("'invited'"), Seat.invited_at <= now - NUDGE_AFTER)
+    query = select(Seat.game_id, Seat.person_id).where(*invited, inviting, ~nudged)
     return query.order_by(Seat.invited_at)
 
 

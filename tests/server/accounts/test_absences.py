@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from server.accounts import absences
 from server.errors import InvalidInput
+from server.play import running
 from server.store import engine
 from server.store.models import Absence, Person, Turn
 from tests.conftest import NOW, Table
+from tests.support.at_once import at_once, wait_until_held_up
 
 Begin = Callable[..., Table]
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
@@ -121,6 +125,74 @@ def test_an_absence_on_which_an_own_open_turn_counts_stays(table: Begin, people:
         absences.remove_absence(alice, rows[alice].id, NOW)
     absences.remove_absence(bob, rows[bob].id, NOW)
     assert (len(known(alice)), known(bob)) == (1, [])
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_the_same_days_entered_twice_at_once_count_once(app: Flask, people: list[int]) -> None:
+    alice, _ = people
+    entering = Event()
+
+    def first() -> None:
+        with engine.transaction() as session:
+            session.get_one(Person, alice, with_for_update=True)
+            entering.set()
+            wait_until_held_up(session)
+            session.add(Absence(person_id=alice, from_at=NOW + DAY, to_at=NOW + 9 * DAY, created_at=NOW))
+
+    def again() -> None:
+        assert entering.wait(timeout=30)
+        absences.add_absence(alice, day(2), day(3), NOW)
+
+    assert at_once(app, first, again) == [None, InvalidInput]
+    assert len(known(alice)) == 1
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_an_absence_removed_twice_at_once_is_removed_once(app: Flask, people: list[int]) -> None:
+    alice, _ = people
+    absences.add_absence(alice, day(10), day(12), NOW)
+    with engine.reading() as session:
+        (row,) = absences.absences_of(session, alice, NOW)
+    removing = Event()
+
+    def first() -> None:
+        with engine.transaction() as session:
+            session.get_one(Person, alice, with_for_update=True)
+            session.delete(session.get_one(Absence, row.id))
+            session.flush()
+            removing.set()
+            wait_until_held_up(session)
+
+    def again() -> None:
+        assert removing.wait(timeout=30)
+        absences.remove_absence(alice, row.id, NOW)
+
+    assert at_once(app, first, again) == [None, None]
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_an_absence_stays_on_which_a_turn_counts_that_opens_at_the_same_moment(
+    app: Flask, people: list[int]
+) -> None:
+    alice, _ = people
+    absences.add_absence(alice, day(10), day(12), NOW)
+    with engine.reading() as session:
+        (row,) = absences.absences_of(session, alice, NOW)
+    opening = Event()
+
+    def opens() -> None:
+        with engine.transaction() as session, running.in_hand(session, "g1", NOW) as game:
+            opening.set()
+            wait_until_held_up(session)
+            position = running.position(game)
+            running.advance(game, position, position.state, NOW, restart=frozenset({0}))
+
+    def removes() -> None:
+        assert opening.wait(timeout=30)
+        absences.remove_absence(alice, row.id, NOW)
+
+    assert at_once(app, opens, removes) == [None, InvalidInput]
+    assert len(known(alice)) == 1
 
 
 def test_days_are_counted_within_a_span_and_a_long_or_short_day_is_one() -> None:

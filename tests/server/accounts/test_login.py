@@ -30,6 +30,17 @@ def test_links_to_games_are_mailed_three_times_an_hour_to_each_person(table: Beg
     assert len(mails("games", ALICE)) == 4
 
 
+def test_links_to_sign_in_are_mailed_three_times_an_hour_to_each_person(table: Begin) -> None:
+    table(3)
+    for second in range(5):
+        login.mail_sign_in(ALICE.address, NOW + second * SECOND)
+    assert len(mails("signin")) == 3
+    login.mail_sign_in(BOB.address, NOW)
+    assert len(mails("signin", BOB)) == 1
+    login.mail_sign_in(ALICE.address, NOW + HOUR)
+    assert len(mails("signin", ALICE)) == 4
+
+
 @pytest.mark.usefixtures("app")
 def test_a_link_signs_in_once_and_only_within_its_hour() -> None:
     invited(NOW)

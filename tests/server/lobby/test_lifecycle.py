@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
-from threading import Barrier, Event
+from threading import Event
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import event, select, text
-from sqlalchemy.orm import Session
+from sqlalchemy import event, select
 
 from byzanz import chance
 from server import play
@@ -27,6 +25,7 @@ from server.play.moderation.act import Newcomer, has_looked
 from server.store import engine, links, log, outbox, people
 from server.store.models import Mail, Person, Turn
 from server.validation import Guest
+from tests.support.at_once import at_once, wait_until_held_up
 from tests.support.busy_table import elsewhere
 from tests.support.invitations import (
     ALICE,
@@ -43,6 +42,7 @@ from tests.support.invitations import (
     token,
     wish,
 )
+from tests.support.mails import post
 
 pytestmark = pytest.mark.usefixtures("app")
 
@@ -66,6 +66,11 @@ def test_it_commits_to_a_seed_when_the_game_is_made(now: datetime) -> None:
     assert first.id != second.id
     assert len(first.id) == 12
     assert set(first.id) <= set("abcdefghijklmnopqrstuvwxyz234567")
+
+
+def test_the_mail_to_confirm_is_addressed_to_the_name_in_the_request(now: datetime) -> None:
+    create.create_game(wish(organiser=Guest("Zoë", "zoe@example.org")), now)
+    assert "Zoë <zoe@example.org>" in [str(message["To"]) for message in post(now)]
 
 
 def test_it_invites_and_seats_the_organiser_when_he_confirms(now: datetime) -> None:
@@ -95,12 +100,12 @@ def test_an_organiser_who_does_not_play_has_no_seat(now: datetime) -> None:
 def test_a_game_against_bots_begins_with_the_confirmation(now: datetime) -> None:
     game_id, _host = invited(now, players=(), bots=("greedy", "greedy", "random"))
     assert game_of(game_id).status == "running"
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Greedy bot", "Greedy bot 2", "Random bot"]
+    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Theodora", "Narses", "Leontios"]
     assert [seat.cut for seat in seats_of(game_id)] == [
         "alice cuts",
-        "Greedy bot",
-        "Greedy bot 2",
-        "Random bot",
+        "Theodora",
+        "Narses",
+        "Leontios",
     ]
     assert [mail.seat for mail in mails("turn", ALICE)] == [0]
 
@@ -411,9 +416,9 @@ def test_a_bot_fills_a_seat_and_the_game_begins(now: datetime) -> None:
     assert organiser.fill(host, 1, "random", now)
     assert game_of(game_id).status == "running"
     assert [(seat.name, seat.bot, seat.cut) for seat in seats_of(game_id)][1] == (
-        "Random bot",
+        "Leontios",
         "random",
-        "Random bot",
+        "Leontios",
     )
     assert len(mails("cancelled", BOB)) == 1
     with pytest.raises(Closed):
@@ -428,7 +433,7 @@ def test_it_starts_with_those_seated_and_moves_them_up(now: datetime) -> None:
     assert [(seat.seat, seat.name) for seat in seats_of(game_id)] == [
         (0, "Alice"),
         (1, "Daphne"),
-        (2, "Greedy bot"),
+        (2, "Theodora"),
     ]
     assert game_of(game_id).status == "running"
     assert [outbox.details(mail) for mail in mails("cancelled", CHARLIE)] == [{"why": "started"}]
@@ -800,24 +805,6 @@ def test_who_accepts_after_all_gets_the_mails_of_the_game(now: datetime) -> None
 # ---- at the same moment ----
 
 
-def at_once(app: Flask, *deeds: Callable[[], object]) -> list[object]:
-    """Return what several simultaneous requests return or raise."""
-    ready = Barrier(len(deeds))
-
-    def run(deed: Callable[[], object]) -> object:
-        with app.app_context():
-            ready.wait(timeout=30)
-            try:
-                return deed()
-            except Refused as refusal:
-                return type(refusal)
-            finally:
-                engine.db.session.remove()
-
-    with ThreadPoolExecutor(len(deeds)) as pool:
-        return list(pool.map(run, deeds))
-
-
 @pytest.mark.concurrency
 def test_the_last_ones_accept_twice_at_once_and_the_game_begins_once(app: Flask, now: datetime) -> None:
     game_id, _host = invited(now)
@@ -847,14 +834,6 @@ def test_a_sign_in_link_pressed_twice_at_once_works_once(app: Flask, now: dateti
     assert sum(isinstance(one, Person) for one in found) == 1
 
 
-def held_up(session: Session) -> bool:
-    """Whether another session waits for a lock that this session holds."""
-    waiting = (
-        "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
-    )
-    return bool(session.scalar(text(waiting)))
-
-
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_all_mails_off_waits_for_a_game_before_it_touches_the_person(app: Flask, now: datetime) -> None:
     game_id, _host = invited(now, players=(), bots=("greedy", "greedy"))
@@ -864,10 +843,7 @@ def test_all_mails_off_waits_for_a_game_before_it_touches_the_person(app: Flask,
         with engine.transaction() as session:
             log.lock_game(session, game_id)
             ready.set()
-            for _ in range(1000):
-                if held_up(session):
-                    break
-                time.sleep(0.01)
+            wait_until_held_up(session)
             session.get_one(Person, alice).unreachable = quoted("550 no such user")
 
     def mute() -> None:

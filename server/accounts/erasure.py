@@ -1,0 +1,136 @@
+"""Erasure: a person leaves for good. Name, address and settings go; what others need to check their games stays.
+
+The log, the number of the seat, the moves and the cut stay, under another name. Running games go on without the
+person, as if they had left. Backups keep erased data until they expire (docs/deploy.md).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from sqlalchemy import delete, or_, select
+from sqlalchemy.orm import Session
+
+from server import play, validation
+from server.errors import Refused
+from server.lobby import invitations, organiser
+from server.mail import deliverability
+from server.play import positions
+from server.store import facts, outbox
+from server.store.engine import reading, transaction, truncate_log
+from server.store.facts import Fact
+from server.store.models import (
+    WAITING,
+    Absence,
+    Alert,
+    BrowserSession,
+    Game,
+    IncomingMail,
+    Link,
+    Mail,
+    Person,
+    Seat,
+)
+
+LOGGER = logging.getLogger(__name__)
+NAME = "Former player"
+"""The name of an erased person, with a number where a table has several."""
+ABOUT_OTHERS = ("answered", "refused", "vacant")
+"""Kinds of mail whose details name a person who is not the reader."""
+
+
+def erase(person_id: int, now: datetime) -> bool:
+    """Erase a person; if it is interrupted, erasing them again completes it.
+
+    Returns:
+        False if SQLite's write-ahead log could not be emptied yet; the scheduler will do that.
+    """
+    _leave_running_games(person_id, now)
+    with transaction() as session:
+        games = _lock_games(session, person_id)
+        person = session.get_one(Person, person_id)
+        names = {person.name, *(_rename(session, game, person_id) for game in games.values())}
+        for game in games.values():
+            _leave_game(session, game, person_id, now)
+        session.flush()
+        _forget_words(session, games, person_id, names, now)
+        for table in (BrowserSession, Absence, Link, IncomingMail):
+            session.execute(delete(table).where(table.person_id == person_id))
+        _clear(person)
+    return truncate_log()
+
+
+def _leave_running_games(person_id: int, now: datetime) -> None:
+    theirs = select(Seat.game_id, Seat.seat).join(Game, Game.id == Seat.game_id)
+    with reading() as session:
+        held = theirs.where(Seat.person_id == person_id, Seat.status == "seated", Game.status == "running")
+        seats = session.execute(held.order_by(Seat.game_id)).all()
+    for game_id, seat in seats:
+        try:
+            play.leave(game_id, seat, now=now)
+        except Refused as refused:  # it is on hold, or they have left too often: their deadlines decide
+            LOGGER.info("game %s: the erased player of seat %s has not left: %s", game_id, seat, refused)
+
+
+def _lock_games(session: Session, person_id: int) -> Mapping[str, Game]:
+    """Return the games in which a person has a seat or which they organise, locked in the order of their ids."""
+    seated = select(Seat.game_id).where(Seat.person_id == person_id)
+    theirs = or_(Game.organiser_id == person_id, Game.id.in_(seated))
+    ids = session.scalars(select(Game.id).where(theirs).order_by(Game.id)).all()
+    return {game_id: play.lock_game(session, game_id) for game_id in ids}
+
+
+def _rename(session: Session, game: Game, person_id: int) -> str:
+    """Give a person's seat another name; return the name that they had at this table, empty without a seat."""
+    seats = positions.seats_of(session, game.id)
+    own = next((seat for seat in seats if seat.person_id == person_id), None)
+    if own is None:
+        return ""
+    before = own.name
+    own.name = validation.unique_name(NAME, [seat.name for seat in seats if seat is not own])
+    return before
+
+
+def _leave_game(session: Session, game: Game, person_id: int, now: datetime) -> None:
+    """Give up a person's seat in a game that has not begun, and cancel it if they organise it."""
+    seat = invitations.seat_for(session, game, person_id)
+    if game.status in ("asked", "inviting"):
+        if game.organiser_id == person_id:
+            organiser.cancel_locked(session, game, now)
+        elif seat is not None:
+            invitations.withdraw(session, game, seat, now)
+    if game.organiser_id == person_id:
+        game.organiser_id, game.message = None, ""
+    if seat is not None and game.status == "running":
+        session.flush()
+        # If they could not leave, a turn is open, and no email will ever start its clock.
+        play.mail_switched_off(session, game.id, seat.seat, now)
+        play.forget_reason(session, game.id, seat.seat)
+
+
+def _forget_words(
+    session: Session, game_ids: Collection[str], person_id: int, names: Collection[str], now: datetime
+) -> None:
+    """Delete what waiting mails, alerts and the outbox say about a person."""
+    outbox.forget_reader(session, person_id, now)
+    waiting = select(Mail).where(WAITING, Mail.game_id.in_(game_ids), Mail.kind.in_(ABOUT_OTHERS))
+    for mail in session.scalars(waiting):
+        details = outbox.details(mail)
+        if details.get("name") in names:
+            hidden = {"name": NAME} | (
+                {"error": facts.stored(Fact("no_address"))} if "error" in details else {}
+            )
+            mail.details = json.dumps(details | hidden)
+    quoting = deliverability.alert_keys(person_id, game_ids)
+    session.execute(delete(Alert).where(Alert.key.in_(quoting)))
+
+
+def _clear(person: Person) -> None:
+    person.email, person.name = None, NAME
+    person.time_zone = person.language = person.quiet_from = person.quiet_to = None
+    person.unreachable = person.suppressed = person.seen_at = person.lost_at = person.retry_at = None
+    person.moderator, person.silent, person.cadence = False, True, "each"
+    person.accepted = person.no_invitations = False

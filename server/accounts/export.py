@@ -1,0 +1,93 @@
+"""Everything that the server stores about one person, as a zip archive for them to keep."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from byzanz import record
+from server.play import history, positions
+from server.store.engine import Base
+from server.store.facts import Fact
+from server.store.models import (
+    Absence,
+    BrowserSession,
+    Game,
+    IncomingMail,
+    Link,
+    Mail,
+    ModeratorAction,
+    Person,
+    Seat,
+    StandingOrder,
+)
+
+FILE_NAME = "byzanz.zip"
+SECRET = {"digest", "nonce", "seed"}
+"""Columns that are left out: they would open something, or reveal a deal."""
+
+
+def archive(session: Session, person_id: int) -> bytes:
+    """Return a person's data: JSON with the rows about them, and the record of each game as their seat may see it."""
+    about = select(Mail).where(Mail.person_id == person_id).order_by(Mail.id)
+    seats = session.scalars(select(Seat).where(Seat.person_id == person_id).order_by(Seat.game_id)).unique()
+    held = [(session.get_one(Game, seat.game_id), seat) for seat in seats]
+    files = {
+        "account.json": _rows([session.get_one(Person, person_id)]),
+        "games.json": [
+            _row(seat) | {"game": _row(game), "orders": _orders(session, seat)} for game, seat in held
+        ],
+        "emails.json": _rows(session.scalars(about)),
+    }
+    for table in (Absence, BrowserSession, IncomingMail, Link, ModeratorAction):
+        theirs = select(table).where(table.person_id == person_id).order_by(table.id)
+        files[f"{table.__tablename__}.json"] = _rows(session.scalars(theirs))
+    organised = select(Game).where(Game.organiser_id == person_id).order_by(Game.created_at)
+    files["organised.json"] = _rows(session.scalars(organised).unique())
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, content in files.items():
+            zipped.writestr(name, json.dumps(content, ensure_ascii=False, indent=2))
+        for game, seat in held:
+            if game.started_at is not None and seat.status == "seated":
+                zipped.writestr(f"records/{game.id}.jsonl", _record(session, game, seat))
+    return out.getvalue()
+
+
+def _record(session: Session, game: Game, seat: Seat) -> str:
+    try:
+        return record.write(history.record_for(session, game, seat.seat))
+    except positions.Broken:  # the game is on hold
+        return ""
+
+
+def _orders(session: Session, seat: Seat) -> list[dict[str, Any]]:
+    placed = (StandingOrder.game_id == seat.game_id, StandingOrder.seat == seat.seat)
+    since = StandingOrder.left_seq >= seat.held_since
+    return _rows(session.scalars(select(StandingOrder).where(*placed, since).order_by(StandingOrder.id)))
+
+
+def _rows(rows: Iterable[Base]) -> list[dict[str, Any]]:
+    return [_row(row) for row in rows]
+
+
+def _row(row: Base) -> dict[str, Any]:
+    """Return the columns of a row as JSON can hold them."""
+    return {
+        column.key: _value(getattr(row, column.key))
+        for column in row.__mapper__.column_attrs
+        if column.key not in SECRET
+    }
+
+
+def _value(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, Fact) else value

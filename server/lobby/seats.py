@@ -1,0 +1,80 @@
+"""The seats of a game that has not begun: who gets one, with their cut of the deck, and their order."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import update
+from sqlalchemy.orm import Session
+
+from server import errors, validation
+from server.lobby import names, notify
+from server.play import positions
+from server.store.models import Game, Seat
+
+
+def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None:
+    """Give a seat to a bot; its cut is its name (docs/formats.md §3).
+
+    Args:
+        taken: the names at the table.
+    """
+    seat.name = validation.unique_name(names.bot_name(kind, taken), taken)
+    seat.bot, seat.cut, seat.status = kind, seat.name, "seated"
+    seat.person_id, seat.uncut, seat.answered_at = None, False, now
+
+
+def seat_person(
+    session: Session, game: Game, seat: Seat, cut: str, now: datetime, *, uncut: bool = False
+) -> None:
+    """Seat the person for whom a seat is reserved; if they had muted the invitation, they get the mails of the game.
+
+    Args:
+        game: locked.
+        cut: their cut of the deck, validated.
+        uncut: they were not asked; the cut is the server's offer, and no email says what was fixed before it.
+    """
+    seat.cut, seat.uncut, seat.status, seat.answered_at = cut, uncut, "seated", now
+    seat.silent = False
+    game.cuts_made += 1
+    seat.cut_number = game.cuts_made
+    if not uncut:
+        notify.confirm_seat(session, game, seat, now)
+
+
+def check_name_free(session: Session, seat: Seat, name: str) -> None:
+    """Check that nobody else at the table has this name.
+
+    Raises:
+        InvalidInput: somebody has.
+    """
+    others = positions.seats_of(session, seat.game_id)
+    keys = [validation.name_key(other.name) for other in others if other.seat != seat.seat]
+    if validation.name_key(name) in keys:
+        raise errors.InvalidInput(
+            "Another player at this table is already called %(name)s.", field="name", name=name
+        )
+
+
+def shuffle_seats(session: Session, game: Game) -> None:
+    """Seat everybody at random in a locked game in which no player has cut the deck yet.
+
+    Later, anyone who knows the seed could choose among the deals to which the orders of the seats lead.
+    """
+    order = [seat.seat for seat in positions.seats_of(session, game.id)]
+    secrets.SystemRandom().shuffle(order)
+    renumber(session, game, order)
+
+
+def renumber(session: Session, game: Game, order: Sequence[int]) -> None:
+    """Number the seats of a locked game from 0, in this order of all their present numbers."""
+    session.flush()
+    aside = 1 + max(order)  # each moves to a number that is free
+    for number, seat in [(aside + n, seat) for n, seat in enumerate(order)] + [
+        (n, aside + n) for n in range(len(order))
+    ]:
+        move = update(Seat).where(Seat.game_id == game.id, Seat.seat == seat).values(seat=number)
+        session.execute(move, execution_options={"synchronize_session": False})
+    session.expire_all()

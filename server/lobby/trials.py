@@ -1,0 +1,142 @@
+"""Visitors' games: started against bots without an address, kept by confirming an address, ended after a week."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from server import play, validation
+from server.errors import Closed, NoSuchLink, TooMany
+from server.lobby import names, notify
+from server.lobby.create import GameRequest, create_rows
+from server.lobby.seats import seat_person
+from server.lobby.time_control import ONE_DAY
+from server.play import positions
+from server.store import links, outbox, people
+from server.store.engine import reading, transaction
+from server.store.models import Game, Person
+from server.validation import Guest
+
+BOT = "greedy"
+"""The kind of the bots: quick, and good enough to learn from."""
+LIFETIME = timedelta(days=7)
+"""After this time a game that nobody has kept ends, and its link with it."""
+MOST_AN_HOUR = 200
+"""Games that all visitors together may start within an hour."""
+MAILS_A_DAY = 3
+"""Emails with the button that keeps a game, to one address within a day."""
+KEEP_WITHIN = timedelta(days=1)
+"""How long that button works."""
+
+
+def start(slug: str, name: str, now: datetime, language: str | None = None) -> str:
+    """Start a game against bots for a visitor without an address; return the token of their seat.
+
+    Args:
+        name: of the visitor at the table.
+        language: of their pages.
+
+    Raises:
+        InvalidInput: there is no such game. TooMany: all visitors together have started too many.
+    """
+    rules = validation.game_rules(slug)
+    bots = (BOT,) * (min(rules.seats) - 1)
+    nobody = Guest(name, "")
+    request = GameRequest(nobody, slug, names.random_game_name(), ONE_DAY, bots=bots)
+    with transaction() as session:
+        recent = select(func.count(Game.id)).where(Game.trial, Game.created_at > now - timedelta(hours=1))
+        if (session.scalar(recent) or 0) >= MOST_AN_HOUR:
+            raise TooMany("Many visitors are playing right now. Try again in a few minutes.")
+        visitor = Person(email=None, name=name, created_at=now, language=language)
+        session.add(visitor)
+        session.flush()
+        game = create_rows(session, request, {"": visitor}, now)
+        game.organiser_id, game.trial, game.status = None, True, "inviting"
+        own = positions.seats_of(session, game.id)[0]
+        seat_person(session, game, own, names.random_cut(), now, uncut=True)
+        notify.begin_if_full(session, game, now)
+        return links.token(links.link_for(session, "seat", visitor.id, game.id, now))
+
+
+def mail_keep_link(game_id: str, address: str, now: datetime, language: str | None = None) -> None:
+    """Email an address the button that keeps a visitor's game; do nothing beyond the daily limit.
+
+    Raises:
+        InvalidInput: the text is not an address. Closed: the game has been kept or has ended.
+    """
+    address = validation.clean_address(address)
+    with transaction() as session:
+        if not play.lock_game(session, game_id).trial:
+            raise Closed("This game has been kept already, or it has ended.")
+        person = people.get_or_create(session, address, validation.name_from_address(address), now)
+        if outbox.count_queued(session, ("keep",), person.id, now - timedelta(days=1)) >= MAILS_A_DAY:
+            return
+        link = links.issue(session, "keep", person.id, now, game_id, expires_at=now + KEEP_WITHIN)
+        outbox.enqueue(
+            session,
+            key=f"keep:{link.id}",
+            kind="keep",
+            person_id=person.id,
+            now=now,
+            game_id=game_id,
+            details={"link": link.id, "language": language},
+        )
+
+
+def offer(session: Session, token: str, now: datetime) -> tuple[Game, Person] | None:
+    """Return the game that a link from such an email keeps, and its reader; None if the link is dead."""
+    link = links.find(session, "keep", token, now)
+    if link is None or link.game_id is None:
+        return None
+    return session.get_one(Game, link.game_id), session.get_one(Person, link.person_id)
+
+
+def seat_url(session: Session, game: Game, person: Person) -> str | None:
+    """Return the address of the seat that a person holds in a game they have kept, or None."""
+    link = None if game.trial else links.existing(session, "seat", person.id, game.id)
+    return links.url(link) if link else None
+
+
+def keep(token: str, name: str, now: datetime, language: str | None = None) -> str:
+    """Give a visitor's seat to the person who confirms their address; return the address of the seat.
+
+    Repeating it changes nothing.
+
+    Args:
+        name: of the person at this table.
+        language: of the page with the button; it becomes theirs unless they have chosen one.
+
+    Raises:
+        NoSuchLink: the link is dead. InvalidInput: the name is invalid. Closed: somebody else has kept the game, or
+            it has ended.
+    """
+    name = validation.clean_name(name)
+    with transaction(token) as session:
+        link = links.find(session, "keep", token, now)
+        if link is None or link.game_id is None:
+            raise NoSuchLink("This link is not valid.")
+        game = play.lock_game(session, link.game_id)
+        person = session.get_one(Person, link.person_id)
+        kept = seat_url(session, game, person)
+        if kept is not None:
+            return kept
+        others = [seat.name for seat in positions.seats_of(session, game.id) if seat.bot]
+        person.accepted, person.language = True, person.language or language
+        if person.name == validation.name_from_address(person.email or ""):
+            person.name = name
+        session.flush()
+        play.keep_trial(session, game.id, person, validation.unique_name(name, others), now)
+        for purpose in notify.EVERY_MAIL:
+            links.link_for(session, purpose, person.id, game.id, now)
+        session.expire_all()
+        return seat_url(session, game, person) or ""
+
+
+def end_old(now: datetime, limit: int = 100) -> int:
+    """End the visitors' games that nobody has kept within a week; return how many."""
+    old = select(Game.id).where(Game.trial, Game.created_at <= now - LIFETIME).order_by(Game.created_at)
+    with reading() as session:
+        found = session.scalars(old.limit(limit)).all()
+    return sum(play.end_trial(game_id, now) for game_id in found)

@@ -1,0 +1,209 @@
+"""What is fixed before a player cuts the deck is shown and mailed to them, so that nobody can replace it later."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from email.message import EmailMessage
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy.orm import Session
+
+from byzanz import chance, record
+from byzanz.record import InvalidRecord, Mailed, mailed_in
+from byzanz.rules import ALL
+from server import play
+from server.lobby import create, invitations, organiser
+from server.play import history
+from server.store import engine
+from server.store.models import Game, Seat
+from tests.support.forms import sign_in
+from tests.support.invitations import (
+    ALICE,
+    BOB,
+    CHARLIE,
+    DAPHNE,
+    game_of,
+    invited,
+    known,
+    mails,
+    person,
+    seats_of,
+    token,
+    wish,
+)
+from tests.support.mails import html_of, post, text_of, words_of
+from tests.support.moves import play_on
+from tests.support.pages import look
+
+pytestmark = pytest.mark.usefixtures("app")
+
+
+def about(sent: list[EmailMessage], guest: str, phrase: str) -> Mailed:
+    """Return what the only email to a guest with this phrase quotes, the same in text and HTML."""
+    (message,) = [each for each in sent if guest in str(each["To"]) and phrase in text_of(each)]
+    shown = words_of(html_of(message).replace("<br>", " <br>"))
+    assert mailed_in(shown) == mailed_in(text_of(message))
+    return mailed_in(text_of(message))
+
+
+def accept(game_id: str, *guests: str, now: datetime) -> None:
+    for guest in guests:
+        of = {"Bob": BOB, "Charlie": CHARLIE}[guest]
+        invitations.accept(token("invite", of, game_id, now), guest, f"{guest} cuts", now)
+
+
+def order(game_id: str) -> tuple[int, ...] | None:
+    with engine.reading() as session:
+        return history.header_of(session, game_id).cut_order
+
+
+def finished(game_id: str) -> record.Record:
+    play_on(game_id, 1000)
+    with engine.reading() as session:
+        return history.record_for(session, session.get_one(Game, game_id), ALL)
+
+
+def test_each_player_gets_what_was_fixed_before_their_cut(now: datetime) -> None:
+    game_id, _host = invited(now)
+    game = game_of(game_id)
+    alice, bob, charlie = (
+        chance.fingerprint(game_id, f"{name} cuts") for name in ("alice", "Bob", "Charlie")
+    )
+    seated, invites = "you have taken a seat", "See the invitation"
+    sent = post(now)
+    assert about(sent, "alice", seated) == Mailed((), (game.commitment,), (alice,))
+    assert about(sent, "bob", invites) == Mailed((), (game.commitment,), (alice,))
+    accept(game_id, "Charlie", now=now)
+    assert about(post(now), "charlie", seated) == Mailed((), (game.commitment,), (charlie, alice))
+    later = now + timedelta(days=3)
+    assert organiser.send_nudges(later) == 1
+    assert about(post(later), "bob", invites) == Mailed((), (game.commitment,), (alice, charlie))
+    accept(game_id, "Bob", now=later)
+    sent = post(later)
+    assert about(sent, "bob", seated) == Mailed((), (game.commitment,), (bob, alice, charlie))
+    assert about(sent, "alice", "Make your move").commitments == (game.commitment,)
+    assert order(game_id) == (0, 2, 1)
+
+
+def test_the_mail_is_queued_with_the_seat_or_not_at_all(
+    now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game_id, _host = invited(now)
+    monkeypatch.setattr("server.lobby.notify.begin_if_full", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        accept(game_id, "Bob", now=now)
+    assert (seats_of(game_id)[1].status, mails("seated", BOB), game_of(game_id).cuts_made) == (
+        "invited",
+        [],
+        1,
+    )
+
+
+def test_a_free_seat_taken_without_an_invitation_is_confirmed_too(now: datetime) -> None:
+    game_id = create.create_game(wish(players=(BOB,), free=1, listed=True), now)
+    create.confirm_game(token("organise", ALICE, game_id, now), now, cut="alice cuts")
+    invitations.take_free_seat(game_id, known(DAPHNE, now), "Daphne", "mine", now)
+    own, before = (chance.fingerprint(game_id, cut) for cut in ("mine", "alice cuts"))
+    quoted = about(post(now), "daphne", "you have taken a seat in “The Golden Horn”")
+    assert quoted == Mailed((), (game_of(game_id).commitment,), (own, before))
+
+
+def test_pages_show_what_is_fixed_before_a_seat_is_taken(client: FlaskClient, now: datetime) -> None:
+    game_id = create.create_game(wish(players=(BOB,), bots=("random",), free=1, listed=True), now)
+    create.confirm_game(token("organise", ALICE, game_id, now), now, cut="alice cuts")
+    fixed = [chance.fingerprint(game_id, cut) for cut in ("alice cuts", "Leontios")]
+    pages = [look(client, f"/i/{token('invite', BOB, game_id, now)}"), look(client, f"/join/{game_id}")]
+    known(DAPHNE, now)
+    sign_in(client, DAPHNE.address)
+    for page in (*pages, look(client, f"/join/{game_id}")):
+        assert game_of(game_id).commitment in page.text
+        assert [each for each in fixed if each in page.text] == fixed
+        assert "Proven: the cards follow from the seed and the cuts" in page.text
+        assert "Not proven: someone who knows the seed could still steer the deal" in page.text
+
+
+def reseeded(session: Session, game_id: str) -> None:
+    """Draw another seed, as an operator could who knows all cuts, and overwrite the commitment as well."""
+    game = session.get_one(Game, game_id)
+    game.seed = bytes(32).hex()
+    game.commitment = chance.commitment(game_id, bytes(32))
+
+
+def test_another_seed_after_the_last_cut_contradicts_every_players_mail(
+    now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game_id, _host = invited(now)
+    accept(game_id, "Bob", now=now)
+    begin = play.begin
+
+    def dishonest(session: Session, game_id: str, now: datetime) -> None:
+        reseeded(session, game_id)
+        begin(session, game_id, now)
+
+    monkeypatch.setattr(play, "begin", dishonest)
+    sent = post(now)
+    quoted = [about(sent, "charlie", "See the invitation")]
+    accept(game_id, "Charlie", now=now)
+    sent += post(now)
+    quoted += [about(sent, name, "you have taken a seat") for name in ("alice", "bob", "charlie")]
+    forged = finished(game_id)
+    record.verify(forged)
+    assert forged.header.seed == bytes(32)
+    for each in quoted:
+        with pytest.raises(InvalidRecord) as found:
+            record.verify(forged, mailed=each)
+        assert (found.value.seq, found.value.step) == (0, "commitment")
+
+
+def test_the_order_of_the_cuts_is_the_order_in_which_they_were_made(now: datetime) -> None:
+    game_id, host = invited(now, players=(BOB, CHARLIE, DAPHNE), bots=("random",))
+    for guest in (CHARLIE, BOB):
+        invitations.accept(token("invite", guest, game_id, now), guest.name, "", now)
+    invitations.decline(token("invite", CHARLIE, game_id, now), now)
+    invitations.accept(token("invite", CHARLIE, game_id, now), "Charlie", "again", now)
+    assert [seat.cut_number for seat in seats_of(game_id)] == [1, 3, 4, 0, 0]
+    organiser.drop(host, 0, now)
+    organiser.fill(host, 0, "greedy", now)
+    organiser.start(host, now)  # without Daphne
+    assert [seat.name for seat in seats_of(game_id)] == ["Theodora", "Bob", "Charlie", "Leontios"]
+    assert order(game_id) == (1, 2, 0, 3)
+
+
+def test_seats_that_were_not_asked_come_last_and_get_no_mail_about_a_cut(now: datetime) -> None:
+    game_id = create.quick_game(slug="byzanz", players=[ALICE, BOB], bots=["random"], start=True, now=now)
+    assert (order(game_id), mails("seated")) == ((0, 1, 2), [])
+    with engine.reading() as session:
+        assert history.header_of(session, game_id).uncut == (0, 1)
+
+
+def test_cuts_that_a_process_of_the_version_before_stored_come_after_the_others(now: datetime) -> None:
+    game_id, _host = invited(now)
+    with engine.transaction() as session:
+        session.get_one(Seat, (game_id, 0)).cut_number = 0
+    accept(game_id, "Charlie", "Bob", now=now)
+    assert order(game_id) == (2, 1, 0)
+
+
+def test_a_substitute_changes_nothing_of_the_header(now: datetime) -> None:
+    game_id, _host = invited(now)
+    accept(game_id, "Bob", "Charlie", now=now)
+    with engine.reading() as session:
+        before = history.header_of(session, game_id)
+    daphne = person(DAPHNE, now)
+    with engine.transaction() as session:
+        session.get_one(Seat, (game_id, 1)).person_id = daphne
+    with engine.reading() as session:
+        assert history.header_of(session, game_id).first_hash == before.first_hash
+
+
+def test_a_game_that_the_version_before_began_keeps_the_first_format(now: datetime) -> None:
+    game_id, _host = invited(now)
+    accept(game_id, "Bob", "Charlie", now=now)
+    with engine.transaction() as session:
+        game = session.get_one(Game, game_id)
+        game.record_format, game.cut_order = 1, "[]"
+    assert order(game_id) is None
+    with engine.reading() as session:
+        header = history.header_of(session, game_id)
+    assert (header.format, header.first_hash) == ("byzanz-record/1", record.GENESIS)

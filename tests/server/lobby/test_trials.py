@@ -1,0 +1,256 @@
+"""Visitors' games: no address, no clock, no email, a limit, an end after a week, and a person who keeps one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from sqlalchemy import select
+
+from byzanz.games import latest
+from server import play
+from server.errors import Closed, InvalidInput, NoSuchLink, TooMany
+from server.lobby import trials
+from server.mail.outgoing.deliver import deliver
+from server.play.moderation.act import has_looked
+from server.scheduler import heartbeat, jobs
+from server.store import engine, links, log
+from server.store.links import SeatAccess
+from server.store.models import Alert, Game, Link, Mail, Person, Turn
+from server.validation import Guest
+from server.web.moderation import issues
+from tests.support.busy_table import elsewhere
+from tests.support.invitations import game_of, mails, seats_of
+from tests.support.mail_servers import Pigeons
+
+pytestmark = pytest.mark.usefixtures("app")
+ANN = "ann@example.org"
+
+
+@pytest.fixture(autouse=True)
+def steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the jobs trust the clock although no heartbeats are written."""
+    monkeypatch.setattr(heartbeat, "enforced_until", lambda _session, now, _tick: now)
+
+
+def opened(token: str, now: datetime) -> SeatAccess | None:
+    with engine.reading() as session:
+        return links.seat_access(session, token, now)
+
+
+def started(now: datetime, slug: str = "byzantium") -> tuple[str, str]:
+    """Start a visitor's game; return its id and the token of its seat."""
+    token = trials.start(slug, "Guest", now, "de")
+    access = opened(token, now)
+    assert access is not None
+    return access.game.id, token
+
+
+def keep_token(game_id: str, now: datetime, address: str = ANN) -> str:
+    """Ask to keep a game; return the token that the email carries."""
+    trials.mail_keep_link(game_id, address, now)
+    with engine.reading() as session:
+        mail = session.scalars(select(Mail).where(Mail.kind == "keep").order_by(Mail.id.desc())).first()
+        assert mail is not None
+        return links.token(session.get_one(Link, json.loads(mail.details)["link"]))
+
+
+def turn_of(game_id: str, seat: int = 0) -> Turn:
+    with engine.reading() as session:
+        return session.get_one(Turn, (game_id, seat))
+
+
+def person(address: str) -> Person:
+    with engine.reading() as session:
+        return session.scalars(select(Person).where(Person.email == address)).one()
+
+
+def queued() -> list[str]:
+    with engine.reading() as session:
+        return [mail.kind for mail in session.scalars(select(Mail).where(elsewhere(Mail)))]
+
+
+@pytest.mark.parametrize("slug", [rules.slug for rules in latest()])
+def test_a_visitor_sits_first_among_the_fewest_bots_and_is_to_move(slug: str, now: datetime) -> None:
+    game_id, _token = started(now, slug)
+    game, seats = game_of(game_id), seats_of(game_id)
+    assert (game.status, game.trial, game.listed, game.organiser_id) == ("running", True, False, None)
+    assert [seat.bot for seat in seats] == [None] + ["greedy"] * (len(seats) - 1)
+    assert len(seats) == min(next(rules.seats for rules in latest() if rules.slug == slug))
+    assert seats[0].uncut  # nobody asked for a cut, and the record says so
+    assert turn_of(game_id).seat == 0
+
+
+def test_a_visitor_is_a_person_without_an_address(now: datetime) -> None:
+    game_id, _token = started(now)
+    with engine.reading() as session:
+        visitor = session.get_one(Person, seats_of(game_id)[0].person_id)
+        assert (visitor.email, visitor.name, visitor.language) == (None, "Guest", "de")
+
+
+def test_no_clock_runs_and_nobody_is_emailed(now: datetime) -> None:
+    game_id, token = started(now)
+    access = opened(token, now)
+    assert access is not None
+    for day in range(1, 6):
+        later = now + timedelta(days=day)
+        jobs.tick_reminders(later)
+        jobs.tick_digests(later, 5)
+        jobs.tick_unreached(later, 5)
+        jobs.tick_turns(later, 5)
+    turn = turn_of(game_id)
+    assert (turn.started_at, turn.due_at, turn.remind_at) == (None, None, None)
+    play.leave(game_id, 0, now=now, link_id=access.link.id)
+    play.reclaim(game_id, 0, now=now, link_id=access.link.id)
+    play.moderate(game_id, "!note", reason="x", person_id=1, now=now)
+    play.moderate(game_id, "!abandon", reason="x", person_id=1, now=now)
+    assert queued() == []
+
+
+def test_it_troubles_no_moderator(now: datetime) -> None:
+    game_id, token = started(now)
+    access = opened(token, now)
+    assert access is not None
+    later = now + timedelta(days=6)
+    with engine.reading() as session:
+        listed = issues.unsent(session, later).rows
+        assert game_id not in [row[0].id for row in listed]
+    play.leave(game_id, 0, now=now, link_id=access.link.id)  # it is paused: nobody is there
+    with engine.reading() as session:
+        assert session.scalars(select(Alert).where(Alert.game_id == game_id)).all() == []
+        troubled = session.scalars(select(Game.id).where(issues.games("trouble", later + timedelta(days=9))))
+        assert game_id not in troubled.all()
+
+
+def test_all_visitors_together_start_only_so_many_an_hour(
+    now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "MOST_AN_HOUR", 2)
+    started(now)
+    started(now + timedelta(minutes=30))
+    with pytest.raises(TooMany):
+        started(now + timedelta(minutes=59))
+    started(now + timedelta(minutes=61))
+
+
+def test_a_game_that_nobody_keeps_ends_after_a_week(now: datetime) -> None:
+    game_id, token = started(now)
+    jobs.tick_purge(now + timedelta(days=7, seconds=-1), 5)
+    assert opened(token, now) is not None
+    before = game_of(game_id).head
+    jobs.tick_purge(now + timedelta(days=7), 5)
+    assert opened(token, now) is None
+    game = game_of(game_id)
+    assert (game.status, game.trial) == ("over", False)
+    with engine.reading() as session:
+        entries = log.entries(session, game_id)
+        assert session.get(Turn, (game_id, 0)) is None
+    assert len(entries) == before + 1  # the log is only appended to
+    assert (entries[-1].by, entries[-1].move) == ("clock", "!abandon")
+    assert trials.end_old(now + timedelta(days=8)) == 0
+    assert queued() == []
+
+
+def test_a_finished_game_keeps_its_result_when_its_link_ends(now: datetime) -> None:
+    game_id, token = started(now)
+    play.moderate(game_id, "!abandon", reason="x", person_id=1, now=now)
+    head = game_of(game_id).head
+    assert trials.end_old(now + timedelta(days=7)) == 1
+    assert game_of(game_id).head == head
+    assert opened(token, now) is None
+
+
+def test_keeping_it_makes_a_normal_seat(now: datetime) -> None:
+    game_id, old = started(now)
+    visitor, token = seats_of(game_id)[0].person_id, keep_token(game_id, now)
+    head = game_of(game_id).head
+    url = trials.keep(token, "Ann", now, "nl")
+    new = url.rpartition("/")[2]
+    access = opened(new, now)
+    assert access is not None
+    assert access.seat.person is not None
+    assert (access.game.id, access.seat.seat, access.seat.name) == (game_id, 0, "Ann")
+    assert (access.seat.person.email, access.seat.person.name) == (ANN, "Ann")
+    assert person(ANN).language == "nl"
+    with engine.reading() as session:
+        left = session.scalars(
+            select(Link.purpose).where(Link.person_id == visitor, Link.revoked_at.is_(None))
+        )
+        assert left.all() == ["stop"]
+    assert opened(old, now) is None  # somebody else may have played until now
+    assert not game_of(game_id).trial
+    assert game_of(game_id).head == head
+    [mail] = mails("turn", Guest("Ann", ANN))
+    assert mail.game_id == game_id
+    deliver(now + timedelta(minutes=3), Pigeons())
+    assert turn_of(game_id).started_at is not None
+    assert trials.keep(token, "Ann", now) == url  # pressed twice
+    assert trials.end_old(now + timedelta(days=8)) == 0
+
+
+def test_a_known_person_keeps_their_name(now: datetime) -> None:
+    with engine.transaction() as session:
+        session.add(Person(email=ANN, name="Annie", created_at=now))
+    game_id, _old = started(now)
+    trials.keep(keep_token(game_id, now), "Ann", now)
+    assert (person(ANN).name, seats_of(game_id)[0].name) == ("Annie", "Ann")
+
+
+def test_only_the_first_who_confirms_keeps_it(now: datetime) -> None:
+    game_id, _old = started(now)
+    first, second = keep_token(game_id, now), keep_token(game_id, now, "bob@example.net")
+    trials.keep(first, "Ann", now)
+    with pytest.raises(Closed):
+        trials.keep(second, "Bob", now)
+    with pytest.raises(Closed):
+        trials.mail_keep_link(game_id, "carl@example.net", now)
+    assert person("bob@example.net").accepted is False
+
+
+def test_a_person_who_has_seen_the_hands_cannot_keep_it(now: datetime) -> None:
+    game_id, _old = started(now)
+    token = keep_token(game_id, now)
+    looker = person(ANN).id
+    play.moderate(game_id, "!look all", reason="x", person_id=looker, now=now)
+    with engine.reading() as session:
+        assert has_looked(session, game_id, looker)
+    with pytest.raises(Closed):
+        trials.keep(token, "Ann", now)
+
+
+def test_one_address_gets_three_of_these_emails_a_day(now: datetime) -> None:
+    game_id, _old = started(now)
+    for _ in range(5):
+        trials.mail_keep_link(game_id, ANN, now)
+    assert queued() == ["keep"] * 3
+    trials.mail_keep_link(game_id, ANN, now + timedelta(days=1, seconds=1))
+    assert len(queued()) == 4
+
+
+def test_the_button_works_for_a_day(now: datetime) -> None:
+    game_id, _old = started(now)
+    token = keep_token(game_id, now)
+    with pytest.raises(NoSuchLink):
+        trials.keep(token, "Ann", now + timedelta(days=1))
+    sent = Pigeons()
+    deliver(now + timedelta(days=1), sent)
+    assert queued() == ["keep"]
+    assert not sent.sent
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda now: trials.start("chess", "Guest", now), InvalidInput),
+        (lambda now: trials.mail_keep_link(started(now)[0], "nobody", now), InvalidInput),
+        (lambda now: trials.keep("nothing", "Ann", now), NoSuchLink),
+        (lambda now: trials.keep(keep_token(started(now)[0], now), "", now), InvalidInput),
+    ],
+)
+def test_it_refuses_what_it_cannot_read(
+    call: Callable[[datetime], object], error: type[Exception], now: datetime
+) -> None:
+    with pytest.raises(error):
+        call(now)
