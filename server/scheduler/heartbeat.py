@@ -19,8 +19,6 @@ from server.store.models import Heartbeat, Outage
 PARTS = ("web", "scheduler")
 LARGEST_STEP = timedelta(seconds=60)
 """A clock that jumps further than this is in doubt."""
-CLOCK_JUMPED = "clock-step"
-"""The key of the alert that the clock is in doubt."""
 SHORTEST_OUTAGE = timedelta(seconds=60)
 
 
@@ -35,27 +33,43 @@ def is_silent(session: Session, part: str, now: datetime, tick: float) -> bool:
     return row is None or abs(now - row.at) > longest_gap(tick)
 
 
-def deadlines_suspended(session: Session, now: datetime, tick: float) -> bool:
-    """Whether no deadline may be enforced now, because of an outage or a clock in doubt."""
-    if alerts.find_open(session, CLOCK_JUMPED):
-        return True
-    return any(is_silent(session, part, now, tick) for part in PARTS)
+def is_ahead(session: Session, part: str, now: datetime) -> bool:
+    """Whether a part's last heartbeat lies in the future, because the clock was set back since."""
+    row = session.get(Heartbeat, part)
+    return row is not None and row.at > now + LARGEST_STEP
+
+
+def enforced_until(session: Session, now: datetime, tick: float) -> datetime | None:
+    """Return the moment up to which deadlines are enforced; None in an outage or while the clock is in doubt.
+
+    That is the last moment at which every part is known to have been up: a part may have died right after it.
+    """
+    if alerts.find_open(session, alerts.CLOCK_JUMPED):
+        return None
+    if any(is_silent(session, part, now, tick) for part in PARTS):
+        return None
+    return min(now, *(session.get_one(Heartbeat, part).at for part in PARTS))
 
 
 def accept_clock(session: Session, now: datetime) -> bool:
     """Accept the present time as right after a jump, and make an outage of the time in doubt.
 
     Returns:
-        False if the clock was not in doubt.
+        False if the clock was not in doubt: no alert stands, and no heartbeat lies in the future.
     """
-    alert = alerts.find_open(session, CLOCK_JUMPED, lock=True)
-    if alert is None:
+    alert = alerts.find_open(session, alerts.CLOCK_JUMPED, lock=True)
+    ahead = any(is_ahead(session, part, now) for part in PARTS)
+    if alert is None and not ahead:
         return False
-    alert.cleared_at = now
-    if alert.at < now:
-        session.add(Outage(part="clock", from_at=alert.at, to_at=now))
-    for row in session.scalars(select(Heartbeat).where(Heartbeat.at > now)):
-        row.at = now  # sent while the clock ran ahead
+    beats = session.scalars(select(Heartbeat).where(Heartbeat.part.in_(PARTS))).all()
+    if alert is not None:
+        alert.cleared_at = now
+        since = min([alert.at, *(row.at for row in beats)])
+        if since < now:
+            session.add(Outage(part="clock", from_at=since, to_at=now))
+    for row in beats:
+        if alert is not None or row.at > now:
+            row.at = now  # or a jump back right after this would pass unnoticed
     return True
 
 
@@ -68,9 +82,10 @@ class HeartbeatRecorder:
     """
 
     def __init__(self, part: str, tick: float) -> None:
-        self._part = part
+        self.part = part
         self._gap = longest_gap(tick)
         self._last: tuple[datetime, float] | None = None  # the last heartbeat before the clock was in doubt
+        self._began: tuple[datetime, float] | None = None  # when it began, if the clock was in doubt then
         self._in_doubt = False
 
     def record(self, now: datetime, steady: float) -> bool:
@@ -84,33 +99,37 @@ class HeartbeatRecorder:
             Whether the clock was in doubt and a jump back has made it right, so that deadlines are enforced again.
         """
         with transaction() as session:
-            if self._in_doubt and not alerts.find_open(session, CLOCK_JUMPED):  # an administrator accepted it
-                self._last, self._in_doubt = (now, steady), False
-            row = session.scalar(select(Heartbeat).where(Heartbeat.part == self._part).with_for_update())
+            if self._in_doubt and not alerts.find_open(session, alerts.CLOCK_JUMPED):
+                # An administrator has accepted the time that was shown then; the clock may have jumped once more since.
+                self._last, self._began, self._in_doubt = None, None, False
+            row = session.scalar(select(Heartbeat).where(Heartbeat.part == self.part).with_for_update())
             if self._clock_jumped(row, now, steady):
                 self._raise_alert(session, now)
+                self._began = self._began or (now, steady)
                 return False
             corrected = self._in_doubt and accept_clock(session, now)
             self._in_doubt = False
             if row is None:
-                insert(session, Heartbeat, {"part": self._part, "at": now}, key="part")
+                insert(session, Heartbeat, {"part": self.part, "at": now}, key="part")
             else:
                 if not corrected and self._was_silent(row, now, steady):
-                    session.add(Outage(part=self._part, from_at=row.at, to_at=now))
+                    session.add(Outage(part=self.part, from_at=row.at, to_at=now))
                 row.at = now
-        self._last = (now, steady)
+        self._last, self._began = (now, steady), None
         return corrected
 
     def _clock_jumped(self, row: Heartbeat | None, now: datetime, steady: float) -> bool:
-        if self._last is None:  # in a new process a clock set forward looks like an outage
-            return row is not None and now < row.at - LARGEST_STEP
-        last_now, last_steady = self._last
-        return abs(now - last_now - timedelta(seconds=steady - last_steady)) > LARGEST_STEP
+        if self._last is not None:
+            return _stepped(self._last, now, steady)
+        # In a new process a clock set forward looks like an outage. One that was set back is not right again merely
+        # because time has passed.
+        is_behind = row is not None and now < row.at - LARGEST_STEP
+        return is_behind or (self._began is not None and not _stepped(self._began, now, steady))
 
     def _raise_alert(self, session: Session, now: datetime) -> None:
         since = min(now, self._last[0]) if self._last else now
-        alerts.raise_alert(session, CLOCK_JUMPED, Fact("clock_jumped"), since)
-        alert = alerts.find_open(session, CLOCK_JUMPED, lock=True)
+        alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), since)
+        alert = alerts.find_open(session, alerts.CLOCK_JUMPED, lock=True)
         assert alert is not None
         alert.at = min(alert.at, now)
         self._in_doubt = True
@@ -120,3 +139,8 @@ class HeartbeatRecorder:
         if self._last is not None and timedelta(seconds=steady - self._last[1]) <= self._gap:
             return False
         return now - row.at > self._gap
+
+
+def _stepped(since: tuple[datetime, float], now: datetime, steady: float) -> bool:
+    """Whether the clock of the machine has moved against the steady one since another look at both."""
+    return abs(now - since[0] - timedelta(seconds=steady - since[1])) > LARGEST_STEP

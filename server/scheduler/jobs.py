@@ -11,6 +11,7 @@ import secrets
 import time
 from datetime import datetime, timedelta
 
+from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from byzanz import bots
@@ -18,12 +19,14 @@ from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
 from server import play
 from server.errors import Refused
-from server.lobby import organiser
+from server.lobby import organiser, trials
+from server.mail import deliverability
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
 from server.scheduler import heartbeat
-from server.store.engine import reading
+from server.store import alerts, outbox, totals
+from server.store.engine import reading, truncate_log
 from server.store.facts import Fact
 from server.store.models import Game, Seat, Turn
 
@@ -31,6 +34,9 @@ LOGGER = logging.getLogger(__name__)
 DUE_AT_ONCE = 200
 """Games whose overdue turns one tick plays; after an outage the backlog is worked off at this rate."""
 REMINDERS_AT_ONCE = 200
+COUNTED_AGAIN = 300
+"""Seconds after which all games may be counted again."""
+STATUSES = ("asked", "inviting", "running", "over", "cancelled")
 BOTS_AT_ONCE = 50
 THINKING = 1.0
 """Seconds that a bot which searches may take for a move."""
@@ -48,22 +54,31 @@ def tick_turns(now: datetime, tick: float) -> int:
         How many seats were played for.
     """
     with reading() as session:
-        if heartbeat.deadlines_suspended(session, now, tick):
+        until = heartbeat.enforced_until(session, now, tick)
+        if until is None:
             return 0
-        games = turns.due_games(session, now, DUE_AT_ONCE)
+        games = turns.due_games(session, until, DUE_AT_ONCE)
     began = steady()  # a turn opened late in a long tick must not be dated back to the start of the tick
-    return sum(_time_out_turns(game_id, now + timedelta(seconds=steady() - began)) for game_id in games)
+    return sum(
+        _time_out_turns(game_id, until, now + timedelta(seconds=steady() - began)) for game_id in games
+    )
 
 
-def _time_out_turns(game_id: str, now: datetime) -> int:
+def _time_out_turns(game_id: str, until: datetime, now: datetime) -> int:
     with reading() as session:
-        due = [turn for turn in turns.open_turns(session, game_id) if turn.due_at and turn.due_at <= now]
+        due = [turn for turn in turns.open_turns(session, game_id) if turn.due_at and turn.due_at <= until]
     played = 0
     for turn in due:
         try:
-            played += play.time_out(game_id, turn.seat, turn.question, now) is not None
+            seq = play.time_out(game_id, turn.seat, turn.question, now)
+            if seq is not None:
+                played += 1
+                timed_out = {"game": game_id, "entry": seq, "seat": turn.seat}
+                LOGGER.info(
+                    "game %(game)s: entry %(entry)s was played for seat %(seat)s in time-out", timed_out
+                )
         except Refused as refused:
-            LOGGER.info("game %s: no timeout: %s", game_id, refused)
+            LOGGER.debug("game %s: no timeout: %s", game_id, refused)
         except SQLAlchemyError:
             LOGGER.exception("game %s: the database rejected a timeout; the next tick tries again", game_id)
         except Exception as fault:
@@ -84,7 +99,7 @@ def tick_unreached(now: datetime, tick: float) -> int:
         How many were put on autopilot.
     """
     with reading() as session:
-        if heartbeat.deadlines_suspended(session, now, tick):
+        if heartbeat.enforced_until(session, now, tick) is None:
             return 0
         hints = turns.unreachable(session, now, DUE_AT_ONCE)
     return sum(_give_up(turn, now) for turn in hints)
@@ -94,15 +109,17 @@ def _give_up(turn: Turn, now: datetime) -> bool:
     try:
         return play.give_up(turn.game_id, turn.seat, turn.question, now) is not None
     except Refused as refused:
-        LOGGER.info("game %s: seat %s is not put on autopilot: %s", turn.game_id, turn.seat, refused)
+        LOGGER.debug("game %s: seat %s is not put on autopilot: %s", turn.game_id, turn.seat, refused)
     except Exception:
         LOGGER.exception("game %s: seat %s could not be put on autopilot", turn.game_id, turn.seat)
     return False
 
 
 def tick_reminders(now: datetime) -> int:
-    """Queue a reminder for each turn of which most of the time is gone, and return how many."""
+    """Queue the due reminders, but none while the clock is in doubt, and return how many."""
     with reading() as session:
+        if alerts.find_open(session, alerts.CLOCK_JUMPED):
+            return 0
         hints = turns.due_reminders(session, now, REMINDERS_AT_ONCE)
     return sum(play.remind(turn.game_id, turn.seat, now) for turn in hints)
 
@@ -124,7 +141,7 @@ def _play_bot(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float
         request_id = secrets.token_hex(16)
         play.submit(game_id, seat, move, seen=seen, request_id=request_id, now=now, by="bot")
     except (Refused, SQLAlchemyError) as error:
-        LOGGER.info("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
+        LOGGER.debug("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
         return False
     except IllegalMove:
         # The game has moved on while the bot was thinking; otherwise the next tick finds the same.
@@ -159,16 +176,44 @@ def tick_outbox(now: datetime, sender: deliver.Sender) -> int:
 def tick_digests(now: datetime, tick: float) -> int:
     """Queue the due digests and start the clocks that no digest has started; return how many digests."""
     with reading() as session:
-        suspended = heartbeat.deadlines_suspended(session, now, tick)
-    if not suspended:
+        enforced = heartbeat.enforced_until(session, now, tick) is not None
+    if enforced:
         digest.start_overdue_clocks(now)
     return digest.queue_due(now)
 
 
 def tick_nudges(now: datetime) -> int:
-    """Send reminders of unanswered invitations and return how many; also forget old incoming emails."""
-    receive.purge(now)
+    """Send reminders of unanswered invitations, return how many, and try again addresses that failed for a time."""
+    deliverability.retry_due(now)
     return organiser.send_nudges(now)
+
+
+def tick_purge(now: datetime, tick: float) -> int:
+    """End old visitors' games and delete old emails unless the clock is in doubt; return how many outgoing ones."""
+    truncate_log()  # an erasure may have found a reader in the way
+    with reading() as session:
+        if heartbeat.enforced_until(session, now, tick) is None:
+            return 0
+    receive.purge(now)
+    trials.end_old(now)
+    return outbox.purge(now)
+
+
+def tick_figures(now: datetime) -> int:
+    """Count for the metrics what can only be counted by reading a whole index, unless another scheduler just has."""
+    with reading() as session:
+        if totals.stored(session).get("counted", 0) > now.timestamp() - COUNTED_AGAIN:
+            return 0
+        statuses = session.execute(select(Game.status, func.count()).group_by(Game.status))
+        found = {status: n for status, n in statuses}  # noqa: C416 - dict() does not know a row for a pair
+        for status in STATUSES:
+            totals.note(f"games:{status}", found.get(status, 0))
+        totals.note("turns:open", session.scalar(select(func.count()).select_from(Turn)) or 0)
+        running = select(func.count()).select_from(Seat).join(Game, Game.id == Seat.game_id)
+        on_autopilot = running.where(Seat.autopilot, Game.status == "running")
+        totals.note("seats:autopilot", session.scalar(on_autopilot) or 0)
+    totals.note("counted", int(now.timestamp()))
+    return 0
 
 
 def steady() -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from threading import Event
 from typing import Any
 
 import pytest
@@ -16,27 +17,16 @@ from server.mail.outgoing import deliver, digest
 from server.mail.outgoing.smtp import Transport
 from server.play.moderation.act import Newcomer
 from server.scheduler import clockwork, heartbeat, jobs
-from server.store import engine, outbox, people
+from server.store import engine, outbox, people, presence, totals
 from server.store.models import Game
 from tests.conftest import NOW, Table
-from tests.server.scheduler.test_jobs import TICK, entries, give_to_bots
 from tests.support.moves import submit
+from tests.support.scheduled_jobs import JOBS, SECONDS
+from tests.support.ticks import TICK, entries, give_to_bots
 
 Begin = Callable[..., Table]
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
-SECONDS = 7.5
-"""The tick of the scheduler of these tests."""
-JOBS: dict[str, tuple[float, list[tuple[Any, ...]]]] = {
-    "heartbeats": (SECONDS, [("record_heartbeat", "web"), ("record_heartbeat", "scheduler")]),
-    "turns": (SECONDS, [("tick_turns", SECONDS)]),
-    "unreached": (SECONDS, [("tick_unreached", SECONDS)]),
-    "reminders": (SECONDS, [("tick_reminders",)]),
-    "bots": (SECONDS, [("tick_bots",)] * 3),
-    "outbox": (SECONDS, [("tick_outbox", Transport)] * 2),
-    "digests": (60, [("tick_digests", SECONDS)]),
-    "nudges": (600, [("tick_nudges",)]),
-}
-"""The jobs: seconds between two runs, and the calls of one run with what they pass besides the time."""
+FREE_LEASES = outbox.free_leases
 
 
 class Ticks:
@@ -49,6 +39,9 @@ class Ticks:
             if name.startswith("tick_"):
                 monkeypatch.setattr(clockwork, name, partial(self._tick, name))
         monkeypatch.setattr(clockwork, "record_heartbeat", self._record)
+        monkeypatch.setattr(outbox, "free_leases", lambda _mailer: None)
+        monkeypatch.setattr(presence, "store", lambda: self.calls.append(("presence.store",)))
+        monkeypatch.setattr(totals, "store", lambda: self.calls.append(("totals.store",)))
 
     def _tick(self, name: str, now: datetime, *more: Any) -> int:
         assert abs(now - datetime.now(UTC)) < MINUTE
@@ -59,7 +52,7 @@ class Ticks:
 
     def _record(self, recorder: heartbeat.HeartbeatRecorder, now: datetime, _steady: float) -> None:
         assert abs(now - datetime.now(UTC)) < MINUTE
-        self.calls.append(("record_heartbeat", recorder._part))
+        self.calls.append(("record_heartbeat", recorder.part))
 
 
 @pytest.fixture
@@ -92,6 +85,39 @@ def test_each_job_runs_at_its_interval_and_calls_its_tick(
     assert found == JOBS
 
 
+@pytest.mark.parametrize("jump", [timedelta(days=4), timedelta(days=-4)])
+def test_a_job_whose_clock_jumps_runs_once_and_then_at_its_interval(
+    scheduler: clockwork.Scheduler, monkeypatch: pytest.MonkeyPatch, jump: timedelta
+) -> None:
+    then = datetime.now(UTC) + jump
+    monkeypatch.setattr(clockwork, "utc_now", lambda: then)
+    looks = [True, False]  # the watch looks once and is then told to stop
+    monkeypatch.setattr(scheduler._stopping, "wait", lambda _seconds: looks.pop())
+    scheduler._watch_clock()
+    monkeypatch.undo()
+    for job in scheduler._scheduler.get_jobs():
+        assert job.next_run_time <= then
+        assert len(job._get_run_times(then)) == 1
+        assert job.trigger.get_next_fire_time(job.next_run_time, then) == then + job.trigger.interval
+
+
+def test_the_web_sends_a_heartbeat_only_after_it_has_answered_a_request(app: Flask, ticks: Ticks) -> None:
+    answers = [False, True]
+    made = clockwork.Scheduler(app, app.config["BYZANZ"], answers=lambda: answers.pop(0))
+    made._scheduler.start = partial(made._scheduler.start, paused=True)
+    own, web = ("record_heartbeat", "scheduler"), ("record_heartbeat", "web")
+    made.start()
+    try:
+        assert ticks.calls == [own]  # nothing can be answered yet, so nothing is asked
+        (job,) = (job for job in made._scheduler.get_jobs() if job.id == "heartbeats")
+        for sent in ([own], [web, own]):
+            ticks.calls.clear()
+            job.func(*job.args)
+            assert ticks.calls == sent
+    finally:
+        made.stop()
+
+
 def test_a_commit_lets_bots_move_and_then_sends_the_mail(
     scheduler: clockwork.Scheduler, ticks: Ticks
 ) -> None:
@@ -121,12 +147,18 @@ def test_nobody_is_given_up_and_no_clock_started_by_a_digest_while_deadlines_are
 
 
 @pytest.mark.usefixtures("app")
-def test_the_job_for_unanswered_invitations_also_forgets_old_mail(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_mail_is_deleted_unless_the_clock_is_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     purged: list[datetime] = []
     monkeypatch.setattr(receive, "purge", purged.append)
+    monkeypatch.setattr(outbox, "purge", {NOW + MINUTE: 3}.get)
     monkeypatch.setattr("server.lobby.organiser.send_nudges", {NOW: 3}.get)
     assert jobs.tick_nudges(NOW) == 3
-    assert purged == [NOW]
+    for part in heartbeat.PARTS:
+        heartbeat.HeartbeatRecorder(part, TICK).record(NOW, 0)
+    assert jobs.tick_purge(NOW + HOUR, TICK) == 0
+    assert purged == []
+    assert jobs.tick_purge(NOW + MINUTE, TICK) == 3
+    assert purged == [NOW + MINUTE]
 
 
 @pytest.mark.empty_database
@@ -174,3 +206,53 @@ def test_a_bot_does_nothing_when_its_turn_has_gone_since_the_hint(
     assert entries(game.id) == before
     with engine.reading() as session:
         assert session.get_one(Game, game.id).quarantine is None
+
+
+def test_apscheduler_is_woken_though_it_waits_for_days(
+    app: Flask, ticks: Ticks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step of the clock may be undone before anybody looks: then no job lies in the future, yet it sleeps."""
+    monkeypatch.setattr(clockwork, "LOOK_AT_CLOCK", 0.01)
+    made = clockwork.Scheduler(app, app.config["BYZANZ"].model_copy(update={"tick": SECONDS}))
+    woken = Event()
+    monkeypatch.setattr(made._scheduler, "wakeup", woken.set)
+    made._scheduler.start = partial(made._scheduler.start, paused=True)
+    made.start()
+    woken.clear()
+    try:
+        assert woken.wait(30)
+    finally:
+        monkeypatch.undo()
+        made.stop()
+    assert ticks.calls
+
+
+def started(app: Flask, mailer: str = "") -> clockwork.Scheduler:
+    """Start a scheduler that sends mail under this name; its jobs wait."""
+    made = clockwork.Scheduler(
+        app, app.config["BYZANZ"].model_copy(update={"tick": SECONDS, "mailer": mailer})
+    )
+    made._scheduler.start = partial(made._scheduler.start, paused=True)
+    made.start()
+    return made
+
+
+@pytest.mark.empty_database
+def test_a_mailer_that_starts_again_sends_at_once_what_it_held(
+    table: Begin, app: Flask, ticks: Ticks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On SQLite it need only be the one mailer of the file; on PostgreSQL there may be others, so it needs a name."""
+    table(3)
+    monkeypatch.setattr(outbox, "free_leases", FREE_LEASES)
+    sqlite = engine.db.engine.dialect.name == "sqlite"
+    name = "" if sqlite else "east"
+    app.config["BYZANZ"] = app.config["BYZANZ"].model_copy(update={"mailer": name})
+    assert len(outbox.lease(NOW, 9)) == 1
+    first = started(app, name)
+    assert ticks.calls
+    try:
+        assert len(outbox.lease(NOW, 9)) == 1, "what the one before it held is due"
+        started(app, "" if sqlite else "west").stop()
+        assert outbox.lease(NOW, 9) == [], "one that starts beside it takes nothing from it"
+    finally:
+        first.stop()

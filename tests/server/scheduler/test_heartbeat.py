@@ -1,17 +1,18 @@
-"""Several processes of the same kind share one heartbeat."""
+"""Several processes of the same kind share one heartbeat; that of `byzanz mail-in` is no clock's business."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta
 from threading import Barrier
 
 from flask import Flask
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
 from server.scheduler import heartbeat
-from server.store import engine
-from server.store.models import Heartbeat
+from server.store import alerts, engine
+from server.store.facts import Fact
+from server.store.models import Heartbeat, Outage
 
 TOGETHER = 4
 ROUNDS = 5
@@ -31,3 +32,13 @@ def test_the_first_beats_of_several_processes_do_not_collide(app: Flask, now: da
         with engine.transaction() as session:
             assert session.get_one(Heartbeat, "web").at == now
             session.execute(delete(Heartbeat))
+
+
+def test_a_mail_in_that_stopped_long_ago_makes_no_outage(app: Flask, now: datetime) -> None:
+    with app.app_context(), engine.transaction() as session:
+        for part, ago in (("web", 60), ("scheduler", 60), ("mail-in", 86400)):
+            session.add(Heartbeat(part=part, at=now - timedelta(seconds=ago)))
+        alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), now - timedelta(seconds=30))
+        assert heartbeat.accept_clock(session, now)
+        (outage,) = session.scalars(select(Outage).where(Outage.part == "clock")).all()
+    assert outage.from_at == now - timedelta(seconds=60)

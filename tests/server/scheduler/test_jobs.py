@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from email.message import EmailMessage
 from typing import Any
 
 import pytest
@@ -20,23 +19,22 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
 from byzanz import bots
-from server import play
+from server import create_app, play
 from server.demo import inbox as inbox_pages
 from server.demo.smtp_sink import Inbox
 from server.mail.outgoing import deliver
-from server.mail.outgoing.smtp import MailServer, Transport
+from server.mail.outgoing.smtp import MailServer, Message, Transport
 from server.mail.text import quoted
 from server.play import turns
 from server.scheduler import clockwork, heartbeat, jobs
-from server.store import alerts, engine, log
+from server.store import alerts, engine
 from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.support.busy_table import BUSY
 from tests.support.mail_servers import Pigeons
+from tests.support.ticks import TICK, change, entries, give_to_bots
 
 Begin = Callable[..., Table]
-TICK = 100.0
-"""Slow, so that hours pass in few heartbeats: a process may be silent for ten minutes."""
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 
@@ -91,18 +89,6 @@ def rows(kind: type[Any]) -> list[Any]:
 def turn_of(game_id: str, seat: int) -> Turn | None:
     with engine.reading() as session:
         return session.get(Turn, (game_id, seat))
-
-
-def entries(game_id: str) -> list[tuple[int | None, str, str]]:
-    with engine.reading() as session:
-        return [(entry.seat, entry.by, entry.move) for entry in log.entries(session, game_id, after=1)]
-
-
-def change(kind: type[Any], key: Any, **values: object) -> None:
-    with engine.transaction() as session:
-        row = session.get_one(kind, key)
-        for name, value in values.items():
-            setattr(row, name, value)
 
 
 def standing() -> set[str]:
@@ -260,6 +246,22 @@ def test_a_gap_in_either_part_is_one_outage_and_nobody_is_played_for_meanwhile(
     assert jobs.tick_turns(machine.now, TICK) == 0
 
 
+@pytest.mark.parametrize("part", heartbeat.PARTS)
+def test_a_part_may_have_died_right_after_its_last_heartbeat(
+    table: Begin, machine: Machine, part: str
+) -> None:
+    game = table(4, allowance=3600)
+    post()
+    assert machine.run(59 * MINUTE) == 0
+    machine.wait(MINUTE)
+    living = next(recorder for recorder in machine.recorders if recorder.part != part)
+    clockwork.record_heartbeat(living, machine.now, machine.steady)
+    assert jobs.tick_turns(machine.now, TICK) == 0  # due, but nobody has seen the other part since
+    machine.send_heartbeats()
+    assert jobs.tick_turns(machine.now, TICK) == 1
+    assert len(entries(game.id)) == 1
+
+
 def test_two_processes_of_a_part_beat_for_each_other(machine: Machine) -> None:
     other = heartbeat.HeartbeatRecorder("web", TICK)
     for _ in range(10):
@@ -352,6 +354,17 @@ def test_a_moderator_may_say_that_the_new_time_is_right(table: Begin, machine: M
 
 
 @pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
+def test_a_second_jump_right_after_the_first_was_confirmed_is_noticed(machine: Machine) -> None:
+    machine.now += 3 * DAY
+    machine.run(30 * MINUTE)
+    assert clockwork.confirm_clock(machine.now)
+    machine.now -= 2 * DAY
+    machine.wait(MINUTE)
+    machine.send_heartbeats()
+    assert standing() == {"clock-step"}
+
+
+@pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
 def test_a_clock_set_back_while_nothing_ran_freezes_until_it_is_right_again(machine: Machine) -> None:
     machine.start()
     machine.now -= DAY
@@ -363,7 +376,21 @@ def test_a_clock_set_back_while_nothing_ran_freezes_until_it_is_right_again(mach
     assert standing() == set()
     assert {outage.part for outage in rows(Outage)} == {"clock"}
     with engine.reading() as session:
-        assert not heartbeat.deadlines_suspended(session, machine.now, TICK)
+        assert heartbeat.enforced_until(session, machine.now, TICK) is not None
+
+
+@pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
+def test_a_process_that_started_while_the_clock_was_wrong_does_not_believe_it_in_time(
+    machine: Machine,
+) -> None:
+    machine.now -= 40 * MINUTE
+    machine.send_heartbeats()
+    machine.recorders[0] = heartbeat.HeartbeatRecorder("web", TICK)
+    machine.run(2 * HOUR)
+    assert standing() == {"clock-step"}
+    machine.now += 40 * MINUTE
+    machine.run(HOUR)
+    assert standing() == set()
 
 
 def test_small_corrections_add_up_to_no_jump(machine: Machine) -> None:
@@ -392,6 +419,57 @@ def test_mails_of_a_wrong_future_go_out_when_the_clock_is_right(table: Begin, ma
     assert [mail.status for mail in rows(Mail) if mail.game_id != BUSY] == ["sent"]
 
 
+@pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_a_turn_that_began_in_a_wrong_future_has_its_time_from_now_on(
+    table: Begin, machine: Machine, confirmed: bool
+) -> None:
+    machine.now += 3 * DAY
+    machine.send_heartbeats()
+    game = table(4, allowance=7200, now=machine.now)
+    post(machine.now)
+    with engine.transaction() as session:
+        fresh = session.get_one(Turn, (game.id, 0))
+        fresh.refused_at = machine.now if confirmed else None  # it stays stopped, but not since tomorrow
+    machine.now -= 3 * DAY
+    if confirmed:
+        machine.start()
+        assert clockwork.confirm_clock(machine.now)
+    machine.send_heartbeats()
+    turn = turn_of(game.id, 0)
+    assert turn is not None
+    assert (turn.opened_at, turn.started_at) == (machine.now, machine.now)
+    assert turn.refused_at == (machine.now if confirmed else None)
+    assert turn.due_at == machine.now + 2 * HOUR
+    assert turn.remind_at == machine.now + timedelta(seconds=7200 * 0.8)
+    assert machine.run(2 * HOUR) == 1
+
+
+@pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
+def test_a_clock_in_doubt_sends_no_reminder_and_takes_nothing_from_a_bank(
+    table: Begin, machine: Machine
+) -> None:
+    game = table(4, allowance=7200, bank=86400)
+    post()
+    machine.run(10 * MINUTE)
+    machine.now += 3 * DAY
+    machine.send_heartbeats()
+    assert jobs.tick_reminders(machine.now) == 0
+    play.submit(game.id, 0, "pass", seen=1, request_id="r", now=machine.now)
+    with engine.reading() as session:
+        assert session.get_one(Seat, (game.id, 0)).bank == 86400
+
+
+@pytest.mark.changes_busy_table  # a lease that long looks like one of a wrong clock
+def test_a_clock_set_back_while_nothing_ran_can_be_confirmed_before_the_start(machine: Machine) -> None:
+    machine.start()
+    machine.now -= DAY
+    assert clockwork.confirm_clock(machine.now)
+    assert not clockwork.confirm_clock(machine.now)
+    machine.send_heartbeats()
+    assert standing() == set()
+
+
 @pytest.mark.usefixtures("app")
 def test_an_alarm_is_one_row_however_often_it_is_raised() -> None:
     for at in (NOW, NOW + HOUR):
@@ -409,14 +487,6 @@ def test_an_alarm_is_one_row_however_often_it_is_raised() -> None:
 
 
 # Bots
-
-
-def give_to_bots(game: Table, seats: range, bot: str = "greedy") -> None:
-    for seat in seats:
-        change(Seat, (game.id, seat), bot=bot, person_id=None)
-    with engine.transaction() as session:
-        for turn in turns.open_turns(session, game.id):
-            turn.bot = turn.seat in seats
 
 
 def let_bots_play(rounds: int = 5000) -> int:
@@ -593,15 +663,10 @@ def test_an_idle_mailer_and_idle_bots_commit_nothing() -> None:
 # The inbox of a demo
 
 
-@pytest.fixture
-def inbox(app: Flask) -> Inbox:
-    made = Inbox()
-    inbox_pages.install(app, made)
-    return made
-
-
-def test_the_inbox_shows_each_mail_in_a_sandbox(table: Begin, inbox: Inbox, client: FlaskClient) -> None:
-    game = table(4)
+def test_the_inbox_shows_each_mail_in_a_sandbox(app: Flask, table: Begin) -> None:
+    game, inbox, demo = table(4), Inbox(), create_app(app.config["BYZANZ"])
+    inbox_pages.install(demo, inbox)
+    client = demo.test_client()
     assert "No email yet" in client.get("/inbox").text
     inbox.start()
     with Transport(MailServer("127.0.0.1", inbox.port, "none"), "byzanz.test") as transport:
@@ -633,9 +698,8 @@ def test_the_inbox_keeps_the_newest_mails_only(monkeypatch: pytest.MonkeyPatch) 
     inbox.start()
     with Transport(MailServer("127.0.0.1", inbox.port, "none"), "byzanz.test") as transport:
         for number in range(1, 6):
-            message = EmailMessage()
-            message["From"], message["To"], message["Subject"] = "a@b.test", "c@d.test", f"mail {number}"
-            transport.send(message)
+            content = f"Subject: mail {number}\r\n\r\n".encode()
+            transport.send(Message("a@b.test", "c@d.test", content))
     inbox.stop()
     assert [kept.message["Subject"] for kept in inbox.mails()] == ["mail 5", "mail 4", "mail 3"]
     assert inbox.mail(2) is None

@@ -1,0 +1,36 @@
+"""A real server goes on ticking when its clock is set back or forward, and when it is right again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from server.scheduler.heartbeat import PARTS
+from tests.support import servers, wrong_clock
+from tests.support.databases import copied
+
+STEPS = ("-4d", "-1h", "+1h", "+4d")
+
+
+@pytest.mark.skipif(wrong_clock.LIBRARY is None, reason="libfaketime is missing: apt-get install faketime")
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [(("serve", "--port", "0"), PARTS), (("scheduler",), ("scheduler",))],
+    ids=["serve", "scheduler"],
+)
+def test_ticks_go_on_whatever_the_clock_shows(
+    migrated_file: Path, tmp_path: Path, words: tuple[str, ...], parts: tuple[str, ...]
+) -> None:
+    clock = wrong_clock.Clock(tmp_path / "clock")
+    with (
+        copied(migrated_file) as url,
+        servers.running(words, url, tmp_path / "log", clock.environment) as server,
+    ):
+        server.wait_for_heartbeats(*parts)
+        for step in STEPS:
+            clock.set(step)
+            server.wait(server.in_doubt, f"the alert after {step}")
+            clock.set("+0")
+            server.wait(lambda: not server.in_doubt(), f"the end of the alert after {step}")
+            server.wait_for_heartbeats(*parts)
