@@ -22,23 +22,21 @@ def create_app(settings: Settings | None = None) -> Flask:
     # Imported here, so that importing one module of the package does not load the whole application.
     from flask import Flask
     from flask_migrate import Migrate
-    from werkzeug.middleware.proxy_fix import ProxyFix
 
     from server import config
-    from server.ops import metrics
+    from server.ops import metrics, request_ids
     from server.store import engine
-    from server.web import setup
+    from server.web import address, setup
     from server.web.api import views
 
     chosen = settings or config.load()
     app = Flask("server", template_folder=str(config.TEMPLATES))
     app.config.update(config.for_flask(chosen))
-    if chosen.proxy_hops:
-        hops = chosen.proxy_hops
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=0)  # type: ignore[method-assign]
     engine.init_app(app)
     Migrate(app, engine.db, directory=str(config.MIGRATIONS), render_as_batch=True)
     setup.init_app(app)
     views.init_app(app)
     metrics.init_app(app)
+    address.init_app(app)
+    request_ids.init_app(app)
     return app

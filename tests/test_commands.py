@@ -20,8 +20,8 @@ OURS = r"byzanz (?!unix)[a-z]|(?:/usr/bin/)?python3? |\.venv/bin/|\.ci/"
 OTHERS = "flask |gunicorn |uv |pip |curl |sqlite3 |pre-commit |git |bash "
 COMMAND = re.compile(rf"(?:[A-Z_]+=\S+ )*(?:{OURS}|{OTHERS})")
 """How a command begins, with settings before it or not; "byzanz unix" is a line of Postfix's."""
-PASS_ON = ("test", "docs", "lock")
-"""The commands of dev.py that pass their arguments on to another program."""
+PASS_ON = ("test", "docs", "lock", "peers")
+"""The commands of dev.py that pass their arguments on to another program, or take none."""
 TOOLS: dict[str, Callable[[list[str]], int]] = {
     name: import_module(f"{module}.__main__").main
     for name, module in dev.MODULES.items()
@@ -53,6 +53,7 @@ RUN_ELSEWHERE = {
     "python3 dev.py test tests/*": (".ci/run", "python3 dev.py test"),
     "python3 dev.py torture*": (".ci/run", "python3 dev.py torture"),
     "python3 dev.py mutants*": ("tests/mutants/test_mutants.py", "def test_"),
+    "python3 dev.py peers": ("tests/test_setup.py", "test_the_peers_are_installed_as_locked"),
     "python3 dev.py bench*": ("tests/benchmarks/test_benchmarks.py", "test_one_benchmark_can_be_asked_for"),
     "python3 dev.py words": ("tests/words/test_catalogues.py", "test_the_command_says_what_is_missing"),
     "python3 dev.py records check": ("tests/records/test_records.py", "test_every_game_replays"),
@@ -68,13 +69,18 @@ RUN_ELSEWHERE = {
     "python3 dev.py demo --game hippodrome": ("tests/server/cli/test_cli.py", "test_a_demo_opens_a_turn"),
     "python3 dev.py demo": ("tests/server/cli/test_cli.py", "test_a_demo_opens_a_turn"),
     "python3 dev.py serve": ("tests/server/cli/test_cli.py", "test_serve_makes_its_database"),
+    "python3 dev.py upgrade": ("tests/server/cli/test_cli.py", "test_an_upgrade_tells_from_which_revision"),
     "python3 dev.py web --workers 4": ("tests/server/cli/test_cli.py", "test_web_and_scheduler_run_apart"),
     "python3 dev.py scheduler": ("tests/server/cli/test_cli.py", "test_web_and_scheduler_run_apart"),
     "python3 dev.py doctor": ("tests/server/ops/test_doctor.py", "test_nothing_is_wrong_with_a_sound_server"),
     "python3 dev.py moderator add *": ("tests/server/cli/test_cli.py", "test_moderators_come_and_go"),
+    "python3 dev.py person *": ("tests/server/cli/test_cli.py", "test_a_person_is_exported_and_erased"),
     "python3 dev.py export ID": ("tests/server/cli/test_cli.py", "test_a_game_is_made_and_exported"),
     "python3 dev.py mail-in": ("tests/server/mail/incoming/test_lmtp.py", '"mail-in", "--port", "0"'),
     "python3 dev.py mail-in --stdin *": ("tests/server/mail/incoming/test_lmtp.py", '["mail-in", "--stdin"'),
+    "gunicorn 'server:create_app()'": (".ci/wheel.py", '"server:create_app()"'),
+    "byzanz backup *": ("tests/server/ops/test_backup.py", 'run("backup"'),
+    "byzanz restore *": ("tests/server/ops/test_backup.py", 'run("restore"'),
     "byzanz *": ("tests/server/cli/test_cli.py", "test_every_command_has_help"),
 }
 """Patterns of commands, each with the file that runs such a command and a text that stands there."""
@@ -116,6 +122,9 @@ def unknown_words(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]
         used += re.findall(r"^ ([a-z]\w*)", rest)
     elif name in shown_help(cli.main, [], capsys):
         known = shown_help(cli.main, [name], capsys)
+        action = re.match(r" ([a-z]+)", rest)
+        if action and "ACTION" in known:
+            known |= shown_help(cli.main, [name, action[1]], capsys)
     else:
         return [name]
     return [word for word in used if word not in known]

@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from server.cli import games, records, servers
+from byzanz import __version__
+from server.cli import backups, completion, games, mail, people, records, servers, show
 from server.cli.parser import CommandError, Parser, error_line
 
 INTERRUPTED = 130
@@ -24,6 +25,11 @@ def main(words: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
+    words = sys.argv[1:] if words is None else words
+    return mail.exit_status(words, _run(words))
+
+
+def _run(words: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # show what the terminal cannot print as escapes
@@ -48,9 +54,14 @@ def main(words: Sequence[str] | None = None) -> int:
 def parser() -> Parser:
     """Return the parser of all commands."""
     made = Parser(prog="byzanz", description="A play-by-email server for card games about Byzantium.")
+    made.add_argument("--version", action="version", version=f"byzanz {__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     servers.add(commands)
     games.add(commands)
+    people.add(commands)
+    show.add(commands)
     records.add(commands)
+    backups.add(commands)
     servers.add_checks(commands)
+    completion.add(commands, made)
     return made

@@ -74,7 +74,7 @@ def _new(args: Namespace) -> None:
 
     allowance = _seconds("--allow", args.allow)
     bank = time_control.default_bank(allowance) if args.bank is None else _seconds("--bank", args.bank)
-    with app_context(upgrade=True):
+    with app_context():
         game_id = create.quick_game(
             slug=args.game,
             players=[validation.parse_guest(text) for text in args.player],
@@ -101,7 +101,7 @@ def _add_moderator(args: Namespace) -> None:
     from server import validation
     from server.store import engine, people
 
-    with app_context(upgrade=True):
+    with app_context():
         address = validation.clean_address(args.email)
         with engine.transaction() as session:
             person = people.get_or_create(
@@ -114,7 +114,7 @@ def _add_moderator(args: Namespace) -> None:
 def _remove_moderator(args: Namespace) -> None:
     from server.store import engine
 
-    with app_context(upgrade=True), engine.transaction() as session:
+    with app_context(), engine.transaction() as session:
         found = [person for person in _moderators(session) if person.email == args.email.strip().lower()]
         if not found:
             raise CommandError(f"{args.email} is not a moderator")
@@ -125,7 +125,7 @@ def _remove_moderator(args: Namespace) -> None:
 def _list_moderators(_args: Namespace) -> None:
     from server.store import engine
 
-    with app_context(upgrade=True), engine.reading() as session:
+    with app_context(), engine.reading() as session:
         for person in _moderators(session):
             print(person.email)
 

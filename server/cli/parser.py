@@ -84,21 +84,20 @@ def _server_message(error: Exception) -> str | None:
 
 
 @contextmanager
-def app_context(*, upgrade: bool) -> Iterator[None]:
+def app_context() -> Iterator[None]:
     """Open the application's context on an up-to-date database; its connections are closed at the end.
-
-    Args:
-        upgrade: upgrade the database; else only check its revision.
 
     Raises:
         ConfigError: a setting is missing or invalid, or the database cannot be used as it is.
     """
+    # Imported here, so that commands about files start quickly.
     from server import create_app
-    from server.store import engine, migrate  # imported here, so that commands about files start quickly
+    from server.store import engine, migrate, totals
 
     with create_app().app_context():
         try:
-            migrate.upgrade() if upgrade else migrate.check()
+            migrate.check()
             yield
+            totals.store()
         finally:
             engine.db.engine.dispose()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import sys
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -13,7 +14,7 @@ from byzanz import record
 from byzanz.bots import BOTS
 from byzanz.bots.simulate import simulate_game
 from byzanz.games import latest, rules_of
-from byzanz.record import BadRecord, InvalidRecord, Record, Report
+from byzanz.record import BadRecord, Header, InvalidRecord, Mailed, Record, Report
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server.cli.parser import CommandError, app_context, count, error_line
 from server.validation import whole_number
@@ -40,6 +41,18 @@ def add(commands: Any) -> None:
 
     verify = commands.add_parser("verify", help="check every record in a file by replaying it")
     verify.add_argument("file", metavar="FILE", help="- for standard input")
+    quoted = "what an email quotes of the game, which its record must contain; FILE then holds one record"
+    verify.add_argument(
+        "--head", action="append", type=_head, metavar="SEQ:HASH", help=f"{quoted}; may be repeated"
+    )
+    verify.add_argument("--commitment", action="append", type=_hash, metavar="HEX", help="likewise")
+    verify.add_argument("--cut", action="append", type=_hash, metavar="HEX", help="likewise: a fingerprint")
+    verify.add_argument(
+        "--seat",
+        type=_seat,
+        metavar="N",
+        help="also list what was settled after the player of seat N cut the deck",
+    )
     verify.set_defaults(run=_verify)
 
     export = commands.add_parser(
@@ -95,22 +108,65 @@ def _readable(name: str) -> AbstractContextManager[IO[bytes]]:
     return nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb")
 
 
+def _hash(text: str) -> str:
+    if not re.fullmatch("[0-9a-fA-F]{64}", text):
+        raise ArgumentTypeError(f"{text[:40]!r} must be 64 hex digits")
+    return text.lower()
+
+
+def _head(text: str) -> tuple[int, str]:
+    seq, _colon, digest = text.partition(":")
+    number = whole_number(seq, 999_999_999)
+    if number is None:
+        raise ArgumentTypeError(f"{text[:40]!r} must be the number of an entry, a colon and its hash")
+    return number, _hash(digest)
+
+
+def _seat(text: str) -> int:
+    seat = whole_number(text, 999)
+    if seat is None:
+        raise ArgumentTypeError(f"{text[:40]!r} must be a seat number from 0")
+    return seat
+
+
 def _verify(args: Namespace) -> None:
+    mailed = Mailed(*(tuple(given or ()) for given in (args.head, args.commitment, args.cut)))
+    alone = len(mailed) or args.seat is not None
     records = 0
     with _readable(args.file) as file:
         try:
             for each in record.read(record.lines(file)):
                 records += 1
-                print(_verified(each, records))
+                if alone and records > 1:
+                    raise CommandError(f"{args.file}: with these options it must hold one record", status=2)
+                print(_verified(each, records, mailed))
+                if args.seat is not None:
+                    print(_settled_after(each.header, args.seat))
         except BadRecord as error:
             raise CommandError(f"{args.file}: {error}") from error
     if not records:
         raise CommandError(f"{args.file}: no record found")
 
 
-def _verified(each: Record, number: int) -> str:
+def _settled_after(header: Header, seat: int) -> str:
+    if seat >= len(header.seats):
+        raise CommandError(f"game {header.id[:40]} has only seats 0 to {len(header.seats) - 1}")
+    later = record.settled_after(header, seat)
+    if later is None:
+        return f"seat {seat}: the record does not say in which order the cuts were made"
+    names = [
+        f"seat {each} ({header.seats[each][:40]}{', not asked' if each in header.uncut else ''})"
+        for each in later
+    ]
+    line = f"settled after seat {seat}: {', '.join(names) or 'no cut of another seat'}"
+    line += "; also withdrawn cuts and the number of seats, which the record does not date"
+    return error_line(CommandError(line)) or line
+
+
+def _verified(each: Record, number: int, mailed: Mailed) -> str:
     try:
-        return _summary(each, record.verify(each))
+        line = _summary(each, record.verify(each, mailed=mailed))
+        return f"{line}; {len(mailed)} hashes of emails found in it" if len(mailed) else line
     except InvalidRecord as error:
         raise CommandError(f"record {number}, game {each.header.id[:40]}: {error}") from error
 
@@ -135,7 +191,7 @@ def _export(args: Namespace) -> None:
     from server.store.models import Game
 
     viewer = _viewer(args.reader)
-    with app_context(upgrade=False), engine.reading() as session:
+    with app_context(), engine.reading() as session:
         game = session.get(Game, args.id)
         if game is None or game.started_at is None:
             raise CommandError(f"game {args.id!r} does not exist or has not started")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 from byzanz.bots import BOTS
@@ -47,6 +48,13 @@ def add(commands: Any) -> None:
     commands.add_parser(
         "scheduler", help="run only deadlines, reminders, bots and outgoing email"
     ).set_defaults(run=_scheduler)
+    upgrade = commands.add_parser(
+        "upgrade",
+        help="create the database or upgrade it to this version",
+        description="Create the database, or upgrade it to this version of Byzanz in one transaction. A database of "
+        "a newer version is left alone: nothing can be downgraded.",
+    )
+    upgrade.set_defaults(run=_upgrade)
     mail.add(commands)
 
 
@@ -65,6 +73,20 @@ def add_checks(commands: Any) -> None:
         dest="clock_is_right",
         help="after a clock jump: confirm the clock and resume deadlines",
     )
+    doctor.add_argument(
+        "--after-restore",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="after a backup was restored: list games whose newest entries are lost, by returned emails, opened "
+        "links and FILE, a log or mailbox of your mail server",
+    )
+    doctor.add_argument(
+        "--mail",
+        metavar="ADDRESS",
+        help="send a test email to this address and, if replies by email are on, wait until another one has come back "
+        "through your mail server to `byzanz mail-in`",
+    )
     doctor.set_defaults(run=_doctor)
 
 
@@ -79,15 +101,15 @@ def _serve(args: Namespace) -> None:
     from server import config, create_app
     from server.ops import serve
 
-    serve.serve(create_app(config.load("mailing")), args.host, args.port)
+    serve.serve(create_app(config.load("mailing", create=True)), args.host, args.port)
 
 
 def _web(args: Namespace) -> None:
     from server import config, create_app
-    from server.ops import serve
+    from server.ops import requests, serve
 
-    settings = config.load("mailing")
-    serve.web(lambda: create_app(settings), args.host, args.port, args.workers)
+    with requests.shared():
+        serve.web(create_app(config.load("mailing")), args.host, args.port, args.workers)
 
 
 def _scheduler(_args: Namespace) -> None:
@@ -97,20 +119,53 @@ def _scheduler(_args: Namespace) -> None:
     serve.scheduler(create_app(config.load("mailing")))
 
 
+def _upgrade(_args: Namespace) -> None:
+    from server import config, create_app
+    from server.store import engine, migrate
+
+    with create_app(config.load(create=True)).app_context():
+        try:
+            before, after = migrate.upgrade()
+        finally:
+            engine.db.engine.dispose()
+    if before == after:
+        print(f"The database is at revision {after} already.")
+    else:
+        print(
+            f"The database was {f'at revision {before}' if before else 'empty'} and is now at revision {after}."
+        )
+
+
 def _doctor(args: Namespace) -> int:
     from server import create_app
-    from server.ops import doctor
+    from server.ops import doctor, restored
 
     if args.clock_is_right:
         _confirm_clock()
-    return doctor.run(create_app, check_all=args.check_all)
+    lost = 0
+    if args.after_restore is not None:
+        with app_context():
+            lost = restored.run(Path(args.after_restore) if args.after_restore else None)
+    if args.mail is not None:
+        return _trial_mail(args.mail)
+    return doctor.run(create_app, check_all=args.check_all) | lost
+
+
+def _trial_mail(typed: str) -> int:
+    from server import config, create_app
+    from server.ops import trial_mail
+    from server.store import engine
+    from server.validation import clean_address
+
+    settings = config.load("mailing")
+    return trial_mail.run(create_app(settings), settings, clean_address(typed), engine.utc_now())
 
 
 def _confirm_clock() -> None:
     from server.scheduler import clockwork
     from server.store import engine
 
-    with app_context(upgrade=False):
+    with app_context():
         print(
             "The clock is confirmed; deadlines run again."
             if clockwork.confirm_clock(engine.utc_now())

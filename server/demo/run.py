@@ -6,6 +6,7 @@ import secrets
 import socket
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from flask import Flask
@@ -17,7 +18,8 @@ from server.config import ConfigError, Settings
 from server.demo import inbox as inbox_pages
 from server.demo.smtp_sink import Inbox
 from server.lobby import create
-from server.ops import serve
+from server.ops import logs, serve
+from server.ops.slow_clients import is_answered
 from server.scheduler import jobs
 from server.scheduler.clockwork import Scheduler
 from server.store import engine, links, migrate, people
@@ -27,7 +29,7 @@ from server.validation import Guest
 HOST = "127.0.0.1"
 FIRST_PORT, LAST_PORT = 8000, 8099
 """The ports to try when none is given."""
-PLAYER = Guest("You", "you@byzanz.example")
+PLAYER = Guest("Theodora", "you@byzanz.example")
 MODERATOR = "moderator@byzanz.example"
 BOT_TIMEOUT = 60.0
 """Seconds for the bots to move until it is your turn; they take one or two."""
@@ -45,7 +47,7 @@ def run(port: int | None, players: int, game: str, bot: str) -> None:
     Raises:
         ConfigError: the port cannot be used. InvalidInput: no such game or bot, or the wrong number of players.
     """
-    serve.log_to_stderr()
+    logs.log_to_stderr()
     serve.exit_on_sigterm()
     with tempfile.TemporaryDirectory(prefix="byzanz-demo-") as folder, _listener(port) as listener:
         _print_step(f"Starting a server in {folder}, which is removed when you stop it")
@@ -69,14 +71,17 @@ def _listener(port: int | None) -> socket.socket:
 
 
 def _app(folder: Path, listener: socket.socket, inbox: Inbox) -> Flask:
-    settings = Settings(
-        _env_file=None,  # type: ignore[call-arg]  # ignore other settings
+    settings = Settings(  # whatever the environment says
+        home=folder,
         database_url=f"sqlite:///{folder}/byzanz.db",
+        database_url_file="",
         mail_url=inbox.url,
+        mail_url_file="",
         mail_from="Byzanz <games@byzanz.example>",
         mail_domain="",  # no replies by email here
         base_url=f"http://{HOST}:{listener.getsockname()[1]}",
         secret_key=SecretStr(secrets.token_hex(32)),
+        secret_key_file="",
         proxy_hops=0,
         rate_limits=False,  # only you can reach it
         tick=1.0,
@@ -91,7 +96,7 @@ def _app(folder: Path, listener: socket.socket, inbox: Inbox) -> Flask:
 
 def _play(app: Flask, listener: socket.socket, players: int, game: str, bot: str) -> None:
     settings: Settings = app.config["BYZANZ"]
-    scheduler = Scheduler(app, settings)
+    scheduler = Scheduler(app, settings, answers=partial(is_answered, listener.getsockname()))
     try:
         with app.app_context():
             bots = [bot] * (players - 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,44 +16,23 @@ from byzanz import chance, record, umpire
 from byzanz.rules import ALL, Rules
 from server import config
 from server.config import ConfigError, Settings
-from server.mail.incoming import receive
-from server.mail.outgoing.smtp import TemporaryFailure, Transport, parse_mail_url
+from server.ops import dns_checks, mail_checks, reach, surroundings
+from server.ops.finding import Finding, minute
 from server.play import history, positions
 from server.scheduler import heartbeat
-from server.store import engine, links, migrate, outbox
-from server.store.models import Alert, Entry, Game, IncomingMail, Link, Mail, Outage, Turn
+from server.store import alerts, engine, links, migrate
+from server.store.models import Alert, Entry, Game, Link, Outage
 
 SAMPLE = 1_000
 """Games whose logs are checked unless all are requested: the newest."""
 MOST_SHOWN = 20
 """Findings of one kind that are printed one by one."""
-SILENT_AFTER = timedelta(days=7)
-"""If mail was sent for this long and none ever came in, incoming mail is not set up."""
-MAIL_TIMEOUT = 10.0
-"""Seconds for one reply of the mail server."""
+CLOCK_REMEDY = "set the clock; once it is correct, run `byzanz doctor --clock-is-right`"
 TRIGGERS = {
     "sqlite": {"entry_no_update", "entry_no_delete"},
     "postgresql": {"entry_no_change", "entry_no_truncate"},
 }
 """The triggers that keep the log append-only; every healthy database has them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check.
-
-    Args:
-        ok: nothing is wrong.
-        what: what was found.
-        remedy: what to do, if something is wrong.
-    """
-
-    ok: bool
-    what: str
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        return f"ok     {self.what}" if self.ok else f"WRONG  {self.what}: {self.remedy}"
 
 
 def run(make_app: Callable[[Settings], Flask], *, check_all: bool) -> int:
@@ -78,22 +56,40 @@ def run(make_app: Callable[[Settings], Flask], *, check_all: bool) -> int:
 def findings(make_app: Callable[[Settings], Flask], check_all: bool) -> Iterator[Finding]:
     """Yield all findings, in the order in which they should be fixed."""
     try:
-        settings = config.load("mailing")
+        settings = config.read("mailing")
         yield Finding(True, "configuration")
     except ConfigError as error:
         yield Finding(False, "configuration", str(error))
         try:
-            settings = config.load()  # the other checks work without mail
+            settings = config.read()  # the other checks work without mail
         except ConfigError:
             return
-    with make_app(settings).app_context():
-        tables = _tables()
-        yield tables
-        if tables.ok:
-            yield from _database_findings(settings, engine.utc_now(), check_all)
-        engine.db.engine.dispose()
-    if settings.mail_url:
-        yield _mail_server(settings)
+    yield from surroundings.findings(settings)
+    file = config.database_file(settings)
+    if file is None or file.exists():
+        with make_app(settings).app_context():
+            tables = _tables()
+            yield tables
+            if tables.ok:
+                yield from _database_findings(settings, engine.utc_now(), check_all)
+            if settings.mail_url:
+                yield from _outgoing(settings, tables.ok)
+            engine.db.engine.dispose()
+    else:
+        yield Finding(
+            False, f"there is no database {file}", "run `byzanz serve` or `byzanz upgrade` to create it"
+        )
+        if settings.mail_url:
+            yield reach.mail_server(settings)
+    yield from reach.proxy(settings)
+
+
+def _outgoing(settings: Settings, tables_ok: bool) -> Iterator[Finding]:
+    server = reach.mail_server(settings)
+    yield server
+    if server.ok and tables_ok:
+        yield mail_checks.relay(settings)
+    yield from dns_checks.findings(settings)
 
 
 def _tables() -> Finding:
@@ -102,7 +98,7 @@ def _tables() -> Finding:
     except SQLAlchemyError as error:
         return Finding(False, f"database: {migrate.error_line(error)}", "check BYZANZ_DATABASE_URL")
     if present != newest:
-        remedy = "run `byzanz serve` or `flask --app wsgi db upgrade` to upgrade it"
+        remedy = "run `byzanz upgrade`"
         return Finding(False, f"database: at revision {present}, not {newest}", remedy)
     return Finding(True, f"database: {engine.db.engine.dialect.name}, at revision {present}")
 
@@ -116,9 +112,7 @@ def _database_findings(settings: Settings, now: datetime, check_all: bool) -> It
         yield from _heartbeats(session, settings, now)
         yield _outages(session, now)
         yield from _alerts(session)
-        yield _waiting_mail(session, now)
-        yield _refused(session)
-        yield from _mail_in(session, settings, now)
+        yield from mail_checks.findings(session, settings, now)
 
 
 def _triggers(session: Session) -> Finding:
@@ -171,6 +165,9 @@ def _fault(session: Session, game: Game) -> str | None:
     try:
         full_record = history.record_for(session, game, ALL)
         record.verify(full_record)
+        newest = full_record.entries[-1].hash if full_record.entries else record.GENESIS
+        if newest != game.head_hash:
+            return f"entry {last}: its hash is not the one that its game remembers"
         return _state_fault(session, game, full_record) if game.status == "running" else None
     except (record.InvalidRecord, positions.Broken) as wrong:
         return str(wrong)
@@ -219,7 +216,10 @@ def _quarantine(session: Session) -> Iterator[Finding]:
 
 def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
     for part in heartbeat.PARTS:
-        if heartbeat.is_silent(session, part, now, settings.tick):
+        if heartbeat.is_ahead(session, part, now):
+            what = f"the last heartbeat of the {part} lies in the future: the clock was set back"
+            yield Finding(False, what, CLOCK_REMEDY)
+        elif heartbeat.is_silent(session, part, now, settings.tick):
             remedy = f"start `byzanz serve` or `byzanz {part}`; all clocks are stopped until then"
             yield Finding(False, f"no heartbeat from the {part}", remedy)
         else:
@@ -227,87 +227,24 @@ def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator
 
 
 def _outages(session: Session, now: datetime) -> Finding:
-    rows = session.scalars(select(Outage).where(Outage.to_at > now - timedelta(days=7))).all()
-    seconds = sum((row.to_at - row.from_at).total_seconds() for row in rows)
-    return Finding(
-        True, f"outages in the last 7 days: {len(rows)}, {seconds / 60:.0f} minutes, not counted by any clock"
-    )
+    """Tell how long the server was away; parts that were away at the same time count once."""
+    since = now - timedelta(days=7)
+    rows = session.scalars(select(Outage).where(Outage.to_at > since).order_by(Outage.from_at)).all()
+    seconds, until = 0.0, since
+    for row in rows:
+        seconds += max(0.0, (row.to_at - max(row.from_at, until)).total_seconds())
+        until = max(until, row.to_at)
+    what = f"outages in the last 7 days: {len(rows)}, {seconds / 60:.0f} minutes in all, not counted by any clock"
+    return Finding(True, what)
 
 
 def _alerts(session: Session) -> Iterator[Finding]:
     open_ones = session.scalars(select(Alert).where(Alert.cleared_at.is_(None)).order_by(Alert.at)).all()
     for alert in open_ones[:MOST_SHOWN]:
         remedy = "fix the cause, then clear the alert on the moderation desk"
-        if alert.key == heartbeat.CLOCK_JUMPED:
-            remedy = "set the clock; once it is correct, run `byzanz doctor --clock-is-right`"
-        yield Finding(False, f"alert since {_minute(alert.at)}: {alert.text}", remedy)
+        if alert.key == alerts.CLOCK_JUMPED:
+            remedy = CLOCK_REMEDY
+        place = f", game {alert.game_id}" if alert.game_id else ""
+        yield Finding(False, f"alert since {minute(alert.at)}{place}: {alert.text}", remedy)
     if not open_ones:
         yield Finding(True, "no alerts")
-
-
-def _waiting_mail(session: Session, now: datetime) -> Finding:
-    waiting = select(func.count(), func.min(Mail.created_at)).where(
-        Mail.status == "waiting", Mail.attempts > 0
-    )
-    tried, oldest = session.execute(waiting).one()
-    if oldest and now - oldest > outbox.STUCK_AFTER:
-        reply = session.scalar(select(Mail.error).where(Mail.created_at == oldest).limit(1))
-        remedy = "see what the mail server replies; emails are retried automatically"
-        return Finding(False, f"{tried} emails not accepted since {_minute(oldest)} ({reply})", remedy)
-    count = session.scalar(select(func.count()).where(Mail.status == "waiting"))
-    return Finding(True, f"outbox: {count} emails waiting, {tried} of them retried")
-
-
-def _refused(session: Session) -> Finding:
-    count = session.scalar(select(func.count()).where(Turn.refused.is_not(None)))
-    if count:
-        remedy = "correct the address or replace the player on the game's moderation page"
-        return Finding(False, f"{count} turns are stopped because their email was rejected", remedy)
-    return Finding(True, "no turn is stopped because of rejected email")
-
-
-def _mail_in(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:
-    """Check that replies and bounces arrive, as far as past mail can tell."""
-    if not settings.mail_domain:
-        yield Finding(True, "replies by email are off: BYZANZ_MAIL_DOMAIN is not set")
-        return
-    half = select(func.count(), func.min(IncomingMail.at)).where(
-        IncomingMail.outcome == receive.IN_PROGRESS, IncomingMail.at < now - outbox.LEASE
-    )
-    count, since = session.execute(half).one()
-    if count:
-        remedy = "processing failed: see the log of `byzanz mail-in`; the mail server delivers them again"
-        yield Finding(False, f"{count} incoming emails were not processed, since {_minute(since)}", remedy)
-    last = session.scalar(select(func.max(IncomingMail.at)))
-    if last is not None:
-        yield Finding(True, f"incoming email at {settings.mail_domain}: the last one on {_minute(last)}")
-        return
-    sent = select(func.count(), func.min(Mail.finished_at)).where(Mail.status == "sent")
-    count, first = session.execute(sent).one()
-    what = f"no email has ever arrived at {settings.mail_domain}; {count} sent"
-    if first is not None and first < now - SILENT_AFTER:
-        remedy = (
-            "run `byzanz mail-in` and have the mail server deliver all email for that domain to it (docs/deploy.md), "
-            "or unset BYZANZ_MAIL_DOMAIN: emails tell players to reply there"
-        )
-        yield Finding(False, what, remedy)
-    else:
-        yield Finding(True, f"{what}: reply to one to check that `byzanz mail-in` receives it")
-
-
-def _minute(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M} UTC"
-
-
-def _mail_server(settings: Settings) -> Finding:
-    try:
-        server = parse_mail_url(settings.mail_url)
-        with Transport(
-            server, settings.sender_domain, timeout=MAIL_TIMEOUT, send_timeout=2 * MAIL_TIMEOUT
-        ) as transport:
-            transport.check_connection()
-    except (ConfigError, TemporaryFailure) as error:
-        return Finding(
-            False, f"mail server: {error}", "check BYZANZ_MAIL_URL; emails wait until the server answers"
-        )
-    return Finding(True, f"mail server: {server.host}, port {server.port}, tls {server.tls}")

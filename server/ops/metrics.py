@@ -1,29 +1,45 @@
-"""Health checks, and metrics for Prometheus: counted in the database at each scrape, for this machine only."""
+"""Health checks, and metrics for Prometheus: to read them takes no longer the more games there are.
+
+What the database knows is the same from every process; what is counted in memory (`store.totals`) is stored every few
+seconds.
+"""
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 import flask
 from flask import Blueprint, Flask, Response
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
+from werkzeug.sansio.utils import get_host
 
+from byzanz import __version__
 from server.config import settings
-from server.scheduler import heartbeat
-from server.store import engine, migrate
-from server.store.models import Alert, Game, Heartbeat, Mail, Seat, Turn
+from server.ops import reach, requests
+from server.scheduler import heartbeat, jobs
+from server.store import alerts, engine, migrate, totals
+from server.store.models import WAITING, Alert, Game, Heartbeat, Mail, Turn
+from server.web import address
 
-STATUSES = ("asked", "inviting", "running", "over", "cancelled")
+CAUSES = ("player", "order", "clock", "autopilot", "bot", "rules", "chance", "moderator")
+SENDING = ("sent", "dropped", "retried", "rejected")
+RECEIVING = (
+    *("reply", "refused", "auto", "bounce", "complaint"),
+    *("repeated", "unknown", "too_big", "deferred"),
+)
+MOST = 10_000
+"""What may be many is counted up to here."""
 PROXY_HEADERS = ("X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
 """Headers that show that a request came through a proxy, so not from this machine."""
 blueprint = Blueprint("metrics", __name__)
@@ -32,8 +48,10 @@ health = Blueprint("health", __name__)
 
 def init_app(app: Flask) -> None:
     """Register the metrics page, with its own registry."""
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     registry = CollectorRegistry()
     registry.register(_DatabaseCollector())
+    requests.init_app(app, registry)
     app.extensions["byzanz_metrics"] = registry
     app.register_blueprint(blueprint)
     app.register_blueprint(health)
@@ -41,18 +59,24 @@ def init_app(app: Flask) -> None:
 
 @blueprint.get("/metrics")
 def metrics() -> Response:
-    """Serve the metrics on loopback only; for others the page does not exist."""
-    if not _from_this_machine():
+    """Serve the metrics to this machine and to requests with the token; for others the page does not exist."""
+    if not (_from_this_machine() or _has_token()):
         flask.abort(404)
     text = generate_latest(flask.current_app.extensions["byzanz_metrics"])
     return Response(text, content_type=CONTENT_TYPE_LATEST)
+
+
+def _has_token() -> bool:
+    token = settings().metrics_token.get_secret_value().encode()
+    given = flask.request.headers.get("Authorization", "").encode()
+    return bool(token) and hmac.compare_digest(given, b"Bearer " + token)
 
 
 def _from_this_machine() -> bool:
     """Whether a program on this machine asks this server directly, by a loopback address."""
     if any(name in flask.request.headers for name in PROXY_HEADERS):
         return False
-    host = urlsplit(f"//{flask.request.host}").hostname or ""
+    host = urlsplit(f"//{get_host('http', flask.request.environ[address.CLAIMED_HOST])}").hostname or ""
     return _is_loopback(flask.request.remote_addr or "") and (host == "localhost" or _is_loopback(host))
 
 
@@ -64,59 +88,100 @@ def _is_loopback(address: str) -> bool:
 
 
 class _DatabaseCollector(Collector):
-    """Reads every metric from the database, so that all processes report the same."""
+    """Reads what all processes report alike; only whether the database answers, if it does not."""
 
     def describe(self) -> list[Metric]:
         return []  # else registering would query the database
 
     def collect(self) -> Iterator[Metric]:
-        with engine.reading() as session:
-            yield from _of_games(session)
-            yield from _of_mail(session, engine.utc_now())
-            yield from _of_health(session, engine.utc_now())
+        try:
+            with engine.reading() as session:
+                found = families(session, engine.utc_now())
+        except SQLAlchemyError:
+            found = []
+        yield _gauge("byzanz_database_up", "Whether the database answers.", bool(found))
+        build = GaugeMetricFamily("byzanz_build_info", "The version of this process.", labels=["version"])
+        build.add_metric([__version__], 1)
+        yield from (build, *found)
 
 
-def _count(session: Session, query: Any) -> int:
-    return session.scalar(query) or 0
+def families(session: Session, now: datetime) -> list[Metric]:
+    """Return what the database knows."""
+    stored = totals.stored(session)
+    return [
+        *_of_games(session, stored),
+        *_of_mail(session, stored, now),
+        *_of_health(session, stored, now),
+    ]
 
 
-def _of_games(session: Session) -> Iterator[Metric]:
-    games = GaugeMetricFamily("byzanz_games", "Games by status.", labels=["status"])
-    rows = session.execute(select(Game.status, func.count()).group_by(Game.status))
-    found = {status: n for status, n in rows}  # noqa: C416 - dict() does not know a row for a pair
-    for status in STATUSES:
-        games.add_metric([status], found.get(status, 0))
+def _gauge(name: str, what: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, what, value=value)
+
+
+def _up_to_most(session: Session, *where: ColumnElement[bool]) -> int:
+    """Count rows by an index of few, and no further than MOST."""
+    rows = select(1).where(*where).limit(MOST).subquery()
+    return session.scalar(select(func.count()).select_from(rows)) or 0
+
+
+def _counter(
+    name: str, what: str, label: str, kinds: Iterable[str], stored: Mapping[str, int], prefix: str
+) -> Metric:
+    family = CounterMetricFamily(name, what, labels=[label])
+    for kind in kinds:
+        family.add_metric([kind], stored.get(f"{prefix}:{kind}", 0))
+    return family
+
+
+def _of_games(session: Session, stored: Mapping[str, int]) -> Iterator[Metric]:
+    games = GaugeMetricFamily("byzanz_games", "Games by status, ten minutes old.", labels=["status"])
+    for status in jobs.STATUSES:
+        games.add_metric([status], stored.get(f"games:{status}", 0))
     yield games
-    on_hold = _count(session, select(func.count()).where(Game.quarantine.is_not(None)))
-    yield GaugeMetricFamily("byzanz_games_set_aside", "Games on hold after an error.", value=on_hold)
-    turns = _count(session, select(func.count()).select_from(Turn))
-    yield GaugeMetricFamily("byzanz_open_turns", "Open turns.", value=turns)
-    on_autopilot = select(func.count()).where(Seat.autopilot, Game.status == "running")
-    on_autopilot = on_autopilot.select_from(Seat).join(Game, Game.id == Seat.game_id)
-    yield GaugeMetricFamily(
-        "byzanz_seats_on_autopilot", "Seats for which the server plays.", value=_count(session, on_autopilot)
+    yield _gauge("byzanz_open_turns", "Open turns, ten minutes old.", stored.get("turns:open", 0))
+    on_autopilot = stored.get("seats:autopilot", 0)
+    yield _gauge(
+        "byzanz_seats_on_autopilot", "Seats for which the server plays, ten minutes old.", on_autopilot
     )
-    entries = _count(session, select(func.sum(Game.head)))
-    yield CounterMetricFamily("byzanz_entries", "Entries appended to the logs of all games.", value=entries)
+    on_hold = _up_to_most(session, Game.quarantine.is_not(None))
+    yield _gauge("byzanz_games_set_aside", "Games on hold after an error.", on_hold)
+    stopped = _up_to_most(session, Turn.refused_at.is_not(None))
+    yield _gauge("byzanz_turns_stopped", "Turns whose clock stands because no email arrives.", stopped)
+    yield _counter("byzanz_entries", "Entries appended to the logs.", "by", CAUSES, stored, "entries")
 
 
-def _of_mail(session: Session, now: datetime) -> Iterator[Metric]:
-    waiting = Mail.status == "waiting"
-    count, oldest = session.execute(select(func.count(), func.min(Mail.created_at)).where(waiting)).one()
-    age = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
-    yield GaugeMetricFamily("byzanz_outbox_waiting", "Emails waiting to be sent.", value=count)
-    yield GaugeMetricFamily("byzanz_outbox_oldest_seconds", "Age of the oldest waiting email.", value=age)
-    tried = _count(session, select(func.sum(Mail.attempts)))
-    ended = _count(session, select(func.count()).where(Mail.status.in_(("sent", "failed"))))
-    yield CounterMetricFamily("byzanz_mail_attempts", "Attempts to send an email.", value=tried + ended)
-    for status in ("sent", "failed", "dropped"):
-        n = _count(session, select(func.count()).where(Mail.status == status))
-        yield GaugeMetricFamily(f"byzanz_outbox_{status}", f"Emails that were {status}.", value=n)
+def _of_mail(session: Session, stored: Mapping[str, int], now: datetime) -> Iterator[Metric]:
+    yield _gauge(
+        "byzanz_outbox_waiting", "Emails that wait, also for their time.", _up_to_most(session, WAITING)
+    )
+    yield _gauge(
+        "byzanz_outbox_due", "Emails to be sent now.", _up_to_most(session, WAITING, Mail.not_before <= now)
+    )
+    due = session.scalar(select(func.min(Mail.not_before)).where(WAITING))
+    tried = session.scalar(select(func.min(Mail.tried_at)).where(WAITING, Mail.tried_at.is_not(None)))
+    since = min(moment for moment in (due, tried, now) if moment is not None)
+    yield _gauge(
+        "byzanz_outbox_oldest_seconds",
+        "How long the oldest email that could be sent has been due.",
+        (now - since).total_seconds(),
+    )
+    yield _counter("byzanz_mails_out", "Outgoing emails by outcome.", "outcome", SENDING, stored, "mail_out")
+    yield _counter("byzanz_mails_in", "Incoming emails by outcome.", "outcome", RECEIVING, stored, "mail_in")
 
 
-def _of_health(session: Session, now: datetime) -> Iterator[Metric]:
-    alerts = _count(session, select(func.count()).where(Alert.cleared_at.is_(None)))
-    yield GaugeMetricFamily("byzanz_alarms_open", "Alerts that no moderator has cleared.", value=alerts)
+def _of_health(session: Session, stored: Mapping[str, int], now: datetime) -> Iterator[Metric]:
+    yield _gauge(
+        "byzanz_alarms_open",
+        "Alerts that no moderator has cleared.",
+        _up_to_most(session, Alert.cleared_at.is_(None)),
+    )
+    in_doubt = alerts.find_open(session, alerts.CLOCK_JUMPED) is not None
+    yield _gauge("byzanz_clock_in_doubt", "Whether the clock of a machine has jumped.", in_doubt)
+    frozen = heartbeat.enforced_until(session, now, settings().tick) is None
+    yield _gauge(
+        "byzanz_clock_frozen", "Whether no deadline is enforced, after a jump or in an outage.", frozen
+    )
     heartbeats = GaugeMetricFamily(
         "byzanz_beat_age_seconds",
         "Seconds since the last heartbeat of a part of the server.",
@@ -125,12 +190,21 @@ def _of_health(session: Session, now: datetime) -> Iterator[Metric]:
     for row in session.scalars(select(Heartbeat).order_by(Heartbeat.part)):
         heartbeats.add_metric([row.part], max(0.0, (now - row.at).total_seconds()))
     yield heartbeats
+    ticks = GaugeMetricFamily(
+        "byzanz_job_last_success_timestamp_seconds",
+        "When each job of the scheduler last ended without an error.",
+        labels=["name"],
+    )
+    for name in sorted(stored):
+        if name.startswith("job:"):
+            ticks.add_metric([name.removeprefix("job:")], stored[name])
+    yield ticks
 
 
 @health.get("/healthz")
-def alive() -> tuple[dict[str, str], int]:
-    """Report that the process answers."""
-    return {"status": "alive"}, 200
+def alive() -> tuple[dict[str, Any], int]:
+    """Report that the process answers; `byzanz doctor` also learns what the proxy told."""
+    return {"status": "alive", **reach.seen(flask.request, settings())}, 200
 
 
 @health.get("/readyz")

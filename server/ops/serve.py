@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 import socket
-import sys
 from collections.abc import Callable
+from functools import partial
 from threading import Event
 from types import FrameType
 from typing import Any
 
+from babel import Locale
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger as GunicornLogger
+from sqlalchemy.orm import configure_mappers
 from waitress.server import create_server
 
+from server import config, i18n
 from server.config import ConfigError, Settings
 from server.mail.incoming import lmtp
+from server.ops import logs
+from server.ops.slow_clients import MOST_CONNECTIONS, Channel, Worker, is_answered
 from server.scheduler.clockwork import Scheduler
-from server.store import links, migrate
+from server.store import engine, migrate
 
-THREADS = 8
-"""Requests that one process answers at once."""
+LOGGER = logging.getLogger(__name__)
+THREADS = 64
+"""Requests that `serve` answers at once: more than one game can keep waiting (`queues.LONGEST_QUEUE`)."""
+WEB_THREADS = 128
+"""Requests that each process of `web` answers at once: more than the half-sent ones that could fill it."""
 LONGEST_REQUEST = 16 * 1024 * 1024
 """Bytes; the application itself accepts far less, and has its own error page for it."""
 
@@ -33,9 +42,9 @@ def serve(app: Flask, host: str, port: int) -> None:
     Raises:
         ConfigError: the database, the mail server's address or the port cannot be used.
     """
-    _prepare(app)
-    scheduler = Scheduler(app, _settings(app))
+    _prepare(app, migrate.upgrade)
     with listening(host, port) as listener:
+        scheduler = Scheduler(app, _settings(app), answers=partial(is_answered, listener.getsockname()))
         run(app, listener, scheduler, f"Byzanz is listening on {_url(listener)}. Press Ctrl-C to stop.")
 
 
@@ -49,11 +58,14 @@ def run(app: Flask, listener: socket.socket, scheduler: Scheduler, greeting: str
         app,
         sockets=[listener],
         threads=THREADS,
+        connection_limit=MOST_CONNECTIONS,
+        asyncore_use_poll=True,  # select() ends at 1,024 files
         ident=None,
         max_request_body_size=LONGEST_REQUEST,
         # Kept, or every visitor behind a proxy would seem to be on this machine.
         clear_untrusted_proxy_headers=False,
     )
+    server.channel_class = Channel
     scheduler.start()
     try:
         print(greeting, flush=True)
@@ -63,25 +75,40 @@ def run(app: Flask, listener: socket.socket, scheduler: Scheduler, greeting: str
         scheduler.stop()
 
 
-def web(make_app: Callable[[], Flask], host: str, port: int, workers: int) -> None:
-    """Run the pages alone, in several processes, each with its own application.
+def web(app: Flask, host: str, port: int, workers: int) -> None:
+    """Run the pages alone, in several processes, which share the memory of what is loaded before they start.
 
     Raises:
         ConfigError: the database or the port cannot be used.
     """
-    _prepare(make_app())
+    _prepare(app, migrate.check)
     listening(host, port).close()  # reports an unusable address in one line
+    with app.app_context():
+        engine.db.engine.dispose()  # processes must not share a connection
+    _load(app)
     print(f"Byzanz is listening on http://{host}:{port} with {workers} processes.", flush=True)
-    _GunicornServer(make_app, _options(host, port, workers)).run()
+    GunicornServer(app, options(host, port, workers)).run()
 
 
-def _options(host: str, port: int, workers: int) -> dict[str, object]:
-    """Return gunicorn's options."""
+def _load(app: Flask) -> None:
+    """Load what each process would load for its first pages, so that all share it."""
+    for name in app.jinja_env.list_templates(filter_func=lambda name: not name.startswith("mail/")):
+        app.jinja_env.get_template(name)
+    for language in i18n.NAMES:
+        i18n.translations(language)
+        Locale.parse(language).days  # noqa: B018 - reads all that babel knows about a language
+    configure_mappers()
+    gc.collect()
+    gc.freeze()  # a collection would write to what the processes share
+
+
+def options(host: str, port: int, workers: int) -> dict[str, object]:
+    """Return the options of gunicorn with which `web` runs."""
     return {
         "bind": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
         "workers": workers,
-        "worker_class": "gthread",
-        "threads": THREADS,
+        "worker_class": Worker,
+        "threads": WEB_THREADS,
         "loglevel": "warning",
         "logger_class": _GunicornLog,
         "control_socket_disable": True,
@@ -92,7 +119,8 @@ def _options(host: str, port: int, workers: int) -> dict[str, object]:
 
 def _start_heartbeat(worker: Any) -> None:
     app = worker.wsgi
-    worker.heartbeat = Scheduler(app, _settings(app), parts=("web",))
+    answers = partial(is_answered, worker.sockets[0].getsockname())
+    worker.heartbeat = Scheduler(app, _settings(app), parts=("web",), answers=answers)
     worker.heartbeat.start()
 
 
@@ -102,11 +130,11 @@ def _stop_heartbeat(_server: Any, worker: Any) -> None:
         worker.heartbeat.stop()
 
 
-class _GunicornServer(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
-    """The gunicorn application: each worker loads ours after the fork."""
+class GunicornServer(BaseApplication):  # type: ignore[misc]  # gunicorn carries no types
+    """The gunicorn application: its processes are forked with ours in memory."""
 
-    def __init__(self, make_app: Callable[[], Flask], options: dict[str, object]) -> None:
-        self._make_app = make_app
+    def __init__(self, app: Flask, options: dict[str, object]) -> None:
+        self._app = app
         self._options = options
         super().__init__()
 
@@ -116,26 +144,19 @@ class _GunicornServer(BaseApplication):  # type: ignore[misc]  # gunicorn carrie
             self.cfg.set(name, value)
 
     def load(self) -> Flask:
-        """Return the application of one worker."""
-        return self._make_app()
-
-
-class MaskingFormatter(logging.Formatter):
-    """A log formatter that masks link tokens: web servers log the URL of a failed request."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Format the record and its traceback, if any."""
-        return links.TOKEN.sub("…", super().format(record))
+        """Return the application."""
+        return self._app
 
 
 class _GunicornLog(GunicornLogger):  # type: ignore[misc]  # gunicorn carries no types
-    """Gunicorn's own log, masked."""
+    """Gunicorn's own log, which goes the way of all others."""
 
     def setup(self, cfg: Any) -> None:
-        """Set up the handlers as configured."""
+        """Leave the records to the handler of the root logger."""
         super().setup(cfg)
-        for handler in self.error_log.handlers:
-            handler.setFormatter(MaskingFormatter(self.error_fmt, self.datefmt))
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
+        self.error_log.setLevel(logging.getLogger().getEffectiveLevel())
 
 
 def scheduler(app: Flask) -> None:
@@ -144,7 +165,7 @@ def scheduler(app: Flask) -> None:
     Raises:
         ConfigError: the database or the mail server's address cannot be used.
     """
-    _prepare(app)
+    _prepare(app, migrate.check)
     scheduler = Scheduler(app, _settings(app), parts=("scheduler",))
     scheduler.start()
     print("The scheduler is running. Press Ctrl-C to stop.", flush=True)
@@ -162,7 +183,7 @@ def mail_in(app: Flask, host: str, port: int) -> None:
     Raises:
         ConfigError: the database or the port cannot be used.
     """
-    _prepare(app)
+    _prepare(app, migrate.check)
     with listening(host, port) as listener:
         listener.listen()
         print(
@@ -206,19 +227,13 @@ def exit_on_sigterm() -> None:
     signal.signal(signal.SIGTERM, stop)
 
 
-def log_to_stderr() -> None:
-    """Log warnings and errors to standard error."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING)
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # do not log requests that wait a moment
-
-
-def _prepare(app: Flask) -> None:
-    log_to_stderr()
+def _prepare(app: Flask, database: Callable[[], object]) -> None:
+    logs.log_to_stderr(_settings(app))
     exit_on_sigterm()
+    for line in config.unknown():
+        LOGGER.warning(line)
     with app.app_context():
-        migrate.upgrade()
+        database()
 
 
 def _settings(app: Flask) -> Settings:

@@ -5,23 +5,31 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import combinations
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 from flask.testing import FlaskClient
+from sqlalchemy import select
 
-from byzanz import record
+from byzanz import __version__, record
 from byzanz.bots import BOTS
+from byzanz.chance import fingerprint
 from server.cli import main
-from server.ops import serve
+from server.config.home import create_key
+from server.ops import doctor, logs, serve
+from server.store import engine, totals
+from server.store.models import Mail
 from tests.conftest import Table
 
 Run = Callable[..., tuple[int, str, str]]
@@ -34,8 +42,9 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     """Run a command in an empty folder; return its status, its output and its standard error."""
     for name in [name for name in os.environ if name.startswith("BYZANZ_")]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("BYZANZ_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(serve, "log_to_stderr", lambda: None)  # this process belongs to pytest
+    monkeypatch.setattr(logs, "log_to_stderr", lambda *_: None)  # this process belongs to pytest
     monkeypatch.setattr(serve, "exit_on_sigterm", lambda: None)
 
     def ran(*words: str) -> tuple[int, str, str]:
@@ -58,6 +67,7 @@ COMMANDS = [
     *(
         ["demo"],
         ["serve"],
+        ["upgrade"],
         ["web"],
         ["scheduler"],
         ["mail-in"],
@@ -66,8 +76,13 @@ COMMANDS = [
         ["verify"],
         ["export"],
         ["doctor"],
+        ["backup"],
+        ["restore"],
+        ["completion"],
     ),
     *(["moderator"], ["moderator", "add"], ["moderator", "remove"], ["moderator", "list"], []),
+    *(["person"], ["person", "show"], ["person", "export"], ["person", "erase"]),
+    *(["game"], ["game", "show"], ["mail"], ["mail", "show"]),
 ]
 
 
@@ -77,6 +92,32 @@ def test_every_command_has_help(command: list[str], capsys: pytest.CaptureFixtur
         main([*command, "--help"])
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("usage: byzanz")
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"byzanz {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        (["ser"], ["serve"]),
+        (["serve", "--h"], ["--help", "--host"]),
+        (["moderator", ""], ["-h", "--help", "add", "remove", "list"]),
+        (["moderator", "add", "--"], ["--help"]),
+        (["--v"], ["--version"]),
+    ],
+    ids=str,
+)
+def test_bash_completes_commands_and_options(run: Run, typed: list[str], completed: list[str]) -> None:
+    script = run("completion")[1]
+    words = " ".join(f"'{word}'" for word in ["byzanz", *typed])
+    asked = f"{script}\nCOMP_WORDS=({words}) COMP_CWORD={len(typed)}; _byzanz; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
+    assert (done.stdout.split(), done.stderr) == (completed, "")
 
 
 BAD_WORDS = [
@@ -89,6 +130,7 @@ BAD_WORDS = [
     ["simulate", "byzanz", "--players", "4", "--games", "99999999999", "--out", "f"],
     ["simulate", "byzanz", "--players", "4", "--games", "1", "--seed", "xyz", "--out", "f"],
     ["simulate", "byzanz", "--players", "4", "--games", "1", "--seed", "", "--out", "f"],
+    ["mail", "show", "twelve"],
     ["export", "g1", "--as", "nobody"],
     ["export", "g1", "--as", "-1"],
     ["new", "byzanz", "--player", "ann@example.org", "--allow", "soon"],
@@ -105,6 +147,20 @@ def test_words_that_make_no_sense_are_refused_in_one_line(run: Run, words: list[
     line(error)
 
 
+@pytest.mark.parametrize("option", ["--allow", "--bank"])
+def test_a_time_that_is_none_is_told_with_its_option(run: Run, option: str) -> None:
+    _, _, error = run("new", "byzanz", "--player", "ann@example.org", option, "soon")
+    assert f" {option}: 'soon' must be a time" in line(error)
+
+
+@pytest.mark.parametrize(("words", "check_all"), [([], False), (["--all"], True)])
+def test_the_doctor_checks_all_logs_on_request(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str], check_all: bool
+) -> None:
+    monkeypatch.setattr(doctor, "run", lambda _make_app, *, check_all: 3 + check_all)
+    assert run("doctor", *words) == (3 + check_all, "", "")
+
+
 BAD_WISHES = [
     (["simulate", "chess", "--players", "4", "--games", "1", "--out", "f"], "byzanz"),
     (["simulate", "byzanz", "--players", "9", "--games", "1", "--out", "f"], "3 to 6"),
@@ -112,16 +168,10 @@ BAD_WISHES = [
     (["simulate", "byzanz", "--players", "4", "--games", "1", "--out", "no/such/folder"], "no/such/folder"),
     (["verify", "nothing"], "nothing: No such file"),
     (["verify", "."], "Is a directory"),
-    (["new", "chess", "--player", "ann@example.org"], "chess"),
-    (["new", "byzanz"], "player"),
-    (["new", "byzanz", "--player", "Ann", "--player", "bob@example.org"], "Ann"),
-    (["new", "byzanz", "--player", "ann@example.org", "--allow", "1m"], "10 minutes"),
-    (["new", "byzanz", "--player", "ann@example.org", "--bank", "31d"], "30 days"),
-    (["new", "byzanz", "--player", "ann@example.org", "--days-off", "sat,someday"], "someday"),
-    (["new", "byzanz", "--player", "ann@example.org", "--zone", "Moon/Base"], "Moon/Base"),
-    (["export", "nosuchgame"], "upgrade"),
-    (["moderator", "add", "nobody"], "nobody"),
-    (["moderator", "remove", "ann@example.org"], "not a moderator"),
+    (["new", "byzanz", "--player", "ann@example.org"], "there is no database"),
+    (["export", "nosuchgame"], "there is no database"),
+    (["moderator", "add", "ann@example.org"], "there is no database"),
+    (["person", "erase", "nobody@example.org", "--yes"], "there is no database"),
     (["serve"], "BYZANZ_MAIL_URL"),
     (["web"], "BYZANZ_MAIL_URL"),
     (["scheduler"], "BYZANZ_MAIL_URL"),
@@ -134,7 +184,33 @@ def test_what_cannot_be_done_is_told_in_one_line(run: Run, words: list[str], nam
     status, out, error = run(*words)
     assert (status, out) == (1, "")
     assert named in line(error)
-    assert not Path("f").exists()
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["web"], ["scheduler"], ["mail-in"], ["doctor"]], ids=" ".join)
+def test_only_serve_and_upgrade_create_a_database(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setenv("BYZANZ_MAIL_URL", "smtp://127.0.0.1:9")
+    monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "example.org")
+    status, out, error = run(*command)
+    assert status == 1
+    assert f"there is no database {Path.cwd()}/instance/byzanz.db: run " in out + error
+    assert list(Path().iterdir()) == []
+
+
+def test_an_upgrade_tells_from_which_revision_to_which(run: Run) -> None:
+    status, out, error = run("upgrade")
+    assert (status, error) == (0, "")
+    newest = re.fullmatch(r"The database was empty and is now at revision (\d{4})\.\n", out)
+    assert newest
+    assert run("upgrade")[:2] == (0, f"The database is at revision {newest[1]} already.\n")
+    with closing(sqlite3.connect("instance/byzanz.db")) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+    for command in (["upgrade"], ["moderator", "list"]):
+        status, out, error = run(*command)
+        assert (status, out) == (1, "")
+        assert "at revision 9999, which this version of Byzanz does not know: a newer one" in line(error)
 
 
 SETTINGS = [
@@ -184,6 +260,17 @@ def test_the_same_seed_gives_the_same_bytes_and_they_verify(run: Run) -> None:
     assert [told.split()[1] for told in out.splitlines()] == ["ok,"]
 
 
+def test_each_game_of_a_seed_is_another_and_the_first_is_that_of_a_single_one(run: Run) -> None:
+    words = ["simulate", "empire", "--players", "2", "--seed", "0f"]
+    assert run(*words, "--games", "1", "--out", "one")[0] == 0
+    assert run(*words, "--games", "3", "--out", "three")[0] == 0
+    with Path("three").open("rb") as file:
+        played = [made.entries for made in record.read(file)]
+    assert len(played) == 3
+    assert all(first != second for first, second in combinations(played, 2))
+    assert Path("three").read_bytes().startswith(Path("one").read_bytes())
+
+
 def test_games_without_a_seed_differ(run: Run) -> None:
     for name in ("one", "two"):
         assert run("simulate", "byzanz", "--players", "3", "--games", "1", "--out", name)[0] == 0
@@ -214,6 +301,55 @@ def test_a_record_after_good_ones_is_checked_too(run: Run, played: bytes) -> Non
     assert status == 1
     assert out.count(": ok, ") == 1
     assert "record 2" in line(error)
+
+
+def test_verify_compares_a_record_with_what_emails_quoted(run: Run, played: bytes) -> None:
+    first = next(record.read(played.decode()))
+    Path("one").write_text(record.write(first))
+    header, last = first.header, first.entries[-1]
+    cut = fingerprint(header.id, header.cuts[1])
+    true = ["--head", f"{last.seq}:{last.hash}", "--head", f"1:{first.entries[0].hash.upper()}"]
+    true += ["--commitment", header.commitment, "--cut", cut]
+    status, out, _ = run("verify", "one", *true)
+    assert (status, out.rstrip().endswith("; 4 hashes of emails found in it")) == (0, True)
+    for option, value, reason in (
+        ("--head", f"{last.seq}:{cut}", f"entry {last.seq}: its hash is not {cut}"),
+        (
+            "--head",
+            f"{last.seq + 1}:{cut}",
+            f"entry {last.seq + 1}: missing, though an email quotes its hash",
+        ),
+        ("--commitment", cut, "header: the commitment is not"),
+        ("--cut", header.commitment, "header: no cut has the fingerprint"),
+    ):
+        status, out, error = run("verify", "one", *true, option, value)
+        assert (status, out, reason in line(error)) == (1, "", True), option
+    for option, value in (
+        ("--head", cut),
+        ("--head", f"x:{cut}"),
+        ("--cut", cut[1:]),
+        ("--commitment", "x" * 64),
+    ):
+        status, out, error = run("verify", "one", option, value)
+        assert (status, out, option in line(error)) == (2, "", True), value
+    Path("two").write_bytes(played)
+    status, _, error = run("verify", "two", *true)
+    assert (status, "must hold one record" in line(error)) == (2, True)
+
+
+def test_verify_lists_what_was_settled_after_a_seat(run: Run, played: bytes) -> None:
+    first = next(record.read(played.decode()))
+    Path("one").write_text(record.write(first))
+    name = first.header.seats[0]
+    for seat, later in ((0, f"seat 1 ({name}), seat 2 ({name})"), (2, "no cut of another seat")):
+        status, out, _ = run("verify", "one", "--seat", str(seat))
+        assert (status, out.splitlines()[1].startswith(f"settled after seat {seat}: {later}; also")) == (
+            0,
+            True,
+        )
+    status, _, error = run("verify", "one", "--seat", "3")
+    assert (status, "has only seats 0 to 2" in line(error)) == (1, True)
+    assert run("verify", "one", "--seat", "x")[0] == 2
 
 
 GARBAGE = [
@@ -276,6 +412,26 @@ def on_database(database_url: str, monkeypatch: pytest.MonkeyPatch, run: Run) ->
     return run
 
 
+BAD_WISHES_OF_A_SERVER = [
+    (["new", "chess", "--player", "ann@example.org"], "chess"),
+    (["new", "byzanz"], "player"),
+    (["new", "byzanz", "--player", "Ann", "--player", "bob@example.org"], "Ann"),
+    (["new", "byzanz", "--player", "ann@example.org", "--allow", "1m"], "10 minutes"),
+    (["new", "byzanz", "--player", "ann@example.org", "--bank", "31d"], "30 days"),
+    (["new", "byzanz", "--player", "ann@example.org", "--days-off", "sat,someday"], "someday"),
+    (["new", "byzanz", "--player", "ann@example.org", "--zone", "Moon/Base"], "Moon/Base"),
+    (["moderator", "add", "nobody"], "nobody"),
+    (["moderator", "remove", "ann@example.org"], "not a moderator"),
+]
+
+
+@pytest.mark.parametrize(("words", "named"), BAD_WISHES_OF_A_SERVER, ids=str)
+def test_what_a_server_cannot_do_is_told_in_one_line(on_database: Run, words: list[str], named: str) -> None:
+    status, out, error = on_database(*words)
+    assert (status, out) == (1, "")
+    assert named in line(error)
+
+
 def test_a_game_is_made_and_exported(on_database: Run) -> None:
     words = [
         "new",
@@ -320,6 +476,20 @@ def test_moderators_come_and_go(on_database: Run) -> None:
     assert on_database("moderator", "list")[1] == ""
 
 
+def test_a_person_is_exported_and_erased(on_database: Run, tmp_path: Path) -> None:
+    assert on_database("moderator", "add", "ann@example.org")[0] == 0
+    status, _, error = on_database("person", "export", "nobody@example.org", "--out", "f.zip")
+    assert (status, "nobody has the address nobody@example.org" in line(error)) == (1, True)
+    assert on_database("person", "export", "Ann@example.org", "--out", str(tmp_path / "ann.zip"))[0] == 0
+    assert (tmp_path / "ann.zip").read_bytes()[:2] == b"PK"
+    status, _, error = on_database("person", "erase", "ann@example.org")
+    assert (status, "--yes" in line(error)) == (2, True)
+    assert on_database("moderator", "list")[1] == "ann@example.org\n"
+    assert on_database("person", "erase", "ann@example.org", "--yes")[:2] == (0, "Erased.\n")
+    assert on_database("moderator", "list")[1] == ""
+    assert on_database("person", "erase", "ann@example.org", "--yes")[0] == 1
+
+
 def test_an_export_of_a_table_is_what_its_reader_may_see(
     on_database: Run, table: Callable[..., Table], client: FlaskClient
 ) -> None:
@@ -328,12 +498,42 @@ def test_an_export_of_a_table_is_what_its_reader_may_see(
     assert exported == client.get(f"/api/v1/seats/{seats.tokens[1]}/record").text
 
 
+def test_what_happened_to_a_game_a_mail_and_a_person_is_shown(
+    on_database: Run, table: Callable[..., Table]
+) -> None:
+    table(3)
+    status, out, _ = on_database("game", "show", "g1")
+    assert (status, out.startswith("Game g1 ")) == (0, True)
+    status, out, _ = on_database("person", "show", "Alice@example.org")
+    assert (status, "To move in game g1, seat 0" in out) == (0, True)
+    with engine.reading() as session:
+        mail = session.scalars(select(Mail).where(Mail.game_id == "g1")).first()
+    assert mail is not None
+    status, out, _ = on_database("mail", "show", str(mail.id))
+    assert (status, out.startswith(f"Email {mail.id} (turn) ")) == (0, True)
+    for words in (["game", "show", "g9"], ["mail", "show", "999999"], ["person", "show", "no@example.org"]):
+        status, out, error = on_database(*words)
+        assert (status, out, words[-1] in line(error)) == (1, "", True)
+
+
+@pytest.mark.usefixtures("app")
+def test_what_a_command_counts_is_stored(on_database: Run) -> None:
+    words = ["new", "byzanz", "--player", "ann@example.org", "--bot", "greedy", "--bot", "greedy", "--start"]
+    assert on_database(*words)[0] == 0
+    with engine.reading() as session:
+        assert totals.stored(session)["entries:chance"] == 1
+
+
 @contextmanager
-def running(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """Start a command that runs until it is stopped; its output goes to a file."""
+def running(
+    home: Path, *words: str, folder: Path | None = None
+) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """Start a command that runs until it is stopped, by default in its home; its output goes to a file there."""
+    folder = folder or home
     out = folder / "out.txt"
     clean = {name: value for name, value in os.environ.items() if not name.startswith("BYZANZ_")}
     clean |= {
+        "BYZANZ_HOME": str(home),
         "BYZANZ_MAIL_URL": "smtp://127.0.0.1:9",
         "BYZANZ_TICK": "0.2",
         "PYTHONPATH": os.getcwd(),
@@ -412,20 +612,32 @@ def test_serve_makes_its_database_and_ends_when_told(tmp_path: Path) -> None:
         assert "Traceback" not in out.read_text()
 
 
-def test_web_and_scheduler_run_apart(tmp_path: Path) -> None:
+def test_web_and_scheduler_run_apart(tmp_path: Path, migrated_file: Path) -> None:
     port = free_port()
+    create_key(tmp_path)
+    shutil.copy(migrated_file, tmp_path / "instance" / "byzanz.db")
     with running(tmp_path, "web", "--port", str(port)) as (web, out):
         assert "alive" in opened(f"http://127.0.0.1:{port}/healthz")
         (tmp_path / "other").mkdir()
-        (tmp_path / "other" / "instance").symlink_to(tmp_path / "instance")
-        with running(tmp_path / "other", "scheduler") as (scheduler, more):
+        with running(tmp_path, "scheduler", folder=tmp_path / "other") as (scheduler, more):
             assert '"ready"' in opened(f"http://127.0.0.1:{port}/readyz")
             scheduler.terminate()
             assert scheduler.wait(30) == 0
             assert "Traceback" not in more.read_text()
+        for _ in range(20):
+            opened(f"http://127.0.0.1:{port}/sign-in")
+        seen = {_sign_ins(opened(f"http://127.0.0.1:{port}/metrics")) for _ in range(6)}
+        assert seen == {"20.0"}, "a scrape shows the requests of all processes, whichever answers"
+        assert list(tmp_path.glob("byzanz-metrics-*"))
         web.terminate()
         assert web.wait(30) == 0
         assert "Traceback" not in out.read_text()
+        assert not list(tmp_path.glob("byzanz-metrics-*"))
+
+
+def _sign_ins(metrics: str) -> str:
+    line = 'byzanz_http_requests_total{method="GET",route="/sign-in",status="200"} '
+    return metrics.partition(line)[2].partition("\n")[0]
 
 
 def test_a_port_that_is_taken_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

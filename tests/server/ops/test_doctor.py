@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 from sqlalchemy import text
 
-from server import create_app, play
-from server.demo.smtp_sink import Inbox
+from server import config, create_app, play
+from server.config import Settings
+from server.demo.smtp_sink import Inbox, free_port
+from server.mail.incoming import lmtp
 from server.mail.text import quoted
-from server.ops import doctor
-from server.ops.doctor import Finding
+from server.ops import doctor, serve, slow_clients, surroundings, trial_mail
+from server.ops.finding import Finding
 from server.scheduler import clockwork, jobs
-from server.scheduler.heartbeat import CLOCK_JUMPED, HeartbeatRecorder
+from server.scheduler.heartbeat import HeartbeatRecorder
 from server.store import alerts, engine, outbox
 from server.store.facts import Fact
-from server.store.models import Game, IncomingMail, Mail, Person
+from server.store.models import Game, Heartbeat, IncomingMail, Mail, Outage, Person
 from tests.conftest import NOW, SECRET, Table
+from tests.support.mail_servers import FaultyServer
 
 Seating = Callable[..., Table]
 
@@ -40,6 +46,7 @@ def environment(database_url: str, mail_server: Inbox, monkeypatch: pytest.Monke
     monkeypatch.setenv("BYZANZ_DATABASE_URL", database_url)
     monkeypatch.setenv("BYZANZ_SECRET_KEY", SECRET)
     monkeypatch.setenv("BYZANZ_MAIL_URL", mail_server.url)
+    monkeypatch.setenv("BYZANZ_BASE_URL", f"http://127.0.0.1:{free_port()}")
 
 
 @pytest.fixture
@@ -75,14 +82,17 @@ def test_nothing_is_wrong_with_a_sound_server(table: Seating, capsys: pytest.Cap
 CHANGES_OF_THE_LOG = [
     ("UPDATE entry SET move = 'bid 3' WHERE seq = 3", "entry 3: the hash"),
     ("UPDATE entry SET note = 'no reason' WHERE seq = 2", "entry 2: the hash"),
-    ("UPDATE entry SET salt = '" + "0" * 32 + "' WHERE seq = 1", "entry 1: the hash"),
+    ("UPDATE entry SET salt = substr(hash, 1, 16) WHERE seq = 1", "entry 1: the hash"),
+    ("UPDATE entry SET at = (SELECT max(created_at) FROM person) WHERE seq = 3", "entry 3: its time"),
+    (f"UPDATE entry SET hash = '{'x' * 32}' WHERE seq = 3", "game g1"),
     ("DELETE FROM entry WHERE seq = 2", "found entry 3 instead of entry 2"),
     ("DELETE FROM entry WHERE seq = 3", "entry 3: the log ends at 2, its game at 3"),
     ("UPDATE game SET head = 2", "entry 3: the log ends at 3, its game at 2"),
+    ("UPDATE game SET head_hash = '00'", "entry 3: its hash is not the one that its game remembers"),
     ("UPDATE game SET paused = NOT paused", "it is paused in the database"),
     ("UPDATE snapshot SET state = replace(state, '\"round\":1', '\"round\":2')", "its snapshot"),
     ("UPDATE game SET slug = 'chess'", "game g1"),
-    ("UPDATE seat SET cut = 'another'", "entry 1: seed and cuts give a different order"),
+    ("UPDATE seat SET cut = 'another'", "entry 1: the hash does not match"),
     (f"UPDATE game SET seed = '{'1' * 64}'", "the seed does not match the commitment"),
 ]
 
@@ -174,6 +184,19 @@ def test_another_secret_key_is_noticed(table: Seating, monkeypatch: pytest.Monke
     assert "BYZANZ_SECRET_KEY" in only_wrong()
 
 
+@pytest.mark.usefixtures("alive")
+@pytest.mark.parametrize(("passed_on", "said"), [(True, "WRONG"), (False, "ok"), (None, "ok")])
+def test_pages_that_slow_clients_can_keep_busy_are_named(
+    monkeypatch: pytest.MonkeyPatch, passed_on: bool | None, said: str
+) -> None:
+    answers = {"https://byzanz.test": passed_on}
+    monkeypatch.setattr(slow_clients, "passes_on_halves", answers.__getitem__)
+    monkeypatch.setenv("BYZANZ_BASE_URL", "https://byzanz.test")
+    found = [str(finding) for finding in doctor.findings(create_app, False)]
+    assert found[-1].startswith(said)
+    assert "https://byzanz.test" in found[-1]
+
+
 @pytest.mark.usefixtures("app")
 def test_a_part_that_is_silent_is_named() -> None:
     assert [finding.what for finding in wrong()] == [
@@ -185,8 +208,20 @@ def test_a_part_that_is_silent_is_named() -> None:
 @pytest.mark.usefixtures("alive")
 def test_a_frozen_clock_is_told_with_its_remedy() -> None:
     with engine.transaction() as session:
-        alerts.raise_alert(session, CLOCK_JUMPED, quoted("The clock jumped."), engine.utc_now())
+        alerts.raise_alert(session, alerts.CLOCK_JUMPED, quoted("The clock jumped."), engine.utc_now())
     assert "--clock-is-right" in only_wrong()
+
+
+@pytest.mark.usefixtures("app")
+def test_a_clock_set_back_is_told_with_its_remedy_though_nothing_runs() -> None:
+    later = engine.utc_now() + timedelta(days=4)
+    for part in ("web", "scheduler"):
+        clockwork.record_heartbeat(HeartbeatRecorder(part, 5.0), later, jobs.steady())
+    found = [str(finding) for finding in wrong()]
+    assert len(found) == 2
+    for part, finding in zip(("web", "scheduler"), found, strict=True):
+        assert f"the last heartbeat of the {part} lies in the future" in finding
+        assert "--clock-is-right" in finding
 
 
 @pytest.mark.usefixtures("alive")
@@ -217,7 +252,7 @@ def test_a_refused_turn_is_told(table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
         session.execute(text("UPDATE turn SET refused = '550 nobody' WHERE game_id = 'g1'"))
-    assert "1 turns are stopped" in only_wrong()
+    assert "1 turns are stopped because their email was rejected (games g1): 550 nobody" in only_wrong()
 
 
 @pytest.mark.usefixtures("alive")
@@ -255,9 +290,185 @@ def test_old_tables_are_told() -> None:
     assert "revision 0000" in only_wrong()
 
 
-def test_a_database_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BYZANZ_DATABASE_URL", "sqlite:////no/such/folder/byzanz.db")
+def test_a_database_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "byzanz.db").write_text("something else" * 100)
+    monkeypatch.setenv("BYZANZ_DATABASE_URL", f"sqlite:///{tmp_path}/byzanz.db")
     assert "BYZANZ_DATABASE_URL" in only_wrong()
+
+
+def test_a_missing_database_is_told_and_not_created(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BYZANZ_DATABASE_URL", f"sqlite:///{tmp_path}/byzanz.db")
+    assert f"there is no database {tmp_path}/byzanz.db: run `byzanz serve`" in only_wrong()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("alive")
+def test_outages_at_the_same_time_count_once() -> None:
+    now = engine.utc_now()
+    spans = (
+        ("web", 600, 300),
+        ("scheduler", 500, 200),
+        ("web", 400, 350),
+        ("web", 340, 250),
+        ("web", 100, 40),
+    )
+    with engine.transaction() as session:
+        for part, start, end in (*spans, ("scheduler", 10 * 86400, 7 * 86400 - 120)):
+            began, ended = (now - timedelta(seconds=seconds) for seconds in (start, end))
+            session.add(Outage(part=part, from_at=began, to_at=ended))
+    (told,) = [found.what for found in doctor.findings(create_app, False) if "outages" in found.what]
+    assert told.startswith("outages in the last 7 days: 6, 10 minutes in all")  # 400 + 60 + 120 seconds
+
+
+@pytest.mark.usefixtures("alive")
+def test_an_alert_names_its_game(table: Seating) -> None:
+    table(3)
+    with engine.transaction() as session:
+        alerts.raise_alert(session, "k", quoted("a fault"), engine.utc_now(), "g1")
+    assert ", game g1: a fault" in only_wrong()
+
+
+# ---- settings and files ----
+
+SETTINGS = [
+    ({"BASE_URL": None}, "BYZANZ_BASE_URL is not set"),
+    ({"BASE_URL": None, "MAIL_URL": "smtp://mail.example.org"}, "BYZANZ_BASE_URL is not set"),
+    ({"BASE_URL": "http://localhost:8000", "MAIL_URL": "smtp://mail.example.org"}, "only this machine"),
+    ({"BASE_URL": "http://127.0.0.2:8000", "MAIL_URL": ""}, ""),
+    ({"BASE_URL": "http://byzanz.example.org"}, "is not encrypted"),
+    ({"BASE_URL": "http://93.184.215.14"}, "is not encrypted"),
+    ({"BASE_URL": "http://192.168.2.10:8000"}, ""),
+    ({"BASE_URL": "http://games.lan"}, ""),
+    ({"BASE_URL": "http://games"}, ""),
+    ({"BASE_URL": "https://byzanz.example.org"}, "set BYZANZ_PROXY_HOPS=1"),
+    ({"BASE_URL": "https://byzanz.example.org", "PROXY_HOPS": "1"}, ""),
+    (
+        {"BASE_URL": "https://byzanz.example.org", "PROXY_HOPS": "1", "MAIL_FROM": None},
+        "BYZANZ_MAIL_FROM is not set",
+    ),
+    (
+        {"BASE_ULR": "https://byzanz.example.org"},
+        "BYZANZ_BASE_ULR is not a setting: did you mean BYZANZ_BASE_URL?",
+    ),
+    ({"COLOUR": "red"}, "BYZANZ_COLOUR is not a setting"),
+]
+
+
+@pytest.mark.parametrize(("given", "told"), SETTINGS, ids=str)
+def test_settings_that_make_a_server_useless_are_wrong(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str | None], told: str
+) -> None:
+    monkeypatch.setenv("BYZANZ_MAIL_FROM", "byzanz@example.org")
+    for name, value in given.items():
+        if value is None:
+            monkeypatch.delenv(f"BYZANZ_{name}")
+        else:
+            monkeypatch.setenv(f"BYZANZ_{name}", value)
+    found = [str(each) for each in surroundings.findings(config.load()) if not each.ok]
+    assert len(found) == bool(told), found
+    assert told in "".join(found)
+
+
+def files(settings: Settings) -> list[str]:
+    """Return what is wrong with the files of a database."""
+    return [str(found) for found in surroundings.findings(settings) if not found.ok]
+
+
+def test_a_database_that_cannot_be_written_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "instance"
+    folder.mkdir()
+    file = folder / "byzanz.db"
+    file.touch()
+    given = config.load().model_copy(update={"database_url": f"sqlite:///{file}"})
+    assert files(given) == []
+    file.chmod(0o444)
+    assert files(given) == [f"WRONG  {file} is read-only: allow its owner to write: chmod u+w {file}"]
+    file.chmod(0o644)
+    folder.chmod(0o555)
+    assert files(given) == [f"WRONG  {folder} is read-only: allow its owner to write: chmod u+w {folder}"]
+    folder.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)
+        assert f"this user may not write {file}: run doctor as its owner" in files(given)[0]
+    usage = shutil.disk_usage(folder)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=50 * 1024**2))
+    assert files(given) == [
+        f"WRONG  only 50 MB free in {folder}: make room: without it no move can be stored"
+    ]
+
+
+def test_the_files_that_are_used_are_told_without_a_password() -> None:
+    url = "postgresql+psycopg://ann:geheim@db/byzanz"
+    given = config.load().model_copy(update={"database_url": url})
+    told = "\n".join(str(found) for found in surroundings.findings(given))
+    assert "postgresql+psycopg://ann:***@db/byzanz" in told
+    assert "settings f" in told
+
+
+# ---- the mail server ----
+
+
+def moderator() -> None:
+    """Let there be a moderator, whose address the mail server is asked about."""
+    with engine.transaction() as session:
+        session.add(Person(email="mia@example.org", name="Mia", created_at=NOW, moderator=True))
+
+
+@pytest.mark.usefixtures("alive")
+def test_a_relay_that_refuses_to_relay_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    moderator()
+    with FaultyServer(RCPT=["554 5.7.1 Relay access denied"]).running() as server:
+        monkeypatch.setenv("BYZANZ_MAIL_URL", f"smtp://127.0.0.1:{server.port}")
+        assert "554 5.7.1 Relay access denied" in only_wrong()
+        assert wrong() == []
+        server.script["MAIL"] = ["553 5.7.1 Sender address rejected"]
+        assert "553 5.7.1 Sender address rejected" in only_wrong()
+        server.script["RCPT"] = ["reset"]
+        assert "the mail server would not take" in only_wrong()
+    assert server.kept == []
+
+
+# ---- a test email ----
+
+
+def trial(domain: str, monkeypatch: pytest.MonkeyPatch, mail_url: str) -> list[str]:
+    """Send a test email; return the findings."""
+    monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", domain)
+    monkeypatch.setenv("BYZANZ_MAIL_URL", mail_url)
+    settings = config.load("mailing")
+    with create_app(settings).app_context():
+        return [
+            str(found)
+            for found in trial_mail.findings(settings, "mia@example.org", NOW, sleep=lambda _: None)
+        ]
+
+
+@pytest.mark.usefixtures("app")
+def test_a_test_email_is_sent_and_another_comes_back_through_mail_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultyServer().running() as server:
+        url = f"smtp://127.0.0.1:{server.port}"
+        (took, off) = trial("", monkeypatch, url)
+        assert took.startswith("ok     the mail server took an email to mia@example.org")
+        assert "replies by email are off" in off
+        (_, lost) = trial("play.example.org", monkeypatch, url)
+        assert lost.startswith("WRONG  an email to play.example.org did not come back to byzanz mail-in")
+        assert server.recipients[:2] == ["mia@example.org", "mia@example.org"]
+        real = server.handle_DATA
+
+        async def delivered(connection: Any, session: Any, envelope: Any) -> str:
+            if "play.example.org" in envelope.rcpt_tos[0]:
+                app = create_app(config.load())
+                assert lmtp.accept(app, envelope.content, envelope.mail_from, envelope.rcpt_tos[0]) == 250
+            return await real(connection, session, envelope)
+
+        monkeypatch.setattr(server, "handle_DATA", delivered)
+        (_, back) = trial("play.example.org", monkeypatch, url)
+        assert back == "ok     an email to play.example.org came back to byzanz mail-in"
+        server.script["RCPT"] = ["554 5.7.1 Relay access denied"]
+        (refused,) = trial("play.example.org", monkeypatch, url)
+        assert refused.startswith(
+            "WRONG  the mail server did not take the email: 554 5.7.1 Relay access denied"
+        )
 
 
 # ---- the way in ----
@@ -265,7 +476,7 @@ def test_a_database_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch
 
 def way_in() -> list[Finding]:
     """Return the findings about incoming email."""
-    words = ("has ever arrived", "incoming email", "replies by email")
+    words = ("email has arrived", "takes in email", "mail-in", "incoming email", "replies by email")
     return [
         found
         for found in doctor.findings(create_app, check_all=False)
@@ -310,24 +521,41 @@ def test_answers_by_mail_may_be_off() -> None:
     assert "BYZANZ_MAIL_DOMAIN is not set" in found.what
 
 
-@pytest.mark.empty_database  # the busy table has mails that were sent
-@pytest.mark.parametrize(("ago", "sound"), [(0, True), (6, True), (8, False)])
+def mail_in_beat(ago: timedelta) -> None:
+    """Let `byzanz mail-in` have run until some time ago."""
+    with engine.transaction() as session:
+        session.merge(Heartbeat(part=lmtp.PART, at=engine.utc_now() - ago))
+
+
 @pytest.mark.usefixtures("alive")
-def test_a_way_in_by_which_nothing_ever_came_is_wrong_after_a_while(
-    monkeypatch: pytest.MonkeyPatch, ago: int, sound: bool
-) -> None:
+def test_a_way_in_that_nobody_serves_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
+    monkeypatch.setattr(lmtp, "PORT", free_port())
     (found,) = way_in()
-    assert (found.ok, "play.example.org; 0 sent" in found.what) == (True, True)
-    sent_once(timedelta(days=ago))
-    (found,) = way_in()
-    assert found.ok == sound
-    assert "1 sent" in found.what
-    assert ("byzanz mail-in" in found.remedy) != sound
-    received(at=engine.utc_now())
+    assert str(found).startswith("WRONG  nothing takes in email for play.example.org: run `byzanz mail-in`")
+    with serve.listening(lmtp.HOST, lmtp.PORT) as listener:
+        listener.listen()
+        (found,) = way_in()
+        assert (found.ok, found.what) == (True, "no email has arrived at play.example.org yet")
+    received(at=engine.utc_now())  # through a pipe
     (found,) = way_in()
     assert found.ok
     assert "the last one on" in found.what
+
+
+@pytest.mark.usefixtures("alive")
+def test_a_dead_mail_in_is_wrong_unless_a_pipe_has_replaced_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYZANZ_MAIL_DOMAIN", "play.example.org")
+    received(at=engine.utc_now() - timedelta(hours=2))
+    mail_in_beat(timedelta(minutes=2))
+    running, _last = way_in()
+    assert (running.ok, running.what) == (True, "byzanz mail-in is running")
+    mail_in_beat(timedelta(hours=1))
+    dead, _last = way_in()
+    assert not dead.ok
+    assert dead.what.startswith("byzanz mail-in has not run since")
+    received(digest="later", at=engine.utc_now())
+    assert all(found.ok for found in way_in())
 
 
 @pytest.mark.usefixtures("alive")
@@ -340,3 +568,8 @@ def test_mails_that_nobody_finished_are_told(monkeypatch: pytest.MonkeyPatch) ->
     assert not half.ok
     assert "1 incoming emails were not processed" in half.what
     assert last.ok
+
+
+def test_a_finding_is_one_line_with_its_remedy_only_if_something_is_wrong() -> None:
+    assert str(Finding(True, "mail server", "check it")) == "ok     mail server"
+    assert str(Finding(False, "mail server", "check it")) == "WRONG  mail server: check it"

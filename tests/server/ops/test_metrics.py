@@ -4,56 +4,221 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
+from datetime import timedelta
 
 import pytest
+import time_machine
 from flask import Flask
 from flask.testing import FlaskClient
-from prometheus_client.parser import text_string_to_metric_families
-from sqlalchemy import text
+from pydantic import SecretStr
+from sqlalchemy import event, select, text
+from sqlalchemy.exc import OperationalError
 
+from byzanz import __version__
 from server import create_app
+from server.mail.outgoing import deliver
+from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.scheduler import clockwork, jobs
 from server.scheduler.heartbeat import HeartbeatRecorder
-from server.store import alerts, engine
+from server.store import alerts, engine, links, totals
+from server.store.facts import Fact
 from server.store.models import Mail
+from server.web import setup
 from tests.conftest import NOW, Table, settings
+from tests.support.mail_servers import Pigeons
+from tests.support.mails import post
+from tests.support.metrics import figures
 
 Seating = Callable[..., Table]
-
-
-def figures(client: FlaskClient) -> dict[str, float]:
-    """Return the figures of a scrape, by name and label."""
-    answer = client.get("/metrics")
-    assert answer.status_code == 200
-    samples = [sample for family in text_string_to_metric_families(answer.text) for sample in family.samples]
-    return {" ".join((sample.name, *sample.labels.values())): sample.value for sample in samples}
 
 
 @pytest.mark.empty_database  # the figures count everything
 def test_the_figures_are_those_of_the_database(client: FlaskClient, table: Seating) -> None:
     before = figures(client)
-    assert before["byzanz_games running"] == before["byzanz_entries_total"] == 0
+    assert before["byzanz_games running"] == before["byzanz_entries_total chance"] == 0
     table(3)
     table(3, "g2")
     with engine.transaction() as session:
         alerts.raise_alert(session, "something", quoted("Something is wrong."), NOW)
-        first = session.query(Mail).order_by(Mail.id).first()
-        assert first is not None
-        first.status, first.attempts = "sent", 2
+    assert jobs.tick_figures(NOW) == 0
+    totals.store()
+    assert 'byzanz_games{status="running"} 2.0' in client.get("/metrics").text.splitlines()
     now = figures(client)
-    assert now["byzanz_games running"] == now["byzanz_open_turns"] == now["byzanz_entries_total"] == 2
-    assert now["byzanz_outbox_waiting"] == now["byzanz_outbox_sent"] == 1
-    assert now["byzanz_mail_attempts_total"] == 3
-    assert now["byzanz_alarms_open"] == 1
-    assert now["byzanz_outbox_oldest_seconds"] >= 0
+    assert now["byzanz_games running"] == now["byzanz_open_turns"] == 2
+    assert now["byzanz_outbox_waiting"] == now["byzanz_outbox_due"] == 2
+    assert now["byzanz_entries_total chance"] == 2
+    assert now["byzanz_alarms_open"] == now["byzanz_database_up"] == 1
+    assert now[f"byzanz_build_info {__version__}"] == 1
 
 
-def test_a_game_set_aside_is_counted(client: FlaskClient, table: Seating) -> None:
+@pytest.mark.empty_database
+def test_all_games_are_counted_by_one_scheduler_at_a_time(table: Seating) -> None:
+    def counted() -> int:
+        totals.store()
+        with engine.reading() as session:
+            return totals.stored(session)["games:running"]
+
+    jobs.tick_figures(NOW)
+    assert counted() == 0
+    table(3)
+    jobs.tick_figures(NOW + timedelta(seconds=jobs.COUNTED_AGAIN - 1))
+    assert counted() == 0
+    jobs.tick_figures(NOW + timedelta(seconds=jobs.COUNTED_AGAIN + 1))
+    assert counted() == 1
+
+
+def test_what_cannot_be_stored_is_kept_and_two_processes_add_up(client: FlaskClient) -> None:
+    totals.count("mail_in:bounce")
+
+    def down(_connection: object) -> None:
+        raise OperationalError("BEGIN", {}, Exception("gone"))
+
+    event.listen(engine.db.engine, "begin", down)
+    try:
+        with pytest.raises(OperationalError):
+            totals.store()
+        silent = figures(client)
+    finally:
+        event.remove(engine.db.engine, "begin", down)
+    assert silent["byzanz_database_up"] == 0
+    assert "byzanz_mails_in_total bounce" not in silent
+    totals.count("mail_in:bounce", 2)
+    totals.store()
+    totals.store()
+    assert figures(client)["byzanz_mails_in_total bounce"] == 3
+    totals.count("mail_in:bounce")  # another process
+    totals.store()
+    assert figures(client)["byzanz_mails_in_total bounce"] == 4
+
+
+def test_two_threads_never_store_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored: list[dict[str, int]] = []
+
+    def upsert(_session: object, figures: dict[str, int], *, add: bool) -> None:  # noqa: ARG001
+        stored.append(dict(figures))
+        if len(stored) == 1:
+            totals.count("mail_in:reply")
+            totals.store()  # another thread, meanwhile
+
+    monkeypatch.setattr(totals, "transaction", nullcontext)
+    monkeypatch.setattr(totals, "_upsert", upsert)
+    totals.forget()
+    totals.count("mail_in:bounce")
+    totals.store()
+    assert [each for each in stored if each] == [{"mail_in:bounce": 1}, {"mail_in:reply": 1}]
+
+
+@pytest.mark.empty_database
+def test_only_mail_that_is_due_makes_the_outbox_old(client: FlaskClient, table: Seating) -> None:
+    game = table(3)
+    with time_machine.travel(NOW + timedelta(hours=1), tick=False):
+        assert figures(client)["byzanz_outbox_oldest_seconds"] == 3600
+        deliver.deliver(NOW, Pigeons(TemporaryFailure("busy")))  # its next attempt is later
+    with time_machine.travel(NOW + timedelta(seconds=5), tick=False):
+        now = figures(client)
+    assert (now["byzanz_outbox_due"], now["byzanz_outbox_waiting"]) == (0, 1)
+    assert now["byzanz_outbox_oldest_seconds"] == 5
+    with engine.transaction() as session:
+        mail = session.scalars(select(Mail)).one()
+        mail.tried_at, mail.not_before = None, NOW + timedelta(days=1)  # quiet hours
+    with time_machine.travel(NOW + timedelta(hours=9), tick=False):
+        assert figures(client)["byzanz_outbox_oldest_seconds"] == 0
+    post(NOW + timedelta(days=1))
+    totals.store()
+    now = figures(client)
+    assert now["byzanz_mails_out_total retried"] == now["byzanz_mails_out_total sent"] == 1
+    assert game.people
+
+
+def test_what_stands_still_is_told(client: FlaskClient, table: Seating) -> None:
     table(3)
     with engine.transaction() as session:
         session.execute(text("UPDATE game SET quarantine = 'a fault' WHERE id = 'g1'"))
-    assert figures(client)["byzanz_games_set_aside"] == 1
+        alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), NOW)
+    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no")), n=1)
+    stopped = figures(client)
+    assert stopped["byzanz_games_set_aside"] == stopped["byzanz_clock_in_doubt"] == 1
+    assert stopped["byzanz_clock_frozen"] == 1
+
+
+def test_a_turn_that_no_mail_reaches_is_stopped(client: FlaskClient, table: Seating) -> None:
+    before = figures(client)["byzanz_turns_stopped"]
+    table(3)
+    deliver.deliver(NOW, Pigeons(PermanentFailure("550 no")), n=1)
+    assert figures(client)["byzanz_turns_stopped"] == before + 1
+
+
+def test_the_clock_runs_while_all_parts_beat(client: FlaskClient) -> None:
+    for part in ("web", "scheduler"):
+        clockwork.record_heartbeat(HeartbeatRecorder(part, 5.0), engine.utc_now(), jobs.steady())
+    running = figures(client)
+    assert running["byzanz_clock_frozen"] == running["byzanz_clock_in_doubt"] == 0
+    assert running["byzanz_beat_age_seconds web"] < 60
+
+
+def test_requests_are_counted_by_their_route_and_never_by_their_address(
+    database_url: str, table: Seating
+) -> None:
+    game = table(3)
+    app = create_app(settings(database_url))
+    client = app.test_client()
+    for _ in range(2):
+        assert client.get(f"/t/{game.tokens[0]}").status_code == 200
+    assert client.get(f"/nowhere/{game.tokens[0]}").status_code == 404
+    assert client.open("/", method="BREW").status_code == 405
+    told = client.get("/metrics").text
+    now = figures(client)
+    assert now["byzanz_http_requests_total GET /t/<token> 200"] == 2
+    assert now["byzanz_http_request_duration_seconds_count GET /t/<token>"] == 2
+    assert now["byzanz_http_requests_total GET unknown 404"] == 1
+    assert now["byzanz_http_requests_total unknown unknown 405"] == 1
+    assert game.tokens[0] not in told
+    assert "BREW" not in told
+
+
+def test_a_request_that_fails_is_counted_as_a_fault(
+    database_url: str, table: Seating, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = table(3)
+    app = create_app(settings(database_url))
+
+    def faulty(*_args: object, **_more: object) -> None:
+        raise RuntimeError("boom")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(links, "seat_access", faulty)
+        assert app.test_client().get(f"/t/{game.tokens[0]}").status_code == 500
+        patch.setattr(setup, "error_page", faulty)
+        with pytest.raises(RuntimeError):
+            app.test_client().get(f"/t/{game.tokens[0]}")
+    assert figures(app.test_client())["byzanz_http_requests_total GET /t/<token> 500"] == 2
+
+
+TOKEN = "0123456789abcdef-a-token"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("token", "given", "status"),
+    [
+        (TOKEN, f"Bearer {TOKEN}", 200),
+        (TOKEN, f"Bearer {TOKEN}x", 404),
+        (TOKEN, TOKEN, 404),
+        (TOKEN, "", 404),
+        ("", "Bearer ", 404),
+        ("", "", 404),
+    ],
+)
+def test_whoever_has_the_token_gets_them_from_anywhere(
+    database_url: str, token: str, given: str, status: int
+) -> None:
+    app = create_app(settings(database_url, metrics_token=SecretStr(token)))
+    headers = {"Authorization": given, "Host": "byzanz.test", "X-Forwarded-For": "192.0.2.1"}
+    assert app.test_client().get("/metrics", headers=headers).status_code == status
+    with app.app_context():
+        engine.db.engine.dispose()
 
 
 ELSEWHERE = [

@@ -1,0 +1,152 @@
+"""What `byzanz doctor` finds out over the network: about the mail server, and about the proxy before the pages."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.client
+import json
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Request
+
+from server.config import ConfigError, Settings
+from server.mail.outgoing.smtp import TemporaryFailure, Transport, parse_mail_url
+from server.ops import slow_clients
+from server.ops.finding import Finding
+
+MAIL_TIMEOUT = 10.0
+"""Seconds for one reply of the mail server."""
+DOCTOR = "X-Byzanz-Doctor"
+"""The header of a request that `byzanz doctor` sends; it proves that doctor knows the secret key."""
+PROOF_SECONDS = 60
+"""How long such a proof is valid, and at most twice as long."""
+ANSWER_BYTES = 100_000
+"""Of an answer, as many are looked at."""
+SAMPLES = "docs/deploy.md has samples for nginx, Caddy and Apache"
+
+
+def mail_server(settings: Settings) -> Finding:
+    """Check that the mail server lets us in."""
+    try:
+        server = parse_mail_url(settings.mail_url)
+        with Transport(
+            server, settings.sender_domain, timeout=MAIL_TIMEOUT, send_timeout=2 * MAIL_TIMEOUT
+        ) as transport:
+            transport.check_connection()
+    except (ConfigError, TemporaryFailure) as error:
+        return Finding(
+            False, f"mail server: {error}", "check BYZANZ_MAIL_URL; emails wait until the server answers"
+        )
+    return Finding(True, f"mail server: {server.host}, port {server.port}, tls {server.tls}")
+
+
+def _proof(settings: Settings, ago: int = 0) -> str:
+    key = settings.secret_key.get_secret_value().encode()
+    return hmac.new(
+        key, f"doctor {int(time.time()) // PROOF_SECONDS - ago}".encode(), hashlib.sha256
+    ).hexdigest()
+
+
+def seen(request: Request, settings: Settings) -> dict[str, int]:
+    """Return what a request of `byzanz doctor` looks like here: how many proxies told whom they pass it on for.
+
+    Anybody else learns nothing.
+    """
+    given = request.headers.get(DOCTOR, "").encode()
+    if not any(hmac.compare_digest(given, _proof(settings, ago).encode()) for ago in (0, 1)):
+        return {}
+    told = [word for word in request.headers.get("X-Forwarded-For", "").split(",") if word.strip()]
+    return {"forwarded": len(told), "proxy_hops": settings.proxy_hops}
+
+
+def proxy(settings: Settings) -> Iterator[Finding]:
+    """Check that BYZANZ_BASE_URL leads to this server, and what the proxy in front of it does."""
+    yield from _answer(settings)
+    yield _slow_clients(settings)
+
+
+def _answer(settings: Settings) -> Iterator[Finding]:
+    """Look at the server from outside, as a visitor would."""
+    base = settings.base_url
+    try:
+        status, text = _fetch(settings, "/healthz")
+        _, figures = _fetch(settings, "/metrics")
+    except ssl.SSLCertVerificationError as error:
+        remedy = "browsers refuse it, too: renew it, or add the intermediate certificates"
+        yield Finding(False, f"the certificate of {base} is not valid ({error.verify_message})", remedy)
+        return
+    except socket.gaierror:
+        yield Finding(False, f"the host of {base} does not resolve", "correct BYZANZ_BASE_URL or the DNS")
+        return
+    except (OSError, http.client.HTTPException) as error:
+        remedy = f"start the server and the proxy, or correct BYZANZ_BASE_URL; {SAMPLES}"
+        ok = urlsplit(base).scheme == "http"  # before its first start, a server without a proxy is not wrong
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        yield Finding(ok, f"nothing answers at {base} from here ({why})", remedy)
+        return
+    told = _told(text) if status == "200" else {}
+    if "status" not in told:
+        remedy = f"let the proxy pass everything under this address on to Byzanz ({SAMPLES})"
+        yield Finding(False, f"{base}/healthz answers {status} instead of reporting a healthy server", remedy)
+    elif "forwarded" not in told:
+        remedy = "correct BYZANZ_BASE_URL, or restart the server if its version or its settings have changed"
+        yield Finding(False, f"at {base} another server answers, or one with another secret key", remedy)
+    else:
+        yield _hops(settings, told["forwarded"], told["proxy_hops"])
+        if "byzanz_" in figures and (told["forwarded"] or urlsplit(base).scheme == "https"):
+            yield Finding(False, f"everybody can read {base}/metrics", f"close it in the proxy; {SAMPLES}")
+
+
+def _fetch(settings: Settings, path: str) -> tuple[str, str]:
+    """Return the status of an answer, with where it redirects to, and its text."""
+    parts = urlsplit(settings.base_url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    call = kind(parts.hostname or "", parts.port, timeout=slow_clients.ANSWER_SECONDS)
+    try:
+        call.request("GET", parts.path + path, headers={DOCTOR: _proof(settings)})
+        answer = call.getresponse()
+        to = answer.getheader("Location")
+        return f"{answer.status} (to {to[:200]!r})" if to else str(answer.status), answer.read(
+            ANSWER_BYTES
+        ).decode(errors="replace")
+    finally:
+        call.close()
+
+
+def _told(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _hops(settings: Settings, forwarded: int, hops: int) -> Finding:
+    base = settings.base_url
+    if not forwarded and (hops or base.startswith("https:")):
+        what = f"the proxy at {base} sends no X-Forwarded-For, so all visitors share the limits of one"
+        remedy = "let it send this header and set BYZANZ_PROXY_HOPS=1"
+        return Finding(False, what, f"{remedy}; {SAMPLES}")
+    if forwarded != hops:
+        what = f"BYZANZ_PROXY_HOPS is {hops}, but {forwarded} proxies before {base} add to X-Forwarded-For"
+        return Finding(False, what, f"set BYZANZ_PROXY_HOPS={forwarded} and restart the server")
+    return Finding(True, f"{base} leads to this server, through {hops} proxies (BYZANZ_PROXY_HOPS)")
+
+
+def _slow_clients(settings: Settings) -> Finding:
+    """Check that only whole requests reach the pages."""
+    passed_on = slow_clients.passes_on_halves(settings.base_url)
+    if passed_on is None:
+        return Finding(
+            True, f"nothing answers at {settings.base_url} from here, so slow clients were not tried"
+        )
+    if passed_on:
+        remedy = "let the reverse proxy take in whole requests before it passes them on (docs/deploy.md)"
+        return Finding(False, f"slow clients can keep the pages at {settings.base_url} busy", remedy)
+    return Finding(True, f"only whole requests reach the pages at {settings.base_url}")

@@ -1,0 +1,1 @@
+"""The documentation of deployment, carried out on this machine."""
