@@ -10,11 +10,15 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 
+import flask
 import flask_babel
 from babel.messages import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.support import NullTranslations, Translations
+from jinja2.nodes import EvalContext
+from jinja2.utils import pass_eval_context
+from markupsafe import Markup
 from werkzeug.datastructures import LanguageAccept
 
 DEFAULT = "en"
@@ -39,8 +43,13 @@ def best_match(accepted: LanguageAccept) -> str | None:
 
 def current_language() -> str:
     """Return the language code of the page or email being written."""
-    code = str(flask_babel.get_locale() or DEFAULT)
-    return code if code in NAMES else DEFAULT
+    try:
+        # Where Flask-Babel keeps it: its own way there is long, and so is that through the proxy `g`.
+        locale = flask.g._get_current_object()._flask_babel.babel_locale
+    except (AttributeError, RuntimeError):
+        locale = None
+    locale = locale or flask_babel.get_locale()
+    return locale.language if locale and locale.language in NAMES else DEFAULT
 
 
 def day_format() -> str:
@@ -71,9 +80,43 @@ def translations(language: str) -> NullTranslations:
     return Translations(compiled)
 
 
-class TranslationCache(dict[tuple[str, str], NullTranslations]):
-    """Translations by locale and domain, in the form Flask-Babel keeps them, loaded on first use."""
+class Domain(flask_babel.Domain):  # type: ignore[misc]
+    """The translations into the language of the page or email being written, found without building a key."""
 
-    def __missing__(self, key: tuple[str, str]) -> NullTranslations:
-        self[key] = translations(key[0])
-        return self[key]
+    def get_translations(self) -> NullTranslations:
+        """Return them; where there is no request and no email, there are none."""
+        return translations(current_language())
+
+
+DOMAIN = Domain()
+
+
+# What templates call. Jinja's own extension would pass through three calls for each word, and Flask-Babel through five.
+
+
+@pass_eval_context
+def gettext(context: EvalContext, text: str, /, **values: object) -> str:
+    """Translate a text of a template and fill in its placeholders, escaped where the template is HTML."""
+    return _filled(context, DOMAIN.get_translations().ugettext(text), values)
+
+
+@pass_eval_context
+def pgettext(context: EvalContext, meaning: str, text: str, /, **values: object) -> str:
+    """Translate a text that the same words with another meaning also have."""
+    return _filled(context, DOMAIN.get_translations().upgettext(meaning, text), values)
+
+
+@pass_eval_context
+def ngettext(context: EvalContext, one: str, many: str, number: int, /, **values: object) -> str:
+    """Translate the form of a text for a number, which also fills in its placeholder `num`."""
+    values.setdefault("num", number)
+    return _filled(context, DOMAIN.get_translations().ungettext(one, many, number), values)
+
+
+def _filled(context: EvalContext, text: str, values: dict[str, object]) -> str:
+    found = Markup(text) if context.autoescape else text  # noqa: S704 - a text of ours, as in Jinja's own extension
+    return found % values if values or "%" in text else found
+
+
+TEMPLATES = {"_": gettext, "gettext": gettext, "ngettext": ngettext, "pgettext": pgettext, "N_": N_}
+"""The names by which templates translate; `N_` marks what a table of theirs holds for `_`."""

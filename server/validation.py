@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+import idna
+
 from byzanz import chance
 from byzanz.bots import BOTS
 from byzanz.games import rules_of
@@ -17,6 +19,7 @@ from byzanz.rules import Rules
 from server.errors import InvalidInput
 
 LONGEST_NAME = 40
+LONGEST_MESSAGE = 200
 LONGEST_ADDRESS = 254
 SHORTEST_ALLOWANCE = 10 * 60
 LONGEST_ALLOWANCE = 30 * 24 * 3600
@@ -44,11 +47,6 @@ def whole_number(text: str, most: int, least: int = 0) -> int | None:
     return number if least <= number <= most else None
 
 
-def shown(text: str) -> str:
-    """Return text on one line, so that it is safe in a header or a sentence: unprintable characters become blanks."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
-
-
 def excerpt(text: str) -> str:
     """Return the start of a typed text, printable, to be quoted in an error message."""
     return "".join(char if char.isprintable() else "�" for char in text.strip()[:80])
@@ -64,7 +62,7 @@ def clean_name(text: str, field: str = "name") -> str:
     Raises:
         InvalidInput: the name is empty, too long, has invisible characters, or looks like a web or email address.
     """
-    if any(unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in text):
+    if _has_invisible(text):
         raise InvalidInput("Names cannot contain control or invisible characters.", field=field)
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if not any(unicodedata.category(char)[0] in "LNPS" for char in name):
@@ -85,6 +83,30 @@ def clean_name(text: str, field: str = "name") -> str:
     return name
 
 
+def clean_message(text: str, field: str = "message") -> str:
+    """Validate a personal line, which may be empty: one line without a link, safe in pages and mails.
+
+    Raises:
+        InvalidInput: it is too long, has invisible characters, or looks like it holds a web or email address.
+    """
+    line = " ".join(unicodedata.normalize("NFC", text).split())
+    if (
+        len(line) > LONGEST_MESSAGE
+        or _has_invisible(line)
+        or _LINK.search(unicodedata.normalize("NFKC", line))
+    ):
+        raise InvalidInput(
+            "A personal line has at most %(most)s characters and no web or email address. Put a space after each dot.",
+            field=field,
+            most=LONGEST_MESSAGE,
+        )
+    return line
+
+
+def _has_invisible(text: str) -> bool:
+    return any(unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in text)
+
+
 def clean_address(text: str, field: str = "address") -> str:
     """Validate an email address and return it as it is stored: lower case, its domain in ASCII.
 
@@ -93,27 +115,56 @@ def clean_address(text: str, field: str = "address") -> str:
         field: the form field, for the error.
 
     Raises:
-        InvalidInput: it is not an address that mail can be sent to.
+        InvalidInput: it is not an address that mail can be sent to, or mail programs disagree where to send it.
     """
     local, _, domain = text.strip().rpartition("@")
-    host = _ascii_domain(domain)
+    host = _host(domain)
     address = f"{local}@{host}".lower()
     if not _LOCAL.fullmatch(local) or len(local) > 64 or not host or len(address) > LONGEST_ADDRESS:
         raise InvalidInput(
             "“%(address)s” is not an email address like ann@example.org.", field=field, address=excerpt(text)
         )
+    _check_unambiguous(local, domain, host, field)
     return address
 
 
-def _ascii_domain(domain: str) -> str:
+def ascii_domain(domain: str) -> str:
+    """Return a domain in ASCII as IDNA 2008 reads it, after the mapping of UTS 46.
+
+    Raises:
+        UnicodeError: it has no such form.
+    """
+    # Python's own codec reads by IDNA 2003, in which straße.de is strasse.de: another owner's domain.
+    return domain if domain.isascii() else idna.encode(domain, uts46=True).decode()
+
+
+def _host(domain: str) -> str:
     """Return a domain of at least two labels in its ASCII form, or "" if it is not one."""
     try:
-        host = domain.encode("idna").decode("ascii")
+        host = ascii_domain(domain[: LONGEST_ADDRESS + 1])
     except UnicodeError:
         return ""
     labels = host.split(".")
     proper = len(labels) > 1 and all(_LABEL.fullmatch(label) for label in labels) and not labels[-1].isdigit()
     return host if proper else ""
+
+
+def _check_unambiguous(local: str, domain: str, host: str, field: str) -> None:
+    """Check that older mail programs, which read domains by IDNA 2003, would send to the same one."""
+    if domain.isascii():
+        return
+    try:
+        older = domain.encode("idna").decode("ascii").lower()
+    except UnicodeError:
+        return
+    if older != host:
+        raise InvalidInput(
+            "“%(domain)s” can mean two domains. Enter %(exact)s for the domain as you wrote it, or %(older)s.",
+            field=field,
+            domain=excerpt(domain),
+            exact=f"{local}@{host}",
+            older=f"{local}@{older}",
+        )
 
 
 def parse_guests(text: str, field: str = "players") -> tuple[Guest, ...]:

@@ -1,14 +1,17 @@
 // A seat's page without reloads: forms are sent and their answers put in place, the time left counts down, and the page says when the
-// table has moved on. Whatever does not go as expected is left to the browser, which sends the form or opens the page as ever.
+// table has moved on. Whatever goes wrong is left to the browser, which sends the form or opens the page as ever.
 "use strict";
 (() => {
   const PATIENCE = 20000; // milliseconds for an answer
   const OFTEN = 15; // seconds between two questions to the server, growing while nothing happens
   const SELDOM = 30;
   const TROUBLED = 240;
+  const AWAY = 120; // in a tab that nobody sees, whose title says when it is one's turn
+  const BOTS = [0.5, 0.5, 1, 2, 2, 4]; // the first questions while only bots are to move
   let here = location.pathname + location.search;
   let timer = 0;
   let wait = OFTEN;
+  let soon = [];
   let known = ""; // the ETag of the last answer
 
   const ask = (address, how) => fetch(address, { ...how, signal: AbortSignal.timeout?.(PATIENCE) });
@@ -27,20 +30,18 @@
   const put = (page, kept) => {
     const [old, fresh] = [document.getElementById("main"), page.getElementById("main")];
     document.title = page.title;
+    for (const icon of document.querySelectorAll('link[rel="icon"]')) icon.href = page.querySelector('link[rel="icon"]').href;
     old.replaceWith(fresh);
-    if (kept) keepWriting(old, fresh);
+    document.querySelector(".top nav").replaceWith(page.querySelector(".top nav"));
+    if (kept) keepOpen(old, fresh);
     document.dispatchEvent(new CustomEvent("swapped", { detail: kept ? old : null }));
     return fresh;
   };
 
-  // An order half written, and what was folded open.
-  const keepWriting = (old, fresh) => {
-    const [were, are] = ["details, #orders :is(input, select)"].flatMap((what) => [[...old.querySelectorAll(what)], [...fresh.querySelectorAll(what)]]);
-    if (were.length !== are.length) return;
-    were.forEach((was, number) => {
-      if (was.tagName === "DETAILS") are[number].open = was.open;
-      else if (was.type !== "hidden") are[number].value = was.value;
-    });
+  // What was folded open.
+  const keepOpen = (old, fresh) => {
+    const [were, are] = [old, fresh].map((main) => [...main.querySelectorAll("details")]);
+    if (were.length === are.length) were.forEach((was, number) => (are[number].open = was.open));
   };
 
   const focusOn = (element) => {
@@ -65,13 +66,14 @@
     if (!answer.ok && answer.status !== 409 && answer.status !== 422) throw new Error(`answered ${answer.status}`);
     const page = await pageOf(answer);
     if (answer.redirected) {
-      history.pushState(null, "", answer.url);
+      const same = new URL(answer.url).pathname === location.pathname; // one stays at the table
+      history[same ? "replaceState" : "pushState"](null, "", answer.url);
       here = location.pathname + location.search;
     }
     const fresh = put(page);
     window.scrollTo(0, 0);
     const then = answer.redirected && form.dataset.then;
-    focusOn((then && fresh.querySelector(then)) || fresh.querySelector('[role="alert"]') || fresh.querySelector("h1") || fresh);
+    focusOn((then && fresh.querySelector(then)) || fresh.querySelector('[role="alert"], #played') || fresh.querySelector("h1") || fresh);
   };
 
   document.addEventListener("submit", (event) => {
@@ -90,7 +92,7 @@
   const look = async () => {
     clearTimeout(timer);
     const live = document.getElementById("live");
-    if (!live || document.hidden) return;
+    if (!live || (document.hidden && !live.dataset.yours)) return;
     try {
       const answer = await ask(live.dataset.head, { credentials: "omit", cache: "no-store", headers: known ? { "If-None-Match": known } : {} });
       if (answer.status === 404) return; // the link opens nothing any more: the next click will say so
@@ -100,25 +102,48 @@
         const news = await answer.json();
         known = answer.headers.get("ETag") || "";
         wait = OFTEN;
-        if (live.isConnected) notice(live, news);
+        if (live.isConnected && (await notice(live, news))) return;
       } else {
         throw new Error(`answered ${answer.status}`);
       }
     } catch {
       wait = Math.min(wait * 2, TROUBLED);
     }
-    clearTimeout(timer);
-    timer = setTimeout(look, wait * 1000 * (0.9 + Math.random() / 5));
+    later();
   };
 
-  const notice = (live, { seq, awaited }) => {
+  const later = () => {
+    clearTimeout(timer);
+    timer = setTimeout(look, (soon.shift() ?? (document.hidden ? AWAY : wait)) * 1000 * (0.9 + Math.random() / 5));
+  };
+
+  // The same page as it is now in the place of the old one.
+  const renew = async (address) => {
+    const answer = await ask(address);
+    if (!answer.ok) throw new Error(`answered ${answer.status}`);
+    const fresh = put(await pageOf(answer), true);
+    begin();
+    return fresh;
+  };
+
+  // What bots have done, and one's turn on a page where nothing is begun, is shown at once; else a line says that there is news.
+  const notice = async (live, { seq, awaited }) => {
     const { one, many, yours, seat } = live.dataset;
     const count = seq - Number(live.dataset.seq);
-    if (count <= 0) return;
-    const words = yours && awaited.includes(Number(seat)) ? yours : count === 1 ? one : many;
+    if (count <= 0) return false;
+    const mine = yours && awaited.includes(Number(seat));
+    const main = document.getElementById("main");
+    if (live.dataset.soon || (mine && !main.querySelector("#play :checked"))) {
+      const within = main.contains(document.activeElement);
+      const fresh = await renew(here);
+      if (within) focusOn(fresh.querySelector("h1") || fresh);
+      return true;
+    }
+    const words = mine ? yours : count === 1 ? one : many;
     live.classList.add("notice");
     live.querySelector("p").textContent = fill(words, { count });
     live.querySelector("a").hidden = false;
+    return false;
   };
 
   document.addEventListener("click", async (event) => {
@@ -127,11 +152,8 @@
     event.preventDefault();
     const seen = Number(document.getElementById("live").dataset.seq);
     try {
-      const answer = await ask(link.href);
-      if (!answer.ok) throw new Error(`answered ${answer.status}`);
-      const fresh = put(await pageOf(answer), true);
+      const fresh = await renew(link.href);
       focusOn(fresh.querySelector(`#e${seen + 1}`) || fresh.querySelector("h1") || fresh);
-      begin();
     } catch {
       location.assign(link.href);
     }
@@ -144,15 +166,16 @@
       left.skew ??= Date.parse(left.dataset.now) - Date.now(); // the browser's clock may be wrong
       const minutes = Math.floor((Date.parse(left.dateTime) - Date.now() - left.skew) / 60000);
       left.parentElement.hidden = minutes < 0;
-      left.textContent = fill(left.dataset.left, { hours: Math.floor(minutes / 60), minutes: minutes % 60 });
+      const many = minutes >= 600; // hours alone will do
+      left.textContent = fill(many ? left.dataset.long : left.dataset.left, { hours: Math[many ? "round" : "floor"](minutes / 60), minutes: minutes % 60 });
     }
   };
 
   const begin = () => {
     known = "";
     wait = OFTEN;
-    clearTimeout(timer);
-    timer = setTimeout(look, wait * 1000);
+    soon = document.getElementById("live")?.dataset.soon ? [...BOTS] : [];
+    later();
     count();
   };
 

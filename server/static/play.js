@@ -24,11 +24,11 @@
     return many && new Set(cards.map(kindOf)).size > FEW ? fill(many, { count: cards.length }) : listed(cards);
   };
 
-  // The ready-made option of the page that is this move, if there is one.
+  // The page's own option for this move, if any.
   const option = (form, move) => [...form.querySelectorAll('button[name="move"]')].find((button) => button.value === move);
   const wording = (button) => (button.querySelector(".says") || button).textContent.trim();
 
-  // What a button would do with these cards: whether it may be so, a sentence about it, and the label that it should have.
+  // What a button would do with these cards: whether it may, a sentence about it, and its label.
   const reading = (button, cards) => {
     const data = button.dataset;
     const count = cards.length;
@@ -68,7 +68,9 @@
       const chosen = cards.filter((card) => card.checked);
       const told = chosen.length ? buttons.map((button) => reading(button, chosen)) : [];
       buttons.forEach((button, number) => {
-        button.textContent = told[number]?.label || plain.get(button);
+        button.textContent = told[number]?.label || button.dataset.idle || plain.get(button);
+        button.setAttribute("aria-disabled", String(!told[number]?.fits));
+        button.setAttribute("aria-describedby", "tally"); // which says why
       });
       tell(tally, told.length ? told : [{ says: tally?.dataset.idle, fits: true }]);
       return chosen.length > 0;
@@ -79,22 +81,26 @@
   const placing = (form, tally) => {
     const go = form.querySelector("[data-place]");
     const cards = cardsOf(form);
-    const places = [...form.querySelectorAll("button[data-takes]")];
+    const places = [...form.querySelectorAll("button.slot")];
     const plain = go.textContent;
-    const takes = (place, card) => place.dataset.takes.split(" ").includes(card.value);
+    const takes = (place, card) => place.classList.contains(`c${card.value}`);
     let place = null;
     let exact = null;
     const says = (card) => {
       const words = go.dataset;
       if (!card) return place ? fill(words.at, { cards: list(cards.filter((each) => takes(place, each)).map(nameOf)) }) : tally.dataset.idle;
-      if (place && !exact) return fill(words.wrong, { card: nameOf(card), place: place.value });
-      const fitting = place ? [place] : places.filter((each) => takes(each, card));
-      return fill(words.card, { card: nameOf(card), places: list(fitting.map((each) => each.value)) });
+      if (place && !exact) return fill(words.wrong, { card: nameOf(card) });
+      const count = places.filter((each) => takes(each, card)).length;
+      return fill(count === 1 ? words.one : words.card, { card: nameOf(card), count });
     };
     const show = () => {
       const card = cards.find((each) => each.checked);
       exact = card && place && option(form, `${go.value} ${card.value} on ${place.value}`);
-      for (const each of places) each.setAttribute("aria-pressed", String(each === place));
+      for (const each of places) {
+        each.setAttribute("aria-pressed", String(each === place));
+        each.querySelector("svg")?.remove();
+      }
+      if (exact) place.append(card.closest("label").querySelector("svg").cloneNode(true)); // the card as it would lie
       go.textContent = exact ? wording(exact) : plain;
       go.setAttribute("aria-disabled", String(!exact));
       tell(tally, [{ says: says(card), fits: Boolean(exact) || !(card && place) }]);
@@ -132,6 +138,9 @@
       if (clear) clear.hidden = !some;
     };
     form.addEventListener("change", change);
+    form.addEventListener("click", (event) => {
+      if (event.target.closest('button[aria-disabled="true"]')) event.preventDefault();
+    });
     clear?.addEventListener("click", () => {
       const cards = cardsOf(form);
       for (const card of cards) card.checked = false;
@@ -142,7 +151,7 @@
     change();
   };
 
-  // A fresh page has taken the place of an old one: what was chosen stays chosen, as far as it is still there.
+  // On a fresh page, what was chosen stays chosen as far as it is still there.
   const keep = (old) => {
     const form = document.getElementById("play");
     if (!form) return;
@@ -151,7 +160,7 @@
       if (same) same.checked = true;
     }
     const place = old.querySelector('#play button[aria-pressed="true"]');
-    const same = place && [...form.querySelectorAll("button[data-takes]")].find((each) => each.value === place.value);
+    const same = place && [...form.querySelectorAll("button.slot")].find((each) => each.value === place.value);
     start();
     same?.click();
   };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
@@ -17,11 +18,17 @@ from server.play.clock import Span
 def init_app(app: Flask) -> None:
     """Register the filters."""
     app.jinja_env.filters |= {
+        "listed": listed,
         "weekday": weekday,
         "weekdays": weekdays,
         "wall": time_of_day,
         "dates": date_range,
     }
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Return texts as a list in words: `Ann, Bob and Carol`."""
+    return format_list(texts, locale=get_locale() or "en")
 
 
 def weekday(number: str) -> str:
@@ -31,7 +38,7 @@ def weekday(number: str) -> str:
 
 def weekdays(numbers: str) -> str:
     """Return the names of several weekdays: `67` is Saturday and Sunday."""
-    return format_list([weekday(number) for number in numbers], locale=get_locale() or "en")
+    return listed([weekday(number) for number in numbers])
 
 
 def time_of_day(minute: int) -> str:

@@ -2,32 +2,105 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
-from datetime import datetime
-from typing import NoReturn
+import time
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
 
-from flask import abort, make_response, render_template
+from flask import Flask, abort, current_app, g, make_response, render_template, request
 from flask_babel import format_datetime, gettext
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_wtf.csrf import CSRFProtect
+from sqlalchemy.orm import Session
 
 from byzanz.moves import RulesError
 from server import i18n
 from server.errors import Refused
+from server.store import engine, links
+from server.store.engine import utc_now
+from server.store.links import SeatAccess
+from server.web import locale
 
 csrf = CSRFProtect()
 """Protects every POST authorised by a cookie; pages authorised by a token in the URL are exempt."""
 
 
-limiter = Limiter(get_remote_address, storage_uri="memory://", default_limits=["600/minute"])
+NETWORK_BITS = 64
+"""One visitor has all IPv6 addresses that share these first bits."""
+LARGEST_STEP = 60.0
+"""Seconds; the machine's clock ends the counts, so they are forgotten when it jumps further than this."""
 
 
-def refusal_text(error: Refused | RulesError) -> str:
-    """Return the message of a refusal in the reader's language."""
+def visitor() -> str:
+    """Return the address by which all limits count: that of the visitor's network, if it is of IPv6."""
+    address = get_remote_address()
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address) or found.ipv4_mapped:
+        return str(getattr(found, "ipv4_mapped", None) or found)
+    return str(ipaddress.IPv6Network((int(found), NETWORK_BITS), strict=False))
+
+
+limiter = Limiter(visitor, storage_uri="memory://", default_limits=["600/minute"])
+
+
+def _spent() -> int:
+    began: float = g.began
+    return max(1, round((time.thread_time() - began) * 1000))
+
+
+costly = limiter.shared_limit(
+    "6000/minute", scope="games", cost=_spent, deduct_when=lambda _response: True, override_defaults=False
+)
+"""Limits the milliseconds of processor time that one visitor may take for games' public pages, which draw, replay or
+verify a game for anybody who asks."""
+
+
+def init_limits(app: Flask) -> None:
+    """Limit how much one visitor may ask of an app."""
+    clock = {"ahead": time.time() - time.monotonic()}
+
+    def begin() -> None:
+        g.began = time.thread_time()
+        ahead = time.time() - time.monotonic()
+        if abs(ahead - clock["ahead"]) > LARGEST_STEP:
+            clock["ahead"] = ahead
+            if limiter.enabled:
+                limiter.reset()
+
+    app.before_request(begin)
+    limiter.init_app(app)
+
+
+def refusal_text(error: Refused | RulesError, slug: str | None = None) -> str:
+    """Return the message of a refusal in the reader's language.
+
+    Args:
+        slug: the game whose words name cards and moves; codes stay codes if None.
+    """
     sentence: str = gettext(error.message)
-    return sentence % error.places if error.places else sentence
+    places = error.places | _in_words(slug, error.places) if slug else error.places
+    sentence = sentence % places if places else sentence
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _in_words(slug: str, places: Mapping[str, object]) -> dict[str, str]:
+    """Return the cards and the move among the places of a refusal in the words of their game."""
+    load = current_app.jinja_env.get_template
+    cards: Any = load(f"games/{slug}/cards.html").module
+    words: Any = load(f"games/{slug}/words.html").module
+    found = {
+        name: cards.card_names(str(places[name]).split()) for name in ("card", "cards") if name in places
+    }
+    if "move" in places:
+        found["move"] = words.option(places["move"])
+    return {name: text.unescape() for name, text in found.items()}
 
 
 _WITH_CITIES = {
@@ -36,16 +109,20 @@ _WITH_CITIES = {
 """Areas whose time zones are named after cities; wherever two share a city's name, they also share its time."""
 
 
-def format_moment(at: datetime, zone: str = "UTC") -> str:
+def format_moment(at: datetime, zone: str = "UTC", now: datetime | None = None) -> str:
     """Format a moment in a time zone, with the zone's short name.
 
     In the hour that occurs twice in autumn the offset from UTC is added, to tell the two apart.
+
+    Args:
+        now: for a line that is read at once: no zone, and no date within six days.
     """
     local = at.astimezone(ZoneInfo(zone))
     twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
     offset = f" UTC{local.isoformat()[-6:]}" if twice else ""
-    text = format_datetime(local, f"EEE {i18n.day_format()}, HH:mm", rebase=False)
-    return f"{text}{offset} ({zone_name(zone)})"
+    soon = now is not None and abs(at - now) < timedelta(days=6)
+    text = format_datetime(local, "EEE HH:mm" if soon else f"EEE {i18n.day_format()}, HH:mm", rebase=False)
+    return f"{text}{offset}" if now is not None else f"{text}{offset} ({zone_name(zone)})"
 
 
 def zone_name(zone: str) -> str:
@@ -57,6 +134,41 @@ def zone_name(zone: str) -> str:
 def error_page(status: int, title: str, sentence: str, **more: object) -> tuple[str, int]:
     """Render an error page that says what is wrong and what to do."""
     return render_template("error.html", title=title, sentence=sentence, **more), status
+
+
+RETRY_AFTER = {429: 60, 503: 5}
+"""Seconds after which a request should be repeated, by the status of its answer."""
+
+
+def retry_after(status: int) -> int:
+    """Return in how many seconds to ask again: when the limit that was exceeded ends, else as is usual."""
+    exceeded = limiter.current_limit if status == 429 else None
+    ends = exceeded.reset_at if exceeded and exceeded.breached else 0
+    return max(1, round(ends - time.time())) if ends else RETRY_AFTER[status]
+
+
+def sentence_if_unsure() -> str | None:
+    """Return what to say about a failed request that may have been carried out; None if nothing has changed."""
+    if not engine.may_have_changed() or request.method in ("GET", "HEAD"):
+        return None
+    sentence: str = (
+        gettext("We do not know whether your move was saved. Reload the table to see.")
+        if request.endpoint in ("turn.move", "api.move")
+        else gettext("We do not know whether your change was saved. Reload the page to see.")
+    )
+    return sentence
+
+
+def seat_access(session: Session, token: str) -> SeatAccess:
+    """Return the seat that a link opens, or answer the request with the page for a dead link."""
+    access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+    remember_reader(access)
+    return access
+
+
+def remember_reader(access: SeatAccess) -> None:
+    """Let the request answer in the language of the person whose link opened it."""
+    request.environ[locale.READER] = (access.seat.person, access.link.purpose)
 
 
 GAME_ID = re.compile(r"[0-9A-Za-z_-]{1,16}")

@@ -23,6 +23,9 @@ blueprint = Blueprint("locale", __name__)
 COOKIE = "language"
 """The cookie that stores a browser's language; it identifies nobody."""
 COOKIE_MAX_AGE = 365 * 86400
+READER = "byzanz.reader"
+"""Where a request keeps the person whose link opened it and the link's purpose, once it has looked them up."""
+_NO_DATABASE = "byzanz.no-database"
 OWN_LINKS = ("seat", "organise")
 """The kinds of links whose pages change their owner's language; a feed's link may be shared."""
 
@@ -31,12 +34,11 @@ def init_app(app: Flask) -> None:
     """Set up translations for an app."""
     babel = flask_babel.Babel(default_locale=DEFAULT)
     babel.init_app(app, default_locale=DEFAULT, locale_selector=select_locale)
-    babel.domain_instance = flask_babel.Domain()
-    babel.domain_instance.cache = i18n.TranslationCache()
+    babel.domain_instance = i18n.DOMAIN
     # Forget the locale of the previous request: an app context may outlive a request.
     app.before_request(flask_babel.refresh)
     app.jinja_env.filters |= {"note": notes.translated, "sentence": facts.sentence}
-    app.jinja_env.globals |= {"languages": NAMES, "spoken": i18n.current_language}
+    app.jinja_env.globals |= {"languages": NAMES, "spoken": i18n.current_language, **i18n.TEMPLATES}
 
 
 def select_locale() -> str:
@@ -51,15 +53,30 @@ def _preferences() -> tuple[str | None, ...]:
     """Return the languages chosen so far, the one that this page's buttons change first."""
     cookie = flask.request.cookies.get(COOKIE)
     token = (flask.request.view_args or {}).get("token")
-    if token is None and "person" not in flask.session:
+    if token is None and login.COOKIE_KEY not in flask.session:
+        return (cookie,)
+    known = flask.request.environ.get(READER)
+    if known is not None:  # the page has looked its link up
+        return (known[0].language, cookie) if known[1] in OWN_LINKS else (cookie, known[0].language)
+    if is_kept_from_database():
         return (cookie,)
     try:
-        with reading() as session:
+        with reading(join=True) as session:
             person, chooses = _reader(session, token)
     except SQLAlchemyError:  # the page that reports the error is translated, too
         return (cookie,)
     own = person.language if person else None
     return (own, cookie) if chooses else (cookie, own)
+
+
+def keep_from_database() -> None:
+    """Choose the language of this response without the database, which has failed to answer."""
+    flask.request.environ[_NO_DATABASE] = True
+
+
+def is_kept_from_database() -> bool:
+    """Whether the database has failed to answer this request."""
+    return _NO_DATABASE in flask.request.environ
 
 
 def _reader(session: Session, token: str | None) -> tuple[Person | None, bool]:
@@ -86,7 +103,7 @@ def choose() -> ResponseReturnValue:
 
     A guest's choice is stored in the browser only, so no CSRF token is needed: a forged POST would gain nothing.
     """
-    if "person" in flask.session:
+    if login.COOKIE_KEY in flask.session:
         flask.current_app.extensions["csrf"].protect()
     chosen = flask.request.form.get("language")
     if chosen not in NAMES:
@@ -98,7 +115,10 @@ def choose() -> ResponseReturnValue:
             session.execute(update(Person).where(Person.id == person.id).values(language=chosen))
     answer = flask.redirect(flask.request.script_root + back, 303)
     secure = bool(flask.current_app.config["SESSION_COOKIE_SECURE"])
-    answer.set_cookie(COOKIE, chosen, max_age=COOKIE_MAX_AGE, secure=secure, httponly=True, samesite="Lax")
+    path = str(flask.current_app.config["SESSION_COOKIE_PATH"])
+    answer.set_cookie(
+        COOKIE, chosen, max_age=COOKIE_MAX_AGE, path=path, secure=secure, httponly=True, samesite="Lax"
+    )
     return answer
 
 

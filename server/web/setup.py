@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import logging
 from typing import Any
+from urllib.parse import urlsplit
 
 import flask
 from flask import Flask, Response
 from flask_babel import get_locale, gettext
-from flask_wtf.csrf import CSRFError
+from flask_wtf.csrf import CSRFError, same_origin
 from werkzeug.exceptions import BadHost, HTTPException
 
+from server.config import settings
 from server.errors import Refused
+from server.i18n import N_
 from server.play.positions import Broken
-from server.web import filters, locale, stylesheet
-from server.web.account import account, feeds
-from server.web.game import pages, verify
-from server.web.http import csrf, error_page, format_moment, limiter, refusal_text, zone_name
+from server.store import engine
+from server.web import filters, locale, once, sprites, stylesheet, templating, waiting
+from server.web.account import account, feeds, leaving
+from server.web.game import kept, pages, verify
+from server.web.http import (
+    RETRY_AFTER,
+    csrf,
+    error_page,
+    format_moment,
+    init_limits,
+    refusal_text,
+    retry_after,
+    sentence_if_unsure,
+    zone_name,
+)
+from server.web.lobby import about, lobby, trials
 from server.web.lobby import invitations as lobby_invitations
-from server.web.lobby import lobby
 from server.web.moderation import game as moderation_game
 from server.web.seat import leave, live, orders, turn
 
@@ -26,37 +40,67 @@ LOGGER = logging.getLogger(__name__)
 BLUEPRINTS = (
     lobby.blueprint,
     lobby_invitations.blueprint,
+    about.blueprint,
+    trials.blueprint,
     locale.blueprint,
     account.blueprint,
     turn.blueprint,
     live.blueprint,
     feeds.blueprint,
+    leaving.blueprint,
     orders.blueprint,
     leave.blueprint,
     pages.blueprint,
+    sprites.blueprint,
     stylesheet.blueprint,
     verify.blueprint,
     moderation_game.blueprint,
 )
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "
+    "manifest-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+"""What no page uses, and so no text that slips into one could."""
+
+TITLES = {
+    400: N_("The request was incomplete"),
+    404: N_("Page not found"),
+    405: N_("Method not allowed"),
+    413: N_("Request too large"),
+    429: N_("Too many requests"),
+}
+"""What an error page is called, by its status."""
+SENTENCES = {
+    400: N_("Nothing has changed. Go back, reload the page and try again."),
+    404: N_("Use the link in your latest email, or start from the home page."),
+    405: N_("Nothing has changed. Start from the home page."),
+    413: N_("Nothing has changed. Send less at a time."),
+    429: N_("Too many requests came from your address. Wait a minute and try again."),
+}
+"""What it says to do."""
 
 
 def init_app(app: Flask) -> None:
     """Register pages, error pages and security headers."""
     # No redirects to canonical URLs: they would lead to whatever host a request claims.
     app.url_map.strict_slashes = app.url_map.merge_slashes = False
+    app.before_request(engine.begin_request)
     csrf.init_app(app)
-    limiter.init_app(app)
+    init_limits(app)
     locale.init_app(app)
+    templating.init_app(app)
     app.jinja_env.globals["said"] = refusal_text
     app.jinja_env.globals["get_locale"] = get_locale
     app.jinja_env.filters["moment"] = format_moment
     app.jinja_env.filters["zone_name"] = zone_name
     filters.init_app(app)
+    kept.init_app(app)
+    once.init_app(app)
+    sprites.init_app(app)
     stylesheet.init_app(app)
+    waiting.init_app(app)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
     csrf.exempt(locale.choose)  # it checks the token itself for signed-in people; guests have none
@@ -64,6 +108,8 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Refused, _refused)
     app.register_error_handler(Broken, _broken)
+    for kind in engine.UNAVAILABLE:
+        app.register_error_handler(kind, _unavailable)
     app.register_error_handler(Exception, _internal_error)
     app.log_exception = _log_exception  # type: ignore[method-assign]
 
@@ -73,7 +119,13 @@ def _security_headers(response: Response) -> Response:
     # Not no-referrer: over HTTPS the CSRF check needs the referrer.
     response.headers.setdefault("Referrer-Policy", "same-origin")
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
-    response.headers.setdefault("X-Robots-Tag", "noindex")
+    if response.mimetype == "text/html":  # to others they mean nothing
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
+        response.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
+    if flask.request.endpoint not in about.INDEXED:
+        response.headers.setdefault("X-Robots-Tag", "noindex")
+    if response.status_code in RETRY_AFTER:
+        response.headers.setdefault("Retry-After", str(retry_after(response.status_code)))
     if flask.request.endpoint != "static":
         response.headers.setdefault("Cache-Control", "no-store")
     if flask.request.is_secure:
@@ -87,24 +139,27 @@ def _http_error(error: HTTPException) -> HTTPException | Response | tuple[str, i
     if isinstance(error, BadHost):  # no page can be rendered: its links could not be built
         return Response(gettext("The Host header is malformed.") + "\n", 400, mimetype="text/plain")
     status = error.code or 500
-    titles = {
-        400: gettext("The request was incomplete"),
-        404: gettext("Page not found"),
-        405: gettext("Method not allowed"),
-        413: gettext("Request too large"),
-        429: gettext("Too many requests"),
-    }
-    sentences = {
-        400: gettext("Nothing has changed. Go back, reload the page and try again."),
-        404: gettext("Use the link in your latest email, or start from the home page."),
-        405: gettext("Nothing has changed. Start from the home page."),
-        413: gettext("Nothing has changed. Send less at a time."),
-        429: gettext("Too many requests came from your address. Wait a minute and try again."),
-    }
-    sentence = sentences.get(status, gettext("Nothing has changed."))
+    sentence = gettext(SENTENCES.get(status, N_("Nothing has changed.")))
     if isinstance(error, CSRFError):
-        sentence = gettext("This form has expired or is not from this site. Reload the page and try again.")
-    return error_page(status, titles.get(status, gettext("This is not possible")), sentence)
+        sentence = _csrf_sentence()
+    return error_page(status, gettext(TITLES.get(status, N_("This is not possible"))), sentence)
+
+
+def _csrf_sentence() -> str:
+    """Return why a form was not taken and what to do; the log says if it came from another address than ours."""
+    came, ours = flask.request.referrer or "", settings().base_url
+    if not flask.request.is_secure or same_origin(came, ours):
+        return str(gettext("This form has expired. Reload the page and try again."))
+    if not came:
+        return str(
+            gettext(
+                "Your browser does not say which page this form is from. "
+                "Let it send the referrer to this site and try again."
+            )
+        )
+    where = "{0.scheme}://{0.netloc}".format(urlsplit(came))[:80]  # the path may hold a link's token
+    LOGGER.warning("a form came from %r, but BYZANZ_BASE_URL is %s", where, ours, extra={"outage": True})
+    return str(gettext("Forms work at %(address)s only. Open the page there and try again.", address=ours))
 
 
 def _refused(error: Refused) -> tuple[str, int]:
@@ -126,10 +181,22 @@ def _log_exception(exc_info: BaseException | tuple[Any, ...]) -> None:
 
 def _internal_error(error: Exception) -> tuple[str, int]:
     _log_exception(error)
-    return error_page(
-        500,
-        gettext("Something went wrong on our side"),
-        gettext(
-            "Nothing has changed. Try again in a minute; if the problem persists, contact the administrator."
-        ),
+    sentence = sentence_if_unsure() or gettext(
+        "Nothing has changed. Try again in a minute; if the problem persists, contact the administrator."
     )
+    return error_page(500, gettext("Something went wrong on our side"), sentence, back=_back())
+
+
+def _unavailable(error: Exception) -> tuple[str, int]:
+    _log_exception(error)
+    locale.keep_from_database()
+    sentence = sentence_if_unsure() or gettext(
+        "The database did not answer in time. Nothing has changed. Try again in a minute."
+    )
+    return error_page(503, gettext("Not available right now"), sentence, back=_back())
+
+
+def _back() -> str | None:
+    """Return the table of a move that failed: its page says whether the move was played."""
+    here = flask.request.script_root + flask.request.path
+    return here if flask.request.endpoint == "turn.move" else None

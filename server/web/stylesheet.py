@@ -1,4 +1,4 @@
-"""The one stylesheet of all pages: the base styles and each game's own, concatenated."""
+"""The one stylesheet of a page: the base styles, those of the game that it shows and its own, concatenated."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from server import config
 blueprint = Blueprint("stylesheet", __name__)
 
 BASE = Path(__file__).resolve().parents[1] / "static" / "style.css"
+PAGES = ("front", "new", "over", "plan", "rules", "verify")
+"""The pages with styles of their own: `new.css`, `over.css` …"""
 MAX_AGE = 365 * 86400
-"""Seconds for which a browser may cache the stylesheet: each change has another URL."""
+"""Seconds for which a browser may cache a file whose URL contains its hash: each change has another URL."""
 
 
 def init_app(app: Flask) -> None:
@@ -24,16 +26,33 @@ def init_app(app: Flask) -> None:
     app.jinja_env.globals["stylesheet"] = url
 
 
-def url() -> str:
-    """Return the stylesheet's URL, which contains a hash of its content."""
-    return url_for("stylesheet.sheet", digest=_stylesheet()[1])
+def url(slug: str = "", page: str = "") -> str:
+    """Return the URL of the styles of a page, which contains a hash of their content.
+
+    Args:
+        slug: the game that it shows, if any.
+        page: itself, if it is one of `PAGES`.
+    """
+    name = "-".join(filter(None, (slug, page)))
+    name = name if name in _sheets() else ""
+    return url_for("stylesheet.sheet", slug=name or "page", digest=_stylesheet(name)[1])
 
 
-@blueprint.get("/static/style-<digest>.css")
-def sheet(digest: str) -> Response:
-    """Serve the stylesheet; an outdated URL, as after an upgrade, gets the current one uncached."""
-    text, current = _stylesheet()
-    response = Response(text, mimetype="text/css")
+@blueprint.get("/static/style-<slug>-<digest>.css")
+def sheet(slug: str, digest: str) -> Response:
+    """Serve a stylesheet; an outdated URL, as after an upgrade, gets the current one uncached."""
+    text, current = _stylesheet(slug)
+    return cacheable(text, "text/css", current, digest)
+
+
+def cacheable(text: str, mimetype: str, current: str, digest: str) -> Response:
+    """Respond with a file that a browser may keep for ever if it was asked for by its hash, else not at all.
+
+    Args:
+        current: its hash.
+        digest: that in the URL.
+    """
+    response = Response(text, mimetype=mimetype)
     if digest == current:
         response.cache_control.public = response.cache_control.immutable = True
         response.cache_control.max_age = MAX_AGE
@@ -43,16 +62,22 @@ def sheet(digest: str) -> Response:
     return response
 
 
-def _stylesheet() -> tuple[str, str]:
-    """Return the stylesheet and its hash."""
-    return _concatenate(
-        BASE, *(config.TEMPLATES / "games" / rules.slug / "style.css" for rules in games.latest())
-    )
+def _sheets() -> dict[str, tuple[Path, ...]]:
+    """Return what each stylesheet has besides the base, by its name: a game, a page, or both."""
+    own = {rules.slug: config.TEMPLATES / "games" / rules.slug / "style.css" for rules in games.latest()}
+    pages = {page: BASE.with_name(f"{page}.css") for page in PAGES}
+    alone = {name: (path,) for name, path in (own | pages).items()}
+    return {**alone, **{f"{slug}-{page}": (own[slug], pages[page]) for slug in own for page in pages}}
+
+
+def _stylesheet(name: str) -> tuple[str, str]:
+    """Return a stylesheet and its hash; the base alone if there is none of that name."""
+    return _concatenate(BASE, *_sheets().get(name, ()))
 
 
 @cache
 def _concatenate(*paths: Path) -> tuple[str, str]:
     """Concatenate and minify these files, once per process."""
     text = re.sub(r"/\*.*?\*/", "", "\n".join(path.read_text() for path in paths), flags=re.DOTALL)
-    text = re.sub(r"\s*([{};,])\s*", r"\1", text.strip()).replace(": ", ":").replace(";}", "}")
+    text = re.sub(r"\s*([{};,>])\s*", r"\1", text.strip()).replace(": ", ":").replace(";}", "}")
     return text, hashlib.sha256(text.encode()).hexdigest()[:12]

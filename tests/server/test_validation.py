@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 
+import idna
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byzanz.games import rules_of
 from server import validation
 from server.errors import InvalidInput
 from server.lobby import names
@@ -84,6 +86,36 @@ def test_a_domain_in_letters_becomes_ascii() -> None:
     assert validation.clean_address("Ann.Lee+byz@Bücher.Example") == "ann.lee+byz@xn--bcher-kva.example"
 
 
+@pytest.mark.parametrize(
+    ("domain", "exact", "older"),
+    [
+        ("Straße.de", "xn--strae-oqa.de", "strasse.de"),
+        ("faß.de", "xn--fa-hia.de", "fass.de"),
+        ("βόλος.com", "xn--nxasmm1c.com", "xn--nxasmq6b.com"),  # ends in the final form of sigma
+        ("ශ්\u200dරී.com", "xn--10cl1a0b660p.com", "xn--10cl1a0b.com"),
+        ("نامه\u200cای.com", "xn--mgba3gch31f060k.com", "xn--mgba3gch31f.com"),  # a non-joiner
+    ],
+)
+def test_a_domain_that_two_standards_read_differently_is_shown_back(
+    domain: str, exact: str, older: str
+) -> None:
+    with pytest.raises(InvalidInput) as shown:
+        validation.clean_address(f"ann@{domain}")
+    assert {f"ann@{exact}", f"ann@{older}"} <= set(shown.value.places.values())
+    for chosen in (f"ann@{exact}", f"ann@{older}"):
+        assert validation.clean_address(chosen) == chosen
+
+
+@given(HARMLESS, st.sampled_from(["ß", "ς", "\u200c", "\u200d", "\u00ad", "ẞ"]))
+def test_no_address_is_sent_to_a_domain_that_was_not_typed(text: str, special: str) -> None:
+    domain = f"{text}{special}{text}.de"
+    try:
+        host = validation.clean_address(f"ann@{domain}").partition("@")[2]
+    except InvalidInput:
+        return
+    assert host == idna.encode(domain.strip(), uts46=True).decode()
+
+
 def test_guests_are_read_from_lines() -> None:
     text = 'Ann <ann@example.org>\n\n  "Bob, the" <bob@example.org>\ncharlie.brown+x@example.org\n'
     text += "d@x.org, e@x.org; f@x.org\r\n"
@@ -123,3 +155,13 @@ def test_offered_names_and_cuts_pass_their_own_checks() -> None:
     for _ in range(200):
         assert validation.clean_cut(names.random_cut())
         assert validation.clean_name(names.random_game_name())
+
+
+@pytest.mark.parametrize(("slug", "count", "needs"), [("byzanz", 2, "3 to 6"), ("byzanz", 7, "3 to 6")])
+def test_too_few_or_too_many_players_are_told_how_many_a_game_needs(
+    slug: str, count: int, needs: str
+) -> None:
+    with pytest.raises(InvalidInput, match=f"needs {needs} players; this table has {count}"):
+        validation.check_player_count(rules_of(slug), count)
+    for enough in (3, 6):
+        validation.check_player_count(rules_of(slug), enough)

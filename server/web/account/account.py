@@ -11,12 +11,13 @@ from sqlalchemy.orm import Session
 from server import i18n, validation
 from server.accounts import absences, login, mail_settings
 from server.errors import InvalidInput, Refused
-from server.lobby import time_control
+from server.lobby import invitations, time_control
 from server.mail.outgoing import digest
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Game, Link, Person, Seat
 from server.web import locale
+from server.web.account.browsers import browser_name
 from server.web.filters import time_of_day
 from server.web.http import GAME_ID, csrf, limiter, unknown_link
 
@@ -63,16 +64,25 @@ def redeem(token: str) -> ResponseReturnValue:
     visitor in as the stranger.
     """
     person = login.redeem(token, utc_now()) or unknown_link(token)
-    login.sign_in(person)
+    table = flask.session.get(login.TABLE_KEY)
+    login.sign_in(person.id, browser_name(flask.request.user_agent.string), utc_now())
     locale.save_language()
-    return flask.redirect(url_for("lobby.index"), 303)
+    back = url_for("invitations.free_seat", game_id=table) if table else url_for("lobby.index")
+    return flask.redirect(back, 303)
 
 
 @blueprint.post("/sign-out")
 def sign_out() -> ResponseReturnValue:
-    """Sign out."""
+    """Sign this browser out."""
     login.sign_out()
     return flask.redirect(url_for("lobby.index"), 303)
+
+
+@blueprint.after_app_request
+def note_use(response: flask.Response) -> flask.Response:
+    """Store when a session was last used."""
+    login.note_use(utc_now())
+    return response
 
 
 @blueprint.get("/account")
@@ -97,6 +107,8 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             zones=validation.time_zones(),
             hour=digest.digest_minute(me),
             feed=_feed(session, me),
+            browsers=login.sessions_of(session, me.id),
+            this_browser=login.current_session(),
             refusal=refusal,
         )
     return page, refusal.status if refusal else 200
@@ -180,7 +192,41 @@ def _save(person_id: int) -> None:
         person = session.get_one(Person, person_id)
         person.name, person.time_zone = name, chosen
         person.quiet_from, person.quiet_to = hours or (None, None)
+        person.digest_at = utc_now()
         person.language = language or None
+
+
+@blueprint.post("/account/sessions")
+@limiter.limit("30/minute")
+def end_sessions() -> ResponseReturnValue:
+    """Sign the person out of one browser or of all."""
+    form = flask.request.form
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return flask.redirect(url_for(".sign_in"), 303)
+    one = validation.whole_number(form.get("session", ""), 999_999_999)
+    if form.get("do") == "end-all":
+        login.end_sessions(me.id)
+    elif form.get("do") == "end" and one is not None:
+        login.end_sessions(me.id, one)
+    else:
+        flask.abort(400)
+    return flask.redirect(url_for(".account"), 303)
+
+
+@blueprint.post("/account/invitations")
+@limiter.limit("30/minute")
+def set_invitations() -> ResponseReturnValue:
+    """Keep all invitations from the signed-in person, or let them through again."""
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return flask.redirect(url_for(".sign_in"), 303)
+    if (do := flask.request.form.get("do")) not in ("refuse", "allow"):
+        flask.abort(400)
+    invitations.refuse_all(me.id, do == "refuse")
+    return flask.redirect(url_for(".account"), 303)
 
 
 @blueprint.get("/u/<token>")

@@ -23,6 +23,12 @@ REFUSED = (
 )
 
 
+UNAVAILABLE = (
+    "The database did not answer (`unavailable`). `message` says whether nothing has changed or nobody knows. Wait "
+    "`Retry-After` seconds; a move is repeated with the same `request_id`, which plays nothing twice."
+)
+
+
 class Body(BaseModel):
     """The base of all bodies: the string under a field is its description."""
 
@@ -129,8 +135,12 @@ class ErrorBody(Body):
 MODELS = (MoveRequest, MoveReceipt, SeatState, ErrorBody, OrderRequest, OrderList, OrderReceipt)
 
 
-def document() -> dict[str, Any]:
-    """Return the OpenAPI document of this API."""
+def document(root: str = "") -> dict[str, Any]:
+    """Return the OpenAPI document of this API.
+
+    Args:
+        root: the path under which the server lies.
+    """
     return {
         "openapi": "3.1.0",
         "info": {
@@ -138,7 +148,7 @@ def document() -> dict[str, Any]:
             "version": __version__,
             "description": "Seats, moves and records. A token opens one seat and nothing else.",
         },
-        "servers": [{"url": "/"}],
+        "servers": [{"url": f"{root}/"}],
         "paths": {
             "/api/v1/seats/{token}": {"parameters": [_token()], "get": _seat()},
             "/api/v1/seats/{token}/moves": {"parameters": [_token()], "post": _move()},
@@ -265,6 +275,7 @@ def _common() -> dict[str, Any]:
     return {
         "404": _json("ErrorBody", "There is no such seat or game."),
         "429": _json("ErrorBody", "Too many requests from this address; wait a minute."),
+        "503": _json("ErrorBody", UNAVAILABLE),
     }
 
 

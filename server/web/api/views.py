@@ -21,11 +21,14 @@ from byzanz.moves import AmbiguousMove, RulesError, UnreadableMove, UnreadableOr
 from byzanz.rules import PUBLIC, Viewer
 from server import play
 from server.errors import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refused
+from server.i18n import N_
 from server.play import history, positions, turns
 from server.play.positions import Broken, Position
-from server.store import engine, links, log, standing_orders
-from server.store.models import Game, Turn
-from server.web import http
+from server.store import engine, links, presence, standing_orders
+from server.store.models import Game
+from server.store.rows import AnyGame
+from server.store.table import load
+from server.web import http, locale
 from server.web.api import openapi
 from server.web.api.openapi import Body, MoveRequest, OrderRequest
 
@@ -33,6 +36,15 @@ B = TypeVar("B", bound=Body)
 LOGGER = logging.getLogger(__name__)
 READS, WRITES = "300/minute", "120/minute"
 """Calls that one address may make."""
+MESSAGES = {
+    400: N_("The request could not be read."),
+    404: N_("There is no such endpoint; see /api/v1/openapi.json."),
+    405: N_("Method not allowed."),
+    413: N_("The request body is too large; nothing has changed."),
+    415: N_("Send the body as application/json."),
+    429: N_("Too many requests came from your address. Wait a minute and try again."),
+}
+"""What an error says that no call raises itself, by its status; 400 stands for all others."""
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
 
 
@@ -63,7 +75,7 @@ def seat(token: str) -> dict[str, Any]:
     """Return what the seat may know and do now."""
     with engine.reading() as session:
         access = _seat_access(session, token)
-        return _seat_state(session, access.game, access.seat.seat)
+        return _seat_state(session, access.game.id, access.seat.seat)
 
 
 @blueprint.post("/seats/<token>/moves")
@@ -72,6 +84,7 @@ def move(token: str) -> tuple[dict[str, Any], int]:
     """Play a move for the seat."""
     with engine.reading() as session:
         access = _seat_access(session, token)
+    presence.note(access.link.person_id, engine.utc_now())
     body = _body(MoveRequest)
     game_id, number = access.game.id, access.seat.seat
     try:
@@ -150,6 +163,7 @@ def seat_record(token: str) -> Response:
 
 @blueprint.get("/games/<game_id>/record")
 @http.limiter.limit(READS)
+@http.costly
 def public_record(game_id: str) -> Response:
     """Return the record as the public may see it."""
     with engine.reading() as session:
@@ -163,13 +177,14 @@ def public_record(game_id: str) -> Response:
 @http.limiter.limit(READS)
 def description() -> dict[str, Any]:
     """Return the OpenAPI document of this API."""
-    return openapi.document()
+    return openapi.document(flask.request.script_root)
 
 
 def _seat_access(session: Session, token: str) -> links.SeatAccess:
     access = links.seat_access(session, token, engine.utc_now())
     if access is None:
         raise NoSuchSeat("This link does not open a seat. Open it in a browser to request a fresh one.")
+    http.remember_reader(access)
     return access
 
 
@@ -189,8 +204,14 @@ def _body(model: type[B]) -> B:
         raise BadRequest("%(field)s: %(fault)s", field=field, fault=first["msg"]) from None
 
 
-def _seat_state(session: Session, game: Game, seat: int) -> dict[str, Any]:
-    position = _position(session, game)
+def _seat_state(session: Session, game_id: str, seat: int) -> dict[str, Any]:
+    table = load(session, game_id, engine.utc_now())
+    assert table is not None
+    game = table.game
+    _require_begun(game)
+    position = positions.current(table)
+    turn = table.turns.get(seat)
+    due: datetime | None = turns.deadline(session, game, turn) if turn else None
     return {
         "game": game.slug,
         "id": game.id,
@@ -198,21 +219,16 @@ def _seat_state(session: Session, game: Game, seat: int) -> dict[str, Any]:
         "seq": position.head,
         "seat": seat,
         "awaited": sorted(position.awaited),
-        "deadline": _deadline(session, game, seat),
+        "deadline": engine.stamp(due) if due else None,
         "view": dataclasses.asdict(position.view(seat)),
         "moves": legal_moves(position, seat),
         "result": dataclasses.asdict(position.outcome) if position.outcome else None,
     }
 
 
-def _require_begun(game: Game) -> None:
+def _require_begun(game: AnyGame) -> None:
     if game.started_at is None:
         raise NotRunning("The game has not begun.")
-
-
-def _position(session: Session, game: Game) -> Position:
-    _require_begun(game)
-    return positions.load(session, game)
 
 
 def legal_moves(position: Position, seat: int) -> list[str]:
@@ -225,16 +241,10 @@ def legal_moves(position: Position, seat: int) -> list[str]:
 
 def _legal_now(session: Session, game_id: str, seat: int) -> list[str]:
     game = session.get_one(Game, game_id)
-    return legal_moves(_position(session, game), seat) if game.status == "running" else []
+    return legal_moves(positions.load(session, game), seat) if game.status == "running" else []
 
 
-def _deadline(session: Session, game: Game, seat: int) -> str | None:
-    turn = session.get(Turn, (game.id, seat))
-    due: datetime | None = turns.deadline(session, game, turn) if turn else None
-    return log.stamp(due) if due else None
-
-
-def _record(session: Session, game: Game, viewer: Viewer) -> Response:
+def _record(session: Session, game: AnyGame, viewer: Viewer) -> Response:
     _require_begun(game)
     text = record.write(history.record_for(session, game, viewer))
     return Response(text, mimetype="application/jsonl")
@@ -266,15 +276,8 @@ def _broken(_error_met: Broken) -> tuple[dict[str, Any], int]:
 @blueprint.errorhandler(HTTPException)
 def _http_error(error: HTTPException) -> Response:
     status = error.code or 500
-    messages = {
-        404: gettext("There is no such endpoint; see /api/v1/openapi.json."),
-        405: gettext("Method not allowed."),
-        413: gettext("The request body is too large; nothing has changed."),
-        415: gettext("Send the body as application/json."),
-        429: gettext("Too many requests came from your address. Wait a minute and try again."),
-    }
     code = error.name.lower().replace(" ", "_")
-    body, _ = _error(status, code, messages.get(status, gettext("The request could not be read.")))
+    body, _ = _error(status, code, gettext(MESSAGES.get(status, MESSAGES[400])))
     response = flask.jsonify(body)
     response.status_code = status
     for name, value in error.get_headers():
@@ -287,7 +290,21 @@ def _http_error(error: HTTPException) -> Response:
 def _internal_error(error: Exception) -> tuple[dict[str, Any], int]:
     # Log the route, since the URL holds a link's token.
     LOGGER.error("fault at %s", flask.request.endpoint, exc_info=error)
-    return _error(500, "fault", gettext("Something went wrong on our side; nothing has changed."))
+    unsure = http.sentence_if_unsure()
+    return _error(500, "fault", unsure or gettext("Something went wrong on our side; nothing has changed."))
+
+
+def _unavailable(error: Exception) -> tuple[dict[str, Any], int]:
+    LOGGER.error("fault at %s", flask.request.endpoint, exc_info=error)
+    locale.keep_from_database()
+    message = http.sentence_if_unsure() or gettext(
+        "The database did not answer in time. Nothing has changed. Try again in a minute."
+    )
+    return _error(503, "unavailable", message)
+
+
+for _kind in engine.UNAVAILABLE:
+    blueprint.register_error_handler(_kind, _unavailable)
 
 
 def _no_such_call() -> Response | None:

@@ -1,26 +1,24 @@
 """Charts of a finished game: the geometry of each line, bar and point, and a table of the same numbers.
 
-Pure geometry in the units of the drawing: x to the right and y down from its upper left corner. The drawing is as wide
-as a small phone, so that its text is never smaller there than on a desktop. templates/partials/charts.html draws it.
+Pure geometry, x to the right and y down, with room for the larger text of a phone; partials/charts.html draws it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
 from byzanz.charts import Chart, Heading
 
-WIDTH, TOP, PLOT, BELOW = 320.0, 12.0, 160.0, 22.0
+WIDTH, TOP, PLOT, BELOW = 400.0, 12.0, 150.0, 22.0
 """The drawing's width, the margin above, the height of the plot, the margin below for the steps."""
-ROW = 27.0
-"""The height of a row, of which ROW_GAP stays empty."""
-ROW_GAP = 6.0
+ROW, ROW_GAP = 27.0, 6.0
+"""The height of a row, and what of it stays empty."""
 BAND = 0.86
 """The part of a step that its bars fill, and of a bar's share that the bar fills."""
-LABEL = 13.0
+LABEL = 15.0
 """The least distance between two labels."""
 
 
@@ -176,7 +174,10 @@ def draw(chart: Chart, seqs: Sequence[int]) -> Drawing:
 
 
 def _frame(chart: Chart) -> Frame:
-    left, right = {"lines": (24.0, WIDTH - 76), "rows": (74.0, WIDTH - 4)}.get(chart.kind, (24.0, WIDTH - 4))
+    lines = 4 if len(chart.lines) == 1 else 88  # the title names a single line
+    left, right = {"lines": (26.0, WIDTH - lines), "rows": (86.0, WIDTH - 4)}.get(
+        chart.kind, (26.0, WIDTH - 4)
+    )
     base = TOP + (len(chart.lines) * ROW if chart.kind == "rows" else PLOT)
     return Frame(left, right, (right - left) / len(chart.steps), base, *scale(chart))
 
@@ -263,6 +264,39 @@ def spread_labels(wanted: Sequence[float], top: float, bottom: float) -> list[fl
         placed[at] = round(min(placed[at], free), 1)
         free = placed[at] - LABEL
     return placed
+
+
+def short_names(names: Sequence[str], most: int = 9) -> tuple[str, ...]:
+    """Return names of at most so many characters, of which no two look alike; one without such a form stays whole.
+
+    Args:
+        names: of which no two are equal.
+    """
+    whole = {name for name in names if len(name) <= most}
+    forms = {
+        name: (
+            name.split()[0],
+            f"{name[: most - 1]}…",
+            f"{name[: most - 4]}…{name[-3:]}",
+            f"{name[: most - 2]}…{number}",
+        )
+        for number, name in enumerate(names, start=1)
+        if name not in whole
+    }
+    return tuple(
+        name
+        if name in whole
+        else next((form for form in forms[name] if _is_clear(form, name, whole, forms, most)), name)
+        for name in names
+    )
+
+
+def _is_clear(
+    form: str, name: str, whole: Collection[str], forms: Mapping[str, Sequence[str]], most: int
+) -> bool:
+    """Whether a form of a name is short enough and cannot be mistaken for another name."""
+    others = (form in theirs for other, theirs in forms.items() if other != name)
+    return len(form) <= most and form not in whole and not any(others)
 
 
 def _table(chart: Chart, seqs: Sequence[int]) -> tuple[tuple[str, ...], tuple[Row, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -15,13 +15,15 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.charts import Heading
-from byzanz.rules import Viewer
+from byzanz.rules import ALL, PUBLIC, Viewer
 from server import i18n
 from server.errors import BadRequest
 from server.play import history, positions, timeline
 from server.play.timeline import Timeline
 from server.store import log, standing_orders
-from server.store.models import Game, StandingOrder
+from server.store.engine import parse_stamp
+from server.store.models import StandingOrder
+from server.store.rows import AnyGame
 from server.validation import whole_number
 
 PAGE_SIZE = 100
@@ -38,12 +40,14 @@ class HistoryLine:
         at: its time.
         when: the same, short and in the reader's time zone.
         voided: the seq of the act that voided it, or None.
+        fact: what it did, see `Rules.news`.
     """
 
     entry: record.Entry
     at: datetime
     when: str
     voided: int | None
+    fact: Any = None
 
     @property
     def act(self) -> tuple[str, ...] | None:
@@ -52,7 +56,7 @@ class HistoryLine:
 
 
 def lines(
-    session: Session, game: Game, viewer: Viewer, zone: str, *, after: int = 0, upto: int | None = None
+    session: Session, game: AnyGame, viewer: Viewer, zone: str, *, after: int = 0, upto: int | None = None
 ) -> list[HistoryLine]:
     """Return the entries with `after` < seq ≤ `upto`, as this viewer may see them.
 
@@ -60,39 +64,55 @@ def lines(
         zone: the IANA name of the reader's time zone.
     """
     seen = history.entries_for(session, game, viewer, after=after, upto=upto)
-    voids = log.voids(session, game.id)
-    return [_line(entry, voids, zone) for entry in seen]
+    return lines_of(seen, log.voids(session, game.id), zone)
 
 
-def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str) -> HistoryLine:
-    at = log.parse_stamp(entry.at)
-    voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
-    when = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
-    return HistoryLine(entry, at, when, None if record.table_act(entry) else voided)
-
-
-def names_of(session: Session, game: Game) -> list[str]:
-    """Return the names at the table, by seat."""
-    return [seat.name for seat in positions.seats_of(session, game.id)]
-
-
-class Section(NamedTuple):
-    """Consecutive lines in one part of the game.
+def lines_of(
+    entries: Iterable[record.Entry],
+    voids: Sequence[tuple[int, int]],
+    zone: str,
+    told: Iterable[tuple[record.Entry, Any]] = (),
+) -> list[HistoryLine]:
+    """Return entries that their reader may see as lines.
 
     Args:
-        part: of the game, empty before the first begins.
-        heads: the headings that differ from the previous section's, each with its level.
-        lines: at least one.
+        voids: those after the first of these entries, as `log.voids` returns them.
+        zone: the IANA name of the reader's time zone.
+        told: what some of the entries did, see `play.history.told`.
+    """
+    facts = {entry.seq: fact for entry, fact in told}
+    return [_line(entry, voids, zone, facts.get(entry.seq)) for entry in entries]
+
+
+def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str, fact: Any) -> HistoryLine:
+    at = parse_stamp(entry.at)
+    voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
+    when = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
+    return HistoryLine(entry, at, when, None if record.table_act(entry) else voided, fact)
+
+
+def names_of(session: Session, game: AnyGame) -> tuple[str, ...]:
+    """Return the names at the table, by seat."""
+    return tuple(seat.name for seat in positions.seats_of(session, game.id))
+
+
+class Part(NamedTuple):
+    """Consecutive lines in one large part of the game, such as a round.
+
+    Args:
+        word: names it; empty before the first begins.
+        sections: its smaller parts, each with the lowest words of its heading and at least one line.
+        open: whether the lines are shown; else they are folded away.
     """
 
-    heading: Heading
-    heads: list[tuple[int, str]]
-    lines: list[HistoryLine]
+    word: str
+    sections: list[tuple[Heading, list[HistoryLine]]]
+    open: bool
 
 
 def page_context(
     session: Session,
-    game: Game,
+    game: AnyGame,
     viewer: Viewer,
     zone: str,
     query: Mapping[str, str],
@@ -104,7 +124,7 @@ def page_context(
     Args:
         viewer: the reader's point of view; everything once the game is over.
         zone: the reader's time zone.
-        query: the query of the URL: `at`, `seat`, `cause`, `part`, `before`.
+        query: the query of the URL: `at`, `as`, `seat`, `cause`, `part`, `before`.
         here: the path of this page, for its links.
         last: the entry at which the log stops, the newest if None.
 
@@ -117,15 +137,15 @@ def page_context(
     openings = moments.openings()
     names = names_of(session, game)
     stages = list(dict.fromkeys(part[0] for part in openings if part))
-    chosen = {
-        "seat": _choice(query.get("seat", ""), [str(number) for number in range(len(names))]),
-        "cause": _choice(query.get("cause", ""), CAUSES),
-        "part": _choice(query.get("part", ""), stages),
-    }
+    others = _other_viewers(moments.viewer, len(names))
+    known = {"as": map(str, others), "seat": map(str, range(len(names))), "cause": CAUSES, "part": stages}
+    chosen = {name: _choice(query.get(name, ""), values) for name, values in known.items()}
     filtered = _filtered(moments, chosen)
     first, end = _page(filtered, at, before)
     voids = log.voids(session, game.id)
-    lines = [_line(entry, voids, zone) for entry in filtered[first:end]]
+    lines = _lines(moments, filtered[first:end], voids, zone)
+    around = _lines(moments, moments.entries[max(0, at - 2) : at + 1], voids, zone) if at is not None else []
+    whole = len(filtered) == len(moments.entries)
     return {
         "game": game,
         "names": names,
@@ -133,19 +153,40 @@ def page_context(
         "here": here,
         "at": at,
         "last": len(moments.entries),
-        "view": moments.view(at) if at is not None else None,
-        "orders_then": _orders_at(session, game, at) if at is not None else [],
-        "until": log.parse_stamp(filtered[end].at) if end < len(filtered) else None,
+        "around": {line.entry.seq: line for line in around},
+        "view": _view(moments, at, others, chosen["as"]) if at is not None else None,
+        "others": others,
+        "orders_then": _orders_at(session, game, at) if at is not None and not chosen["as"] else [],
+        "until": parse_stamp(filtered[end].at) if end < len(filtered) else None,
         "earlier": filtered[first].seq if first else None,
         "later": filtered[min(end + PAGE_SIZE, len(filtered)) - 1].seq + 1 if end < len(filtered) else None,
         "chosen": chosen,
+        "whole": whole,
         "more": "".join(f"&{urlencode({name: value})}" for name, value in chosen.items() if value),
         "stages": stages,
         "causes": CAUSES,
         "jumps": jumps(openings),
         "lines": lines,
-        "sections": _sections(lines, moments),
+        "parts": _parts(lines, moments, at, folded=whole),
     }
+
+
+def _lines(
+    moments: Timeline, entries: Iterable[record.Entry], voids: Sequence[tuple[int, int]], zone: str
+) -> list[HistoryLine]:
+    return [_line(entry, voids, zone, moments.facts[entry.seq - 1]) for entry in entries]
+
+
+def _other_viewers(viewer: Viewer, seats: int) -> tuple[Viewer, ...]:
+    """Return through whose eyes this reader may see the table besides their own."""
+    if viewer == ALL:
+        return (*range(seats), PUBLIC)
+    return () if viewer == PUBLIC else (PUBLIC,)
+
+
+def _view(moments: Timeline, at: int, others: Sequence[Viewer], chosen: str) -> Any:
+    """Return the table after an entry, as the chosen one of `others` saw it or as the reader may know it."""
+    return moments.view(at, next((other for other in others if str(other) == chosen), None))
 
 
 def _filtered(moments: Timeline, chosen: Mapping[str, str]) -> list[record.Entry]:
@@ -170,14 +211,23 @@ def _page(filtered: Sequence[record.Entry], at: int | None, before: int | None) 
     return max(0, end - PAGE_SIZE), end
 
 
-def _sections(lines: Sequence[HistoryLine], moments: Timeline) -> list[Section]:
-    """Group the lines by the parts of the game."""
-    found: list[Section] = []
-    previous: Heading = ()
-    for part, same in groupby(lines, key=lambda line: moments.made_in(line.entry.seq)):
-        heads = [(at, word) for at, word in enumerate(part) if part[: at + 1] != previous[: at + 1]]
-        found.append(Section(part, heads, list(same)))
-        previous = part
+def _parts(lines: Sequence[HistoryLine], moments: Timeline, at: int | None, *, folded: bool) -> list[Part]:
+    """Group the lines by the parts of the game.
+
+    Args:
+        folded: only the part of the entry `at` is open, or of the newest line if that entry is not among them.
+    """
+    focus = {line.entry.seq for line in lines}
+    if folded:
+        focus = focus & {at} or set(sorted(focus)[-1:])
+    found: list[Part] = []
+    for heading, same in groupby(lines, key=lambda line: moments.made_in(line.entry.seq)):
+        section, word = (heading[1:], list(same)), heading[0] if heading else ""
+        is_open = any(line.entry.seq in focus for line in section[1])
+        if found and found[-1].word == word:
+            found[-1] = Part(word, [*found[-1].sections, section], found[-1].open or is_open)
+        else:
+            found.append(Part(word, [section], is_open))
     return found
 
 
@@ -190,7 +240,7 @@ def jumps(openings: Mapping[Heading, int]) -> dict[str, list[tuple[str, int]]]:
     return found
 
 
-def _orders_at(session: Session, game: Game, at: int) -> Collection[StandingOrder]:
+def _orders_at(session: Session, game: AnyGame, at: int) -> Collection[StandingOrder]:
     """Return the sealed orders that were active after an entry; they are hidden until the game is over."""
     if game.status != "over":
         return []
@@ -208,5 +258,5 @@ def _seq(query: Mapping[str, str], name: str, most: int) -> int | None:
     return seq
 
 
-def _choice(text: str, known: Sequence[str]) -> str:
+def _choice(text: str, known: Iterable[str]) -> str:
     return text if text in known else ""

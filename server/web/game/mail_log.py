@@ -18,7 +18,8 @@ from sqlalchemy.orm import Session
 
 from server import i18n
 from server.store import facts
-from server.store.models import Game, IncomingMail, Mail, Person, Seat
+from server.store.models import Game, IncomingMail, Mail, Person
+from server.store.rows import AnySeat
 from server.web.game.history import HistoryLine
 
 
@@ -47,7 +48,7 @@ class MailLogItem:
     tries: int = 0
 
 
-def of_seat(session: Session, seat: Seat, zone: str) -> list[MailLogItem]:
+def of_seat(session: Session, seat: AnySeat, zone: str) -> list[MailLogItem]:
     """Return the mails that concern the current player of a seat, by time."""
     if seat.person_id is None:
         return []

@@ -12,39 +12,53 @@ from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 
 from byzanz.rules import ALL, PUBLIC, Viewer
+from server.accounts import login
+from server.config import settings
 from server.errors import Refused
 from server.play import autopilot, positions, timeline, turns
+from server.play import history as play_history
 from server.play.positions import Broken
-from server.store import links, standing_orders
+from server.store import log, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.models import Game
-from server.web.game import charts, history, mail_log
-from server.web.http import GAME_ID, error_page, refusal_text, unknown_link
+from server.store.rows import AnyGame
+from server.web.game import charts, history, kept, mail_log
+from server.web.http import GAME_ID, costly, error_page, refusal_text, seat_access
 
 blueprint = Blueprint("game", __name__)
+LATEST = 10
+"""Entries beside the table of a running game."""
 
 
 @blueprint.get("/g/<game_id>")
+@costly
 def show(game_id: str) -> ResponseReturnValue:
     """Show a game's public page."""
     with reading() as session:
         found = _game(session, game_id)
         if found is None:
             return _no_game()
-        context = {
-            "game": found,
-            "seats": positions.seats_of(session, game_id),
-            "names": history.names_of(session, found),
-            "zone": found.time_zone,
-            "view": None,
-            "due": {},
-        }
-        if found.status in ("running", "over"):
-            context |= _running_context(session, found)
-        return render_template("game/game.html", **context)
+        if kept.may_keep(found):
+            return kept.response(found, lambda: _page(session, found))
+        return _page(session, found)
+
+
+def _page(session: Session, game: Game) -> str:
+    context = {
+        "game": game,
+        "seats": positions.seats_of(session, game.id),
+        "names": history.names_of(session, game),
+        "zone": _zone(session, game),
+        "view": None,
+        "due": {},
+    }
+    if game.status in ("running", "over"):
+        context |= _running_context(session, game)
+    return render_template("game/game.html", **context)
 
 
 @blueprint.get("/g/<game_id>/history")
+@costly
 def public_history(game_id: str) -> ResponseReturnValue:
     """Show the history as the public may see it."""
     with reading() as session:
@@ -52,14 +66,15 @@ def public_history(game_id: str) -> ResponseReturnValue:
         if found is None or found.status not in ("running", "over"):
             return _no_game()
         here = url_for(".public_history", game_id=game_id)
-        return _history(session, found, PUBLIC, found.time_zone, here, url_for(".show", game_id=game_id))
+        zone = _zone(session, found)
+        return _history(session, found, PUBLIC, zone, here, url_for(".show", game_id=game_id))
 
 
 @blueprint.get("/t/<token>/history")
 def seat_history(token: str) -> ResponseReturnValue:
     """Show the history as this seat may see it."""
     with reading() as session:
-        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        access = seat_access(session, token)
         if access.game.status not in ("running", "over"):
             return _no_game()
         person = access.seat.person
@@ -68,6 +83,12 @@ def seat_history(token: str) -> ResponseReturnValue:
         back = url_for("turn.show", token=token)
         own = mail_log.of_seat(session, access.seat, zone)
         return _history(session, access.game, access.seat.seat, zone, here, back, own)
+
+
+def _zone(session: Session, game: Game) -> str:
+    """Return the time zone of the signed-in reader, or of the table."""
+    me = login.signed_in(session)
+    return (me.time_zone if me else None) or game.time_zone
 
 
 def _game(session: Session, game_id: str) -> Game | None:
@@ -86,7 +107,7 @@ def _no_game() -> tuple[str, int]:
 
 def _history(
     session: Session,
-    game: Game,
+    game: AnyGame,
     viewer: Viewer,
     zone: str,
     here: str,
@@ -96,11 +117,13 @@ def _history(
     if game.quarantine:
         raise Broken(str(game.quarantine))
     try:
-        context = history.page_context(session, game, viewer, zone, flask.request.args, here)
+        query = {"at": str(game.head), **flask.request.args.to_dict()}
+        context = history.page_context(session, game, viewer, zone, query, here)
     except Refused as error:
         return error_page(400, _("Entry not found"), refusal_text(error), back=here)
     beside = mail_log.by_entry(context, items)
-    return render_template("game/history.html", back=back, beside=beside, **context)
+    me = viewer if isinstance(viewer, int) else None
+    return render_template("game/history.html", back=back, beside=beside, me=me, **context)
 
 
 def _running_context(session: Session, game: Game) -> dict[str, object]:
@@ -110,9 +133,15 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
     if game.status == "over":
         return _finished_context(session, game)
     position = positions.load(session, game)
+    view = position.view(PUBLIC)
+    entries = play_history.entries_for(session, game, PUBLIC, after=game.head - LATEST)
+    told = play_history.told(position.rules, view, entries)
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     return {
-        "view": position.view(PUBLIC),
+        "view": view,
+        "lines": history.lines_of(entries, log.voids_in(entries), _zone(session, game), told),
+        "latest": [entry for entry, _fact in told[-1:]],
+        "trial": position.rules if login.current_session() is None else None,
         "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
         "now": utc_now(),
         "unattended": autopilot.is_unattended(session, game),
@@ -120,12 +149,17 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
 
 
 def _finished_context(session: Session, game: Game) -> dict[str, object]:
-    """Return the context of a finished game: its final table, result, charts and revealed orders."""
+    """Return the context of a finished game: its table, result, highlights, charts and revealed orders."""
     moments = timeline.load(session, game, ALL)
+    result = json.loads(game.result or "null")
     return {
         "view": moments.view(game.head),
-        "result": json.loads(game.result or "null"),
+        "result": result,
+        "ranking": moments.rules.ranking(result["scores"], result["winners"]),
+        "highlights": moments.highlights(result["winners"]),
+        "short": charts.short_names(history.names_of(session, game)),
         "charts": [charts.draw(chart, seqs) for chart, seqs in moments.charts()],
         "openings": history.jumps(moments.openings()),
         "revealed": standing_orders.of_game(session, game.id),
+        "base_url": settings().base_url,
     }

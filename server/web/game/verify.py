@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from byzanz import games, record
-from byzanz.record import BadRecord, Record, Report
+from byzanz.record import BadRecord, Mailed, Record, Report
 from byzanz.rules import PUBLIC
 from server.accounts import login
 from server.errors import NoSuchGame, Refused
@@ -22,12 +22,14 @@ from server.play import history
 from server.play.positions import Broken
 from server.store.engine import reading
 from server.store.models import Game, Seat
-from server.web.http import GAME_ID, error_page, limiter
+from server.web.http import GAME_ID, costly, error_page, limiter
 
 blueprint = Blueprint("verify", __name__)
 
 MOST_GAMES = 20
 """Records that an uploaded file may hold; the command takes any number."""
+MOST_PASTED = 20_000
+"""Characters of lines from emails."""
 MOST_OFFERED = 20
 """Finished games that the form lists at most."""
 
@@ -55,6 +57,11 @@ class CheckedRecord:
         slug = self.record.header.game
         return next((rules.title for rules in games.latest() if rules.slug == slug), slug)
 
+    def settled_after(self, seat: int) -> list[str]:
+        """Return the names of the seats whose cuts were settled after that of a seat."""
+        header = self.record.header
+        return [header.seats[other] for other in record.settled_after(header, seat) or ()]
+
 
 @blueprint.app_template_filter("plain")
 def printable(text: object, most: int = 80) -> str:
@@ -71,19 +78,22 @@ def form() -> str:
 
 @blueprint.post("/verify")
 @limiter.limit("10/minute")
+@costly
 def upload() -> str | tuple[str, int]:
-    """Check the records of a file, up to the first error. Nothing is stored."""
+    """Check the records of a file, up to the first error, and lines of emails with them. Nothing is stored."""
     checked: list[CheckedRecord] = []
     try:
-        for each in _check_records(_file()):
+        mailed = _mailed(flask.request.form.get("lines", ""))
+        for each in _check_records(_file(), mailed):
             checked.append(each)
     except BadUpload as refusal:
         return _form(refusal, checked), refusal.status
-    return render_template("game/verified.html", checked=checked, game=None)
+    return render_template("game/verified.html", checked=checked, game=None, mailed=mailed)
 
 
 @blueprint.get("/g/<game_id>/verify")
 @limiter.limit("30/minute")
+@costly
 def game(game_id: str) -> str:
     """Check a finished game of this server from its log."""
     with reading() as session:
@@ -102,6 +112,7 @@ def game(game_id: str) -> str:
             "game/verified.html",
             checked=[CheckedRecord(full_record, record.examine(full_record))],
             game=found,
+            mailed=None,
         )
 
 
@@ -129,6 +140,7 @@ def _form(refusal: BadUpload | None, checked: Sequence[CheckedRecord]) -> str:
             games=_finished_games(session),
             titles={rules.slug: rules.title for rules in games.latest()},
             most_games=MOST_GAMES,
+            lines=flask.request.form.get("lines", "")[:MOST_PASTED],
             most=flask.current_app.config["MAX_CONTENT_LENGTH"] // 1024**2,
         )
 
@@ -150,8 +162,25 @@ def _file() -> IO[bytes]:
     return sent.stream
 
 
-def _check_records(file: IO[bytes]) -> Iterator[CheckedRecord]:
+def _mailed(lines: str) -> Mailed:
+    """Return what the pasted lines of emails quote.
+
+    Raises:
+        BadUpload: they quote nothing, or are too long.
+    """
+    if len(lines) > MOST_PASTED:
+        raise BadUpload("Paste only the lines with “head”, “commitment” or “cut”.")
+    mailed = record.mailed_in(lines)
+    if lines.strip() and not mailed:
+        raise BadUpload("The pasted text has no line with “head”, “commitment” or “cut” and its hash.")
+    return mailed
+
+
+def _check_records(file: IO[bytes], mailed: Mailed) -> Iterator[CheckedRecord]:
     """Check the records of a file one after another; the first wrong one comes last.
+
+    Args:
+        mailed: what emails quote of the only game in the file.
 
     Raises:
         BadUpload: the file holds no records, or too many.
@@ -163,7 +192,9 @@ def _check_records(file: IO[bytes]) -> Iterator[CheckedRecord]:
                 raise BadUpload(
                     "This file holds more than %(most)s games. Upload fewer at a time.", most=MOST_GAMES
                 )
-            report = record.examine(each)
+            if number > 1 and mailed:
+                raise BadUpload("With lines from emails, the file must hold one game.")
+            report = record.examine(each, mailed=mailed)
             yield CheckedRecord(each, report)
             if report.wrong is not None:
                 return

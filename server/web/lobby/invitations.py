@@ -15,9 +15,10 @@ from byzanz.bots import BOTS
 from byzanz.games import rules_of
 from server import errors, i18n, validation
 from server.accounts import login
+from server.config import settings
 from server.errors import InvalidInput, Refused
 from server.lobby import create, invitations, names, notify, organiser
-from server.play import positions
+from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Link, Mail, Person
@@ -41,10 +42,15 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             token=token,
             game=found.game,
             seat=found.seat,
-            seats=positions.seats_of(session, found.game.id),
+            seats=(seats := positions.seats_of(session, found.game.id)),
+            fixed=history.fixed_cuts(seats),
             organiser=session.get(Person, found.game.organiser_id or 0),
             title=rules_of(found.game.slug, found.game.rules).title,
+            length=lengths.estimate(session, found.game, seats),
             name=form.get("name", _offered_name(found)),
+            own_zone=found.person.time_zone,
+            time_zone=form.get("time_zone", ""),
+            zones=validation.time_zones(),
             cut=form.get("cut", names.random_cut()),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
@@ -67,7 +73,8 @@ def answer(token: str) -> ResponseReturnValue:
         match form.get("answer"):
             case "accept":
                 language = i18n.current_language()
-                game_id = invitations.accept(token, form.get("name", ""), form.get("cut", ""), now, language)
+                name, cut, zone = (form.get(field, "") for field in ("name", "cut", "time_zone"))
+                game_id = invitations.accept(token, name, cut, now, language, zone)
             case "decline":
                 game_id = invitations.decline(token, now)
             case _:
@@ -95,6 +102,35 @@ def _seat_url(session: Session, person_id: int | None, game_id: str) -> str | No
     return links.url(link) if link else None
 
 
+@blueprint.get("/n/<token>")
+def refusal_form(token: str) -> ResponseReturnValue:
+    """Show a button that keeps all invitations from this address, or lets them through again."""
+    return _refusal_page(token)
+
+
+@blueprint.post("/n/<token>")
+@limiter.limit("30/minute")
+def refuse_all(token: str) -> ResponseReturnValue:
+    """Keep all invitations from this address, also without a choice, as mail clients post it (RFC 8058).
+
+    It answers with a page instead of a redirect, which mail clients would not follow.
+    """
+    with reading() as session:
+        link = links.find(session, "noinvite", token, utc_now()) or unknown_link(token)
+    do = flask.request.form.get("do", "never")
+    if do not in ("never", "undo"):
+        flask.abort(400)
+    invitations.refuse_all(link.person_id, do == "never")
+    return _refusal_page(token)
+
+
+def _refusal_page(token: str) -> ResponseReturnValue:
+    with reading() as session:
+        link = links.find(session, "noinvite", token, utc_now()) or unknown_link(token)
+        person = session.get_one(Person, link.person_id)
+        return render_template("lobby/no_invitations.html", refused=person.no_invitations)
+
+
 @blueprint.get("/o/<token>")
 def organise(token: str) -> ResponseReturnValue:
     """Show the organiser who has accepted and what they can do; viewing it changes nothing."""
@@ -105,20 +141,29 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         game = organiser.organised_game(session, token, utc_now()) or unknown_link(token)
         seats = positions.seats_of(session, game.id)
-        rules = rules_of(game.slug, game.rules)
+        rules, form = rules_of(game.slug, game.rules), flask.request.form
+        host = session.get_one(Person, game.organiser_id)
         page = render_template(
             "lobby/organiser.html",
+            base_url=settings().base_url,
             token=token,
             game=game,
             seats=seats,
+            fixed=history.fixed_cuts(seats),
             own=next((seat for seat in seats if seat.person_id == game.organiser_id), None),
             mails=_mails(session, game),
             title=rules.title,
             rules=rules,
+            length=lengths.estimate(session, game, seats),
+            own_zone=host.time_zone,
+            zone=host.time_zone or game.time_zone,
+            time_zone=form.get("time_zone", game.time_zone),
+            zones=validation.time_zones(),
             may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
             bots=tuple(BOTS),
-            name=flask.request.form.get("name", notify.requested_name(session, game)),
-            cut=flask.request.form.get("cut", names.random_cut()),
+            name=form.get("name", notify.requested_name(session, game)),
+            message=form.get("message", game.message),
+            cut=form.get("cut", names.random_cut()),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
@@ -127,7 +172,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
 
 def _mails(session: Session, game: Game) -> dict[int, Mail]:
     """Return the newest invitation or reminder of each person."""
-    about = (Mail.game_id == game.id, Mail.kind.in_(("invite", "nudge")))
+    about = (Mail.game_id == game.id, Mail.kind.in_(notify.INVITATIONS))
     return {mail.person_id: mail for mail in session.scalars(select(Mail).where(*about).order_by(Mail.id))}
 
 
@@ -137,6 +182,8 @@ ACTS: dict[str, OrganiserAction] = {
     "remind": organiser.remind,
     "drop": organiser.drop,
     "invite": lambda token, seat, now: organiser.reinvite(token, seat, _guest(), now),
+    "again": organiser.invite_again,
+    "remove": organiser.remove,
     "fill": lambda token, seat, now: organiser.fill(token, seat, flask.request.form.get("bot", ""), now),
     "start": lambda token, _seat, now: organiser.start(token, now),
     "cancel": lambda token, _seat, now: organiser.cancel(token, now),
@@ -148,7 +195,16 @@ ACTS: dict[str, OrganiserAction] = {
 
 def _confirm(token: str, now: datetime) -> str:
     form = flask.request.form
-    return create.confirm_game(token, now, form.get("cut", ""), form.get("name"), i18n.current_language())
+    return create.confirm_game(
+        token,
+        now,
+        form.get("cut", ""),
+        form.get("name"),
+        i18n.current_language(),
+        message=form.get("message"),
+        time_zone=form.get("time_zone", ""),
+        shuffle="shuffle" in form,
+    )
 
 
 def _guest() -> validation.Guest:
@@ -171,7 +227,7 @@ def act(token: str) -> ResponseReturnValue:
         return _organiser_page(token, refusal)
     with reading() as session:
         game = organiser.organised_game(session, token, now)
-        starts = form["do"] in {"confirm", "fill", "start"}
+        starts = form["do"] in {"confirm", "fill", "remove", "start"}
         seat = _seat_url(session, game.organiser_id, game.id) if game and starts else None
     return flask.redirect(seat or url_for(".organise", token=token), 303)
 
@@ -200,11 +256,31 @@ def join(game_id: str) -> ResponseReturnValue:
     return flask.redirect(seat or url_for("lobby.index"), 303)
 
 
+@blueprint.post("/join/<game_id>/sign-in")
+@limiter.limit("10/hour")
+def ask_link(game_id: str) -> ResponseReturnValue:
+    """Mail a sign-in link to the address in the form, known or not, for it leads back to the table with a free seat."""
+    address = flask.request.form.get("address", "")
+    with reading() as session:
+        open_game = _listed_game(session, game_id).status == "inviting"
+    try:
+        login.mail_sign_in(address, utc_now(), i18n.current_language(), newcomers=open_game)
+    except InvalidInput as refusal:
+        return _join_page(game_id, refusal)
+    flask.session[login.TABLE_KEY] = game_id
+    return render_template("account/link_sent.html", newcomers=open_game)
+
+
+def _listed_game(session: Session, game_id: str) -> Game:
+    game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
+    if game is None or not game.listed or game.status == "asked":
+        flask.abort(404)
+    return game
+
+
 def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
-        game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
-        if game is None or not game.listed or game.status == "asked":
-            flask.abort(404)
+        game = _listed_game(session, game_id)
         seats = positions.seats_of(session, game.id)
         me = login.signed_in(session)
         form = flask.request.form
@@ -212,9 +288,11 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             "lobby/join.html",
             game=game,
             seats=seats,
+            fixed=history.fixed_cuts(seats),
             me=me,
             is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
             free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,
+            length=lengths.estimate(session, game, seats),
             title=rules_of(game.slug, game.rules).title,
             name=form.get("name", me.name if me else ""),
             cut=form.get("cut", names.random_cut()),
@@ -225,5 +303,5 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
 
 
 # Authorised by the token in the URL; they work without cookies.
-for view in (answer, act):
+for view in (answer, act, refuse_all):
     csrf.exempt(view)

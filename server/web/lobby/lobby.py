@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import flask
 from flask import Blueprint, render_template, url_for
@@ -20,34 +19,19 @@ from byzanz.moves import BadSetup
 from byzanz.rules import PUBLIC
 from server import errors, i18n, validation
 from server.accounts import login
+from server.config import settings
 from server.errors import InvalidInput, Refused
 from server.lobby import create, names, time_control
-from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Link, Person, Seat, Turn
+from server.store.models import Game, Seat
 from server.validation import Guest
 from server.web.http import csrf, error_page, limiter
+from server.web.lobby import home
 
 blueprint = Blueprint("lobby", __name__)
 
 MOST_LISTED = 50
 """Games of one kind that the home page lists at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class OwnGame:
-    """A game of the signed-in person on the home page.
-
-    Args:
-        seat: theirs, None if they only organise.
-        awaited: whether they are to move.
-        url: of their seat, their invitation or their organiser's page.
-    """
-
-    game: Game
-    seat: Seat | None
-    awaited: bool
-    url: str
 
 
 @blueprint.app_template_filter("typed")
@@ -61,11 +45,14 @@ def index() -> ResponseReturnValue:
     """Show the home page, with the games of the signed-in person."""
     with reading() as session:
         me = login.signed_in(session)
-        own = _own_games(session, me) if me else []
+        own = home.own_games(session, me) if me else []
         return render_template(
             "lobby/lobby.html",
             me=me,
+            base_url=settings().base_url,
             own_games=own,
+            finished=home.finished_games(session, me) if me else (),
+            now=utc_now(),
             awaiting=sum(entry.awaited for entry in own),
             games=games.latest(),
             titles={rules.slug: rules.title for rules in games.latest()},
@@ -81,62 +68,12 @@ def _listed(session: Session, *which: ColumnElement[bool]) -> Sequence[Game]:
     return session.scalars(query.order_by(Game.created_at.desc()).limit(MOST_LISTED)).all()
 
 
-def _own_games(session: Session, me: Person) -> list[OwnGame]:
-    """Return their unfinished games, those in which they are to move first."""
-    alive = ("asked", "inviting", "running")
-    seats = {
-        seat.game_id: seat
-        for seat in session.scalars(
-            select(Seat)
-            .join(Game, Game.id == Seat.game_id)
-            .where(Seat.person_id == me.id, Seat.status != "declined", Game.status.in_(alive))
-        )
-    }
-    ids = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != "declined")
-    own_game = (Game.organiser_id == me.id) | Game.id.in_(ids)
-    found = session.scalars(
-        select(Game).where(own_game, Game.status.in_(alive)).order_by(Game.created_at.desc())
-    )
-    awaited = set(
-        session.execute(
-            select(Turn.game_id, Turn.seat)
-            .join(Seat, (Seat.game_id == Turn.game_id) & (Seat.seat == Turn.seat))
-            .where(Seat.person_id == me.id)
-        )
-    )
-    own = []
-    for game in found.unique():
-        seat = seats.get(game.id)
-        if (url := _entry_url(session, me, game, seat)) is not None:
-            own.append(OwnGame(game, seat, seat is not None and (game.id, seat.seat) in awaited, url))
-    return sorted(own, key=lambda entry: not entry.awaited)
-
-
-def _entry_url(session: Session, me: Person, game: Game, seat: Seat | None) -> str | None:
-    """Return the URL by which a person enters a game; None for an invitation that has not been sent yet."""
-    if seat is not None and game.status == "running":
-        return _live_link(session, me, game, "seat") or url_for("game.show", game_id=game.id)
-    if game.organiser_id == me.id:
-        return _live_link(session, me, game, "organise")
-    return _live_link(session, me, game, "invite")
-
-
-def _live_link(session: Session, me: Person, game: Game, purpose: str) -> str | None:
-    """Return the URL of an existing live link; a GET request creates none."""
-    link = session.scalar(
-        select(Link)
-        .where(Link.person_id == me.id, Link.game_id == game.id, Link.purpose == purpose)
-        .where(Link.revoked_at.is_(None), Link.expires_at.is_(None))
-        .order_by(Link.id.desc())
-        .limit(1)
-    )
-    return links.url(link) if link else None
-
-
 ALLOWANCES = (600, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
 """Seconds for a decision, as the form offers them."""
 BANKS = (0, 3600, 4 * 3600, 12 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 14 * 86400)
 """Seconds beyond them, for a whole game."""
+DEFAULT_BOT = "greedy"
+"""The strength of bots that the form proposes."""
 
 
 @blueprint.route("/new", methods=["GET", "POST"])
@@ -166,6 +103,7 @@ def _initial_fields() -> dict[str, str]:
         "address": (me.email or "") if me else "",
         "time_zone": (me.time_zone or "UTC") if me else "UTC",
         "plays": "yes",
+        "strength": DEFAULT_BOT,
         "pace": "daily",
         "allowance": "86400",
         "bank": "172800",
@@ -201,14 +139,26 @@ def _read_request() -> create.GameRequest:
         slug=fields.get("game", games.latest()[0].slug),
         name=fields.get("title", ""),
         time_control=_read_time_control(),
-        players=validation.parse_guests(fields.get("players", "")),
-        bots=[kind for kind in BOTS for _ in range(_read_number(f"bot_{kind}", 0, field="bots"))],
+        players=_read_friends(),
+        bots=[fields.get("strength", DEFAULT_BOT)] * _read_number("bots", 0),
         free=_read_number("free", 0),
         time_zone=fields.get("time_zone", "UTC"),
         plays="plays" in fields,
         listed="listed" in fields,
         language=i18n.current_language(),
+        message=fields.get("message", ""),
     )
+
+
+def _read_friends() -> list[Guest]:
+    """Return the people to invite: those in the rows, then those on the pasted list."""
+    fields = flask.request.form
+    rows = [
+        (fields.get(f"friend_{n}", "").strip(), fields.get(f"friend_{n}_address", "").strip())
+        for n in range(1, _most_seats())
+    ]
+    typed = [f"{name} <{address}>" if name else address for name, address in rows if name or address]
+    return [*map(validation.parse_guest, typed), *validation.parse_guests(fields.get("players", ""))]
 
 
 def _read_time_control() -> time_control.TimeControl:
@@ -264,10 +214,16 @@ for view in (new, fresh_link):
 
 @blueprint.get("/rules/<slug>")
 def rules(slug: str) -> str | tuple[str, int]:
-    """Show the rules of one game, and the table before the first shuffle, used to draw its cards."""
+    """Show the rules of one game; `view`, the table before the first shuffle, is used to draw its cards.
+
+    The query may choose the `step` of the example.
+    """
     try:
         found = rules_of(slug)
     except BadSetup:
         return error_page(404, _("Game not found"), _("The home page lists all games."))
     view = found.view(found.setup(min(found.seats), {}), PUBLIC)
-    return render_template("lobby/rules.html", rules=found, view=view)
+    step = validation.whole_number(flask.request.args.get("step", ""), 99, 1) or 1
+    return render_template(
+        "lobby/rules.html", rules=found, view=view, step=step, base_url=settings().base_url
+    )

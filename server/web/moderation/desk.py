@@ -5,7 +5,9 @@ The blueprint is nested in `moderation`, which admits nobody else.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import flask
@@ -15,17 +17,23 @@ from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session, selectinload
 
 from byzanz.games import latest
+from server.accounts import erasure
+from server.errors import InvalidInput
+from server.mail import deliverability
 from server.play import autopilot
-from server.scheduler import heartbeat
-from server.store import alerts, log, outbox
-from server.store.engine import reading, transaction, utc_now
+from server.scheduler import clockwork
+from server.store import alerts, log, people
+from server.store.engine import parse_stamp, reading, transaction, utc_now
 from server.store.models import Alert, Entry, Game, ModeratorAction, Person, Seat, Turn
-from server.validation import whole_number
+from server.validation import clean_address, whole_number
 from server.web.moderation import issues
 
+LOGGER = logging.getLogger(__name__)
 blueprint = Blueprint("desk", __name__)
 
 STATUSES = ("asked", "inviting", "running", "over", "cancelled")
+OUTAGE_HOURS = (1, 6, 24, 72, 168)
+"""How long ago an outage of our own mail server may have begun."""
 PAGE_SIZE = 50
 """Games, or actions, on one page."""
 
@@ -46,36 +54,77 @@ def show() -> ResponseReturnValue:
             "moderation/desk.html",
             now=now,
             zone=zone(),
-            clock_alert=heartbeat.CLOCK_JUMPED,
+            clock_alert=alerts.CLOCK_JUMPED,
             alerts=issues.alerts(session),
             late=issues.late(session, now),
             unsent=issues.unsent(session, now),
             unreached=issues.unreached(session),
             refused=issues.refused(session, now),
             stuck=stuck,
-            last={game.id: log.parse_stamp(entry.at) for game, entry in stuck.rows},
+            last={game.id: parse_stamp(entry.at) for game, entry in stuck.rows},
             unattended=autopilot.unattended(session, [game.id for game, _ in stuck.rows if game.paused]),
             on_hold=issues.quarantined(session),
             on_autopilot=on_autopilot,
-            left=autopilot.seats_left(session, {seat.game_id for _, seat in on_autopilot.rows}),
             titles=_titles(),
+            outage_hours=OUTAGE_HOURS,
+            mended=whole_number(flask.request.args.get("mended", ""), 999_999),
         )
 
 
 @blueprint.post("/alarms/<int:alert_id>")
 def clear(alert_id: int) -> ResponseReturnValue:
     """Clear an alert that a moderator has dealt with."""
-    with transaction() as session:
+    with reading() as session:
         found = session.get(Alert, alert_id) if alert_id < 2**31 else None
-        if found is None:
-            flask.abort(404)
-        now = utc_now()
-        if found.key == heartbeat.CLOCK_JUMPED:  # clearing this alert confirms that the clock is right
-            outbox.reset_future_times(session, now)
-            heartbeat.accept_clock(session, now)
-        else:
+    if found is None:
+        flask.abort(404)
+    now = utc_now()
+    if found.key == alerts.CLOCK_JUMPED:  # clearing this alert confirms that the clock is right
+        clockwork.confirm_clock(now)
+    else:
+        with transaction() as session:
             alerts.clear(session, found.key, now)
     return flask.redirect(url_for(".show"), 303)
+
+
+@blueprint.post("/reachable")
+def mend() -> ResponseReturnValue:
+    """Let all addresses count as working again that have failed since our own mail server did."""
+    hours = whole_number(flask.request.form.get("hours", ""), max(OUTAGE_HOURS), 1)
+    reason = flask.request.form.get("reason", "").strip()
+    if hours is None or not reason:
+        raise InvalidInput("Choose a time and give a reason.", field="reason")
+    now = utc_now()
+    mended = deliverability.mend_all(now - timedelta(hours=hours), g.me.id, reason, now)
+    LOGGER.info("moderator %s lets %s addresses count as working again", g.me.id, mended)
+    return flask.redirect(url_for(".show", mended=mended), 303)
+
+
+@blueprint.get("/erase")
+def erasing() -> ResponseReturnValue:
+    """Show the form that erases a person who has asked for it."""
+    return render_template("moderation/erase.html", address="", refusal=None, erased=None)
+
+
+@blueprint.post("/erase")
+def erase() -> ResponseReturnValue:
+    """Erase the person with this address."""
+    address, refusal = flask.request.form.get("address", ""), None
+    try:
+        wanted = clean_address(address)
+        with reading() as session:
+            person = people.find(session, wanted)
+        if person is None:
+            raise InvalidInput("Nobody has the address “%(address)s”.", field="address", address=wanted)
+        if flask.request.form.get("sure") != "yes":
+            raise InvalidInput("Tick the box to erase this person.", field="sure")
+        erasure.erase(person.id, utc_now())
+        LOGGER.info("moderator %s has erased person %s", g.me.id, person.id)
+    except InvalidInput as error:
+        refusal = error
+    erased = None if refusal else wanted
+    page = render_template("moderation/erase.html", address=address, refusal=refusal, erased=erased)
+    return page, refusal.status if refusal else 200
 
 
 @blueprint.get("/games")

@@ -57,10 +57,11 @@ def _game(session: Session, game_id: str) -> Game:
 def game(game_id: str) -> ResponseReturnValue:
     """Show one game: its seats, mails, clocks, acts, and its history as the public sees it.
 
-    The query may choose an act (`do`) and its seat (`of`), whose form is then open.
+    The query may choose an act (`do`) and its seat (`of`) or `entry`, whose form is then open.
     """
     query = flask.request.args
-    return _game_page(game_id, {"act": query.get("do", ""), "seat": query.get("of", "")})
+    chosen = {"act": query.get("do", ""), "seat": query.get("of", ""), "entry": query.get("entry", "")}
+    return _game_page(game_id, chosen)
 
 
 def _game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = None) -> ResponseReturnValue:
@@ -75,6 +76,7 @@ def _game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = 
             "moderation/game.html",
             **_game_context(session, game) | (log_context or {}),
             readable=log_context is not None,
+            undo=_undoable(session, game, form.get("entry", "")),
             looks=_looks(session, game),
             holds_seat=seated,
             mails=[item for item in reversed(items) if item.status != "received"][:MOST_MAILS],
@@ -94,9 +96,8 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "game": game,
         "title": rules_of(game.slug, game.rules).title,
         "seats": seats,
-        "names": [seat.name for seat in seats],
+        "names": tuple(seat.name for seat in seats),
         "host": persons.get(game.organiser_id or 0),
-        "left": {seat for _, seat in autopilot.seats_left(session, [game.id])},
         "unattended": autopilot.is_unattended(session, game),
         "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
     }
@@ -114,6 +115,14 @@ def _history_context(
             history.page_context(session, game, viewer, desk.zone(), query, here, last) if game.head else None
         )
     except positions.Broken:
+        return None
+
+
+def _undoable(session: Session, game: Game, entry: str) -> history.HistoryLine | None:
+    """Return the chosen entry as the public sees it, or None if a void cannot begin with it."""
+    try:
+        return forms.voided_lines(session, game, ("!void", entry), desk.zone())[0]
+    except Refused:
         return None
 
 

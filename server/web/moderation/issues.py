@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_, union
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, tuple_, union
 from sqlalchemy.orm import Session
 
-from server.store import log
-from server.store.models import Alert, Entry, Game, Mail, Person, Seat, Turn
+from server.store.engine import stamp
+from server.store.models import FAILED, Alert, Entry, Game, Mail, Person, Seat, Turn
 
 DUE_SOON = timedelta(hours=6)
 """Turns that are due within this time are listed."""
@@ -45,7 +45,12 @@ class IssueList:
 
 def _is_active() -> ColumnElement[bool]:
     """The game runs: it is neither paused nor on hold."""
-    return and_(Game.status == "running", Game.paused.is_(False), Game.quarantine.is_(None))
+    return and_(_is_running(), Game.paused.is_(False), Game.quarantine.is_(None))
+
+
+def _is_running() -> ColumnElement[bool]:
+    """The game has begun and is not over; nobody waits for a visitor."""
+    return and_(Game.status == "running", Game.trial.is_(False))
 
 
 def _waiting_turns(*what: Any) -> _Selection:
@@ -83,14 +88,14 @@ def _stuck(now: datetime, *what: Any) -> _Selection:
     """Select games that are paused, or whose last entry is long ago."""
     last = (Entry.game_id == Game.id) & (Entry.seq == Game.head)
     found = select(*what).select_from(Game).join(Entry, last)
-    found = found.where(Game.status == "running", Game.quarantine.is_(None))
-    return found.where(or_(Game.paused, Entry.at <= log.stamp(now - STALLED_AFTER)))
+    found = found.where(_is_running(), Game.quarantine.is_(None))
+    return found.where(or_(Game.paused, Entry.at <= stamp(now - STALLED_AFTER)))
 
 
 def _on_autopilot(*what: Any) -> _Selection:
     """Select seats for which the server plays: their players do not answer or have left."""
     found = select(*what).select_from(Seat).join(Game, Game.id == Seat.game_id)
-    return found.where(Seat.autopilot, Game.status == "running")
+    return found.where(Seat.autopilot, _is_running())
 
 
 KINDS = ("late", "mail", "stuck", "aside", "away")
@@ -148,10 +153,12 @@ def on_autopilot(session: Session) -> IssueList:
 
 
 def refused(session: Session, now: datetime) -> IssueList:
-    """List recently failed mails, newest first: (mail, person, game or None)."""
+    """List recently failed mails to people who are still in the game, newest first: (mail, person, game or None)."""
     found = select(Mail, Person, Game).join(Person, Person.id == Mail.person_id)
     found = found.outerjoin(Game, Game.id == Mail.game_id)
-    found = found.where(Mail.status == "failed", Mail.not_before > now - RECENT)
+    seated = exists().where(Seat.game_id == Mail.game_id, Seat.person_id == Mail.person_id)
+    concerned = or_(Mail.game_id.is_(None), Game.organiser_id == Mail.person_id, seated)
+    found = found.where(FAILED, Mail.not_before > now - RECENT, concerned)
     return _first_rows(session, found.order_by(Mail.not_before.desc(), Mail.id.desc()))
 
 

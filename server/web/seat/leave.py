@@ -8,10 +8,9 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 
 from server import play
-from server.play import autopilot, positions
-from server.store import links
+from server.play import positions
 from server.store.engine import reading, utc_now
-from server.web.http import csrf, error_page, unknown_link
+from server.web.http import csrf, error_page, seat_access
 
 blueprint = Blueprint("leave", __name__)
 csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
@@ -21,10 +20,10 @@ csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside ma
 def ask(token: str) -> ResponseReturnValue:
     """Explain what leaving means, with a button to do it."""
     with reading() as session:
-        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        access = seat_access(session, token)
         positions.check_running(access.game)
         positions.load(session, access.game)
-        if autopilot.has_left(session, access.game.id, access.seat.seat):
+        if access.seat.left:
             return flask.redirect(url_for("turn.show", token=token), 303)
         return render_template("seat/leave.html", token=token, game=access.game, seat=access.seat)
 
@@ -33,7 +32,7 @@ def ask(token: str) -> ResponseReturnValue:
 def leave(token: str) -> ResponseReturnValue:
     """Leave the game and return to the table, which can still be watched."""
     with reading() as session:
-        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        access = seat_access(session, token)
     if flask.request.form.get("do") != "leave":
         back = url_for("turn.show", token=token)
         return error_page(400, _("The form was incomplete"), _("Nothing has changed."), back=back)

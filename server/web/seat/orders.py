@@ -1,4 +1,4 @@
-"""A seat's standing orders: preview, place, confirm, withdraw; and taking the seat back from autopilot.
+"""A seat's standing orders: the sheet, preview, place, confirm, withdraw; and taking the seat back from autopilot.
 
 Opened by the seat's link alone, like its turn page. No other page shows orders before the game is over.
 """
@@ -16,13 +16,13 @@ from sqlalchemy.orm import Session
 from byzanz.moves import RulesError
 from server import play
 from server.errors import Refused
-from server.play import positions
-from server.store import links
+from server.play import history, positions
+from server.play.positions import Position
+from server.store import standing_orders
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
 from server.validation import whole_number
-from server.web.game import history
-from server.web.http import csrf, error_page, limiter, refusal_text, unknown_link
+from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
 
 blueprint = Blueprint("orders", __name__)
 csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
@@ -31,63 +31,100 @@ LAST = 999_999_999
 """The highest number of an order."""
 
 
+@blueprint.get("/t/<token>/orders")
+def show(token: str) -> ResponseReturnValue:
+    """Show the orders that stand, what they would do now, and the sentences of new ones."""
+    with reading() as session:
+        access = seat_access(session, token)
+        return _sheet(session, token, access) or flask.redirect(url_for("turn.show", token=token), 303)
+
+
+def _sheet(session: Session, token: str, access: SeatAccess, **more: str) -> str | None:
+    """Return the page of a seat's orders, or None if its game takes none now."""
+    game, seat = access.game, access.seat.seat
+    if game.status != "running" or game.quarantine:
+        return None
+    position = positions.load(session, game)
+    if not standing_orders.supported(position.rules):
+        return None
+    _, after, _own = history.since_own_move(session, game, seat, 1)
+    orders = play.outlooks(session, position, seat, after)
+    context = _base_context(token, access, position)
+    names = [other.name for other in positions.seats_of(session, game.id)]
+
+    def preview(text: str) -> play.OrderPreview | None:
+        try:
+            return play.preview_order(session, game, access.seat.seat, text)
+        except (RulesError, Refused):
+            return None
+
+    return render_template("seat/plan.html", **context, names=names, orders=orders, preview=preview, **more)
+
+
 @blueprint.post("/t/<token>/orders")
 @limiter.limit("120/minute")
 def order(token: str) -> ResponseReturnValue:
     """Preview, place, withdraw or confirm orders, or end the autopilot, depending on the button."""
     with reading() as session:
-        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        access = seat_access(session, token)
     form, game_id, seat = flask.request.form, access.game.id, access.seat.seat
+    back = "orders.show"
     try:
         match form.get("do"):
             case "preview":
-                return _preview(token, access, _order_text(form.getlist("part"), form.get("order", "")))
+                return _preview(token, access, _order_text())
             case "leave":
-                play.place_order(game_id, seat, form.get("order", ""), now=utc_now(), link_id=access.link.id)
+                text, link = form.get("order", ""), access.link.id
+                if play.place_order(game_id, seat, text, now=utc_now(), link_id=link).moved:
+                    back = "turn.show"
             case "withdraw" if (number := whole_number(form.get("id", ""), LAST)) is not None:
                 play.withdraw_order(game_id, seat, number, now=utc_now(), link_id=access.link.id)
             case "confirm":
                 play.confirm_orders(game_id, seat, now=utc_now(), link_id=access.link.id)
             case "reclaim":
                 play.reclaim(game_id, seat, now=utc_now(), link_id=access.link.id)
+                back = "turn.show"
             case _:
                 return _malformed(token)
     except RulesError as error:
         return _refused(token, access, 422, refusal_text(error))
     except Refused as error:
         return _refused(token, access, error.status, refusal_text(error))
-    return flask.redirect(url_for("turn.show", token=token, _anchor="orders"), 303)
+    return flask.redirect(url_for(back, token=token), 303)
 
 
-def _order_text(parts: list[str], text: str) -> str:
-    """Return the order of a form: its parts joined, or the typed line."""
-    return " ".join(parts) if parts else text
+def _order_text() -> str:
+    """Return the order in the form: the typed line, or its parts, `*` standing for the ticked cards.
+
+    `part` comes first, then `part1`, `part2` …: in a sentence the fields stand as its language wants them.
+    """
+    form = flask.request.form
+    if "part" not in form:
+        return form.get("order", "")
+    parts = [text for name in sorted(form) if name.startswith("part") for text in form.getlist(name)]
+    cards = " ".join(value.partition("#")[0] for value in form.getlist("card"))
+    return " ".join(cards if part == "*" else part for part in parts)
 
 
 def _preview(token: str, access: SeatAccess, text: str) -> str:
     with reading() as session:
         previewed = play.preview_order(session, access.game, access.seat.seat, text[: play.LONGEST_TEXT + 1])
-        return render_template(
-            "seat/order.html", **_base_context(session, token, access), previewed=previewed
-        )
+        context = _base_context(token, access, positions.load(session, access.game))
+        return render_template("seat/order.html", **context, previewed=previewed)
 
 
 def _refused(token: str, access: SeatAccess, status: int, sentence: str) -> ResponseReturnValue:
-    form = flask.request.form
     with reading() as session:
-        context = _base_context(session, token, access)
-        written = _order_text(form.getlist("part"), form.get("order", ""))[:300]
-        page = render_template("seat/order.html", **context, previewed=None, wrong=sentence, written=written)
-    return page, status
+        page = _sheet(session, token, access, wrong=sentence, written=_order_text()[:300])
+    back = url_for("turn.show", token=token)
+    return (
+        (page, status) if page else error_page(status, _("This order cannot be saved"), sentence, back=back)
+    )
 
 
-def _base_context(session: Session, token: str, access: SeatAccess) -> dict[str, Any]:
-    game = access.game
-    view = None
-    if game.status == "running" and not game.quarantine:
-        view = positions.load(session, game).view(access.seat.seat)
-    names = history.names_of(session, game)
-    return {"token": token, "game": game, "seat": access.seat, "names": names, "view": view}
+def _base_context(token: str, access: SeatAccess, position: Position) -> dict[str, Any]:
+    view = position.view(access.seat.seat)
+    return {"token": token, "game": access.game, "seat": access.seat, "view": view}
 
 
 def _malformed(token: str) -> ResponseReturnValue:

@@ -1,4 +1,4 @@
-"""A move preselected by a mailed link, and the player's other open turns."""
+"""A move preselected by a mailed link."""
 
 from __future__ import annotations
 
@@ -6,18 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flask_babel import gettext as _
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from byzanz import umpire
 from byzanz.moves import RulesError
 from server import play
-from server.accounts import login
-from server.play import turns
 from server.play.positions import Position
-from server.store import links
-from server.store.links import SeatAccess
-from server.store.models import Link
 from server.web.http import refusal_text
 
 
@@ -52,7 +45,7 @@ def from_link(position: Position, seat: int, text: str) -> Preselected:
         move = rules.parse(text[: play.LONGEST_TEXT + 1])
         umpire.play(rules, state, seat, move)
     except RulesError as error:
-        return Preselected(str(move or ""), why=refusal_text(error))
+        return Preselected(str(move or ""), why=refusal_text(error, rules.slug))
     return Preselected(str(move), _boxes(position.view(seat).hand, move.args))
 
 
@@ -65,18 +58,3 @@ def _boxes(hand: Sequence[str], cards: Sequence[str]) -> tuple[str, ...]:
         if free is not None:
             found[free] = card
     return (*found, *found.values())
-
-
-def next_games(session: Session, access: SeatAccess) -> list[tuple[str, str]] | None:
-    """Return name and URL of the person's other open turns, the most urgent first; None if they are not signed in."""
-    person = login.signed_in(session)
-    if person is None or person.id != access.seat.person_id:
-        return None
-    found = []
-    for game, _seat, _turn in turns.of_person(session, person.id):
-        filters = (Link.purpose == "seat", Link.person_id == person.id, Link.game_id == game.id)
-        query = select(Link).where(*filters, Link.revoked_at.is_(None)).order_by(Link.id.desc()).limit(1)
-        link = session.scalar(query)
-        if link is not None and game.id != access.game.id:
-            found.append((game.name, links.url(link)))
-    return found

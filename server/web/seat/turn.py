@@ -1,4 +1,4 @@
-"""A seat's own pages, opened by its link alone: the turn, a move, the receipt."""
+"""A seat's own page, opened by its link alone: the turn, and a move, after which the same page comes back."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ from server.accounts import login
 from server.errors import Refused
 from server.mail import deliverability
 from server.play import autopilot, positions, turns
+from server.play import history as play_history
 from server.play.positions import Broken, Position
-from server.store import links, log, standing_orders
+from server.store import heads, log, presence, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
-from server.store.models import Game, StandingOrder
+from server.store.rows import OrderRow
+from server.store.table import Table, load
 from server.validation import whole_number
 from server.web.game import history
-from server.web.http import csrf, error_page, limiter, refusal_text, unknown_link
-from server.web.seat import preselect
+from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
+from server.web.seat import bots, preselect
+from server.web.seat import played as after_move
 
 blueprint = Blueprint("turn", __name__)
 csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
@@ -75,17 +78,29 @@ class Problem:
 
 @blueprint.get("/t/<token>")
 def show(token: str) -> ResponseReturnValue:
-    """Show the table, the player's hand and their moves; `?move=…` preselects a move to be confirmed."""
+    """Show the table, the player's hand and their moves; `?move=…` preselects a move to be confirmed.
+
+    `?at=…` says where the log stood when the link was emailed; `?played=…` is the move that led here.
+    """
+    query = flask.request.args
+    missing = heads.report_missing(query.get("at", ""), utc_now())
     with reading() as session:
-        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
-        return _page(session, token, access, preselected=flask.request.args.get("move"))
+        access = seat_access(session, token)
+        if flask.request.method == "GET":
+            presence.note(access.link.person_id, utc_now())
+        lost_entry = next((head.seq for head in missing if head.game_id == access.game.id), None)
+        played = whole_number(query.get("played", ""), access.game.head)
+        return _page(
+            session, token, access, preselected=query.get("move"), lost_entry=lost_entry, played=played
+        )
 
 
 @blueprint.post("/t/<token>")
 def move(token: str) -> ResponseReturnValue:
-    """Play the submitted move and redirect to its receipt."""
+    """Play the submitted move and redirect to the table; where only bots are to move, they answer first."""
     with reading() as session:
-        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        access = seat_access(session, token)
+    presence.note(access.link.person_id, utc_now())
     try:
         form = _read_form(flask.request.form, access.game.head)
     except MalformedForm as fault:
@@ -104,35 +119,27 @@ def move(token: str) -> ResponseReturnValue:
             link_id=access.link.id,
         )
     except RulesError as error:
-        return _redraw(token, 422, Problem(refusal_text(error), at_hand=bool(form.ticked)), form)
+        return _redraw(
+            token, 422, Problem(refusal_text(error, access.game.slug), at_hand=bool(form.ticked)), form
+        )
     except Refused as error:
-        return _redraw(token, error.status, Problem(refusal_text(error)), form)
-    return flask.redirect(url_for(".receipt", token=token, seq=receipt.seq), 303)
+        return _redraw(token, error.status, Problem(refusal_text(error, access.game.slug)), form)
+    if receipt.bots_next:
+        bots.wait(access.game.id)
+    return flask.redirect(url_for(".show", token=token, played=receipt.seq), 303)
 
 
 @blueprint.get("/t/<token>/receipt/<int(max=999999999):seq>")
 def receipt(token: str, seq: int) -> ResponseReturnValue:
-    """Show the result of the player's move `seq`, and what comes next."""
-    with reading() as session:
-        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
-        game, number = access.game, access.seat.seat
-        recent = history.lines(session, game, number, _zone(access), after=seq - 1, upto=seq + MOST_RECENT)
-        if not recent or recent[0].entry.seq != seq or recent[0].entry.seat != number:
-            back = url_for(".show", token=token)
-            return error_page(404, _("Receipt not found"), _("Continue to the table."), back=back)
-        position = positions.load(session, game)
-        context = _base_context(session, token, access)
-        context |= {"lines": recent, "more": game.head > seq + MOST_RECENT, "view": position.view(number)}
-        context |= {"orders": _orders(session, position, number, seq)}
-        context |= {"playing_on": number in position.awaited}
-        return render_template("seat/receipt.html", **context)
+    """Redirect from the former page of a move that was played."""
+    return flask.redirect(url_for(".show", token=token, played=seq), 303)
 
 
 @blueprint.post("/t/<token>/mail")
 def mail_again(token: str) -> ResponseReturnValue:
     """Resume mail to the player, who confirms the address: their stopped turns are mailed again."""
     with reading() as session:
-        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        access = seat_access(session, token)
     deliverability.mark_reachable(access.link.person_id, utc_now())
     return flask.redirect(url_for(".show", token=token), 303)
 
@@ -142,7 +149,7 @@ def mail_again(token: str) -> ResponseReturnValue:
 def mail_games(token: str) -> ResponseReturnValue:
     """Mail the player the links to all their open turns; the response never depends on the address."""
     with reading() as session:
-        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        access = seat_access(session, token)
     login.mail_games(access.link.person_id, utc_now())
     return render_template("seat/links_sent.html", token=token)
 
@@ -179,7 +186,7 @@ def _move_text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
 def _redraw(token: str, status: int, problem: Problem, form: MoveForm) -> ResponseReturnValue:
     """Show the current page after a refusal, keeping the selection."""
     with reading() as session:
-        access = links.seat_access(session, token, utc_now()) or unknown_link(token)
+        access = seat_access(session, token)
         since = form.seen if status == 409 else None
         return _page(session, token, access, problem, form.ticked, since), status
 
@@ -192,48 +199,72 @@ def _page(
     ticked: Collection[str] = (),
     since: int | None = None,
     preselected: str | None = None,
+    lost_entry: int | None = None,
+    played: int | None = None,
 ) -> str:
     game, number = access.game, access.seat.seat
-    context = _base_context(session, token, access) | {"problem": problem, "ticked": ticked, "chosen": None}
-    if game.status not in ("running", "over"):
-        return render_template("seat/turn.html", view=None, **context)
-    if game.quarantine:
+    if game.quarantine and game.status in ("running", "over"):
         raise Broken(str(game.quarantine))
-    position = positions.load(session, game)
-    after = log.last_move(session, game.id, number, ("player", "bot")) if since is None else since
-    recent = history.lines(session, game, number, _zone(access), after=max(after, game.head - MOST_RECENT))
+    own = None
+    if since is None:
+        entries, after, own = play_history.since_own_move(session, game, number, MOST_RECENT)
+    else:
+        after = since
+        entries = play_history.entries_for(session, game, number, after=max(since, game.head - MOST_RECENT))
+    table = load(session, game.id, utc_now(), ended=(number, after))
+    assert table is not None
+    context = _base_context(table, token, access) | {"problem": problem, "ticked": ticked, "chosen": None}
+    context["lost_entry"] = lost_entry
+    if table.game.status not in ("running", "over"):
+        return render_template("seat/turn.html", view=None, **context)
+    position = positions.current(table)
+    view = position.view(number)
+    told = play_history.told(position.rules, view, entries)
     context |= {
-        "view": position.view(number),
-        "lines": recent,
-        "more": game.head - after > MOST_RECENT,
-        "orders": _orders(session, position, number, after),
-        "gone": autopilot.has_left(session, game.id, number),
-        "unattended": autopilot.is_unattended(session, game),
+        "view": view,
+        "told": told,
+        "lines": history.lines_of(entries, log.voids_in(entries), _zone(access), told),
+        "more": table.game.head - after > MOST_RECENT,
+        "orders": _orders(table, position, number),
+        "gone": table.seats[number].left,
+        "unattended": autopilot.is_unattended(session, table.game),
         "changed_since": since is not None,
         "outcome": position.outcome,
+        "ranking": _ranking(position),
         "request_id": secrets.token_urlsafe(16),
+        "soon": bool(table.turns) and all(turn.bot for turn in table.turns.values()),
     }
-    context |= _choices(position, number) | _times(session, game, position, number)
+    if own is not None and own.seq == played:
+        since_own = play_history.told(position.rules, view, [own, *entries])
+        zone, elsewhere = _zone(access), context["next"]
+        context |= after_move.context(table, access, since_own, own, entries, zone, elsewhere)
+    context |= _choices(position, number) | _times(table, position, number)
     if preselected is not None:
         answer = preselect.from_link(position, number, preselected)
         context |= {"chosen": answer, "ticked": answer.ticked}
     return render_template("seat/turn.html", **context)
 
 
-def _base_context(session: Session, token: str, access: SeatAccess) -> dict[str, Any]:
+def _ranking(position: Position) -> list[tuple[int, int]]:
+    """Return the place and the seat of each player at the end, the best first; nothing before."""
+    outcome = position.outcome
+    return position.rules.ranking(outcome.scores, outcome.winners) if outcome else []
+
+
+def _base_context(table: Table, token: str, access: SeatAccess) -> dict[str, Any]:
     """Return what each page of a seat needs, whatever the state of the game."""
+    person = access.seat.person
     return {
         "token": token,
-        "game": access.game,
-        "seat": access.seat,
-        "seats": positions.seats_of(session, access.game.id),
-        "names": history.names_of(session, access.game),
+        "game": table.game,
+        "seat": next(seat for seat in table.seats if seat.seat == access.seat.seat),
+        "seats": table.seats,
+        "names": tuple(seat.name for seat in table.seats),
         "zone": _zone(access),
-        "next": preselect.next_games(session, access),
-        "seen": access.game.head,
-        "lost": access.seat.person is not None
-        and (access.seat.person.suppressed or access.seat.person.unreachable),
-        "own_zone": access.seat.person is not None and access.seat.person.time_zone is not None,
+        "next": after_move.next_games(table.session, access),
+        "seen": table.game.head,
+        "lost": person is not None and (person.suppressed or person.unreachable),
+        "own_zone": person is not None and person.time_zone is not None,
     }
 
 
@@ -255,16 +286,12 @@ def _choices(position: Position, seat: int) -> dict[str, Any]:
     }
 
 
-def _orders(session: Session, position: Position, seat: int, after: int) -> list[StandingOrder] | None:
+def _orders(table: Table, position: Position, seat: int) -> list[OrderRow] | None:
     """Return the active orders, and those stopped since the last move; None if the game takes none."""
     if position.outcome or not standing_orders.supported(position.rules):
         return None
     visible = ("standing", "resting", "stopped")
-    return [
-        row
-        for row in standing_orders.of_seat(session, position.game_id, seat, after)
-        if row.status in visible
-    ]
+    return [row for row in standing_orders.shown(table, seat) if row.status in visible]
 
 
 def _by_verb(moves: Iterable[Move]) -> dict[str, list[str]]:
@@ -274,8 +301,7 @@ def _by_verb(moves: Iterable[Move]) -> dict[str, list[str]]:
     return found
 
 
-def _times(session: Session, game: Game, position: Position, seat: int) -> dict[str, Any]:
+def _times(table: Table, position: Position, seat: int) -> dict[str, Any]:
     """Return the deadline of this seat, and those of all seats that are to move."""
-    open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
-    due = {turn.seat: turns.times(session, game, turn) for turn in open_turns}
+    due = {seat: times for seat, times in turns.times_of_table(table).items() if seat in position.awaited}
     return {"times": due.get(seat), "due": due, "now": utc_now()}

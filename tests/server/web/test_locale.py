@@ -9,6 +9,7 @@ from typing import Any
 import flask
 import flask_babel
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -20,8 +21,8 @@ from server.play import notes
 from server.store import engine, links, people
 from server.store.models import Person
 from tests.conftest import NOW, Table
-from tests.server.web.account.test_feeds import feed
-from tests.support.forms import send
+from tests.support.feeds import feed
+from tests.support.forms import log_in, send
 from tests.support.invitations import ALICE, BOB, invited, token, wish
 from tests.support.pages import Page, look, strictly
 from tests.support.tables import asked, make, position, url
@@ -61,8 +62,7 @@ def person(address: str) -> int:
 
 def sign_in(client: FlaskClient, person_id: int) -> None:
     """Sign this person in with the browser."""
-    with client.session_transaction() as cookie:
-        cookie["person"] = person_id
+    log_in(client, person_id)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_a_guest_chooses_at_the_foot_of_a_page(client: FlaskClient) -> None:
     assert cookie is not None
     assert (cookie.http_only, cookie.same_site, cookie.max_age) == (True, "Lax", 365 * 86400)
     assert client.get_cookie("byzanz") is None  # a guest is nobody
-    form = next(item for item in look(client, "/rules/byzanz?x=1").root.iter("form"))
-    assert form.get("class") == "languages"
+    forms = look(client, "/rules/byzanz?x=1").root.iter("form")
+    form = next(item for item in forms if item.get("class") == "languages")
     assert [button.get("value") for button in form.iter("button")] == ["en", "de"]
     assert next(form.iter("input")).get("value") == "/rules/byzanz?x=1"
 
@@ -388,7 +388,7 @@ def test_nothing_at_a_table_is_left_in_english(
         moves = now.rules.moves(now.state, seat)
         seq = make(game, seat, str(moves[now.head % len(moves)]))
         if now.head % 40 == 0:
-            check(client, f"{url(game, seat)}/receipt/{seq}", language)
+            check(client, f"{url(game, seat)}?played={seq}", language)
     for path in (*pages(game), f"/g/{game.id}/verify"):
         check(client, path, language)
 
@@ -398,3 +398,25 @@ def test_the_search_for_english_finds_what_is_left() -> None:
     found = ["Since your last move", "Alice wins with 12.", "Bob heeft gepast.", "Byzanz", " Save \n"]
     assert leftovers("nl", found) == ["Save", "Since your last move"]
     assert leftovers("nl", ["Alice has until Mon 3 Mar, 10:00 to move."]) != []
+
+
+@pytest.mark.parametrize("signed_in", [False, True], ids=["guest", "signed in"])
+def test_a_page_needs_one_connection_at_a_time(client: FlaskClient, table: Any, signed_in: bool) -> None:
+    """With two, as many pages as the pool has connections could wait for each other."""
+    game = table(3)
+    if signed_in:
+        log_in(client, game.people[0])
+    pool = engine.db.engine.pool
+    most = set[int]()
+
+    def count(*_checkout: object) -> None:
+        most.add(pool.checkedout())  # type: ignore[attr-defined]
+
+    own = url(game, 0)
+    sa.event.listen(pool, "checkout", count)
+    try:
+        for path in ("/", "/account", own, f"{own}/history", "/t/" + "a" * 26, "/g/g1", "/g/none", "/m"):
+            client.get(path)
+    finally:
+        sa.event.remove(pool, "checkout", count)
+    assert most == {1}

@@ -38,7 +38,7 @@ SHAPES = (
     "{{{{ [].__class__ }}}}<b>pwned({n})",
 )
 NUMBER = re.compile(r"pwned\((\d+)\)")
-WORDS = ((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Alert, "text"))
+WORDS = ((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Game, "message"), (Alert, "text"))
 """Texts written by people."""
 FAULTS = ((Person, "unreachable"), (Mail, "error"), (Turn, "refused"))
 """Texts from mail servers."""
@@ -100,7 +100,7 @@ def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
     people[8] = there.browser("Alice")
     alice, mia = people[8], people[6]
     for name, rule in routes(there.app):
-        if name.startswith("GET") and "static" not in rule.rule:
+        if name.startswith("GET") and "static" not in rule.rule and not rule.rule.endswith(".zip"):
             for who, visitor in enumerate(visitors(there)):
                 path = address(there, rule, visitor)
                 yield _shown(f"{name} {who}", there.ask(people[who], "GET", path))
@@ -123,6 +123,7 @@ def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
         (alice, "/sign-in", ("address",)),
         (alice, "/new", ("title", "name", "address", "players", "time_zone", "allowance", "game")),
         (alice, "/account", ("name", "time_zone")),
+        (mia, "/m/erase", ("address",)),
         (alice, "/join/open", ("name", "cut")),
         (alice, f"/i/{ida['invite']}", ("name", "cut")),
         (alice, f"/o/{host['organise']}", ("guest",)),
@@ -197,7 +198,9 @@ def faults(shown: Shown, root: Element) -> Iterator[str]:
 
 
 def _is_ours(link: str) -> bool:
-    return link.startswith((f"{BASE}/", "#", "?")) or (link.startswith("/") and not link.startswith("//"))
+    return link.startswith((f"{BASE}/", "#", "?", "mailto:games@byzanz.test")) or (
+        link.startswith("/") and not link.startswith("//")
+    )
 
 
 def test_what_people_type_is_text_wherever_it_stands(there: Scene, payloads: Payloads) -> None:
@@ -227,6 +230,9 @@ def _guarded(shown: Shown) -> None:
     assert set(policy["img-src"].split()) <= {"'self'", "data:"}
     assert "unsafe" not in shown.headers["Content-Security-Policy"]
     assert shown.headers["X-Content-Type-Options"] == "nosniff"
+    if shown.headers["Content-Type"].startswith("text/html"):
+        assert "camera=()" in shown.headers["Permissions-Policy"]
+        assert shown.headers["Cross-Origin-Opener-Policy"] == "same-origin"
     assert shown.headers["Referrer-Policy"] == "same-origin"
     kept = "private, max-age=300" if "/feed/" in shown.what and shown.status == 200 else "no-store"
     assert shown.headers["Cache-Control"] == kept

@@ -21,6 +21,7 @@ from tests.support.scene import BASE, PURPOSES, UNKNOWN, Scene, scene
 
 OPENS = {
     "POST /s/<token>",
+    "POST /sign-out",
     "POST /t/<token>/games",
     "POST /m/alarms/<int:alert_id>",
     "POST /m/<game_id>/look",
@@ -54,6 +55,7 @@ def test_each_route_answers_each_visitor_as_it_should(there: Scene) -> None:
             if str(answer.status_code) != expected:
                 wrong.append(f"{name}: {who} got {answer.status_code}, not {expected}")
             if name in OPENS and expected in ("200", "303"):
+                there.browser(visitor.name)  # signs in again
                 before = everything()
             elif everything() != before:
                 wrong.append(f"{name}: {who} changed something")
@@ -112,6 +114,8 @@ def test_a_link_of_one_kind_opens_nothing_of_another(there: Scene) -> None:
         "stop": "/u/",
         "signin": "/s/",
         "feed": "/feed/",
+        "noinvite": "/n/",
+        "keep": "/k/",
     }
     assert set(paths) == set(PURPOSES)
     for tokens in there.tokens.values():
@@ -161,7 +165,7 @@ def mailed(there: Scene) -> set[str]:
         assert body is not None
         found |= set(re.findall(rf"{BASE}(/\S+)", body.get_content()))
         found |= set(re.findall(rf"<{BASE}(/[^>]+)>", message["List-Unsubscribe"] or ""))
-    assert {path.split("/")[1] for path in found} == {*"tiousg", "rules"}, made
+    assert {path.split("/")[1] for path in found} == {*"tinousg", "rules", "verify"}, made
     assert any("?move=" in path for path in found)
     assert {mail.kind for mail in everyone_mailed()} >= {"turn", "digest", "games"}
     return found

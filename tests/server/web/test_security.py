@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import event
+from sqlalchemy import event, select
 from sqlalchemy.exc import OperationalError
 from waitress import wasyncore
 from waitress.server import create_server
@@ -27,14 +27,15 @@ from server import create_app
 from server.accounts import login
 from server.mail.outgoing.deliver import deliver
 from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
-from server.ops import serve
+from server.ops import logs, serve, slow_clients
 from server.play import positions
 from server.store import engine, links
-from server.store.models import Game, Link, Mail
+from server.store.models import Entry, Game, Mail
 from server.web import setup
 from tests.conftest import settings
 from tests.support.folders import STATIC
 from tests.support.invitations import everything
+from tests.support.log_secrets import secrets_in, tokens
 from tests.support.mail_servers import Pigeons
 from tests.support.routes import BODIES, VISITORS, address, routes, visitors
 from tests.support.scene import BASE, UNKNOWN, Scene, scene
@@ -125,7 +126,7 @@ def test_links_do_not_follow_the_host_that_a_request_claims(database_url: str, h
                 "name": "Ann",
                 "address": f"ann{number}@example.org",
                 "title": "A table",
-                "bot_greedy": "3",
+                "bots": "3",
             }
             _not_fooled(there.ask(bare, "POST", "/new", {**wish, "plays": "yes"}, headers=forged))
             _not_fooled(there.ask(bare, "POST", "/sign-in", {"address": "bob@example.org"}, headers=forged))
@@ -176,11 +177,16 @@ BY_ADDRESS = {
     "/new",  # no cookie vouches for these; what they do waits for a button in a mail
     "/link",
     "/sign-in",
-    "/i/<token>",  # and here the token in the address does
+    "/play",  # it starts a game of a visitor who is nobody
+    "/i/<token>",  # here the token in the address does
+    "/n/<token>",
     "/o/<token>",
     "/u/<token>",
+    "/k/<token>",
     "/t/<token>",
     "/t/<token>/games",
+    "/t/<token>/guide",
+    "/t/<token>/keep",
     "/t/<token>/mail",
     "/t/<token>/orders",
     "/api/v1/seats/<token>/moves",
@@ -192,7 +198,8 @@ FORGED: tuple[tuple[dict[str, str], dict[str, str]], ...] = (
     ({"csrf_token": ""}, {"Referer": f"{BASE}/"}),
     ({"csrf_token": "forged"}, {"Referer": f"{BASE}/"}),
     ({"csrf_token": "GOOD"}, {"Referer": "https://mallory.test/"}),
-    ({"csrf_token": "GOOD"}, {}),
+    ({"csrf_token": "GOOD"}, {"Referer": "http://byzanz.test/"}),
+    ({"csrf_token": "GOOD"}, {"Referer": ""}),
 )
 
 
@@ -228,14 +235,15 @@ def test_forms_without_the_guard_look_at_no_cookie(there: Scene) -> None:
 
 
 def _page_of(answer: Any) -> tuple[int, str]:
-    return answer.status_code, answer.text
+    """Return the status and the page without its header, which counts the games of who is signed in."""
+    return answer.status_code, re.sub(r"<nav.*?</nav>", "", answer.text, count=1)
 
 
 def test_a_cookie_cannot_be_made_or_bent(there: Scene) -> None:
     browser = there.app.test_client()
     good = there.browser("Mia").get_cookie("byzanz", domain="byzanz.test")
     assert good is not None
-    for value in ("1", "eyJwZXJzb24iOjF9.x.y", good.value[:-1], good.value[::-1], good.value + "A", ""):
+    for value in ("1", "eyJsb2dpbiI6IngifQ.x.y", good.value[:-1], good.value[::-1], good.value + "A", ""):
         browser.set_cookie("byzanz", value, domain="byzanz.test")
         assert there.ask(browser, "GET", "/m/").status_code == 404, value
     browser.set_cookie("byzanz", good.value, domain="byzanz.test")
@@ -333,13 +341,18 @@ def test_limits_can_be_switched_off_for_benches(client: FlaskClient) -> None:
     assert set(_statuses(client, "/link", 40)) == {200}
 
 
-# ---- tokens stay out of logs ----
+# ---- tokens, addresses and cards stay out of logs ----
 
 
-def tokens_of_all() -> set[str]:
-    """Return every token of any link in the database, valid or not."""
+def test_a_secret_in_a_log_is_found(there: Scene, caplog: pytest.LogCaptureFixture) -> None:
     with engine.reading() as session:
-        return {links.token(link) for link in session.query(Link)}
+        shuffle = session.scalars(select(Entry.move).where(Entry.by == "chance")).first()
+    assert shuffle is not None
+    cards = " ".join(shuffle.split()[7:10])
+    for secret in (there.tokens["here", "Alice"]["seat"], "alice@example.org", cards):
+        logging.getLogger("server").warning("%s", f"something about {secret} and more")
+        assert secrets_in(caplog.text) == [secret]
+        caplog.clear()
 
 
 def test_no_token_reaches_a_log(
@@ -362,7 +375,7 @@ def test_no_token_reaches_a_log(
             _ask_everything(there, VISITORS[2:3])
     assert "boom" in caplog.text
     assert "fault at turn.show" in caplog.text
-    _no_token(caplog.text)
+    assert secrets_in(caplog.text) == []
 
 
 def test_while_the_database_is_down_each_page_says_so_and_no_log_names_a_token(
@@ -386,12 +399,12 @@ def test_while_the_database_is_down_each_page_says_so_and_no_log_names_a_token(
             f"/api/v1/seats/{tokens['seat']}",
         ):
             answer = there.ask(signed_in, "GET", path, headers={"Accept-Language": "nl"})
-            assert answer.status_code == 500, path
-            assert "bij ons" in answer.text, path
+            assert answer.status_code == 503, path
+            assert "Er is niets veranderd" in answer.text, path
     finally:
         event.remove(engine.db.engine, "begin", down)
     assert "fault at turn.show" in caplog.text
-    _no_token(caplog.text)
+    assert secrets_in(caplog.text) == []
 
 
 def test_a_fault_in_the_error_page_itself_is_logged_without_its_address(
@@ -406,7 +419,7 @@ def test_a_fault_in_the_error_page_itself_is_logged_without_its_address(
     with pytest.raises(RuntimeError, match="boom"):
         there.ask(there.browser(), "GET", f"/t/{token}")
     assert caplog.text.count("fault at turn.show") == 2
-    _no_token(caplog.text)
+    assert secrets_in(caplog.text) == []
 
 
 def _ask_everything(there: Scene, askers: tuple[str, ...]) -> None:
@@ -418,10 +431,6 @@ def _ask_everything(there: Scene, askers: tuple[str, ...]) -> None:
             there.ask(there.browser(visitor.name), method, address(there, rule, visitor), body)
 
 
-def _no_token(text: str) -> None:
-    assert [token for token in tokens_of_all() if token in text] == []
-
-
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """Collect everything that a running server would log at the lowest level."""
@@ -430,7 +439,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     handlers, level = root.handlers, root.level
     root.handlers = []
     monkeypatch.setattr(sys, "stderr", written)
-    serve.log_to_stderr()
+    logs.log_to_stderr()
     root.setLevel(logging.DEBUG)
     yield written
     root.handlers = handlers
@@ -452,8 +461,9 @@ def test_no_token_reaches_a_log_through_the_mail(there: Scene, log: io.StringIO)
     assert "550" in kept
     assert "451" in log.getvalue()
     assert "boom" in log.getvalue()
-    _no_token(log.getvalue())
-    _no_token(str(everything()))
+    assert secrets_in(log.getvalue()) == []
+    stored = str(everything())
+    assert [token for token in tokens() if token in stored] == []
 
 
 def test_no_token_reaches_the_log_of_the_web_server(there: Scene, log: io.StringIO) -> None:
@@ -478,23 +488,23 @@ def test_no_token_reaches_the_log_of_the_web_server(there: Scene, log: io.String
         server.task_dispatcher.shutdown()
     logging.getLogger("waitress").error("Exception while serving %s", f"/t/{token}/history?at=1")
     assert "Exception while serving /t/…/history?at=1" in log.getvalue()
-    _no_token(log.getvalue())
+    assert secrets_in(log.getvalue()) == []
 
 
-def test_no_token_reaches_the_log_of_gunicorn(there: Scene, capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_token_reaches_the_log_of_gunicorn(there: Scene, log: io.StringIO) -> None:
     token = there.tokens["here", "Alice"]["seat"]
-    web = serve._GunicornServer(lambda: there.app, serve._options("127.0.0.1", 1, 1))
-    log = web.cfg.logger_class(web.cfg)
+    web = serve.GunicornServer(there.app, serve.options("127.0.0.1", 1, 1))
+    own = web.cfg.logger_class(web.cfg)
     assert web.cfg.accesslog is None
+    assert web.cfg.worker_class is slow_clients.Worker
     try:
         raise ValueError(f"GET /t/{token} HTTP/9")
     except ValueError:
-        log.exception("Error handling request %s", f"/t/{token}")
-    log.error_log.handlers.clear()
-    written = capfd.readouterr().err
+        own.exception("Error handling request %s", f"/t/{token}")
+    written = log.getvalue()
     assert "Error handling request /t/…" in written
     assert "GET /t/… HTTP/9" in written
-    _no_token(written)
+    assert secrets_in(written) == []
 
 
 # ---- a moderator's looks ----
@@ -519,8 +529,9 @@ def test_a_look_is_seen_by_the_players_and_ends_at_its_entry(there: Scene) -> No
 def test_scripts_of_our_own_store_nothing_and_ask_nobody_but_this_server() -> None:
     for script in STATIC.glob("*.js"):
         text = script.read_text()
-        # One place sends: forms as a browser would, and what this page names; a foreign answer is no page to it.
-        assert text.count("fetch(") == (script.name == "live.js"), script.name
+        # One place sends: forms as a browser would, and what this page names; others fetch moments and previews.
+        # A foreign answer is no page to them.
+        assert text.count("fetch(") == (script.name in ("live.js", "history.js", "draft.js")), script.name
         assert ("fetch(" in text) == ("answer.url).origin !== location.origin" in text), script.name
         assert "http:" not in text, script.name
         assert "https:" not in text, script.name

@@ -1,4 +1,4 @@
-"""One stylesheet for all pages: base and games joined, small, and cached until it changes."""
+"""One stylesheet for each page: base and game joined, small, and cached until it changes."""
 
 from __future__ import annotations
 
@@ -29,25 +29,47 @@ def test_a_page_asks_for_one_sheet(client: FlaskClient, path: str):
 
 
 @one_database
-def test_the_sheet_has_the_base_and_every_game_and_is_light(client: FlaskClient):
-    with client.get(linked(client)[0]) as answer:
+@pytest.mark.parametrize("slug", [each.slug for each in games.latest()])
+def test_the_sheet_has_the_base_and_the_game_that_is_shown_and_is_light(client: FlaskClient, slug: str):
+    with client.get(linked(client, f"/rules/{slug}")[0]) as answer:
         sheet = answer.get_data(as_text=True)
     assert answer.mimetype == "text/css"
     assert len(sheet.encode()) < HEAVY
     assert "/*" not in sheet
-    for path in (
-        stylesheet.BASE,
-        *(config.TEMPLATES / "games" / each.slug / "style.css" for each in games.latest()),
-    ):
+    for path in (stylesheet.BASE, config.TEMPLATES / "games" / slug / "style.css"):
         names = re.findall(r"^([.][^{}/,]+) \{", path.read_text(), re.MULTILINE)
         assert names
-        assert [name for name in names if f"{name}{{" not in sheet] == []
+        assert [name for name in names if f"{re.sub(r' *> *', '>', name)}{{" not in sheet] == []
+
+
+@one_database
+def test_the_page_that_checks_a_record_has_its_own_styles(client: FlaskClient):
+    with (
+        client.get(linked(client, "/verify")[0]) as checking,
+        client.get(linked(client, "/nothing")[0]) as bare,
+    ):
+        assert b".checks{" in checking.get_data()
+        assert b".checks{" not in bare.get_data()
+
+
+@one_database
+def test_the_rules_have_the_styles_of_their_game_and_their_own(client: FlaskClient):
+    with client.get(linked(client, "/rules/empire")[0]) as rules, client.get(linked(client)[0]) as front:
+        for style in (b".scene{", b".plaque{"):
+            assert style in rules.get_data()
+            assert style not in front.get_data()
+
+
+@one_database
+def test_a_page_without_a_game_has_the_base_alone(client: FlaskClient):
+    with client.get(linked(client, "/nothing")[0]) as bare, client.get(linked(client)[0]) as front:
+        assert len(bare.get_data()) < len(front.get_data())
 
 
 @one_database
 def test_the_sheet_is_kept_for_ever_and_an_old_address_brings_the_new_one(client: FlaskClient):
     [address] = linked(client)
-    with client.get(address) as answer, client.get("/static/style-0123456789ab.css") as old:
+    with client.get(address) as answer, client.get("/static/style-byzanz-front-0123456789ab.css") as old:
         kept = {word.strip() for word in answer.headers["Cache-Control"].split(",")}
         assert kept == {"public", "max-age=31536000", "immutable"}
         assert old.headers["Cache-Control"] == "no-cache"

@@ -69,6 +69,18 @@ def test_what_is_no_address_is_named_and_kept(client: FlaskClient) -> None:
     assert read(client.post("/sign-in")).status == 422
 
 
+@pytest.mark.empty_database
+def test_a_domain_that_can_mean_two_is_shown_before_anything_is_mailed(client: FlaskClient) -> None:
+    with engine.transaction() as session:
+        stranger = people.get_or_create(session, "ann@strasse.de", "Stranger", NOW)
+        stranger.moderator = True  # may sign in
+    page = read(client.post("/sign-in", data={"address": "ann@straße.de"}))
+    assert page.status == 422
+    assert "ann@xn--strae-oqa.de" in page.text
+    assert "ann@strasse.de" in page.text
+    assert not mails("signin")
+
+
 def test_looking_at_the_link_signs_nobody_in(client: FlaskClient) -> None:
     invited(NOW)
     login.mail_sign_in(ALICE.address, engine.utc_now())
@@ -123,6 +135,97 @@ def test_signing_out_forgets(alice: FlaskClient) -> None:
     assert alice.get("/account").status_code == 303
 
 
+def copy_of(client: FlaskClient) -> FlaskClient:
+    """Return another browser with the same cookie."""
+    other = client.application.test_client()
+    stolen = client.get_cookie("byzanz")
+    assert stolen is not None
+    other.set_cookie("byzanz", stolen.value, secure=stolen.secure)
+    return other
+
+
+def test_invitations_are_refused_and_allowed_on_the_account_page(alice: FlaskClient) -> None:
+    for do, refused in (("refuse", True), ("allow", False)):
+        assert send(alice, "/account", do=do).status_code == 303
+        assert me().no_invitations is refused
+        assert ("We send you no invitations" in look(alice, "/account").text) == refused
+
+
+def test_a_copied_cookie_is_worth_nothing_after_signing_out(alice: FlaskClient) -> None:
+    thief = copy_of(alice)
+    assert look(thief, "/account").status == 200
+    alice.post("/sign-out", data={"csrf_token": form_token(alice)})
+    assert thief.get("/account").status_code == 303
+
+
+def test_a_cookie_of_an_earlier_version_signs_nobody_in(client: FlaskClient, alice: FlaskClient) -> None:
+    assert alice is client
+    alice.post("/sign-out", data={"csrf_token": form_token(alice)})
+    with client.session_transaction() as cookie:
+        cookie["person"] = me().id
+    assert client.get("/account").status_code == 303
+    assert "Alice" not in look(client, "/").text
+
+
+def test_sessions_are_listed_and_ended_one_by_one_or_all_at_once(
+    alice: FlaskClient,
+) -> None:
+    phone, tablet, bob = (alice.application.test_client() for _ in range(3))
+    agent = "Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0"
+    phone.environ_base["HTTP_USER_AGENT"] = agent
+    sign_in(phone, ALICE.address)
+    sign_in(tablet, ALICE.address)
+    invited(NOW, organiser=BOB, players=(), bots=("greedy", "greedy"))
+    sign_in(bob, BOB.address)
+    page = look(alice, "/account")
+    assert page.text.count("Last used") == 3
+    assert page.text.count("this browser") == 1
+    assert "Firefox, Android" in page.text
+    assert "Unknown browser" in page.text
+    with engine.reading() as session:
+        ids = {row.browser: row.id for row in login.sessions_of(session, me().id)}
+        [foreign] = login.sessions_of(session, me(BOB.address).id)
+    for number, status in ((foreign.id, 200), (ids["Firefox, Android"], 303)):
+        fields = {"csrf_token": form_token(alice), "do": "end", "session": str(number)}
+        assert alice.post("/account/sessions", data=fields).status_code == 303
+        assert phone.get("/account").status_code == status
+    assert [look(browser, "/account").status for browser in (alice, tablet, bob)] == [200] * 3
+    nonsense = {"csrf_token": form_token(alice), "do": "end", "session": "all"}
+    assert alice.post("/account/sessions", data=nonsense).status_code == 400
+    everywhere = {"csrf_token": form_token(alice), "do": "end-all"}
+    assert alice.post("/account/sessions", data=everywhere).status_code == 303
+    assert [browser.get("/account").status_code for browser in (alice, tablet, bob)] == [303, 303, 200]
+
+
+def test_signing_in_again_ends_the_session_before_and_those_long_unused(alice: FlaskClient) -> None:
+    thief = copy_of(alice)
+    other = alice.application.test_client()
+    sign_in(other, ALICE.address)
+    with engine.transaction() as session:
+        oldest = min(login.sessions_of(session, me().id), key=lambda row: row.id)
+        newest = max(login.sessions_of(session, me().id), key=lambda row: row.id)
+        oldest.used_at = engine.utc_now() - timedelta(days=89)
+        newest.used_at = engine.utc_now() - timedelta(days=91)
+    sign_in(alice, ALICE.address)
+    assert thief.get("/account").status_code == 303
+    with engine.reading() as session:
+        [left] = login.sessions_of(session, me().id)
+    assert left.digest not in (oldest.digest, newest.digest)
+
+
+def test_the_last_use_is_noted_once_an_hour(alice: FlaskClient) -> None:
+    def used(ago: timedelta) -> timedelta:
+        before = engine.utc_now() - ago
+        with engine.transaction() as session:
+            login.sessions_of(session, me().id)[0].used_at = before
+        look(alice, "/account")
+        with engine.reading() as session:
+            return login.sessions_of(session, me().id)[0].used_at - before
+
+    assert used(timedelta(minutes=58)) == timedelta(0)
+    assert used(timedelta(minutes=62)) >= timedelta(minutes=62)
+
+
 def form_token(client: FlaskClient) -> str:
     return form(look(client, "/account"), do="save")[1]["csrf_token"]
 
@@ -136,6 +239,16 @@ def test_name_and_time_zone_are_kept(alice: FlaskClient) -> None:
     assert (me().name, me().time_zone) == ("Alicia the Great", "Europe/Amsterdam")
     assert send(alice, "/account", {"time_zone": ""}, do="save").status_code == 303
     assert me().time_zone is None
+
+
+@pytest.mark.parametrize("typed", [{"time_zone": "Asia/Tokyo"}, {"quiet_from": "23:00", "quiet_to": "07:00"}])
+def test_a_new_time_zone_or_new_quiet_hours_move_the_next_digest(
+    alice: FlaskClient, typed: dict[str, str]
+) -> None:
+    with engine.transaction() as session:
+        session.get_one(Person, me().id).digest_at = NOW + timedelta(days=9999)
+    assert send(alice, "/account", typed, do="save").status_code == 303
+    assert me().digest_at <= engine.utc_now()
 
 
 MISTAKES = [

@@ -13,27 +13,20 @@ from flask.testing import FlaskClient
 from sqlalchemy import delete
 
 from server import play
-from server.accounts import login
 from server.mail.outgoing import deliver
 from server.mail.text import quoted
 from server.store import engine, links
 from server.store.models import Game, Link, Seat, Turn
 from tests.conftest import NOW
 from tests.support.busy_table import BUSY
+from tests.support.feeds import feed
+from tests.support.forms import log_in
 from tests.support.mail_servers import Pigeons
 from tests.support.tables import make
 
 DAY = timedelta(days=1)
 ATOM = "{http://www.w3.org/2005/Atom}"
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
-
-def feed(person_id: int) -> str:
-    """Return the URL of a fresh feed, without its ending."""
-    login.renew_feed(person_id, NOW)
-    with engine.reading() as session:
-        feeds = session.query(Link).filter_by(person_id=person_id, purpose="feed", revoked_at=None)
-        return links.url(feeds.one()).removeprefix("https://byzanz.test")
 
 
 def events(client: FlaskClient, path: str) -> list[Any]:
@@ -155,8 +148,7 @@ def test_a_renewed_feed_ends_the_old_one(client: FlaskClient, table: Any):
 def test_the_account_page_makes_the_addresses(client: FlaskClient, table: Any):
     game = table(3)
     base = "https://byzanz.test"
-    with client.session_transaction(base_url=base) as cookie:
-        cookie["person"] = game.people[0]
+    log_in(client, game.people[0], base)
     page = client.get("/account", base_url=base).text
     assert "/feed/" not in page
     found = re.search(r'name="csrf_token" value="([^"]+)"', page)

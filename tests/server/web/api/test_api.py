@@ -16,21 +16,15 @@ from hypothesis import strategies as st
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from byzanz import record
-from server import create_app, play
-from server.store import engine, links, log, people
+from server import create_app
+from server.store import engine, links
 from server.store.models import Game, Person
 from tests.conftest import NOW, Table
 from tests.conftest import settings as configured
+from tests.support.api_calls import fault, moderated, refused, seen
+from tests.support.in_hand import append
 
 Seating = Callable[..., Table]
-
-
-def seen(client: FlaskClient, token: str) -> dict[str, Any]:
-    """Return what the API shows to the seat of this token."""
-    answer = client.get(f"/api/v1/seats/{token}")
-    assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = json.loads(answer.text)
-    return told
 
 
 def awaited(client: FlaskClient, table: Table) -> tuple[str, dict[str, Any]]:
@@ -46,28 +40,6 @@ def post(client: FlaskClient, token: str, move: object, head: object, request_id
     """Submit a move."""
     body = {"move": move, "seen": head, "request_id": request_id}
     return client.post(f"/api/v1/seats/{token}/moves", json=body)
-
-
-def fault(answer: Any) -> dict[str, Any]:
-    """Return the error of an answer."""
-    told: dict[str, Any] = answer.json["error"]
-    assert set(told) == {"code", "message", "legal"}
-    return told
-
-
-def refused(answer: Any, status: int, code: str) -> dict[str, Any]:
-    """Return the error of an answer that must be this refusal."""
-    assert (answer.status_code, fault(answer)["code"]) == (status, code), answer.text
-    assert fault(answer)["message"]
-    return fault(answer)
-
-
-def moderated(game_id: str, act: str) -> None:
-    """Perform a moderator's action on the game."""
-    with engine.transaction() as session:
-        person = people.get_or_create(session, "mod@example.org", "Mod", NOW)
-        person.moderator = True
-    play.moderate(game_id, act, reason="because", person_id=person.id, now=NOW)
 
 
 def test_a_seat_sees_its_own_hand_and_its_moves(client: FlaskClient, table: Seating) -> None:
@@ -92,7 +64,7 @@ def test_the_deadline_is_that_of_the_seats_turn(client: FlaskClient, table: Seat
         person.silent = True  # wants no mail: the clock starts when the turn opens
     seats = table(3, "g2")
     told = [seen(client, token) for token in seats.tokens]
-    expected = log.stamp(NOW + timedelta(days=1)) if 0 in told[0]["awaited"] else None
+    expected = engine.stamp(NOW + timedelta(days=1)) if 0 in told[0]["awaited"] else None
     assert [each["deadline"] for each in told] == [expected, None, None]
 
 
@@ -181,9 +153,7 @@ def test_an_unknown_game_has_no_record(client: FlaskClient, game_id: str) -> Non
 
 def test_a_game_that_has_not_begun_or_is_set_aside_says_so(client: FlaskClient, table: Seating) -> None:
     token, told = awaited(client, table(3))
-    with engine.transaction() as session:
-        game = session.get_one(Game, "g1")
-        log.append(session, game, seat=0, by="player", move="dance", now=NOW)  # the rules refuse it
+    append("g1", seat=0, by="player", move="dance", now=NOW)  # the rules refuse it
     refused(post(client, token, "pass", told["seq"]), 409, "not_running")
     refused(client.get(f"/api/v1/seats/{token}"), 409, "not_running")
     with engine.transaction() as session:

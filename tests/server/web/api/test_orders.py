@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from server.store import engine
 from server.store.models import Game
 from tests.conftest import Table
-from tests.server.web.api.test_api import moderated, refused, seen
+from tests.support.api_calls import moderated, refused, seen
 from tests.support.tables import make
 
 Seating = Callable[..., Table]

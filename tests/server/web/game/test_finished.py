@@ -17,6 +17,7 @@ from server.store.models import Game, Seat
 from server.web.game import verify
 from server.web.lobby import lobby
 from tests.conftest import NOW, Table
+from tests.support.forms import log_in
 from tests.support.pages import look
 
 Begin = Callable[..., Table]
@@ -58,8 +59,7 @@ def test_games_that_are_not_listed_are_offered_to_their_players_alone(
         session.get_one(Game, "running").listed = True
     assert offered(client) == []
     for seat, expected in ((0, ["own"]), (1, ["left", "own"])):
-        with client.session_transaction() as cookie:
-            cookie["person"] = own.people[seat]
+        log_in(client, own.people[seat])
         assert offered(client) == expected
 
 

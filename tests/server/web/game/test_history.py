@@ -9,29 +9,20 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from jinja2 import ChoiceLoader, DictLoader
 
 from byzanz.games.byzanz.cards import NAME
 from server import play
 from server.mail.text import quoted
 from server.play import positions, timeline
-from server.store import engine, log, people
+from server.store import engine, log
 from server.store.models import Game, Person, Seat, StandingOrder
 from server.web.game.history import PAGE_SIZE
 from tests.conftest import NOW
+from tests.support.histories import moderator, seqs
 from tests.support.markup import assert_sound
 from tests.support.pages import Page, look
 from tests.support.tables import advance, asked, entries, make, position, url
-
-LINE = re.compile(r'<li id="e(\d+)"')
-
-
-def moderator() -> int:
-    with engine.transaction() as session:
-        return people.get_or_create(session, "mod@example.org", "Mo", NOW).id
-
-
-def seqs(page: Page) -> list[int]:
-    return [int(seq) for seq in LINE.findall(page.html)]
 
 
 def paths(game: Any) -> list[str]:
@@ -120,10 +111,10 @@ def test_times_are_in_the_readers_time_zone_during_the_game_and_after_its_end(
     places = [
         (url(game, 0), "05"),
         (f"{url(game, 0)}/history", "05"),
-        (f"{url(game, 0)}/receipt/{seqs[0]}", "05"),
+        (f"{url(game, 0)}?played={seqs[0]}", "05"),
         (url(game, 1), "19"),
         (f"{url(game, 1)}/history", "19"),
-        (f"{url(game, 1)}/receipt/{seqs[1]}", "19"),
+        (f"{url(game, 1)}?played={seqs[1]}", "19"),
         (f"/g/{game.id}/history", "19"),
     ]
     assert [hours(look(client, path)) for path, _ in places] == [{hour} for _, hour in places]
@@ -265,8 +256,21 @@ def test_one_steps_from_moment_to_moment_by_plain_links(client: FlaskClient, tab
             "last": f"?at={last}&seat=1",
         }
         assert set(rels(look(client, f"{path}?at={last}"))) == {"first", "prev"}
-        assert rels(look(client, path)) == {}
+        assert set(rels(look(client, path))) == {"first", "prev"}  # without an entry, the newest is shown
+        assert f"Entry {last} of {last}" in look(client, path).text
         assert "history.js" in look(client, path).html
+
+
+def test_an_entry_is_shown_with_its_cards_and_its_neighbours(client: FlaskClient, table: Any):
+    game = table(3)
+    card = next(card for card in position(game.id).view(0).hand if card != "merchant")
+    make(game, 0, f"bid {card}")
+    make(game, 1, "pass")
+    page = look(client, f"/g/{game.id}/history?at=2")
+    [said] = [item for item in page.root.iter() if item.get("id") == "said"]
+    assert [item.get("class") for item in said.iter("svg")] == [f"card good-{card[:-1]}"]
+    near = [item.text or "" for item in page.root.iter("p") if "near" in (item.get("class") or "").split()]
+    assert [text.split(" ")[0] for text in near] == ["1", "3"]
 
 
 def test_any_moment_is_chosen_by_a_form_without_scripts(client: FlaskClient, table: Any):
@@ -278,7 +282,7 @@ def test_any_moment_is_chosen_by_a_form_without_scripts(client: FlaskClient, tab
     assert (form.get("method"), form.get("action")) == ("get", f"/g/{game.id}/history")
     assert (fields["at"].get("min"), fields["at"].get("max")) == ("1", str(entries(game.id)))
     assert fields["seat"].get("value") == "1"
-    assert "The table after entry 2" in look(client, f"/g/{game.id}/history?seat=1&at=2").text
+    assert "Entry 2 of 2" in look(client, f"/g/{game.id}/history?seat=1&at=2").text
 
 
 def test_entries_stand_under_the_parts_of_the_game(client: FlaskClient, table: Any):
@@ -298,6 +302,85 @@ def test_entries_stand_under_the_parts_of_the_game(client: FlaskClient, table: A
         look(client, f"/g/{game.id}/history?seat=0")
     )
     assert seqs(look(client, f"/g/{game.id}/history?part=round+9")) == seqs(page)
+
+
+def folded(page: Page) -> dict[str, bool]:
+    """Return whether each part of the game is folded away, by its heading."""
+    parts = [item for item in page.root.iter("details") if item.get("class") == "part"]
+    return {"".join(next(part.iter("h3")).itertext()): part.get("open") is None for part in parts}
+
+
+def test_rounds_are_folded_but_for_the_one_shown(client: FlaskClient, table: Any):
+    game = table(3)
+    for _ in range(1000):
+        seat, begun = asked(game), position(game.id).view(0).round == 3
+        make(game, seat, str(position(game.id).rules.moves(position(game.id).state, seat)[0]))
+        if begun:
+            break
+    path, last = f"/g/{game.id}/history", entries(game.id)
+    rounds = ["Round 1", "Round 2", "Round 3"]
+    assert folded(look(client, path)) == dict(zip(rounds, (True, True, False), strict=True))
+    assert folded(look(client, f"{path}?at=2")) == dict(zip(rounds, (False, True, True), strict=True))
+    assert folded(look(client, f"{path}?at=2&before={last}"))["Round 1"] is False
+    assert not any(folded(look(client, f"{path}?at=2&cause=player")).values())
+    assert len(seqs(look(client, f"{path}?at=2"))) == last, "what is folded is on the page"
+
+
+def hands(page: Page) -> list[str]:
+    """Return whose hands are on the table."""
+    return re.findall(r'aria-label="(\w+)’s hand"', page.html)
+
+
+def viewers(page: Page) -> dict[str, str]:
+    """Return the links to the same moment as others saw it."""
+    [line] = [item for item in page.root.iter("p") if item.get("class") == "eyes"]
+    return {"".join(item.itertext()): item.get("href", "") for item in line.iter("a")}
+
+
+def test_a_finished_game_shows_each_moment_as_each_seat_saw_it(client: FlaskClient, table: Any):
+    game = table(3)
+    make(game, 0, "pass")
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=moderator(), now=NOW)
+    for path in paths(game):
+        page = look(client, f"{path}?at=2&seat=0")
+        assert hands(page) == ["Alice", "Bob", "Charlie"]
+        assert viewers(page) == {
+            "Alice": "?at=2&seat=0&as=0",
+            "Bob": "?at=2&seat=0&as=1",
+            "Charlie": "?at=2&seat=0&as=2",
+            "spectators": "?at=2&seat=0&as=public",
+        }
+        as_bob = look(client, path + viewers(page)["Bob"])
+        assert hands(as_bob) == ["Bob"]
+        assert viewers(as_bob)["everything"] == "?at=2&seat=0"
+        assert viewers(as_bob)["Charlie"] == "?at=2&seat=0&as=2"
+        assert rels(as_bob)["next"] == "?at=3&as=1&seat=0"
+        assert hands(look(client, f"{path}?at=2&as=public")) == []
+
+
+def test_a_running_game_is_seen_by_nobody_through_another_s_eyes(client: FlaskClient, table: Any):
+    game = table(3)
+    make(game, 0, "pass")
+    public, own = paths(game)
+    assert viewers(look(client, own)) == {"spectators": "?at=2&as=public"}
+    assert hands(look(client, f"{own}?at=2&as=public")) == []
+    for path, shown in ((public, []), (own, ["Alice"])):
+        for viewer in ("1", "all", "0", "-1", "x", ""):
+            assert hands(look(client, f"{path}?at=2&as={viewer}")) == shown, viewer
+    assert 'class="eyes"' not in look(client, public).html
+
+
+def test_the_table_is_told_which_entry_to_mark(client: FlaskClient, table: Any, monkeypatch: Any):
+    game = table(3)
+    make(game, 0, "pass")
+    act = play.moderate(game.id, "!note", reason="Well", person_id=moderator(), now=NOW)
+    jinja = client.application.jinja_env
+    assert jinja.loader is not None
+    own = DictLoader({"games/byzanz/table.html": "marked: {{ marked|map(attribute='seq')|join }}."})
+    monkeypatch.setattr(jinja, "loader", ChoiceLoader([own, jinja.loader]))
+    monkeypatch.setattr(jinja, "cache", None)
+    assert "marked: 2." in look(client, f"{url(game, 0)}/history?at=2").text
+    assert "marked: ." in look(client, f"{url(game, 0)}/history?at={act}").text
 
 
 def test_a_round_is_chosen_by_itself(client: FlaskClient, table: Any):
@@ -392,3 +475,43 @@ def test_each_end_has_its_sentence(client: FlaskClient, table: Any):
     with engine.transaction() as session:
         session.get_one(Game, game.id).result = '{"scores":[7,6,3],"winners":[0],"reason":"finished"}'
     assert "Alice wins with 7." in look(client, f"/g/{game.id}").text
+
+
+def test_a_running_game_is_watched_with_its_latest_moves(client: FlaskClient, table: Any):
+    game = table(4)
+    advance(game, "take")
+    page = look(client, f"/g/{game.id}")
+    last = entries(game.id)
+    assert seqs(page) == list(range(last, last - 10, -1)), "the newest first"
+    assert "You are watching." in page.text
+    assert "to move" in page.text
+    assert len(set(re.findall(r'class="by" data-initial="(.)"', page.html))) == 1, (
+        "only the latest move is marked"
+    )
+    assert "Start your own game" in page.text
+
+
+@pytest.mark.parametrize("verb", ["bid", "pass", "tax", "take", "sell", "discard", "done"])
+def test_every_move_marks_its_player_on_the_table(client: FlaskClient, table: Any, verb: str):
+    game = table(3)
+    rng = random.Random(7)
+    for _turn in range(400):
+        now = position(game.id)
+        if now.outcome:
+            break
+        seat = min(now.awaited)
+        moves = now.rules.moves(now.state, seat)
+        make(game, seat, str(rng.choice([move for move in moves if move.verb == verb] or moves)))
+    with engine.reading() as session:
+        found = [entry for entry in log.entries(session, game.id) if entry.move.split()[0] == verb][:6]
+    assert found
+    for entry in found:
+        page = look(client, f"/g/{game.id}/history?at={entry.seq}")
+        initials = re.findall(r'class="by" data-initial="(.)"', page.html)
+        assert set(initials) == {name_at(game, entry.seat)[0]}, entry
+
+
+def name_at(game: Any, seat: int | None) -> str:
+    """Return the name of a seat."""
+    with engine.reading() as session:
+        return session.query(Seat).filter_by(game_id=game.id, seat=seat).one().name

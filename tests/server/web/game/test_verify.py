@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
 from byzanz.bots.simulate import simulate_game
+from byzanz.chance import fingerprint
 from byzanz.games import latest, rules_of
 from byzanz.record import Record, examine, read, redact_record, write
 from byzanz.rules import PUBLIC
@@ -32,15 +33,16 @@ from server.store import engine, people
 from server.store.models import Game
 from server.web.game.verify import MOST_GAMES
 from tests import conftest
-from tests.byzanz.record.test_report import FAULTS, swapped
-from tests.byzanz.record.test_verify import finished
 from tests.conftest import NOW
 from tests.support import recorded_games as tables
+from tests.support.finished_records import finished
 from tests.support.folders import VECTORS
+from tests.support.forms import log_in
 from tests.support.invitations import everything
 from tests.support.markup import assert_sound, forgotten
 from tests.support.pages import Page, look
 from tests.support.pages import read as page_of
+from tests.support.record_faults import FAULTS, swapped
 from tests.support.tables import advance, entries
 
 VECTOR = json.loads(VECTORS.read_text())
@@ -165,6 +167,66 @@ def test_the_lines_of_python_give_the_vectors_of_the_format(
     for label, name in (("deal", "shuffle_deal_of_0_to_9"), ("foes:2", "shuffle_label_foes:2_of_0_to_9")):
         assert left["shuffled"](label, range(10)) == VECTOR[name]
     assert told[-1] == f"head {record.head} True"
+
+
+# Lines of emails
+
+
+def compare(client: FlaskClient, content: str, lines: str) -> Page:
+    file = (io.BytesIO(content.encode()), "game.jsonl")
+    return page_of(client.post("/verify", data={"record": file, "lines": lines}))
+
+
+@pytest.mark.usefixtures("send")
+def test_lines_of_emails_are_compared_with_the_record(client: FlaskClient) -> None:
+    record = finished("byzanz")
+    header, last = record.header, record.entries[-1]
+    cut = fingerprint(header.id, header.cuts[0])
+    lines = f"> head {last.seq}:{last.hash}\n> commitment {header.commitment}\n> cut {cut}\n"
+    page = compare(client, write(record), f"Dear all,\n{lines}")
+    assert "The record contains all 3 hashes from your emails." in page.text
+    assert_sound("lines", page)
+    for wrong, step, reason in (
+        (f"head {last.seq}:{cut}", "chain", f"its hash is not {cut}, which an email quotes"),
+        (f"commitment {cut}", "commitment", "which an email quotes"),
+        (f"cut {header.commitment}", "cuts", "it was withdrawn or changed"),
+    ):
+        page = compare(client, write(record), lines + wrong)
+        assert "Something is wrong." in page.text
+        assert [name for name, told in signs(page).items() if told == "✗ wrong"] == [step]
+        assert reason in text_of(page, step)
+        assert "hashes from your emails" not in page.text
+
+
+@pytest.mark.usefixtures("send")
+def test_lines_that_cannot_be_compared_are_refused(client: FlaskClient) -> None:
+    one = write(finished("byzanz"))
+    commitment = f"commitment {finished('byzanz').header.commitment}"
+    for content, lines, why in (
+        (one, "no line", "has no line with “head”, “commitment” or “cut” and its hash"),
+        (one, commitment + " " * 20_000, "Paste only the lines"),
+        (one + one, commitment, "the file must hold one game"),
+    ):
+        page = compare(client, content, lines)
+        assert (page.status, why in page.text) == (422, True)
+    assert compare(client, one, " \n").status == 200
+
+
+def test_the_page_says_what_is_proven_and_what_was_settled_after_each_seat(
+    send: Any, client: FlaskClient
+) -> None:
+    record = finished("byzanz")
+    names = tuple(f"Player {seat}" for seat in range(3))
+    header = replace(record.header, seats=names, cut_order=(2, 0, 1))
+    rechained = tables.falsified(replace(record, header=header), lambda _entries: None)
+    page = page_of(send(write(rechained)))
+    told = text_of(page, "cuts")
+    assert "Player 0Player 1 Player 1no other seat Player 2Player 0, Player 1" in told
+    for shown in (page, look(client, "/verify")):
+        assert "Proven: the cards follow from the seed and the cuts" in shown.text
+        assert "Not proven: someone who knows the seed could still steer the deal" in shown.text
+    first = tables.falsified(replace(record, header=replace(header, cut_order=None)), lambda _entries: None)
+    assert "does not say in which order the cuts were made" in text_of(page_of(send(write(first))), "cuts")
 
 
 # Faults
@@ -337,6 +399,15 @@ ODD = st.sampled_from(
 )
 
 
+def fields_of(line: str) -> dict[str, Any]:
+    """Return the fields of a line of a record, or none if earlier damage left no object."""
+    try:
+        fields = json.loads(line)
+    except json.JSONDecodeError:
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
 def test_whatever_is_sent_is_answered(send: Any) -> None:
     """Draw damaged records: values swapped, lines removed, duplicated and cut."""
     tally = set()
@@ -347,7 +418,7 @@ def test_whatever_is_sent_is_answered(send: Any) -> None:
         kept = list(lines())
         for _ in range(data.draw(st.integers(1, 3))):
             at = data.draw(st.integers(0, min(len(kept) - 1, 12)) | st.just(len(kept) - 1))
-            fields = json.loads(kept[at]) if kept[at].startswith("{") and kept[at].endswith("}") else {}
+            fields = fields_of(kept[at])
             kind = data.draw(st.sampled_from(["field", "field", "drop", "double", "cut", "bytes"]))
             if kind == "field" and fields:
                 name = data.draw(st.sampled_from(sorted(fields)))
@@ -447,13 +518,12 @@ def test_a_game_that_never_began_or_is_set_aside_is_not_checked(client: FlaskCli
 def test_the_form_offers_finished_games_that_may_be_known(client: FlaskClient, over: Any) -> None:
     path = f'href="/g/{over.id}/verify"'
     assert path not in look(client, "/verify").html
-    with client.session_transaction() as cookie:
-        cookie["person"] = over.people[0]
+    log_in(client, over.people[0])
     page = look(client, "/verify")
     assert_sound("form", page)
     assert path in page.html
     with client.session_transaction() as cookie:
-        del cookie["person"]
+        cookie.clear()
     assert path not in look(client, "/verify").html
     with engine.transaction() as session:
         session.get_one(Game, over.id).listed = True

@@ -11,6 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import delete
 
+from server.accounts import login
 from server.lobby import create, invitations, organiser
 from server.mail.text import quoted
 from server.store import engine, links
@@ -18,8 +19,10 @@ from server.store.models import Game, Link, Mail, Person, Seat, Turn
 from server.web.lobby import lobby
 from tests.conftest import NOW, Table
 from tests.support.forms import form, sign_in
+from tests.support.in_hand import start_clock
 from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, invited, person, token, wish
 from tests.support.pages import Page, look
+from tests.support.statements import more, statements
 from tests.support.tables import make, url
 
 Begin = Callable[..., Table]
@@ -75,17 +78,85 @@ def test_own_games_lead_to_where_one_plays_those_to_move_first(client: FlaskClie
     page = look(client, "/")
     assert listed(page, "mine") == expected
     states = [
-        "your turn",
+        "Make your move",
         "you are invited",
         "waiting for players",
         "waiting for your confirmation",
         "paused",
-        "waiting for others",
+        "Bob is next.",
     ]
     assert [text.endswith(state) for text, state in zip(texts(page, "mine"), states, strict=True)] == [
         True
     ] * 6
     assert "<title>(1) " in page.html
+
+
+@pytest.mark.empty_database
+def test_own_games_are_sorted_by_the_time_left_and_tell_what_they_wait_for(
+    client: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lobby, "utc_now", lambda: NOW)
+    for number, game_id in enumerate(("later", "sooner", "stopped")):
+        table(3, game_id)
+        changed(game_id, name=game_id, created_at=NOW + number * DAY)
+    start_clock("later", 0, NOW)
+    start_clock("sooner", 0, NOW - timedelta(hours=3))
+    waits = table(4, "waits")
+    for seat in (0, 1, 2):
+        make(waits, seat, "pass")
+    sign_in(client, ALICE.address)
+    page = look(client, "/")
+    assert [name for name, _ in listed(page, "mine")] == ["sooner", "later", "stopped", "The Golden Horn"]
+    assert texts(page, "mine") == [
+        "sooner Byzanz · Bob and Charlie your turn 21 h left (Tue 07:00) Make your move",
+        "later Byzanz · Bob and Charlie your turn 24 h left (Tue 10:00) Make your move",
+        "stopped Byzanz · Bob and Charlie your turn Make your move",
+        "The Golden Horn Byzanz · Bob, Charlie, and Daphne Daphne is next. 2 new entries",
+    ]
+    assert "/favicon-turn.svg" in page.html
+    with engine.transaction() as session:
+        session.query(Person).filter_by(email=ALICE.address).one().time_zone = "Asia/Tokyo"
+    assert "(Tue 16:00)" in texts(look(client, "/"), "mine")[0]
+
+
+@pytest.mark.empty_database
+def test_the_header_counts_the_games_that_wait_for_who_is_signed_in(
+    client: FlaskClient, table: Begin
+) -> None:
+    first, second, paused = table(3, "g1"), table(3, "g2"), table(3, "g3")
+    changed(paused.id, paused=True)
+    paths = ("/rules/byzanz", url(first, 1), "/new", "/g/g1", "/nowhere", "/")
+    plain = {}
+    for path in paths:
+        with statements(engine.db.engine) as sent:
+            page = look(client, path)
+        assert "Games (" not in page.html
+        assert 'href="/sign-in">Sign in</a></nav>' in page.html
+        plain[path] = len(sent)
+    assert plain["/rules/byzanz"] == 0
+    sign_in(client, ALICE.address)
+    assert all('<a href="/">Games (2)</a>' in look(client, path).html for path in paths)
+    make(first, 0, "pass")
+    assert '<a href="/">Games (1)</a>' in look(client, "/rules/byzanz").html
+    make(second, 0, "pass")
+    assert '<a href="/">Games</a>' in look(client, "/rules/byzanz").html
+    login.end_sessions(first.people[0])
+    assert "Games" not in look(client, "/rules/byzanz").html.partition("<nav")[2].partition("</nav>")[0]
+
+
+def test_a_visitor_sees_a_table_and_free_seats_before_the_sign_in(client: FlaskClient) -> None:
+    invited(NOW, name="Open", players=(BOB,), free=1, listed=True)
+    page = look(client, "/")
+    places = [page.html.index(part) for part in ('class="sample"', 'id="open"', 'id="games"', 'id="signin"')]
+    assert places == sorted(places)
+    demo = next(item for item in page.root.iter("figure") if item.get("class") == "sample")
+    assert [item.get("action") for item in demo.iter("form")] == ["/play"]
+    assert [(item.get("name"), item.get("value")) for item in demo.iter("button")] == [("game", "byzanz")]
+    assert [item.get("value") for item in demo.iter("input")] == ["3", "1", "3", "1", "2", "4"]
+    sign_in(client, ALICE.address)
+    page = look(client, "/")
+    assert 'class="sample"' not in page.html
+    assert 'id="signin"' not in page.html
 
 
 def make_turns_go(game_id: str) -> None:
@@ -111,6 +182,16 @@ def test_games_that_are_over_declined_or_not_yet_announced_are_not_listed(
 
 
 @pytest.mark.empty_database
+def test_the_latest_finished_games_are_listed_below(client: FlaskClient, table: Begin) -> None:
+    for number in range(7):
+        table(3, f"g{number}")
+        changed(f"g{number}", status="over", name=f"Game {number}", ended_at=NOW + number * DAY)
+    sign_in(client, ALICE.address)
+    expected = [(f"Game {number}", f"/g/g{number}") for number in (6, 5, 4, 3, 2)]
+    assert listed(look(client, "/"), "finished") == expected
+
+
+@pytest.mark.empty_database
 def test_a_game_without_a_live_link_leads_to_its_public_page(client: FlaskClient, table: Begin) -> None:
     game, other = table(3, "game"), table(3, "other")
     with engine.transaction() as session:
@@ -125,6 +206,58 @@ def test_a_game_without_a_live_link_leads_to_its_public_page(client: FlaskClient
         fresh = [links.issue(session, "seat", game.people[0], NOW, game.id) for _ in range(2)]
         newest = links.url(fresh[-1])
     assert newest in {address for _, address in listed(look(client, "/"), "mine")}
+
+
+def many_games(numbers: range) -> None:
+    """Create games in which Alice is to move, waits, is invited or organises, each with the link that she opens."""
+    alice = person(ALICE, NOW)
+    with engine.transaction() as session:
+        for number in numbers:
+            key, running = f"many{number}", number % 4 < 2
+            session.add(
+                Game(
+                    id=key,
+                    slug="byzanz",
+                    rules=1,
+                    name=key,
+                    organiser_id=alice if number % 4 == 3 else None,
+                    status="running" if running else "inviting",
+                    allowance=86400,
+                    seed="",
+                    commitment="",
+                    created_at=NOW,
+                    listed=True,
+                )
+            )
+            session.flush()
+            session.add(Seat(game_id=key, seat=0, name="Alice", status="seated", person_id=alice))
+            session.add(Seat(game_id=key, seat=1, name="", status="seated" if running else "free"))
+            if number % 4 == 0:
+                session.add(
+                    Turn(game_id=key, seat=0, question="bid 1", opened_seq=1, opened_at=NOW, hours="{}")
+                )
+            purpose: links.Purpose = "seat" if running else "organise" if number % 4 == 3 else "invite"
+            links.issue(session, purpose, alice, NOW, key)
+
+
+@pytest.mark.empty_database
+def test_two_hundred_games_take_as_many_statements_as_four(client: FlaskClient) -> None:
+    many_games(range(4))
+    sign_in(client, ALICE.address)
+    few: dict[str, list[str]] = {}
+    many: dict[str, list[str]] = {}
+    for path in ("/", "/account"):
+        with statements(engine.db.engine) as few[path]:
+            look(client, path)
+    many_games(range(4, 200))
+    for path in ("/", "/account"):
+        with statements(engine.db.engine) as many[path]:
+            page = look(client, path)
+        assert page.html.count("many") >= 200
+        assert len(many[path]) == len(few[path]), more(few[path], many[path])
+    page = look(client, "/")
+    assert len(listed(page, "mine")) == 200
+    assert [text.endswith("Make your move") for text in texts(page, "mine")] == [True] * 50 + [False] * 150
 
 
 def test_tables_with_free_seats_and_games_in_progress_are_listed_the_newest_first(
@@ -145,7 +278,10 @@ def test_tables_with_free_seats_and_games_in_progress_are_listed_the_newest_firs
     assert listed(page, "open") == [(f"Open {n}", f"/join/{open_ids[n]}") for n in (2, 1)]
     assert listed(page, "running") == [(f"Run {n}", f"/g/{run_ids[n]}") for n in (2, 1)]
     assert "3 seats free, 1 day per move" in texts(page, "open")[0]
-    assert "Byzanz: Alice, Greedy bot" in texts(page, "running")[0]
+    assert texts(page, "running")[0] == "Run 2 Byzanz"
+    known = client.application.test_client()
+    sign_in(known, BOB.address)
+    assert "Byzanz: Alice, Theodora" in texts(look(known, "/"), "running")[0]
     changed(open_ids[2], quarantine=quoted("a fault"))
     changed(run_ids[2], status="over")
     page = look(client, "/")
@@ -196,16 +332,19 @@ def test_the_organiser_sees_the_newest_mail_of_this_game_to_each_guest(client: F
     with engine.transaction() as session:
         for mail in session.query(Mail).filter_by(kind="invite"):
             mail.status = "sent" if mail.game_id == game_id else "failed"
+        for mail in session.query(Mail).filter_by(kind="nudge"):
+            mail.status = "failed"
     shown = [text.partition("Change")[0].strip() for text in texts(look(client, f"/o/{host}"), "seats")]
-    assert shown == ["Alice seated", "Bob email on its way", "Charlie invited, no answer yet"]
+    shown = [text.partition(" since ")[0] for text in shown]
+    assert shown == ["Alice seated", "Bob email rejected", "Charlie invited"]
 
 
 def test_the_organiser_starts_with_as_many_as_the_game_takes(client: FlaskClient) -> None:
     game_id, host = invited(NOW, players=(BOB, CHARLIE, DAPHNE))
     for guest in (BOB, CHARLIE):
-        assert "Start with those seated" not in look(client, f"/o/{host}").text
+        assert "Start now with" not in look(client, f"/o/{host}").text
         invitations.accept(token("invite", guest, game_id, NOW), guest.name, "", NOW)
-    assert "Start with those seated" in look(client, f"/o/{host}").text
+    assert "Start now with 3 players" in look(client, f"/o/{host}").text
 
 
 def test_an_act_that_begins_the_game_leads_to_the_organisers_seat_in_it_and_no_other_does(

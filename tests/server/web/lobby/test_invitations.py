@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
 from server.lobby import create, invitations, organiser
 from server.store import engine
+from server.store.models import Game, Person
 from server.validation import Guest
 from tests.conftest import NOW
 from tests.support.forms import form, send, sign_in
@@ -23,10 +25,14 @@ from tests.support.invitations import (
     known,
     mails,
     seats_of,
+    sign_in_token,
     token,
     wish,
 )
+from tests.support.mails import html_of, post, text_of
 from tests.support.pages import look, read
+
+NEWCOMER = Guest("New Comer", "new.comer@example.org")
 
 
 @pytest.fixture
@@ -72,6 +78,7 @@ def test_declining_and_coming_back(bare: FlaskClient) -> None:
     assert send(bare, bob, answer="decline").status_code == 303
     assert seats_of(game_id)[1].status == "declined"
     assert "You have declined" in look(bare, bob).text
+    assert "Bob declined" in look(bare, bob).text
     assert send(bare, bob, answer="accept").status_code == 303
     assert send(bare, bob, answer="decline").status_code == 303
     assert [seat.status for seat in seats_of(game_id)] == ["seated", "declined", "invited"]
@@ -162,9 +169,9 @@ def test_the_organiser_confirms_with_his_cut(bare: FlaskClient) -> None:
     assert game_of(game_id).commitment in look(bare, page).text
     assert read(send(bare, page, {"cut": "x" * 65}, do="confirm")).status == 422
     assert send(bare, page, {"cut": "mine"}, do="confirm").status_code == 303
-    assert seats_of(game_id)[0].cut == "mine"
+    assert [seat.cut for seat in seats_of(game_id) if seat.name == "Alice"] == ["mine"]
     assert len(mails("invite")) == 2
-    assert "no answer yet" in look(bare, page).text or "on its way" in look(bare, page).text
+    assert "Bob invited since" in look(bare, page).text
 
 
 def test_a_game_against_bots_leads_straight_to_the_table(bare: FlaskClient) -> None:
@@ -193,7 +200,7 @@ def test_every_button_of_the_organiser_works(bare: FlaskClient) -> None:
     invitations.accept(token("invite", DAPHNE, game_id, NOW), "Daphne", "", NOW)
     answer = send(bare, page, do="start")
     assert answer.headers["Location"] == f"https://byzanz.test/t/{token('seat', ALICE, game_id, NOW)}"
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Random bot", "Daphne"]
+    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Leontios", "Daphne"]
     assert "has started" in look(bare, page).text
 
 
@@ -275,8 +282,40 @@ def test_a_signed_in_stranger_takes_a_free_seat(client: FlaskClient) -> None:
     assert game_of(game_id).commitment in look(client, path).text
     assert read(send(client, path, {"name": "Alice"})).status == 422
     assert send(client, path, {"cut": "d"}).headers["Location"] == "/"
-    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Greedy bot", "Daphne"]
+    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Theodora", "Daphne"]
     assert "You already have a seat at this table" in look(client, path).text
+
+
+def test_a_newcomer_signs_in_and_comes_back_to_the_free_seat(client: FlaskClient) -> None:
+    game_id, _host = invited(NOW, players=(BOB,), bots=("greedy",), listed=True, free=1)
+    typed = Guest("You have won", NEWCOMER.address)
+    create.create_game(wish(organiser=typed, name="Elsewhere"), NOW)
+    page = f"/join/{game_id}"
+    assert read(send(client, page, {"address": "nobody"})).status == 422
+    assert "leads you back to the table" in read(send(client, page, {"address": NEWCOMER.address})).text
+    (mail,) = mails("signin", NEWCOMER)
+    answer = send(client, f"/s/{sign_in_token(mail)}")
+    assert answer.headers["Location"] == f"/join/{game_id}"
+    assert send(client, f"/join/{game_id}").status_code == 303
+    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Theodora", "New Comer"]
+
+
+@pytest.mark.parametrize("change", [{"status": "running"}, {"listed": False}])
+def test_only_a_table_with_free_seats_signs_newcomers_in(client: FlaskClient, change: dict[str, Any]) -> None:
+    game_id, _host = invited(NOW, players=(BOB,), bots=("greedy",), listed=True, free=1)
+    action, filled = form(look(client, f"/join/{game_id}"))
+    with engine.transaction() as session:
+        for name, value in change.items():
+            setattr(session.get_one(Game, game_id), name, value)
+    answer = client.post(action or "", data=filled | {"address": NEWCOMER.address})
+    assert answer.status_code == (200 if "status" in change else 404)
+    assert mails("signin", NEWCOMER) == []
+
+
+def test_the_organiser_of_a_listed_table_finds_the_link_to_its_free_seats(bare: FlaskClient) -> None:
+    for free in (0, 1):
+        game_id, host = invited(NOW, listed=True, free=free)
+        assert (f">https://byzanz.test/join/{game_id}</a>" in look(bare, f"/o/{host}").html) == bool(free)
 
 
 def test_the_last_free_seat_leads_to_the_table(client: FlaskClient) -> None:
@@ -301,3 +340,96 @@ def test_only_listed_games_have_such_a_page(client: FlaskClient) -> None:
     asked = create.create_game(wish(listed=True, free=1), NOW)
     for game_id in (hidden, asked, "nothing", "a%00b", "é", "x" * 300):
         assert client.get(f"/join/{game_id}").status_code == 404
+
+
+# ---- the invitation at a glance ----
+
+
+def zone_of(guest: Guest) -> str | None:
+    with engine.reading() as session:
+        return session.query(Person).filter_by(email=guest.address).one().time_zone
+
+
+LINE = 'Bring <b>olives</b>, & no "mercy"'
+
+
+def test_the_hosts_line_is_in_the_invitation_and_nowhere_public(bare: FlaskClient) -> None:
+    game_id, host = invited(NOW, message=LINE, listed=True, free=1)
+    page = look(bare, f"/i/{token('invite', BOB, game_id, NOW)}")
+    assert LINE in page.text
+    assert LINE not in page.html
+    for path in (f"/join/{game_id}", f"/g/{game_id}", "/"):
+        assert "olives" not in look(bare, path).html
+    sent = [message for message in post(NOW) if BOB.address in str(message["To"])]
+    assert [f"“{LINE}” – Alice" in text_of(message) for message in sent] == [True]
+    assert "Bring &lt;b&gt;olives" in html_of(sent[0])
+    organiser.drop(host, 1, NOW)
+    assert "olives" not in look(bare, f"/i/{token('invite', BOB, game_id, NOW)}").html
+
+
+def test_a_line_typed_by_a_stranger_reaches_nobody_before_the_host_has_seen_it(bare: FlaskClient) -> None:
+    game_id = create.create_game(wish(message="You have won"), NOW)
+    assert not any("You have won" in str(message) for message in post(NOW))
+    page = f"/o/{token('organise', ALICE, game_id, NOW)}"
+    assert form(look(bare, page), do="confirm")[1]["message"] == "You have won"
+    for bad in ("see www.evil.example", "x" * 201, "a\u202eb", "mail me@x.org"):
+        refused = read(send(bare, page, {"message": bad}, do="confirm"))
+        assert (refused.status, 'id="message-wrong"' in refused.html) == (422, True)
+    assert send(bare, page, {"message": " Hello \t again "}, do="confirm").status_code == 303
+    assert game_of(game_id).message == "Hello again"
+
+
+def test_the_seats_are_shuffled_by_default_where_people_are_invited(bare: FlaskClient) -> None:
+    game_id = create.create_game(wish(), NOW)
+    page = look(bare, f"/o/{token('organise', ALICE, game_id, NOW)}")
+    assert form(page, do="confirm")[1]["shuffle"] == "yes"
+    alone = create.create_game(wish(players=(), bots=("random", "random")), NOW)
+    page = look(bare, f"/o/{token('organise', ALICE, alone, NOW)}")
+    assert "shuffle" not in form(page, do="confirm")[1]
+    assert "Alice you" in page.text
+
+
+def test_the_browsers_time_zone_is_proposed_and_kept_unless_one_was_chosen(bare: FlaskClient) -> None:
+    game_id = create.create_game(wish(), NOW)
+    host, bob = f"/o/{token('organise', ALICE, game_id, NOW)}", f"/i/{token('invite', BOB, game_id, NOW)}"
+    assert "zone.js" in look(bare, host).html
+    assert send(bare, host, {"time_zone": "Asia/Tokyo"}, do="confirm").status_code == 303
+    assert "zone.js" in look(bare, bob).html
+    wrong = read(send(bare, bob, {"time_zone": "Mars"}, answer="accept"))
+    assert (wrong.status, 'id="time_zone-wrong"' in wrong.html) == (422, True)
+    send(bare, bob, {"time_zone": "America/New_York"}, answer="accept")
+    assert [zone_of(guest) for guest in (ALICE, BOB, CHARLIE)] == ["Asia/Tokyo", "America/New_York", None]
+    another, _host = invited(NOW, name="Another")
+    page = look(bare, f"/i/{token('invite', BOB, another, NOW)}")
+    assert ("zone.js" in page.html, 'name="time_zone"' in page.html) == (False, False)
+    bare.post(
+        f"/i/{token('invite', BOB, another, NOW)}",
+        data={"answer": "accept", "name": "Bob", "time_zone": "Europe/Oslo"},
+    )
+    assert zone_of(BOB) == "America/New_York"
+
+
+def test_the_invitation_says_how_long_the_game_takes(bare: FlaskClient) -> None:
+    game_id, _host = invited(NOW)
+    words = "about 30 decisions each, over"
+    assert words in look(bare, f"/i/{token('invite', BOB, game_id, NOW)}").text
+    assert all(words in text_of(message) for message in post(NOW) if BOB.address in str(message["To"]))
+
+
+def test_what_helps_a_declined_seat_is_in_view_with_a_medium_bot(bare: FlaskClient) -> None:
+    game_id, host = invited(NOW, players=(BOB, CHARLIE, DAPHNE))
+    invitations.decline(token("invite", BOB, game_id, NOW), NOW)
+    page = look(bare, f"/o/{host}")
+    folded = {item for fold in page.root.iter("details") for item in fold.iter("form")}
+    shown = {
+        (item.find("input[@name='do']").get("value"), item.find("input[@name='seat']").get("value"))  # type: ignore[union-attr]
+        for item in page.root.iter("form")
+        if item not in folded and item.find("input[@name='seat']") is not None
+    }
+    assert shown == {("again", "1"), ("fill", "1"), ("remove", "1"), ("remind", "2"), ("remind", "3")}
+    assert form(page, do="fill", seat="1")[1]["bot"] == "greedy"
+    assert send(bare, f"/o/{host}", do="again", seat="1").status_code == 303
+    assert seats_of(game_id)[1].status == "invited"
+    invitations.decline(token("invite", BOB, game_id, NOW), NOW)
+    assert send(bare, f"/o/{host}", do="remove", seat="1").status_code == 303
+    assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Charlie", "Daphne"]

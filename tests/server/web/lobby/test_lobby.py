@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -19,10 +20,11 @@ from server.store.models import Game
 from server.validation import Guest
 from tests.conftest import NOW, Table
 from tests.support.busy_table import BUSY
-from tests.support.forms import form, send, sign_in
+from tests.support.forms import form, log_in, send, sign_in
 from tests.support.invitations import (
     ALICE,
     BOB,
+    DAPHNE,
     everything,
     invited,
     known,
@@ -33,7 +35,7 @@ from tests.support.invitations import (
     token,
     wish,
 )
-from tests.support.pages import look, read
+from tests.support.pages import Page, look, read
 
 FRIENDS = "Bob <bob@example.org>\ncharlie@example.org\n"
 WISH = {"title": "The Amber Gate", "name": "Alice", "address": "alice@example.org", "players": FRIENDS}
@@ -63,6 +65,27 @@ def test_a_game_is_asked_for_in_one_form(client: FlaskClient) -> None:
     assert len(mails("confirm", ALICE)) == 1
 
 
+def test_friends_stand_in_rows_or_on_a_list_and_a_refusal_keeps_both(client: FlaskClient) -> None:
+    rows = {
+        "friend_1": "Bob B.",
+        "friend_1_address": "bob@example.org",
+        "friend_4_address": "dora@example.org",
+    }
+    typed = {**WISH, **rows, "players": "Charlie <charlie@example.org>"}
+    _action, kept = form(send_refused(client, {**typed, "friend_2": "Nobody"}), friend_2="Nobody")
+    assert {name: kept[name] for name in rows} == rows
+    assert send(client, "/new", typed).status_code == 303
+    assert [seat.name for seat in seats_of(only_game().id)] == ["Alice", "Bob B.", "Dora", "Charlie"]
+
+
+def send_refused(client: FlaskClient, typed: dict[str, str]) -> Page:
+    """Return the form as it comes back, with the error at the friends."""
+    page = read(send(client, "/new", typed))
+    assert page.status == 422
+    assert 'id="players-wrong"' in page.html
+    return page
+
+
 def test_the_form_offers_a_name_for_the_game(client: FlaskClient) -> None:
     _action, filled = form(look(client, "/new"), plays="yes")
     assert filled["title"]
@@ -71,9 +94,7 @@ def test_the_form_offers_a_name_for_the_game(client: FlaskClient) -> None:
 
 def test_the_form_offers_three_strengths_of_bots_the_weakest_first(client: FlaskClient) -> None:
     words = look(client, "/new").text
-    places = [
-        words.index(kind) for kind in ("Random bots: easy", "Greedy bots: medium", "Searching bots: strong")
-    ]
+    places = [words.index(kind) for kind in ("Easy", "Medium", "Strong")]
     assert places == sorted(places)
 
 
@@ -83,9 +104,8 @@ def test_every_choice_of_the_form_counts(client: FlaskClient) -> None:
     del chosen["plays"]
     chosen |= {
         "players": "bob@example.org",
-        "bot_greedy": "1",
-        "bot_random": "1",
-        "bot_search": "1",
+        "bots": "3",
+        "strength": "search",
         "listed": "yes",
         "free": "2",
     }
@@ -96,7 +116,7 @@ def test_every_choice_of_the_form_counts(client: FlaskClient) -> None:
     assert (game.allowance, game.time_zone, game.listed) == (3600, "Europe/Amsterdam", True)
     assert (game.bank, game.days_off) == (14400, "26")
     assert [(seat.name, seat.status) for seat in seats_of(game.id)] == [
-        ("Bob", "invited"), ("Random bot", "seated"), ("Greedy bot", "seated"), ("Search bot", "seated"),
+        ("Bob", "invited"), ("Psellos", "seated"), ("Komnene", "seated"), ("Anthemios", "seated"),
         ("", "free"), ("", "free"),
     ]  # fmt: skip
 
@@ -146,8 +166,9 @@ MISTAKES = [
     ({f"day_{day}": "off" for day in "123456"}, "days_off"),
     ({"allowance": "5"}, "allowance"),
     ({"allowance": "soon"}, "allowance"),
-    ({"bot_greedy": "9"}, "bots"),
-    ({"bot_greedy": "-1"}, "bots"),
+    ({"bots": "9"}, "bots"),
+    ({"bots": "-1"}, "bots"),
+    ({"bots": "1", "strength": "kind"}, "bots"),
     ({"free": "1"}, "free"),
     ({"free": "²"}, "free"),
     ({"time_zone": "Mars"}, "time_zone"),
@@ -248,7 +269,7 @@ def test_it_lists_the_games_of_who_is_signed_in(client: FlaskClient, table: Call
     play.submit(game.id, 0, "pass", seen=1, request_id="a", now=NOW)
     page = look(client, "/")
     assert "(1)" not in page.html.split("</title>")[0]
-    assert "waiting for others" in page.text
+    assert "Bob is next." in page.text
 
 
 def test_it_shows_nobody_the_games_of_another(client: FlaskClient, table: Callable[..., Table]) -> None:
@@ -273,9 +294,10 @@ def test_it_lists_open_tables_without_those_who_only_were_invited(client: FlaskC
     hidden = create.create_game(wish(name="Secret"), NOW)
     page = look(client, "/")
     assert f"/join/{shown}" in page.html
-    assert "Alice" in page.text
     assert "Bob" not in page.text
     assert hidden not in page.html
+    log_in(client, person(DAPHNE, NOW))
+    assert re.search(r"Seated: Alice (?!,)", look(client, "/").text)
 
 
 def test_a_listed_game_that_runs_can_be_looked_at(client: FlaskClient) -> None:

@@ -12,12 +12,15 @@ from flask.testing import FlaskClient
 from server import play
 from server.errors import Paused
 from server.mail.text import quoted
+from server.play import positions
 from server.store import alerts, engine, links, log, outbox, people
 from server.store.models import Game, Mail, ModeratorAction, Person, Seat, Turn
+from server.web.game import history
 from server.web.moderation import desk
 from tests.conftest import NOW, Table
 from tests.support.busy_table import BUSY
 from tests.support.forms import form, send, sign_in
+from tests.support.in_hand import append
 from tests.support.invitations import ALICE, BOB, everything, game_of, invited, mails, token
 from tests.support.pages import Page, look, read
 from tests.support.tables import make, position
@@ -43,7 +46,8 @@ def moves(game_id: str) -> list[str]:
 
 def ask(browser: FlaskClient, game: str, act: str, typed: Mapping[str, str] | None = None) -> Page:
     """Fill in the form of an action and open its preview."""
-    return read(send(browser, f"/m/{game}", {"reason": "because"} | dict(typed or {}), act=act))
+    query = "?do=void&entry=2" if act == "void" else ""
+    return read(send(browser, f"/m/{game}{query}", {"reason": "because"} | dict(typed or {}), act=act))
 
 
 def agree(browser: FlaskClient, preview: Page, act: str) -> int:
@@ -101,6 +105,88 @@ def test_rights_taken_away_end_at_once(mia: FlaskClient) -> None:
     assert look(mia, "/m/").status == 404
 
 
+# ---- an act starts from the line that it is about ----
+
+
+def undo_links(page: Page) -> dict[int, str]:
+    """Return the links that undo an entry, by its number."""
+    found = {}
+    for item in page.root.iter("li"):
+        for link in item.iter("a"):
+            if "Undo from here" in "".join(link.itertext()):
+                found[int(item.get("id", "")[1:])] = link.get("href", "")
+    return found
+
+
+def test_each_move_that_still_counts_can_be_undone_from_its_line(mia: FlaskClient, table: Begin) -> None:
+    game = table(3)
+    for seat in (0, 1):
+        make(game, seat, "pass")
+    do(mia, game.id, "note")
+    path = f"/m/{game.id}"
+    assert undo_links(look(mia, path)) == {seq: f"{path}?do=void&entry={seq}#do-void" for seq in (2, 3)}
+    page = look(mia, undo_links(look(mia, path))[3])
+    assert "Entry 3 and everything after it is undone: Bob passes." in page.text
+    (shown,) = [item for item in page.root.iter("details") if item.get("id") == "do-void"]
+    assert shown.get("open") is not None
+    action, filled = form(page, act="void")
+    assert filled["entry"] == "3"
+    preview = read(mia.post(action or "", data=filled | {"reason": "A slip"}))
+    assert agree(mia, preview, "void") == 303
+    assert moves(game.id)[-2:] == ["!void 3", "!pause"]
+    assert list(undo_links(look(mia, path))) == [2]
+
+
+def test_without_an_entry_chosen_nothing_is_typed(mia: FlaskClient, table: Begin) -> None:
+    game = table(3)
+    make(game, 0, "pass")
+    for query in ("do=void", "do=void&entry=1", "do=void&entry=99", "do=void&entry=x", "entry=2&entry=3"):
+        page = look(mia, f"/m/{game.id}?{query}")
+        if query.startswith("do"):
+            assert 'name="entry"' not in page.html, query
+        assert ("Press “Undo from here” at an entry of the history." in page.text) == query.startswith("do")
+
+
+def test_a_log_that_cannot_be_read_is_undone_by_number(
+    mia: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = table(3)
+
+    def broken(*_args: object, **_more: object) -> None:
+        raise positions.Broken("no")
+
+    monkeypatch.setattr(history, "page_context", broken)
+    page = look(mia, f"/m/{game.id}?do=void")
+    assert form(page, act="void")[1]["entry"] == ""
+
+
+def test_the_remedy_stands_beside_the_seat(mia: FlaskClient, table: Begin) -> None:
+    game = table(3)
+
+    def ways() -> set[tuple[str, str]]:
+        (seats,) = [
+            item
+            for item in look(mia, f"/m/{game.id}").root.iter("section")
+            if item.get("aria-labelledby") == "seats"
+        ]
+        links = [link.get("href", "") for link in seats.iter("a")]
+        return {re.findall(r"do=([a-z]+)&of=(\d)", link)[0] for link in links}
+
+    assert ways() == {("remail", "0")}  # Alice's email has not been sent
+    with engine.transaction() as session:
+        turn = session.get_one(Turn, (game.id, 0))
+        turn.started_at, turn.due_at = NOW, NOW + timedelta(days=1)
+        session.get_one(Person, game.people[1]).unreachable = quoted("550 no such user")
+        session.get_one(Seat, (game.id, 2)).autopilot = True
+    assert ways() == {
+        ("extend", "0"),
+        ("remail", "1"),
+        ("replace", "1"),
+        ("autopilot", "2"),
+        ("replace", "2"),
+    }
+
+
 # ---- the list ----
 
 
@@ -123,7 +209,7 @@ def test_games_are_found_by_status_name_id_player_and_address(
         (f"q={game.id}", horn),
         ("q=charlie", horn),
         ("q=alice@example", both),
-        ("q=Greedy", amber),
+        ("q=Theodora", amber),
         ("q=nobody", set()),
         ("q=%00", both),
         ("q=%27%22--", set()),
@@ -193,11 +279,9 @@ def test_a_game_not_begun_has_a_page_too(mia: FlaskClient) -> None:
 
 def test_a_game_set_aside_can_still_be_seen(mia: FlaskClient, table: Begin) -> None:
     game = table(3)
+    append(game.id, seat=0, by="player", move="tax cloth1", now=NOW)
     with engine.transaction() as session:
-        locked = log.lock_game(session, game.id)
-        assert locked is not None
-        log.append(session, locked, seat=0, by="player", move="tax cloth1", now=NOW)
-        locked.quarantine = quoted("entry 2 is illegal")
+        session.get_one(Game, game.id).quarantine = quoted("entry 2 is illegal")
     page = look(mia, f"/m/{game.id}")
     assert page.status == 200
     assert "entry 2 is illegal" in page.text

@@ -12,7 +12,6 @@ from sqlalchemy import select
 
 from server import play
 from server.mail.text import quoted
-from server.scheduler import heartbeat
 from server.store import alerts, engine, outbox
 from server.store.facts import Fact
 from server.store.models import Alert, Entry, Game, IncomingMail, Mail, Outage, Person, Seat, Turn
@@ -65,7 +64,7 @@ def test_a_look_shows_the_moment_asked_for_and_else_its_own(mia: FlaskClient, ta
         (f"?at={seq + 1}", seq),
         ("?at=x", seq),
     ):
-        assert f"The table after entry {shown}" in look(mia, f"/m/one/look/{seq}{query}").text, query
+        assert f"Entry {shown} of {seq}" in look(mia, f"/m/one/look/{seq}{query}").text, query
 
 
 def test_the_newest_emails_of_this_game_are_listed(
@@ -115,8 +114,8 @@ def test_clearing_the_alert_of_a_wrong_clock_confirms_the_time(mia: FlaskClient,
     table(3, now=NOW + 900 * DAY)
     with engine.transaction() as session:
         alerts.raise_alert(session, "other", quoted("something else"), NOW)
-        alerts.raise_alert(session, heartbeat.CLOCK_JUMPED, Fact("clock_jumped"), NOW)
-        found = session.scalars(select(Alert).where(Alert.key == heartbeat.CLOCK_JUMPED)).one().id
+        alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), NOW)
+        found = session.scalars(select(Alert).where(Alert.key == alerts.CLOCK_JUMPED)).one().id
     page = look(mia, "/m/")
     token = next(i.get("value", "") for i in page.root.iter("input") if i.get("name") == "csrf_token")
     answer = mia.post(f"/m/alarms/{found}", data={"csrf_token": token})
@@ -272,6 +271,23 @@ def test_failed_emails_are_listed_for_a_week_the_newest_first(table: Begin) -> N
         found = issues.refused(session, NOW)
         assert ([mail.key for mail, _, _ in found.rows], found.count) == (["newest", "older"], 2)
         assert {(person.id, game_.id) for _, person, game_ in found.rows} == {(people[1], "g1")}
+
+
+def test_failed_emails_to_people_who_left_the_table_need_nothing_more(table: Begin) -> None:
+    people = table(3).people
+    with engine.transaction() as session:
+        for key, person, game_id in (
+            ("host", 0, "g1"),
+            ("gone", 1, "g1"),
+            ("own", 1, None),
+            ("sits", 2, "g1"),
+        ):
+            outbox.enqueue(session, key=key, kind="act", person_id=people[person], now=NOW, game_id=game_id)
+            session.scalars(select(Mail).where(Mail.key == key)).one().status = "failed"
+        for seat in (0, 1):
+            session.get_one(Seat, ("g1", seat)).person_id = people[2]
+    with engine.reading() as session:
+        assert {mail.key for mail, _, _ in issues.refused(session, NOW).rows} == {"host", "own", "sits"}
 
 
 def test_the_most_urgent_is_listed_first(table: Begin) -> None:

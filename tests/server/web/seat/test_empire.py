@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from email import message_from_bytes, policy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import flask
@@ -18,16 +20,14 @@ from sqlalchemy import select
 
 from byzanz.games.empire.cards import CARDS, Card
 from server.config import TEMPLATES
-from server.mail.outgoing.compose import compose
-from server.mail.outgoing.context import issue_links
-from server.mail.outgoing.relevance import load_rows
 from server.store import engine
-from server.store.models import Mail, Turn
+from server.store.models import Entry, Mail, Turn
 from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere
-from tests.support.empire_positions import EMPIRE, at, seat_of
+from tests.support.empire_positions import EMPIRE, at, cards, seat_of
+from tests.support.mails import compose_again
 from tests.support.markup import assert_sound, forgotten
-from tests.support.pages import Page, look, press, read
+from tests.support.pages import Page, look, parsed, press, read
 from tests.support.tables import advance, entries, make, position, url
 
 KINDS = {"redraw": 0, "meld": 0, "defend": 24, "negotiate": 19, "replace": 59, "buy-off": 1, "keep": 0}
@@ -94,7 +94,7 @@ def test_a_redraw_of_ticked_cards(client: FlaskClient, table: Any, count: int):
     thrown = page.form("play").boxes[-count:] if count else []
     how = ("verb", "redraw", thrown) if count else ("move", "redraw", None)
     receipt = look(client, press(client, page, *how).headers["Location"])
-    assert ("Bob discards" if count else "Bob keeps all cards.") in receipt.text
+    assert ("You discard" if count else "You keep all cards.") in receipt.text
     assert position(game.id).view(FOE).chosen[FOE] == tuple(box.partition("#")[0] for box in thrown)
 
 
@@ -169,6 +169,124 @@ def test_cards_that_are_of_no_use_are_marked():
     answer = form_of(at(2, "replace", foe="siege huns", emperor="trade", emperor_meld="treaty"), "F")
     assert answer.count("not now") == 1
     assert answer.index("Siege") < answer.index("not now")
+
+
+# The table
+
+
+def table_of(state: Any, viewer: Any = "public", *moves: str) -> Page:
+    """Return the table of a hand-made position, with these moves of the Foe as news."""
+    foe = seat_of("F", state.year)
+    marked = [SimpleNamespace(move=move, seat=foe) for move in moves]
+    given = {"view": EMPIRE.view(state, viewer), "names": ["Alice", "Bob"], "marked": marked}
+    with flask.current_app.test_request_context():
+        return parsed(f"<main>{render_template('games/empire/table.html', **given)}</main>")
+
+
+@pytest.mark.usefixtures("app")
+@pytest.mark.parametrize(("step", "shown"), [("redraw", True), ("keep", False)])
+def test_a_battle_is_a_strip_once_it_is_off_the_table(step: str, shown: bool):
+    battle = (cards(1, "basil"), cards(0, "huns"), (1, 7, 9, 0))
+    view = EMPIRE.view(replace(at(2 if shown else 1, step), battle=battle), 0)
+    with flask.current_app.test_request_context():
+        news = flask.current_app.jinja_env.get_template("games/empire/news.html").make_module(
+            flask.current_app.jinja_env.globals
+        )
+        strips = str(vars(news)["strips"]([(None, view.battle)], view, ["Alice", "Bob"], 0))
+    assert ("territory 7 → 9" in strips, "Basil" in strips, "Huns" in strips) == (shown,) * 3
+
+
+def bars(page: Page) -> list[tuple[str, float]]:
+    """Return the force of each side as it is written, and the length of its bar."""
+    sides = [item for item in page.root.iter("div") if item.get("class") == "side"]
+    return [
+        (
+            "".join(
+                next(item for item in side.iter("b") if item.get("class") == "strong").itertext()
+            ).split()[-1],
+            float(next(side.iter("rect")).get("width", "")),
+        )
+        for side in sides
+    ]
+
+
+@pytest.mark.usefixtures("app")
+def test_the_forces_are_two_bars_on_one_scale():
+    page = table_of(at(2, "replace", foe="siege huns", foe_meld="heavy-cavalry", emperor_meld="treaty"))
+    assert bars(page) == [("1", 25.0), ("4", 100.0)]
+    assert "So far 1 against 4: territory 10 → 7" in page.text
+
+
+@pytest.mark.usefixtures("app")
+def test_a_card_played_since_bears_the_initial_of_its_player():
+    state = at(2, "buy-off", foe_meld="heavy-cavalry huns", emperor_meld="treaty")
+    marks = [
+        ("".join(item.itertext()).split()[0], next(item.iter("i")).get("data-initial"))
+        for item in table_of(state, 0, "replace huns").root.iter("span")
+        if "marked" in item.get("class", "").split()
+    ]
+    assert marks == [("Huns", "A")]
+    assert "marked" not in table_of(state, 0, "meld heavy-cavalry huns").html
+
+
+@pytest.mark.usefixtures("app")
+def test_the_territory_that_changed_since_is_marked():
+    state = replace(at(2, "redraw"), battle=((), (), (1, 7, 9, 0)), territory=9)
+    page = table_of(state, 0, "decline")
+    stones = [item.get("class", "") for item in page.root.iter("span") if "have" in item.get("class", "")]
+    assert [("won" in stone) for stone in stones] == [False] * 7 + [True] * 2
+    [track] = [item for item in page.root.iter("div") if item.get("class") == "track"]
+    assert [item.text for item in track.iter("b")] == ["9"]
+    quiet = table_of(state, 0, "redraw ?")
+    assert "won" not in quiet.html
+    assert 'class="initial"' not in quiet.html
+
+
+@pytest.mark.usefixtures("app")
+def test_the_result_of_a_battle_stands_first():
+    page = table_of(at(1, "keep", battle=((), (), (1, 7, 0, 0)), territory=0))
+    assert page.text.startswith(
+        "Year 1: 0 against 0, territory 7 → 0 Year 1 of 12, early age early age Territory"
+    )
+
+
+@pytest.mark.usefixtures("app")
+def test_the_emperor_reads_what_they_lost_as_their_own():
+    state = at(1, "keep", battle=((), (), (1, 7, 0, -3)), territory=0)
+    own, other = table_of(state, 0).text, table_of(state, 1).text
+    assert "You: −3 legacy" in own
+    assert "You lose 3 legacy as Emperor." in own
+    assert "Alice: −3 legacy" in other
+    assert "Emperor Alice loses 3 legacy." in other
+
+
+def test_the_page_after_the_last_meld_leaves_the_battle_to_the_table(client: FlaskClient, table: Any):
+    game = begun(table)
+    advance(game, "keep")
+    with engine.reading() as session:
+        moved = Entry.game_id == game.id, Entry.by == "player"
+        last = session.scalars(select(Entry).where(*moved).order_by(Entry.seq.desc())).first()
+    assert last is not None
+    page = look(client, f"{url(game, last.seat or 0)}?played={last.seq}")
+    (strip,) = (item for item in page.root.iter("section") if item.get("id") == "played")
+    assert "Year 1: " in page.text
+    assert "Year 1: " not in "".join(strip.itertext())
+
+
+@pytest.mark.usefixtures("app")
+def test_a_legacy_card_shows_its_legacy_large():
+    html = form_of(at(2, "keep", foe="siege", emperor="architecture trade"), "E")
+    assert '<span class="plaque-force won">+2</span>' in html
+    assert html.count('class="plaque-force"') == 1
+
+
+@pytest.mark.parametrize("kind", ["defend", "negotiate", "replace", "buy-off", "keep"])
+def test_equal_options_look_alike(client: FlaskClient, table: Any, kind: str):
+    game, seat = brought(table, kind)
+    form = next(form for form in look(client, url(game, seat)).root.iter("form") if form.get("id") == "play")
+    options = [item for item in form.iter("button") if item.get("name") == "move"]
+    assert len({item.get("class") for item in options}) == 1
+    assert not any("primary" in item.get("class", "") for item in form.iter("button"))
 
 
 # Choices under seal
@@ -253,9 +371,12 @@ def test_once_both_are_in_the_melds_are_open(client: FlaskClient, table: Any):
     laid = {seat: moves(game, seat)[0] for seat in (FOE, EMPEROR)}
     for seat in laid:
         make(game, seat, laid[seat])
-    for path in (f"{url(game, EMPEROR)}/history", f"/g/{game.id}/history"):
+    for path, mine in (
+        (f"{url(game, EMPEROR)}/history", "You seal"),
+        (f"/g/{game.id}/history", "Alice seals"),
+    ):
         said = look(client, path).text
-        assert "Alice seals a meld: " in said
+        assert f"{mine} a meld: " in said
         assert "Bob seals a meld: " in said
         assert "has sealed a meld" not in said
 
@@ -320,9 +441,8 @@ def mail_to(game: Table, seat: int) -> tuple[str, str]:
         query = select(Mail).where(Mail.kind == "turn", Mail.game_id == game.id, Mail.seat == seat)
         mail = session.scalars(query.order_by(Mail.id.desc())).first()
         assert mail is not None
-        found = load_rows(session, mail, NOW)
-        letter = compose(session, found, issue_links(session, found, NOW), NOW)
-    message = message_from_bytes(letter.message.as_bytes(), policy=policy.SMTP)
+        letter = compose_again(session, mail, NOW)
+    message = message_from_bytes(letter.message.content, policy=policy.SMTP)
     text, html = message.get_body(("plain",)), message.get_body(("html",))
     assert text is not None
     assert html is not None
@@ -340,7 +460,7 @@ def test_a_turn_mail_says_what_is_asked_and_what_is_in_hand(table: Any, kind: st
         hand = part[part.index("Your hand") : part.index("You can")]
         assert all(names[card] in hand for card in view.hand)
     assert "<" not in text.replace("<->", "")
-    assert "&" not in text
+    assert "&" not in re.sub(r"https://\S+", "", text)
     assert not re.search(r"^- (territory|;)", text, re.MULTILINE)
     if view.melds[0].cards:
         assert f"Total force {view.melds[view.emperor].force}" in text
@@ -369,7 +489,7 @@ def pages(client: FlaskClient, table: Any) -> Iterator[tuple[str, Page]]:
         if kind in ("redraw", "meld", "keep"):
             seq = make(game, seat, moves(game, seat)[-1])
             yield f"{kind} sealed", look(client, url(game, seat))
-            yield f"{kind} receipt", look(client, f"{url(game, seat)}/receipt/{seq}")
+            yield f"{kind} receipt", look(client, f"{url(game, seat)}?played={seq}")
     yield "history", look(client, f"{url(game, seat)}/history?at={entries(game.id)}")
     yield "public history", look(client, f"/g/{game.id}/history?at={entries(game.id)}")
     yield "rules", look(client, "/rules/empire")
@@ -400,11 +520,8 @@ def test_a_newcomer_finds_the_game(client: FlaskClient):
     lobby = look(client, "/")
     assert "Empire and Foes 2 players" in lobby.text
     assert {"/rules/empire", "/new?game=empire"} <= {item.get("href") for item in lobby.root.iter("a")}
-    chosen = [
-        item.get("value")
-        for item in look(client, "/new?game=empire").root.iter("option")
-        if item.get("selected") == ""
-    ]
+    new = look(client, "/new?game=empire").root
+    chosen = [item.get("value") for item in new.iter("input") if item.get("checked") is not None]
     assert chosen[0] == "empire"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
@@ -14,7 +15,7 @@ from server.mail.outgoing.smtp import PermanentFailure as MailRefused
 from server.mail.text import quoted
 from server.play.moderation.act import Newcomer
 from server.store import engine, links, log, outbox, people
-from server.store.models import IncomingMail, Seat
+from server.store.models import IncomingMail, Mail, Seat
 from tests.conftest import NOW, Table
 from tests.support.forms import form, send, sign_in
 from tests.support.invitations import everything
@@ -102,7 +103,7 @@ def test_what_was_played_meanwhile_is_shown_to_who_is_back(client: FlaskClient, 
     switch(game, 0)
     play.reclaim(game.id, 0, now=NOW)
     page = look(client, url(game, 0))
-    assert "Alice passes." in page.text
+    assert "You pass." in page.text
     assert "autopilot" in page.text
 
 
@@ -228,3 +229,24 @@ def test_a_moderator_sees_everybodys_and_what_came_in(mia: FlaskClient, table: B
     own = evidence(mia, url(game, 1) + "/history")
     assert any("Email bounced." in line for line in own)
     assert not any("gone" in line for line in own)
+
+
+def test_many_emails_after_an_entry_are_folded_unless_one_failed(mia: FlaskClient, table: Begin) -> None:
+    game = table(3)
+    with engine.transaction() as session:
+        for number in range(4):
+            mail = {"kind": "act", "person_id": game.people[0], "game_id": game.id, "seat": 0}
+            outbox.enqueue(session, key=f"x{number}", now=NOW, **mail)  # type: ignore[arg-type]
+    (folded,) = folds(mia, game)
+    assert folded.get("open") is None
+    assert "".join(folded[0].itertext()).endswith("emails")
+    with engine.transaction() as session:
+        session.query(Mail).filter_by(key="x1").one().status = "failed"
+    (folded,) = folds(mia, game)
+    assert folded.get("open") is not None
+
+
+def folds(client: FlaskClient, game: Table) -> list[Any]:
+    """Return the folds of emails in the moderators' log of a game."""
+    lines = look(client, f"/m/{game.id}").root.iter("li")
+    return [fold for line in lines if line.get("class") == "evidence" for fold in line.iter("details")]

@@ -9,12 +9,13 @@ from flask.testing import FlaskClient
 
 from server import play
 from server.mail.text import quoted
-from server.play import turns
 from server.store import engine
 from server.store.models import Game, Link, Person, Turn
 from server.web.seat import turn
 from tests.conftest import NOW
-from tests.server.web.game.test_history import moderator, seqs
+from tests.support.forms import log_in
+from tests.support.histories import moderator, seqs
+from tests.support.in_hand import start_clock
 from tests.support.pages import look
 from tests.support.tables import make, url
 
@@ -35,17 +36,14 @@ def test_the_latest_entries_since_ones_own_move_are_shown_and_the_rest_is_in_the
     page = look(client, url(game, 0))
     assert (seqs(page), "Nothing has happened since." in page.text) == ([], True)
     noted(game, 3)
-    page, receipt = (look(client, url(game, 0) + path) for path in ("", f"/receipt/{own}"))
-    assert seqs(page) == [own + 1, own + 2, own + 3]
-    assert "Only the latest entries are shown." not in page.text
-    assert seqs(receipt) == [own, own + 1, own + 2, own + 3]
-    assert "More has happened since." not in receipt.text
+    for path in ("", f"?played={own}"):
+        page = look(client, url(game, 0) + path)
+        assert seqs(page) == [own + 3, own + 2, own + 1], "the newest first"
+        assert "Only the latest entries are shown." not in page.text
     noted(game, 1)
-    page, receipt = (look(client, url(game, 0) + path) for path in ("", f"/receipt/{own}"))
-    assert seqs(page) == [own + 2, own + 3, own + 4]
+    page = look(client, url(game, 0))
+    assert seqs(page) == [own + 4, own + 3, own + 2]
     assert "Only the latest entries are shown." in page.text
-    assert seqs(receipt) == [own, own + 1, own + 2, own + 3]
-    assert "More has happened since." in receipt.text
 
 
 def test_a_stale_form_shows_what_came_since_that_page(client: FlaskClient, table: Any) -> None:
@@ -77,14 +75,9 @@ def test_a_player_whom_no_email_reaches_is_told_until_they_try_again(
     assert 'id="lost"' not in look(client, url(game, 1)).html
 
 
-def start_clock(game: Any, seat: int) -> None:
-    with engine.transaction() as session:
-        turns.start(session, session.get_one(Game, game.id), session.get_one(Turn, (game.id, seat)), NOW)
-
-
 def test_only_who_has_no_time_zone_of_their_own_is_told_whose_it_is(client: FlaskClient, table: Any) -> None:
     game = table(3)
-    start_clock(game, 0)
+    start_clock(game.id, 0, NOW)
     assert "Times are in the table’s time zone." in look(client, url(game, 0)).text
     assert "Times are in the table’s time zone." not in look(client, url(game, 1)).text
     with engine.transaction() as session:
@@ -94,11 +87,11 @@ def test_only_who_has_no_time_zone_of_their_own_is_told_whose_it_is(client: Flas
 
 def test_the_deadline_of_another_seat_is_told_as_theirs(client: FlaskClient, table: Any) -> None:
     game, other = table(3), table(3, "other")
-    start_clock(game, 0)
+    start_clock(game.id, 0, NOW)
     assert "Alice has until" not in look(client, url(game, 0)).text
-    assert "Move by Tue 3 Mar, 10:00 (UTC)." in look(client, url(game, 0)).text
-    assert "Alice has until Tue 3 Mar, 10:00 (UTC) to move." in look(client, url(game, 1)).text
-    assert "has until" not in look(client, url(other, 1)).text
+    assert 'title="Tue 3 Mar, 10:00 (UTC)"' in look(client, url(game, 0)).html
+    assert "min left (Tue 3 Mar, 10:00). We will email you." in look(client, url(game, 1)).text
+    assert "h left" not in look(client, url(other, 1)).text
     assert (
         "Your clock starts when the email about this turn has been sent." in look(client, url(other, 0)).text
     )
@@ -114,14 +107,13 @@ def test_the_next_games_are_the_players_own_with_the_newest_live_link(
         session.get_one(Game, second.id).name = "The Second"
         session.get_one(Game, dead.id).name = "The Third"
         session.get_one(Turn, (second.id, 0)).opened_at = NOW
-    with client.session_transaction() as cookie:
-        cookie["person"] = first.people[0]
+    log_in(client, first.people[0])
     seq = make(first, 0, "pass")
-    page = look(client, f"{url(first, 0)}/receipt/{seq}")
+    page = look(client, f"{url(first, 0)}?played={seq}")
     links = {
         "".join(item.itertext()): item.get("href", "")
         for item in page.root.iter("a")
         if "/t/" in item.get("href", "") and item.get("href", "").startswith("https:")
     }
-    assert links == {"The Second": f"https://byzanz.test/t/{second.tokens[0]}"}
-    assert "<title>(1) Move played" in page.html
+    assert links == {"Next game: The Second": f"https://byzanz.test/t/{second.tokens[0]}"}
+    assert "<title>(1) The Golden Horn" in page.html

@@ -16,10 +16,10 @@ from server.mail.outgoing.deliver import deliver
 from server.play.moderation.act import Newcomer
 from server.store import engine, links, log, people, standing_orders
 from server.store.models import Seat
-from tests.byzanz.test_orders_document import PAGE, rows
 from tests.conftest import NAMES, NOW
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import text_of
+from tests.support.orders_document import PAGE, rows
 from tests.support.pages import Page, look, read
 from tests.support.tables import asked, make, position, url
 
@@ -72,7 +72,7 @@ def test_the_preview_says_what_would_be_done_at_once_and_what_it_replaces(
     page = read(post(client, game, other, do="preview", order="raise upto 3"))
     assert "This replaces your order: Pass every lot." in page.text
     now = read(post(client, game, seat, do="preview", order="pass"))
-    assert "this is played at once: Pass" in now.text
+    assert "This is played at once: Pass" in now.text
     head = entries(game.id)[-1].seq
     follow(client, post(client, game, seat, do="leave", order="pass"))
     assert entries(game.id)[head].by == "order"
@@ -100,13 +100,14 @@ def test_what_stopped_is_told_on_the_page_and_nobody_else_sees_any_of_it(
     post(client, game, other, do="leave", order="raise upto 1 then ask")
     bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
     play.submit(game.id, seat, str(bid), seen=entries(game.id)[-1].seq, request_id="b", now=NOW)
-    mine = look(client, url(game, other)).text
-    assert "Stopped: The price is" in mine
+    assert "Your order stopped: The price is" in look(client, url(game, other)).text
+    assert "Stopped: The price is" in look(client, url(game, other) + "/orders").text
     for stranger in range(4):
         if stranger != other:
-            text = look(client, url(game, stranger)).text
-            assert "has stopped" not in text
-            assert "raise upto 1" not in text
+            for path in (url(game, stranger), url(game, stranger) + "/orders"):
+                text = look(client, path).text
+                assert "topped: The price" not in text
+                assert "raise upto 1" not in text
 
 
 def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
@@ -119,14 +120,14 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     post(client, game, other, do="leave", order="take wine")
     bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
     play.submit(game.id, seat, str(bid), seen=entries(game.id)[-1].seq, request_id="b", now=NOW)
-    assert "raise upto 1" in look(client, url(game, other)).text
+    assert "raise upto 1" in look(client, url(game, other) + "/orders").text
     zoe = Newcomer("Zoe", "zoe@example.org")
     act = f"!replace {other}"
     play.moderate(game.id, act, reason="gone", person_id=game.people[3], now=NOW, newcomer=zoe)
     with engine.transaction() as session:
         person = people.get_or_create(session, zoe.email, zoe.name, NOW)
         game.tokens[other] = links.token(links.link_for(session, "seat", person.id, game.id, NOW))
-    page = look(client, url(game, other))
+    page = look(client, url(game, other) + "/orders")
     assert "raise upto 1" not in page.text
     assert "has stopped" not in page.text
     pigeons = Pigeons()
@@ -136,7 +137,7 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     assert "to Zoe." in told
     assert "raise upto 1" not in told
     post(client, game, other, do="leave", order="raise upto 2 then ask")
-    assert "raise upto 2" in look(client, url(game, other)).text
+    assert "raise upto 2" in look(client, url(game, other) + "/orders").text
 
 
 def test_orders_that_rest_are_confirmed_with_a_button(client: FlaskClient, table: Any) -> None:
@@ -150,6 +151,63 @@ def test_orders_that_rest_are_confirmed_with_a_button(client: FlaskClient, table
     assert "Your orders are paused" in look(client, url(game, other)).text
     follow(client, post(client, game, other, do="confirm"))
     assert kept(game) == [(other, "pass every lot", "standing")]
+
+
+def test_the_page_has_one_line_that_leads_to_the_sheet(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    other = (asked(game) + 1) % 4
+    page = look(client, url(game, other))
+    assert f'<a class="button primary" href="{url(game, other)}/orders">Plan ahead</a>' in page.html
+    assert "Decide now what to play when your turn comes." in page.text
+    assert not [field for field in page.root.iter("select") if field.get("name") == "part"]
+    post(client, game, other, do="leave", order="take wine")
+    assert "Plan ahead 1 order standing" in look(client, url(game, other)).text
+    answer = post(client, game, other, do="leave", order="tax lowest")
+    assert answer.headers["Location"] == f"{url(game, other)}/orders"
+    assert "Plan ahead 2 orders standing" in look(client, url(game, other)).text
+
+
+def test_an_order_that_moves_at_once_leads_back_to_the_table(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    seat = asked(game)
+    assert post(client, game, seat, do="leave", order="pass").headers["Location"] == url(game, seat)
+
+
+def test_the_preview_says_what_it_would_do_as_things_stand(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    seat = asked(game)
+    other = (seat + 1) % 4
+    page = read(post(client, game, other, do="preview", order="raise upto 4"))
+    assert re.search(
+        r"What it would do If nobody bids before you Bid .+ When more than 4 is needed Pass", page.text
+    )
+    page = read(post(client, game, seat, do="preview", order="raise upto 4"))
+    assert "This is played at once: Bid" in page.text
+    assert (
+        "It is your turn: an order that fits is played at once."
+        in look(client, f"{url(game, seat)}/orders").text
+    )
+    assert "It is your turn:" not in look(client, f"{url(game, other)}/orders").text
+    assert "When more than 4 is needed Pass" in page.text
+    assert "If nobody bids before you" not in page.text
+
+
+def test_an_order_that_can_do_nothing_any_more_says_so(client: FlaskClient, table: Any) -> None:
+    game = table(2, slug="empire")
+    held = position(game.id).view(0).hand
+    absent = next(card for card in ("trade", "taxes", "science", "literature", "coinage") if card not in held)
+    post(client, game, 0, do="leave", order=f"keep {absent} always")
+    sheet = look(client, url(game, 0) + "/orders").text
+    assert "the order stops: None of the cards on your list is in your hand." in sheet
+
+
+def test_the_sheet_of_a_game_that_takes_no_orders_now_leads_to_the_table(
+    client: FlaskClient, table: Any
+) -> None:
+    game = table(4)
+    play.moderate(game.id, "!abandon", reason="Enough", person_id=game.people[3], now=NOW)
+    answer = client.get(url(game, 0) + "/orders")
+    assert (answer.status_code, answer.headers["Location"]) == (303, url(game, 0))
 
 
 def test_an_order_is_withdrawn_with_a_button(client: FlaskClient, table: Any) -> None:
@@ -175,11 +233,18 @@ def test_a_seat_on_autopilot_is_taken_back_with_a_button(client: FlaskClient, ta
 def test_a_ladder_is_put_together_from_fields(client: FlaskClient, table: Any) -> None:
     game = table(4)
     goods = [name for name in position(game.id).view(2).hand if name != "merchant"]
-    for name in goods:
-        assert f'<option value="{name}">' in look(client, url(game, 2)).html
-    parts = ["ladder", goods[-1], "", goods[0], "", "upto", "9", "then ask"]
-    page = read(post(client, game, 2, do="preview", part=parts))
-    assert f"ladder {goods[-1]} {goods[0]} upto 9 then ask" in page.text
+    sheet = look(client, url(game, 2) + "/orders")
+    ticks = [field.get("value", "") for field in sheet.root.iter("input") if field.get("name") == "card"]
+    assert sorted(value.partition("#")[0] for value in ticks) == sorted(goods)
+    assert [value.partition("#")[0][-1] for value in ticks] == sorted(
+        name[-1] for name in goods
+    )  # lowest first
+    parts = ["raise", "*", "upto"]
+    page = read(post(client, game, 2, do="preview", part=parts, part1="9", part2="then ask", card=ticks[:2]))
+    cards = " ".join(value.partition("#")[0] for value in ticks[:2])
+    assert f"ladder {cards} upto 9 then ask" in page.text
+    page = read(post(client, game, 2, do="preview", part=parts, part1="9", part2="then ask"))
+    assert "raise upto 9 then ask" in page.text
 
 
 def test_every_form_of_every_game_makes_an_order_that_is_told_in_words(
@@ -187,15 +252,37 @@ def test_every_form_of_every_game_makes_an_order_that_is_told_in_words(
 ) -> None:
     for number, (slug, seats) in enumerate((("byzanz", 4), ("empire", 2), ("byzantium", 3))):
         game = table(seats, game_id=f"g{number}", slug=slug)
-        page = look(client, url(game, 0))
-        forms = [form for form in page.root.iter("form") if form.get("action", "").endswith("/orders")]
+        page = look(client, url(game, 0) + "/orders")
+        forms = [form for form in page.root.iter("form") if any(True for _ in form.iter("select"))]
         assert len(forms) >= 2
         for form in forms:
-            if any(field.get("name") == "order" for field in form.iter("input")):
-                continue
-            shown = read(post(client, game, 0, do="preview", part=chosen(form)))
+            shown = read(post(client, game, 0, do="preview", **chosen(form)))
             assert shown.status == 200, (slug, chosen(form), shown.text)
             assert "Save this order?" in shown.text
+
+
+def test_the_sheets_draw_the_hand_to_choose_from(client: FlaskClient, table: Any) -> None:
+    cross = table(3, game_id="g1", slug="byzantium")
+    page, view = look(client, url(cross, 0) + "/orders"), position(cross.id).view(0)
+    places = [field for field in page.root.iter("select") if field.get("name") == "part1"]
+    wishes = [[option.get("value", "") for option in field.iter("option")] for field in places][1:]
+    assert len(wishes) == len(view.hand)
+    assert all(
+        value.startswith(f"{card} on ")
+        for card, own in zip(view.hand, wishes, strict=True)
+        for value in own[1:]
+    )
+    both = [own[-1] for own in wishes if len(own) > 1][:2]
+    told = read(post(client, cross, 0, do="preview", part=["put"], part1=both, part2="then ask"))
+    assert f"put {', '.join(both)} then ask" in told.text
+    year = table(2, game_id="g2", slug="empire")
+    page, hand = look(client, url(year, 0) + "/orders"), position(year.id).view(0).hand
+    ticks = [field.get("value", "") for field in page.root.iter("input") if field.get("name") == "card"]
+    assert [value.partition("#")[0] for value in ticks] == [*hand, *hand], "to meld, and to pass on"
+    told = read(
+        post(client, year, 0, do="preview", part=["keep", "*"], part1="least", part2="", card=ticks[:2])
+    )
+    assert f"keep {' '.join(hand[:2])} least" in told.text
 
 
 def test_every_order_that_the_page_of_orders_shows_is_told_in_words(app: Flask) -> None:
@@ -207,16 +294,20 @@ def test_every_order_that_the_page_of_orders_shows_is_told_in_words(app: Flask) 
         assert kept not in told
 
 
-def chosen(form: Any) -> list[str]:
+def chosen(form: Any) -> dict[str, list[str]]:
     """Return what a browser sends of a form in which only required fields are filled in."""
-    parts = []
+    sent: dict[str, list[str]] = {}
     for field in form.iter():
-        if field.tag == "input" and field.get("name") == "part":
-            parts.append(field.get("value"))
+        name = field.get("name", "")
+        if field.tag == "input" and name.startswith("part"):
+            sent.setdefault(name, []).append(field.get("value"))
         if field.tag == "select":
             values = [option.get("value") for option in field.iter("option")]
-            parts.append(next((value for value in values if value), "") if len(parts) == 1 else values[0])
-    return parts
+            first = next((value for value in values if value), "") if name == "part1" else values[0]
+            sent.setdefault(name, [])
+            if not any(sent[name]):
+                sent[name].append(first)
+    return sent
 
 
 def test_an_order_that_can_be_read_no_more_stops_and_its_owner_is_told(
@@ -233,9 +324,9 @@ def test_an_order_that_can_be_read_no_more_stops_and_its_owner_is_told(
     make(game, seat, "pass")
     assert kept(game) == [(other, "sing every lot", "stopped")]
     told = look(client, url(game, other)).text
-    assert re.search(r"Stopped: \S[^.]+\.", told)
+    assert re.search(r"Your order stopped: \S[^.]+\.", told)
     assert asked(game) == other
-    assert "Stopped" not in look(client, url(game, seat)).text
+    assert "stopped" not in look(client, url(game, seat)).text
 
 
 def test_after_the_end_the_seats_page_lists_no_orders_and_the_games_page_all_of_its_own(
@@ -250,7 +341,7 @@ def test_after_the_end_the_seats_page_lists_no_orders_and_the_games_page_all_of_
     bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
     make(game, seat, str(bid))
     answer = make(game, other, "pass")
-    paths = [url(game, other), f"{url(game, other)}/receipt/{answer}"]
+    paths = [url(game, other), f"{url(game, other)}?played={answer}"]
     for path in paths:
         assert 'id="orders"' in look(client, path).html
     play.moderate(game.id, "!abandon", reason="Enough", person_id=game.people[3], now=NOW)
@@ -261,6 +352,6 @@ def test_after_the_end_the_seats_page_lists_no_orders_and_the_games_page_all_of_
     public = look(client, f"/g/{game.id}").text
     assert f"{NAMES[other]}, after entry 1: Raise by as little as possible, up to a total of 1." in public
     assert "stopped after entry" in public
-    assert f"{NAMES[other]}, after entry 1: Take the first of these" in public
+    assert f"{NAMES[other]}, after entry 1: At the market, take Wine." in public
     assert "up to a total of 9" not in public
     assert "standing orders, now revealed" not in look(client, f"/g/{another.id}").text.lower()

@@ -16,6 +16,7 @@ from server.store import engine
 from server.store.models import Game, Mail, Person, Seat
 from server.web.seat import preselect
 from tests.conftest import NOW, Table
+from tests.support.forms import log_in
 from tests.support.mail_servers import Pigeons
 from tests.support.pages import look, read
 from tests.support.tables import advance, asked, entries, make, position, url
@@ -69,7 +70,7 @@ def test_pressing_the_button_plays_it(client: FlaskClient, table: Any):
     assert button(page.html)["move"] == "pass"
     answer = client.post(url(game, 0), data=button(page.html))
     assert answer.status_code == 303
-    assert "Alice passes" in look(client, answer.headers["Location"]).text
+    assert "You pass" in look(client, answer.headers["Location"]).text
 
 
 def test_the_cards_of_a_bid_are_ticked(client: FlaskClient, table: Any):
@@ -132,21 +133,21 @@ def test_an_answer_to_an_older_question_is_offered_if_it_fits_the_new_one(client
 def test_titles_count_what_awaits_who_is_signed_in(client: FlaskClient, table: Any):
     first = table(3, "g1")
     table(3, "g2")
-    assert "<title>(1) Your turn" in look(client, url(first, 0)).html
+    assert "<title>● Your turn · " in look(client, url(first, 0)).html
     assert "<title>The Golden Horn" in look(client, url(first, 1)).html
-    with client.session_transaction() as cookie:
-        cookie["person"] = first.people[0]
-    assert "<title>(2) Your turn" in look(client, url(first, 0)).html
+    log_in(client, first.people[0])
+    assert "<title>● (2) Your turn · " in look(client, url(first, 0)).html
     assert "<title>(2) " in look(client, "/").html
     seq = make(first, 0, "pass")
-    assert "<title>(1) Move played" in look(client, f"{url(first, 0)}/receipt/{seq}").html
+    assert "<title>(1) The Golden Horn" in look(client, f"{url(first, 0)}?played={seq}").html
 
 
 def test_a_bare_link_mails_the_links_instead(client: FlaskClient, table: Any):
     first, second = table(3, "g1"), table(3, "g2")
     seq = make(first, 0, "pass")
-    receipt = look(client, f"{url(first, 0)}/receipt/{seq}")
-    assert "Email me links to my other games" in receipt.text
+    receipt = look(client, f"{url(first, 0)}?played={seq}")
+    assert "It is your turn in 1 other game." in receipt.text
+    assert "Email me the links" in receipt.text
     mails(engine.utc_now())
     answer = read(client.post(f"{url(first, 0)}/games"))
     assert answer.status == 200

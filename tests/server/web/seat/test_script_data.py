@@ -171,7 +171,7 @@ def test_a_page_knows_where_to_ask_for_news(client: FlaskClient, table: Any):
         assert live.get("data-seat") == str(number)
         assert (live.get("data-yours") is None) == (number == seat)
     seq = make(game, seat, "pass")
-    assert len(found(look(client, f"{url(game, seat)}/receipt/{seq}"), "id", "live")) == 1
+    assert len(found(look(client, f"{url(game, seat)}?played={seq}"), "id", "live")) == 1
 
 
 def test_news_are_the_newest_entry_and_who_is_awaited(client: FlaskClient, table: Any):
@@ -208,11 +208,11 @@ def test_a_game_that_is_over_has_no_news(client: FlaskClient, table: Any):
 def test_the_scripts_are_few_and_light(client: FlaskClient, table: Any):
     game = table(3)
     seq = make(game, asked(game), "pass")
-    for path in (url(game, asked(game)), f"{url(game, 0)}/receipt/{seq}"):
+    for path in (url(game, asked(game)), f"{url(game, 0)}?played={seq}"):
         scripts = list(look(client, path).root.iter("script"))
         assert len(scripts) <= 2
         assert all(item.get("defer") is not None for item in scripts)
-    assert sum(script.stat().st_size for script in STATIC.glob("*.js")) < 20_000
+    assert sum(script.stat().st_size for script in STATIC.glob("*.js")) < 24_000
 
 
 def test_no_script_draws_markup_of_its_own():

@@ -1,19 +1,22 @@
-"""The turn page, its form and its receipt, opened by the link alone."""
+"""The turn page and its form, opened by the link alone, and how it comes back after a move."""
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
 from server import play
-from server.play import turns
 from server.store import engine, links, people
-from server.store.models import Game, Person, Seat, Turn
+from server.store.models import Game, Person, Seat
 from tests.conftest import NOW
+from tests.support.forms import log_in
+from tests.support.in_hand import start_clock
 from tests.support.pages import Page, look, press, read
 from tests.support.tables import advance, asked, entries, make, position, url
 
@@ -34,7 +37,7 @@ def test_looking_changes_nothing(client: FlaskClient, table: Any):
     game = table(4)
     before = entries(game.id)
     for seat in range(4):
-        for path in ("", "/history", "/history?at=1", "/receipt/1"):
+        for path in ("", "/history", "/history?at=1", "?played=1"):
             client.get(url(game, seat) + path)
             client.head(url(game, seat) + path)
     assert entries(game.id) == before
@@ -47,16 +50,17 @@ def test_it_preselects_nothing(client: FlaskClient, table: Any):
     assert re.search(r"<option[^>]* selected", page.html) is None
 
 
-def test_a_bid_of_ticked_cards_leads_to_its_receipt(client: FlaskClient, table: Any):
+def test_a_bid_of_ticked_cards_brings_the_page_back_with_it(client: FlaskClient, table: Any):
     game = table(4)
     seat = asked(game)
     page = look(client, url(game, seat))
     tick = next(box for box in page.form("play").boxes if not box.startswith("merchant"))
     answer = press(client, page, "verb", "bid", [tick])
     assert answer.status_code == 303
-    receipt = look(client, answer.headers["Location"])
-    assert receipt.status == 200
-    assert "Alice bids" in receipt.text
+    again = look(client, answer.headers["Location"])
+    assert again.status == 200
+    assert "You bid" in strip(again)
+    assert "Bob is next." in strip(again)
     assert position(game.id).view(seat).bids[seat] == (tick.partition("#")[0],)
 
 
@@ -87,7 +91,7 @@ def test_a_ready_made_option_is_one_button(client: FlaskClient, table: Any):
     seat = asked(game)
     answer = press(client, look(client, url(game, seat)), "move", "pass")
     assert answer.status_code == 303
-    assert "Alice passes." in look(client, answer.headers["Location"]).text
+    assert "You pass." in look(client, answer.headers["Location"]).text
 
 
 @pytest.mark.parametrize("kind", ["bid", "tax", "limit", "take", "end"])
@@ -240,7 +244,7 @@ def test_an_unknown_link_offers_a_fresh_one(client: FlaskClient, table: Any):
         texts = {page.text.replace(token, "TOKEN") for token, page in pages.items()}
         assert len(texts) == 1
         assert 'name="token" value="TOKEN"' in texts.pop()
-    for path in ("/history", "/receipt/1"):
+    for path in ("/history", "?played=1"):
         assert client.get(f"/t/{revoked}{path}").status_code == 404
 
 
@@ -286,25 +290,31 @@ def sale_out_of_turn(game: Any) -> int:
     raise AssertionError("nobody could sell")
 
 
-def test_a_receipt_says_whether_its_seat_is_asked_again(client: FlaskClient, table: Any):
+def strip(page: Page) -> str:
+    """Return what the strip about the move that led to a page says; empty if there is none."""
+    strips = [item for item in page.root.iter("section") if item.get("id") == "played"]
+    return " ".join("".join(text for item in strips for text in item.itertext()).split())
+
+
+def test_after_a_move_the_page_asks_again_if_it_is_ones_turn_again(client: FlaskClient, table: Any):
     game = table(3)
     good = next(card for card in position(game.id).view(0).hand if card != "merchant")
     seq = make(game, 0, f"bid {good}")
-    path = f"{url(game, 0)}/receipt/{seq}"
+    path = f"{url(game, 0)}?played={seq}"
     waiting = look(client, path)
-    assert "<title>Move played" in waiting.html
-    assert "We will email you when it is your turn again." in waiting.text
+    assert "<title>The Golden Horn<" in waiting.html
+    assert "Bob is next." in strip(waiting)
     assert "data-yours" in waiting.html
-    assert '<details class="more" open>' in waiting.html
+    assert f'href="{url(game, 0)}/orders">Plan ahead' in waiting.html
     for seat in (1, 2):
         make(game, seat, "pass")
     assert asked(game) == 0
     again = look(client, path)
-    assert "<title>(1) Move played" in again.html
-    assert "It is your turn again: " in again.text
-    assert "We will email you when it is your turn again." not in again.text
+    assert "<title>● Your turn · The Golden Horn<" in again.html
+    assert "It is your turn again." in strip(again)
+    assert "is next" not in strip(again)
+    assert again.form("play").buttons
     assert "data-yours" not in again.html
-    assert '<details class="more">' in again.html
 
 
 def test_an_ended_game_shows_the_result(client: FlaskClient, table: Any):
@@ -318,6 +328,28 @@ def test_an_ended_game_shows_the_result(client: FlaskClient, table: Any):
     assert "The game is over" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("winners", "scores", "said"),
+    [
+        ((2,), (12, 20, 27), "You came 3rd with 12. Charlie wins with 27."),
+        ((0,), (27, 20, 12), "You win with 27!"),
+        ((0, 1), (27, 27, 12), "Alice and Bob share the win with 27 each."),
+        ((1, 2), (12, 27, 27), "You came 3rd with 12. Bob and Charlie share the win with 27 each."),
+    ],
+)
+def test_the_ended_game_says_first_which_place_is_ones_own(
+    client: FlaskClient, table: Any, winners: tuple[int, ...], scores: tuple[int, ...], said: str
+):
+    game = table(3)
+    with engine.transaction() as session:
+        row = session.get_one(Game, game.id)
+        row.status, row.ended_at = "over", NOW
+        row.result = json.dumps({"scores": scores, "winners": winners, "reason": "finished"})
+    page = look(client, url(game, 0))
+    (lead,) = (item for item in page.root.iter("p") if item.get("class") == "lead")
+    assert " ".join("".join(lead.itertext()).split()) == said
+
+
 def _moderator() -> int:
     with engine.transaction() as session:
         return people.get_or_create(session, "mod@example.org", "Mo", NOW).id
@@ -326,14 +358,43 @@ def _moderator() -> int:
 def test_it_names_the_time_zone(client: FlaskClient, table: Any):
     game = table(3)
     seat = asked(game)
-    with engine.transaction() as session:
-        row = session.get_one(Game, game.id)
-        turns.start(session, row, session.get_one(Turn, (game.id, seat)), NOW)
-    assert "Tue 3 Mar, 10:00 (UTC)" in look(client, url(game, seat)).text
-    assert "Alice has until Tue 3 Mar, 10:00 (UTC) to move" in look(client, url(game, seat + 1)).text
+    start_clock(game.id, seat, NOW)
+    assert 'title="Tue 3 Mar, 10:00 (UTC)"' in look(client, url(game, seat)).html
+    assert 'title="Tue 3 Mar, 10:00 (UTC)"' in look(client, url(game, seat + 1)).html
     with engine.transaction() as session:
         session.get_one(Person, game.people[seat]).time_zone = "America/New_York"
-    assert "Tue 3 Mar, 05:00 (New York)" in look(client, url(game, seat)).text
+    assert 'title="Tue 3 Mar, 05:00 (New York)"' in look(client, url(game, seat)).html
+
+
+@pytest.mark.parametrize(
+    ("later", "bank", "line"),
+    [
+        (timedelta(0), 0, "24 h left (Tue 10:00)"),
+        (timedelta(minutes=29), 0, "24 h left (Tue 10:00)"),
+        (timedelta(minutes=31), 0, "23 h left (Tue 10:00)"),
+        (timedelta(hours=14, minutes=1), 0, "9 h 59 min left (Tue 10:00)"),
+        (timedelta(0), 172_800, "24 h left (Tue 10:00) + 2 days in the bank"),
+        (timedelta(hours=25), 172_800, "47 h left in your time bank (Thu 10:00)"),
+    ],
+)
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_clock_is_one_line(
+    client: FlaskClient, table: Any, monkeypatch: pytest.MonkeyPatch, later: timedelta, bank: int, line: str
+):
+    game = table(3, bank=bank)
+    start_clock(game.id, 0, NOW)
+    monkeypatch.setattr("server.web.seat.turn.utc_now", lambda: NOW + later)
+    assert f" {line} " in look(client, url(game, 0)).text
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_deadline_in_more_than_six_days_is_told_with_its_date(
+    client: FlaskClient, table: Any, monkeypatch: pytest.MonkeyPatch
+):
+    game = table(3, allowance=7 * 86400)
+    start_clock(game.id, 0, NOW)
+    monkeypatch.setattr("server.web.seat.turn.utc_now", lambda: NOW)
+    assert "168 h left (Mon 9 Mar, 10:00)" in look(client, url(game, 0)).text
 
 
 def test_it_says_what_is_played_for_a_silent_seat(client: FlaskClient, table: Any):
@@ -342,30 +403,97 @@ def test_it_says_what_is_played_for_a_silent_seat(client: FlaskClient, table: An
     assert "If you miss the deadline, this is played for you: Pass." in page.text
 
 
-def test_a_receipt_is_only_for_ones_own_move(client: FlaskClient, table: Any):
+def test_only_ones_own_last_move_has_a_strip(client: FlaskClient, table: Any):
     game = table(3)
-    seat = asked(game)
-    seq = make(game, seat, "pass")
-    assert client.get(f"{url(game, seat)}/receipt/{seq}").status_code == 200
-    assert client.get(f"{url(game, seat + 1)}/receipt/{seq}").status_code == 404
-    for other in (0, 1, 9999, 10**20):
-        assert client.get(f"{url(game, seat)}/receipt/{other}").status_code == 404
+    seq = make(game, 0, "pass")
+    assert "You pass." in strip(look(client, f"{url(game, 0)}?played={seq}"))
+    assert strip(look(client, url(game, 0))) == ""
+    assert strip(look(client, f"{url(game, 1)}?played={seq}")) == ""
+    for other in (0, 1, seq + 1, 9999, 10**20, "x"):
+        page = look(client, f"{url(game, 0)}?played={other}")
+        assert (page.status, strip(page)) == (200, "")
+    play.moderate(game.id, f"!void {seq}", reason="A slip", person_id=_moderator(), now=NOW)
+    assert strip(look(client, f"{url(game, 0)}?played={seq}")) == ""
+
+
+def test_the_address_of_a_former_receipt_leads_to_the_table(client: FlaskClient, table: Any):
+    game = table(3)
+    seq = make(game, 0, "pass")
+    answer = client.get(f"{url(game, 0)}/receipt/{seq}")
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"{url(game, 0)}?played={seq}")
 
 
 def test_a_signed_in_player_is_led_to_the_next_game(client: FlaskClient, table: Any):
-    first, second = table(3, "g1"), table(3, "g2")
+    first, second, third = table(3, "g1"), table(3, "g2"), table(3, "g3")
     seq = make(first, 0, "pass")
-    path = f"{url(first, 0)}/receipt/{seq}"
-    assert "It is your turn in another game" not in look(client, path).text
-    with client.session_transaction() as cookie:
-        cookie["person"] = first.people[0]
+    path = f"{url(first, 0)}?played={seq}"
     page = look(client, path)
-    assert "It is your turn in another game" in page.text
-    assert f"/t/{second.tokens[0]}" in page.html
-    assert "(1)" in page.text
-    with client.session_transaction() as cookie:
-        cookie["person"] = first.people[1]
-    assert "It is your turn in another game" not in look(client, path).text
+    assert "It is your turn in 2 other games. Email me the links" in strip(page)
+    assert second.tokens[0] not in page.html
+    log_in(client, first.people[0])
+    page = look(client, path)
+    assert "Next game: The Golden Horn 1 more is waiting" in strip(page)
+    assert (second.tokens[0] in page.html) != (third.tokens[0] in page.html)
+    assert "<title>(2) The Golden Horn<" in page.html
+    log_in(client, first.people[1])
+    page = look(client, path)
+    assert "It is your turn in 2 other games. Email me the links" in strip(page)
+    assert second.tokens[0] not in page.html
+
+
+def test_nothing_is_said_of_other_games_where_none_waits(client: FlaskClient, table: Any):
+    game, other = table(3), table(3, "other")
+    make(other, 0, "pass")
+    seq = make(game, 0, "pass")
+    path = f"{url(game, 0)}?played={seq}"
+    assert "other game" not in strip(look(client, path))
+    log_in(client, game.people[0])
+    assert "Next game" not in strip(look(client, path))
+
+
+def test_nobody_is_offered_an_email_who_has_no_address(client: FlaskClient, table: Any):
+    game, _other = table(3), table(3, "other")
+    path = f"{url(game, 0)}?played={make(game, 0, 'pass')}"
+    assert "Email me the links" in strip(look(client, path))
+    with engine.transaction() as session:
+        session.get_one(Person, game.people[0]).email = None
+    assert "Email me the links" not in strip(look(client, path))
+
+
+@pytest.mark.parametrize(
+    ("slug", "move", "said"),
+    [
+        ("byzanz", "bid {}", "You do not hold 2× Wood 3."),
+        ("byzantium", "put {} on el", "You do not hold red 9."),
+        ("empire", "meld {}", "You do not hold Huns."),
+    ],
+)
+def test_a_refusal_names_cards_in_the_words_of_the_game(
+    client: FlaskClient, table: Any, slug: str, move: str, said: str
+):
+    cards = {"byzanz": "wood3 wood3", "byzantium": "9r", "empire": "huns"}[slug]
+    for number in range(20):
+        game = table(2 if slug == "empire" else 3, f"{slug}{number}", slug=slug)
+        seat = advance(game, "meld") if slug == "empire" else asked(game)
+        if cards.split()[0] not in position(game.id).view(seat).hand:
+            break
+    form = {"move": move.format(cards), "seen": str(entries(game.id)), "request_id": "a"}
+    answer = read(client.post(url(game, seat), data=form))
+    assert answer.status == 422
+    assert said in answer.text
+    assert said in look(client, f"{url(game, seat)}?move={form['move']}").text
+
+
+def test_a_second_tab_is_told_what_was_answered(client: FlaskClient, table: Any):
+    game = table(3)
+    page = look(client, url(game, 0))
+    box = next(box for box in page.form("play").boxes if not box.startswith("merchant"))
+    assert press(client, page, "verb", "bid", [box]).status_code == 303
+    answer = read(client.post(url(game, 0), data={"move": "pass", "seen": "1", "request_id": "second"}))
+    assert answer.status == 409
+    option = re.search(r"You have already answered: (.*?)\. This second answer was not played\.", answer.text)
+    assert option is not None
+    assert re.fullmatch(r"Bid \w+ [1-4] \(\+[1-4]\)", option[1])
 
 
 def test_names_are_escaped(client: FlaskClient, table: Any):
@@ -373,7 +501,7 @@ def test_names_are_escaped(client: FlaskClient, table: Any):
     with engine.transaction() as session:
         session.get_one(Seat, (game.id, 0)).name = "<script>x</script>&"
     make(game, 0, "pass")
-    for path in (url(game, 1), f"{url(game, 1)}/history?at=2", f"/g/{game.id}", f"{url(game, 0)}/receipt/2"):
+    for path in (url(game, 1), f"{url(game, 1)}/history?at=2", f"/g/{game.id}", f"{url(game, 0)}?played=2"):
         answer = client.get(path)
         assert "<script>x" not in answer.text
         assert "&lt;script&gt;x&lt;/script&gt;&amp;" in answer.text

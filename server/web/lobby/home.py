@@ -1,0 +1,125 @@
+"""The games of a signed-in person, as their home page lists them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from flask import url_for
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.play import turns
+from server.play.turns import Times
+from server.store import links, log
+from server.store.models import Game, Link, Person, Seat, Turn
+
+ALIVE = ("asked", "inviting", "running")
+"""The states of games that are listed."""
+MOST_FINISHED = 5
+"""Finished games that are listed."""
+NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnGame:
+    """A game of the signed-in person on the home page.
+
+    Args:
+        seat: theirs, None if they only organise.
+        others: the names of the other players.
+        to_move: the names of those who are to move, without the person.
+        awaited: whether the person is to move.
+        times: of their turn, None while its clock does not run.
+        news: entries since their own last move.
+        url: of their seat, their invitation or their organiser's page.
+    """
+
+    game: Game
+    seat: Seat | None
+    others: Sequence[str]
+    to_move: Sequence[str]
+    awaited: bool
+    times: Times | None
+    news: int
+    url: str
+
+    @property
+    def urgency(self) -> tuple[int, datetime]:
+        """What games are sorted by: to move first, by time left; then what wants an answer; then the others."""
+        rank = 0 if self.awaited else 1 if self.game.status != "running" else 2
+        return rank, self.times.allowance_end if self.times else NEVER
+
+
+def own_games(session: Session, me: Person) -> list[OwnGame]:
+    """Return their unfinished games, the most urgent first."""
+    held = select(Seat.game_id).where(Seat.person_id == me.id, Seat.status != "declined")
+    ids = select(Game.id).where((Game.organiser_id == me.id) | Game.id.in_(held), Game.status.in_(ALIVE))
+    games = session.scalars(select(Game).where(Game.id.in_(ids)).order_by(Game.created_at.desc())).unique()
+    seats: dict[str, list[Seat]] = defaultdict(list)
+    for seat in session.scalars(select(Seat).where(Seat.game_id.in_(ids)).order_by(Seat.seat)):
+        seats[seat.game_id].append(seat)
+    asked: dict[str, dict[int, Turn]] = defaultdict(dict)
+    for turn in session.scalars(select(Turn).where(Turn.game_id.in_(ids))):
+        asked[turn.game_id][turn.seat] = turn
+    started = [turn.started_at for each in asked.values() for turn in each.values() if turn.started_at]
+    stops = turns.outages(session, min(started)) if started else []
+    last, live = log.last_moves(session, me.id), _live_links(session, me)
+    found = []
+    for game in games:
+        table, to_move = seats[game.id], asked[game.id]
+        own = next((seat for seat in table if seat.person_id == me.id and seat.status != "declined"), None)
+        url = _entry_url(me, game, own, live)
+        if url is None:
+            continue
+        mine = to_move.get(own.seat) if own else None
+        others = [seat for seat in table if seat is not own and seat.name]
+        found.append(
+            OwnGame(
+                game=game,
+                seat=own,
+                others=[seat.name for seat in others],
+                to_move=[seat.name for seat in others if seat.seat in to_move],
+                awaited=mine is not None,
+                times=turns.times(session, game, mine, stops) if mine else None,
+                news=game.head - last.get(game.id, game.head),
+                url=url,
+            )
+        )
+    return sorted(found, key=lambda entry: entry.urgency)
+
+
+def finished_games(session: Session, me: Person) -> Sequence[Game]:
+    """Return the finished games in which they held a seat to the end, the latest first."""
+    held = select(Seat.game_id).where(Seat.person_id == me.id)
+    query = select(Game).where(Game.id.in_(held), Game.status == "over")
+    return session.scalars(query.order_by(Game.ended_at.desc(), Game.id).limit(MOST_FINISHED)).all()
+
+
+def _entry_url(
+    me: Person, game: Game, seat: Seat | None, live: Mapping[tuple[str | None, str], Link]
+) -> str | None:
+    """Return the URL by which a person enters a game; None for an invitation that has not been sent yet.
+
+    Args:
+        live: their newest live link for each game and purpose.
+    """
+    playing = seat is not None and game.status == "running"
+    link = live.get((game.id, "seat" if playing else "organise" if game.organiser_id == me.id else "invite"))
+    if link is not None:
+        return links.url(link)
+    return url_for("game.show", game_id=game.id) if playing else None
+
+
+def _live_links(session: Session, me: Person) -> Mapping[tuple[str | None, str], Link]:
+    """Return the newest of the existing live links to each of these games, by purpose; a GET request creates none."""
+    query = (
+        select(Link)
+        .join(Game, Game.id == Link.game_id)
+        .where(Link.person_id == me.id, Link.purpose.in_(("seat", "organise", "invite")))
+        .where(Link.revoked_at.is_(None), Link.expires_at.is_(None), Game.status.in_(ALIVE))
+        .order_by(Link.id)
+    )
+    return {(link.game_id, link.purpose): link for link in session.scalars(query)}

@@ -1,0 +1,37 @@
+"""Names and calls in templates: looked up and made as Jinja does, in less time. A turn page has hundreds of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from flask import Flask
+from jinja2.runtime import Context, Macro
+
+
+def init_app(app: Flask) -> None:
+    """Let an app render its templates this way."""
+    environment = app.jinja_env
+
+    def make_globals(own: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        return {**environment.globals, **(own or {})}  # Jinja chains the two in Python code
+
+    environment.make_globals = make_globals  # type: ignore[method-assign, assignment]
+    environment.context_class = QuickContext
+
+
+class QuickContext(Context):
+    """What a template is rendered with; Jinja's own asks of each function three times what it wants to be passed."""
+
+    def call(self, wanted: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
+        """Call a macro, a method such as `split`, or a function that at most wants the context of evaluation."""
+        kind = type(wanted)
+        passed = getattr(wanted, "jinja_pass_arg", None) if kind is FunctionType else None
+        if kind is Macro or (passed is not None and passed.name == "eval_context"):
+            args = (self.eval_ctx, *args)
+        elif passed is not None or kind not in (FunctionType, BuiltinFunctionType):
+            return super().call(wanted, *args, **named)
+        named.pop("_loop_vars", None)
+        named.pop("_block_vars", None)
+        return wanted(*args, **named)

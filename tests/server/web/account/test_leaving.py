@@ -1,0 +1,84 @@
+"""The pages that delete an account and serve a person's data."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import update
+
+from server.accounts import erasure
+from server.store import engine
+from server.store.models import BrowserSession, Person
+from tests.conftest import NOW
+from tests.support.forms import log_in, sign_in
+from tests.support.invitations import DAPHNE, everything, mails, person
+from tests.support.pages import look
+from tests.support.zenobia import ZENO, traces, zenobia
+
+pytestmark = pytest.mark.changes_busy_table
+
+
+@pytest.fixture
+def zeno(app: Flask) -> int:  # noqa: ARG001 - for its context
+    """Return the id of Zenobia."""
+    return zenobia()
+
+
+def posted(client: FlaskClient, path: str, **fields: str) -> int:
+    page = look(client, path).html
+    csrf = page.partition('name="csrf_token" value="')[2].partition('"')[0]
+    return client.post(path, data={"csrf_token": csrf, **fields}).status_code
+
+
+def test_a_person_deletes_their_account_after_a_recent_sign_in(client: FlaskClient, zeno: int) -> None:
+    sign_in(client, ZENO.address)
+    assert client.get("/account/data.zip").data[:2] == b"PK"
+    assert posted(client, "/account/delete", do="delete") == 422
+    assert posted(client, "/account/delete", do="nonsense", sure="yes") == 400
+    with engine.reading() as session:
+        assert session.get_one(Person, zeno).email == ZENO.address
+    assert posted(client, "/account/delete", do="delete", sure="yes") == 303
+    assert "Your account is deleted" in look(client, "/account/deleted").text
+    with engine.reading() as session:
+        assert session.get_one(Person, zeno).email is None
+    for path in ("/account", "/account/delete", "/account/data.zip"):
+        assert client.get(path).status_code == 303
+
+
+def test_no_kept_page_of_a_finished_game_names_an_erased_player(client: FlaskClient, zeno: int) -> None:
+    paths = ("/g/over", "/g/over/history", "/g/over/verify", "/g/running", "/api/v1/games/over/record")
+    assert traces(look(client, "/g/over").html)
+    pages = [client.get(path).text for path in paths]
+    erasure.erase(zeno, NOW)
+    for path, before in zip(paths, pages, strict=True):
+        assert not traces(client.get(path).text), path
+        assert traces(before) or path == "/g/over/verify"
+
+
+def test_an_old_session_deletes_nothing_but_gets_a_link(client: FlaskClient, zeno: int) -> None:
+    sign_in(client, ZENO.address)
+    with engine.transaction() as session:
+        session.execute(update(BrowserSession).values(created_at=engine.utc_now() - timedelta(minutes=16)))
+    before = len(mails("signin", ZENO))
+    assert 'value="delete"' not in look(client, "/account/delete").html
+    assert posted(client, "/account/delete", do="delete", sure="yes") == 400
+    assert posted(client, "/account/delete", do="mail") == 200
+    assert len(mails("signin", ZENO)) == before + 1
+    with engine.reading() as session:
+        assert session.get_one(Person, zeno).email == ZENO.address
+
+
+def test_a_moderator_erases_who_asks_for_it(client: FlaskClient, zeno: int) -> None:
+    daphne = person(DAPHNE, NOW)
+    with engine.transaction() as session:
+        session.get_one(Person, daphne).moderator = True
+    log_in(client, daphne)
+    assert posted(client, "/m/erase", address="nobody@example.org", sure="yes") == 422
+    assert posted(client, "/m/erase", address=ZENO.address) == 422
+    with engine.reading() as session:
+        assert session.get_one(Person, zeno).email == ZENO.address
+    assert posted(client, "/m/erase", address=ZENO.address.upper(), sure="yes") == 200
+    assert traces(str(everything())) == []

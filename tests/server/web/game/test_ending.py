@@ -1,0 +1,168 @@
+"""The page of a finished game: the podium, what is worth telling, and the preview that messengers show."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from xml.etree.ElementTree import Element
+
+import pytest
+from flask.testing import FlaskClient
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from byzanz.games import latest
+from server.config import settings
+from server.store import engine
+from server.store.models import Game, Person, Seat, Turn
+from server.web.game.charts import short_names
+from tests.conftest import NOW, Table
+from tests.server.web.game.test_charts import CHARTS, finish
+from tests.support.forms import log_in
+from tests.support.markup import assert_sound
+from tests.support.pages import Page, look
+
+Begin = Callable[..., Table]
+
+
+def over(table: Begin, slug: str = "byzanz") -> Table:
+    """Play a game to its end."""
+    game = table(CHARTS[slug][0], slug=slug)
+    finish(game)
+    return game
+
+
+def result(game_id: str) -> dict[str, list[int]]:
+    """Return the stored result."""
+    with engine.reading() as session:
+        found: dict[str, list[int]] = json.loads(session.get_one(Game, game_id).result or "")
+        return found
+
+
+def by_class(page: Page, name: str) -> Element:
+    """Return the element with this class."""
+    return next(item for item in page.root.iter() if name in (item.get("class") or "").split())
+
+
+def text(item: Element) -> str:
+    """Return the words of an element."""
+    return " ".join("".join(item.itertext()).split())
+
+
+@pytest.mark.parametrize("slug", CHARTS)
+def test_the_podium_ranks_everybody_and_marks_the_winner(
+    client: FlaskClient, table: Begin, slug: str
+) -> None:
+    game = over(table, slug)
+    page = look(client, f"/g/{game.id}")
+    assert_sound(slug, page)
+    places = [text(item) for item in by_class(page, "podium")]
+    told, found = result(game.id), []
+    for place, seat in next(r for r in latest() if r.slug == slug).ranking(told["scores"], told["winners"]):
+        name = ("Alice", "Bob", "Charlie")[seat]
+        found.append(f"{name} {told['scores'][seat]}{', winner' if seat in told['winners'] else ''}{place}")
+    assert places == found
+
+
+def test_the_steps_of_the_podium_are_to_scale(client: FlaskClient, table: Begin) -> None:
+    game = over(table, "byzanz")
+    page = look(client, f"/g/{game.id}")
+    scores = sorted(result(game.id)["scores"], reverse=True)
+    steps = [item.find("svg") for item in page.root.iter("span") if item.get("class") == "step"]
+    heights = [
+        int((step.get("viewBox") or step.get("viewbox") or "").split(" ")[3])
+        for step in steps
+        if step is not None
+    ]
+    assert heights == [round(150 * max(score / scores[0], 0.2)) for score in scores]
+
+
+def test_it_says_how_it_was_won_and_leads_to_another_game(client: FlaskClient, table: Begin) -> None:
+    game = over(table, "byzanz")
+    page = look(client, f"/g/{game.id}")
+    scores = result(game.id)["scores"]
+    first, second, _third = sorted(scores, reverse=True)
+    behind = f"{('Alice', 'Bob', 'Charlie')[scores.index(second)]} comes second, {first - second} behind."
+    assert behind in page.text
+    assert re.search(r"Turning point: Round \d+ ?\.", page.text)
+    assert "/new?game=byzanz" in {item.get("href") for item in page.root.iter("a")}
+    again = next(item for item in page.root.iter("form") if item.get("action") == "/play")
+    assert [item.get("value") for item in again.iter("button")] == ["byzanz"]
+    shown, folded = page.html.split("More charts")
+    assert [part.count("<figure") for part in (shown, folded)] == [2, 2]
+
+
+@pytest.mark.parametrize("slug", CHARTS)
+def test_each_moment_worth_telling_leads_to_the_history(client: FlaskClient, table: Begin, slug: str) -> None:
+    game = over(table, slug)
+    items = list(by_class(look(client, f"/g/{game.id}"), "told"))
+    assert 2 <= len(items) <= 3
+    for item in items:
+        [link] = [each for each in item.iter() if each.tag.endswith("a")]
+        assert re.fullmatch(rf"/g/{game.id}/history\?at=\d+", link.get("href") or "")
+        assert look(client, link.get("href") or "").status == 200
+
+
+def test_a_messenger_can_show_the_result_and_nothing_private(client: FlaskClient, table: Begin) -> None:
+    game = over(table)
+    page = look(client, f"/g/{game.id}").html
+    tags = dict(re.findall(r'<meta property="(og:\w+)" content="([^"]*)">', page))
+    assert tags["og:title"].startswith("The Golden Horn: ")
+    assert all(name in tags["og:description"] for name in ("Alice", "Bob", "Charlie"))
+    base = settings().base_url
+    assert tags["og:url"] == f"{base}/g/{game.id}"
+    assert tags["og:image"] == f"{base}/static/share-byzanz.png"
+    assert f'value="{base}/g/{game.id}"' in page
+    assert not any(token in page for token in game.tokens)
+    assert "@" not in "".join(tags.values())
+
+
+@pytest.mark.parametrize("rules", latest(), ids=lambda rules: rules.slug)
+def test_each_game_has_a_picture_to_share(client: FlaskClient, rules: object) -> None:
+    with client.get(f"/static/share-{rules.slug}.png") as answer:  # type: ignore[attr-defined]
+        assert (answer.status_code, answer.mimetype) == (200, "image/png")
+
+
+def test_a_running_game_has_no_preview(client: FlaskClient, table: Begin) -> None:
+    assert "og:" not in look(client, f"/g/{table(3).id}").html
+
+
+def test_long_names_in_charts_are_cut_so_that_they_differ(client: FlaskClient, table: Begin) -> None:
+    game = over(table)
+    names = ("Annabella the Great", "Annabella the Small", "Ann")
+    with engine.transaction() as session:
+        for seat, name in enumerate(names):
+            session.get_one(Seat, (game.id, seat)).name = name
+    page = look(client, f"/g/{game.id}").html
+    labels = re.findall(r'<text x="\d+\.\d" y="[\d.]+">([^<]+)</text>', page)
+    assert set(labels) >= {"Annab…eat", "Annab…all", "Ann"}
+
+
+@given(
+    st.lists(
+        st.from_regex(r"[ab]{1,6}( [ab]{1,9}){0,2}|[ab…1]{8,12}", fullmatch=True), max_size=6, unique=True
+    )
+)
+@example(["Ann Marie", "Ann", "Annamarie Small", "Annamarie Tall"])
+@example(["aaaaaaaaaa", "aaaaaaaa…", "aaaaa…aaa", "aaaaaaa…1"])
+def test_no_two_short_names_are_alike(names: list[str]) -> None:
+    short = short_names(names)
+    assert len(set(short)) == len(names)
+    assert all(len(cut) <= 9 or cut == name for cut, name in zip(short, names, strict=True))
+    assert all(cut == name for cut, name in zip(short, names, strict=True) if len(name) <= 9)
+
+
+def test_public_pages_tell_times_in_the_signed_in_readers_zone(client: FlaskClient, table: Begin) -> None:
+    game = table(3, time_zone="Europe/Berlin")
+    with engine.transaction() as session:
+        for turn in session.query(Turn).filter_by(game_id=game.id):
+            turn.started_at = NOW
+    pages = (f"/g/{game.id}", f"/g/{game.id}/history")
+    assert "Times: Berlin" in look(client, pages[0]).text
+    before = look(client, pages[1]).text
+    with engine.transaction() as session:
+        session.get_one(Person, game.people[1]).time_zone = "Asia/Tokyo"
+    log_in(client, game.people[1])
+    assert "Times: Tokyo" in look(client, pages[0]).text
+    assert look(client, pages[1]).text != before
