@@ -1,14 +1,19 @@
-"""`python3 dev.py bench`: each benchmark is a module with `measure() -> Figures`, which returns figures by name."""
+"""`python3 dev.py bench`: the table of docs/benchmarks.md, or one benchmark by its name."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
-from benchmarks import bots, moves, page, standing_orders, submit, tick
+from benchmarks import bots, fleet, moves, page, partitions, standing_orders, submit, tick, web_servers
+from benchmarks.table import machine, report, run
+from benchmarks.table.figures import QUICK, Size
 
 Figures: TypeAlias = Mapping[str, float | None]
 """A figure is None if what it measures is not installed."""
@@ -19,36 +24,84 @@ BENCHES: dict[str, Callable[[], Figures]] = {
     "tick": tick.measure,
     "waits": standing_orders.measure,
     "bots": bots.measure,
+    "servers": web_servers.measure,
+    "fleet": fleet.measure,
+    "partitions": partitions.measure,
 }
+"""Benchmarks of their own, by name; each returns figures."""
+ALL = "table"
+COMMAND = "python3 dev.py bench --write"
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one benchmark, or all, and print the figures.
+    """Measure the table, or run one benchmark, and print the figures; return 1 if something failed.
 
     Args:
         words: the arguments, those of this process if None.
     """
-    parser = argparse.ArgumentParser(prog="dev.py bench", description="Run one benchmark, or all.")
+    parser = _parser()
+    args = parser.parse_args(words)
+    size = QUICK if args.quick else Size()
+    chosen = {"games": args.games, "kills": args.kills}
+    size = replace(size, **{name: value for name, value in chosen.items() if value})
+    if args.name in BENCHES:
+        return _one(args.name, args.as_json)
+    if args.write and (args.name != ALL or size != Size()):
+        parser.error("--write needs the whole table in its full size")
+    sections = run.SECTIONS if args.name == ALL else {args.name: run.SECTIONS[args.name]}
+    return _table(size, sections, as_json=args.as_json, write=args.write)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="dev.py bench", description="Measure Byzanz beside its peers.")
+    names = (ALL, *run.SECTIONS, *BENCHES)
     parser.add_argument(
-        "name", nargs="?", metavar="NAME", choices=BENCHES, help=f"{', '.join(BENCHES)}; default: all"
+        "name",
+        nargs="?",
+        metavar="NAME",
+        choices=names,
+        default=ALL,
+        help=f"the whole {ALL} (default), a section of it ({', '.join(run.SECTIONS)}),"
+        f" or another benchmark ({', '.join(BENCHES)})",
     )
     parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object")
-    args = parser.parse_args(words)
-    measured = {}
-    for each in [args.name] if args.name else BENCHES:
-        measured[each] = BENCHES[each]()
-        if not args.as_json:
-            _print(each, measured[each])
-    if args.as_json:
-        print(json.dumps(measured, indent=2))
+    parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md")
+    parser.add_argument("--quick", action="store_true", help="measure as little as shows that all works")
+    parser.add_argument("--games", type=int, metavar="N", help="running games while the jobs are idle")
+    parser.add_argument("--kills", type=int, metavar="N", help="how often a server is killed")
+    return parser
+
+
+def _table(size: Size, sections: Mapping[str, run.Section], *, as_json: bool, write: bool) -> int:
+    figures, measured_on = run.run(size, sections), machine.describe()
+    if as_json:
+        print(json.dumps(report.as_json(figures, measured_on), indent=2))
+    elif len(sections) < len(run.SECTIONS):
+        _print(*sections, figures={name: figures.median(name) for name in figures.rounds})
+    else:
+        print(report.as_text(figures, measured_on))
+    if write:
+        for path in report.write(figures, measured_on, COMMAND):
+            print(f"wrote {path.name}", file=sys.stderr)
+    return any(why.startswith("failed") for why in figures.missing.values())
+
+
+def _one(name: str, as_json: bool) -> int:
+    figures = BENCHES[name]()
+    if as_json:
+        print(json.dumps({name: figures}, indent=2))
+    else:
+        _print(name, figures=figures)
     return 0
 
 
-def _print(name: str, figures: Figures) -> None:
+def _print(name: str, *, figures: Figures) -> None:
     for what, figure in figures.items():
         text = "not installed" if figure is None else f"{figure:,.4g}"
-        print(f"{name:8}{what.replace('_', ' '):44}{text:>14}", flush=True)
+        print(f"{name:8}{what.replace('_', ' '):70}{text:>14}", flush=True)
 
 
 if __name__ == "__main__":
+    warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR")  # a folder that is not used
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that servers are stopped and folders deleted
     sys.exit(main())

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from statistics import median
 from time import perf_counter
 
 from flask.testing import FlaskClient
 
-from benchmarks.fixtures import start_game, temporary_server, tokens_of
-from server.play import positions
-from server.store import engine, log
-from server.store.models import Game
+from benchmarks.fixtures import lengthen, start_game, temporary_server, tokens_of
 
 SHORT, LONG = 50, 5_000
 """Entries."""
@@ -48,23 +44,5 @@ def _opened(client: FlaskClient, path: str) -> float:
 def _page(length: int) -> str:
     """Return the URL of a turn in a game whose log has grown to this many entries."""
     game_id = start_game(length)
-    with engine.reading() as session:
-        position = positions.load(session, session.get_one(Game, game_id))
-    seat = min(position.awaited)
-    _lengthen(game_id, seat, length, engine.utc_now())
+    seat = lengthen(game_id, length)
     return f"/t/{tokens_of(game_id)[seat]}"
-
-
-def _lengthen(game_id: str, seat: int, length: int, now: datetime) -> None:
-    """Let a seat pass and a moderator void it, again and again; in the end the seat is to move as before."""
-    with engine.transaction() as session:
-        game = log.lock_game(session, game_id)
-        assert game is not None
-        position = positions.load(session, game)
-        while game.head < length - 3:
-            passed = log.append(session, game, seat=seat, by="player", move="pass", now=now)
-            for act in (f"!void {passed.seq}", "!pause", "!resume"):
-                log.append(session, game, seat=None, by="moderator", move=act, now=now, note="to measure")
-        while game.head < length:
-            log.append(session, game, seat=None, by="moderator", move="!note", now=now, note="to measure")
-        positions.save(session, game, position.at(game.head))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,9 +15,11 @@ from time import perf_counter
 from typing import Any
 
 from flask import Flask
+from waitress import wasyncore
 from waitress.server import create_server
 
 from benchmarks.fixtures import ScriptedMove, script, start_game, temporary_server
+from benchmarks.peers import flask_apps
 
 CLIENTS = 8
 ROUNDS = 4
@@ -37,7 +38,7 @@ def measure(moves: int = 100) -> dict[str, float]:
         scripts = [script(start_game(number), moves) for number in range(ROUNDS + CLIENTS)]
         with _served(app) as port:
             for lines in scripts[:ROUNDS]:
-                raw += _raw_commits(folder, len(lines))
+                raw += raw_commits(folder / "raw.db", len(lines))
                 alone += _submissions(port, lines)
             together, spent = _at_once(port, scripts[ROUNDS:])
     rate, raw_rate = len(alone) / sum(alone), len(raw) / sum(raw)
@@ -62,7 +63,8 @@ def _served(app: Flask) -> Iterator[int]:
         yield server.effective_port
     finally:
         server.task_dispatcher.shutdown()
-        server.close()
+        # The loop closes its sockets itself: closed from here, one could just be polled.
+        server.trigger.pull_trigger(lambda: wasyncore.close_all(server._map))
         thread.join(10)
 
 
@@ -92,18 +94,13 @@ def _at_once(port: int, scripts: Sequence[Sequence[ScriptedMove]]) -> tuple[int,
     return sum(map(len, played)), perf_counter() - start
 
 
-def _raw_commits(folder: Path, n: int) -> list[float]:
-    """Return the seconds that each of n commits of a small row took, with the server's own SQLite settings."""
-    connection = sqlite3.connect(folder / "raw.db", isolation_level=None)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("CREATE TABLE IF NOT EXISTS raw (id INTEGER PRIMARY KEY, text TEXT)")
+def raw_commits(database: Path, n: int) -> list[float]:
+    """Return the seconds that each of n commits of a small row took, as durable as those of the server."""
+    connection = flask_apps.connected(database)
     took = []
     for _ in range(n):
         start = perf_counter()
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("INSERT INTO raw (text) VALUES (?)", ("x" * 200,))
-        connection.execute("COMMIT")
+        flask_apps.commit(connection, "x" * 200)
         took.append(perf_counter() - start)
     connection.close()
     return took

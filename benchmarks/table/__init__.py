@@ -1,0 +1,1 @@
+"""The table of docs/benchmarks.md: Byzanz beside its peers, measured in one run."""
