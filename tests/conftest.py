@@ -8,9 +8,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import sqlalchemy as sa
 from flask import Flask
@@ -19,8 +21,10 @@ from jinja2 import FileSystemBytecodeCache
 
 from byzanz import chance
 from server import create_app, play
-from server.store import engine, links, log, people
+from server.store import engine, links, log, people, presence, totals
 from server.store.models import Game, Link, Person, Seat
+from server.web.game import kept
+from server.web.http import limiter
 from tests.support import busy_table
 from tests.support.databases import (
     MEMORY,
@@ -31,6 +35,7 @@ from tests.support.databases import (
     postgres_database,
     settings,
 )
+from tests.support.pages import Browser
 
 NAMES = ("Alice", "Bob", "Charlie", "Daphne", "Eirene", "Felix")
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
@@ -43,6 +48,13 @@ FIRST = {"whole": 0, "browser": 1}
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that runs all tests."""
     parser.addoption("--nightly", action="store_true", help="run all tests, the slow ones as well")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw the same examples on each commit, so that no change fails by chance; the night draws others."""
+    hypothesis.settings.register_profile("commit", derandomize=True)
+    hypothesis.settings.register_profile("nightly", derandomize=False)
+    hypothesis.settings.load_profile("nightly" if config.getoption("nightly") else "commit")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -176,17 +188,35 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCach
     return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
 
 
+@pytest.fixture(scope="session")
+def apps(compiled: FileSystemBytecodeCache) -> Callable[[str], Flask]:
+    """Return a function that makes one app for each database URL: to make one takes longer than most tests."""
+
+    @cache
+    def made(url: str) -> Flask:
+        new = create_app(settings(url))
+        new.jinja_env.bytecode_cache = compiled
+        new.test_client_class = Browser
+        new.config["TESTING"] = False  # an error must give the page a player would get
+        return new
+
+    return made
+
+
 @pytest.fixture
-def app(
-    request: pytest.FixtureRequest, database_url: str, compiled: FileSystemBytecodeCache
-) -> Iterator[Flask]:
+def app(request: pytest.FixtureRequest, database_url: str, apps: Callable[[str], Flask]) -> Iterator[Flask]:
     """Return the application on a fresh database, with its context pushed.
 
-    The busy table must be as it was when the test ends, unless the test is marked `changes_busy_table`.
+    Its configuration and hooks are restored when the test ends. The busy table must be as it was, unless the test is
+    marked `changes_busy_table`.
     """
-    made = create_app(settings(database_url))
-    made.jinja_env.bytecode_cache = compiled
-    made.config["TESTING"] = False  # an error must give the page a player would get
+    made = apps(database_url)
+    config, hooks = dict(made.config), {name: [*found] for name, found in made.before_request_funcs.items()}
+    pages = set(made.blueprints)
+    limiter.enabled = False  # of all apps; one that a test made may have switched it on
+    kept.init_app(made)
+    presence.forget()
+    totals.forget()
     with made.app_context():
         try:
             yield made
@@ -194,6 +224,11 @@ def app(
             changed = busy_table.changes()
         finally:
             engine.db.engine.dispose()  # the next database has the same URL
+            made.config.clear()
+            made.config.update(config)
+            made.before_request_funcs.clear()
+            made.before_request_funcs.update(hooks)
+    assert set(made.blueprints) == pages, "a test that adds pages must make its own app"
     if changed and not request.node.get_closest_marker("changes_busy_table"):
         pytest.fail("the busy table has changed: " + "\n".join(changed[:4]), pytrace=False)
 
@@ -277,7 +312,7 @@ def begun(
         session.flush()
         locked = log.lock_game(session, game_id)
         assert locked is not None
-        play.begin(session, locked, now)
+        play.begin(session, game_id, now)
         tokens = [links.token(links.link_for(session, "seat", person.id, game_id, now)) for person in persons]
     return Table(game_id, [person.id for person in persons], tokens)
 

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from byzanz import __version__
-from tests.support.browser.states import SPOKEN, STATES
+from tests.support.browser.states import SPOKEN, SPOKEN_AT_NIGHT, STATES
 from tests.support.folders import RECORDS, ROOT, VECTORS
 from tests.support.leaks.plants_sealed import PLANTS
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
 FOLDERS = ("byzanz", "server", "templates", "migrations", "benchmarks", "tests", "docs", r"\.ci", r"\.github")
+SECTION = re.compile(r'(docs/[\w/-]+\.md) "([^"\n]+)"')
 REFERENCE = re.compile(r"(?<![\w./*-])([\w./-]+\.md)\b")
 LONGEST_README = 90
 KINDS_OF_CHANGES = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
@@ -78,10 +79,14 @@ def test_a_name_of_no_file_is_found() -> None:
 
 
 def references(path: Path) -> Iterator[str]:
-    """The documents that a file of the code refers to and that are not in the repository, in docs/ or beside it."""
+    """The documents and headings to which code refers and which are not in the repository, in docs/ or beside it."""
     for reference in REFERENCE.findall(path.read_text()):
         if not any((folder / reference).exists() for folder in (ROOT, ROOT / "docs", path.parent)):
             yield reference
+    for document, heading in SECTION.findall(path.read_text()):
+        text = (ROOT / document).read_text() if (ROOT / document).exists() else ""
+        if not re.search(rf"^#+ {re.escape(heading)}$", text, re.MULTILINE):
+            yield f"{document} {heading}"
 
 
 def code() -> Iterator[Path]:
@@ -99,8 +104,11 @@ def test_code_refers_only_to_documents_of_the_repository() -> None:
 
 def test_a_reference_to_no_document_is_found(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
-    path.write_text('"""As docs/formats.md §2 and README.md say, and elsewhere.md."""\n')
-    assert list(references(path)) == ["elsewhere.md"]
+    path.write_text(
+        '"""As docs/formats.md §2 and README.md say, and elsewhere.md."""\n'
+        '"""See docs/rules/empire.md "A turn" and docs/rules/empire.md "A year"."""\n'
+    )
+    assert list(references(path)) == ["elsewhere.md", "docs/rules/empire.md A year"]
 
 
 def test_the_reference_has_a_page_for_every_module_of_byzanz() -> None:
@@ -161,7 +169,9 @@ def test_the_promises_count_what_there_is() -> None:
     games, entries = (sum(line.startswith(f'{{"{key}"') for line in lines) for key in ("format", "seq"))
     planted = sum(map(len, PLANTS.values()))
     text = (ROOT / "docs/promises.md").read_text()
-    assert f"| {len(STATES)} states of all pages in English; {len(SPOKEN)} in German or Dutch," in text
+    at_night = len(SPOKEN) + len(SPOKEN_AT_NIGHT)
+    assert f"| {len(STATES)} states of all pages in English; {len(SPOKEN)} in German or Dutch (" in text
+    assert f" in German or Dutch ({at_night} with `--nightly`)," in text
     assert f"| {5 * len(PLANTS)} pairs of worlds, 5 of each game; {planted} planted leaks found |" in text
     assert f"| {games} games, {entries:,} positions, each with five hash seeds |" in text
 
@@ -169,7 +179,8 @@ def test_the_promises_count_what_there_is() -> None:
 def test_the_test_vectors_of_the_formats_are_those_of_the_tests() -> None:
     text = (ROOT / "docs/formats.md").read_text()
     vectors = json.loads(VECTORS.read_text())
-    for name in ("commitment", "key", "entry_hash", "entry_json"):
+    for name in ("commitment", "key", "entry_hash", "entry_json", "record2_genesis"):
         assert vectors[name] in text, name
+    assert vectors["cut_fingerprint"]["hex"] in text
     for name in ("first_8_integers_below_52", "shuffle_deal_of_0_to_9", "shuffle_label_foes:2_of_0_to_9"):
         assert " ".join(map(str, vectors[name])) in text, name

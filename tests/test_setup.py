@@ -1,6 +1,7 @@
 """Setup: what dev.py installs and when, what the lock files contain, and what the wheel contains."""
 
 import ast
+import json
 import re
 import shutil
 import subprocess
@@ -122,6 +123,7 @@ def test_a_copy_of_the_checkout_does_not_trust_the_stamp(
         (["words"], "dev", ("tests.words", [])),
         (["docs", "-q"], "dev", ("sphinx", [*dev.SITE, "-q"])),
         (["mutants", "--list"], "dev", ("tests.mutants", ["--list"])),
+        (["bench", "rates"], "dev", ("benchmarks", ["rates"])),
         ([], "dev", None),
     ],
 )
@@ -174,6 +176,56 @@ def test_a_step_that_fails_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
         dev.main(["demo"])
 
 
+def test_a_mail_server_keeps_an_email_that_a_broken_set_up_cannot_take(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dev, "set_up", lambda _kind: dev.run(["false"]))
+    with pytest.raises(SystemExit) as ended:
+        dev.main(["mail-in", "--stdin"])
+    assert ended.value.code == 75
+    assert capsys.readouterr().err.startswith("dev.py: `false …` failed")
+
+
+@pytest.fixture
+def peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that installing the peers runs; nothing is installed."""
+    commands: list[list[str]] = []
+    monkeypatch.setattr(dev, "set_up", lambda _kind: None)
+    monkeypatch.setattr(dev, "PEERS", tmp_path / "peers")
+    monkeypatch.setattr(dev, "run", lambda command, _environment=None: commands.append(command))
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "uv" else f"/usr/bin/{name}")
+    return commands
+
+
+def test_the_peers_are_installed_as_locked(peers: list[list[str]]) -> None:
+    dev.main(["peers"])
+    (pip, npm) = peers
+    assert pip[-4:] == ["install", "--require-hashes", "-r", str(ROOT / "requirements-bench.txt")]
+    assert npm[:2] == ["/usr/bin/npm", "ci"]
+    for name in ("package.json", "package-lock.json"):
+        assert (dev.PEERS / name).read_bytes() == (ROOT / "benchmarks/peers" / name).read_bytes()
+
+
+def test_a_peer_that_cannot_be_installed_is_named_and_the_others_are(
+    peers: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    dev.main(["peers"])
+    assert len(peers) == 1
+    told = capsys.readouterr()
+    assert "installed the web servers" in told.out
+    assert "the servers on Node.js are missing: install Node.js and npm." in told.err
+
+
+def test_the_peers_on_node_are_locked_without_a_host() -> None:
+    folder = ROOT / "benchmarks/peers"
+    wanted, locked = (json.loads((folder / name).read_text()) for name in dev.PACKAGES_OF_PEERS)
+    packages = {path.removeprefix("node_modules/"): lock for path, lock in locked["packages"].items()}
+    for name, version in (wanted["dependencies"] | wanted["overrides"]).items():
+        assert packages[name]["version"] == version
+    assert all("integrity" in lock and "resolved" not in lock for path, lock in packages.items() if path)
+
+
 def pins(lock: str) -> dict[str, set[tuple[str, frozenset[str]]]]:
     """What a lock holds: name → versions, each with its hashes; more than one where platforms differ."""
     found: dict[str, set[tuple[str, frozenset[str]]]] = {}
@@ -195,9 +247,19 @@ def test_the_dev_lock_holds_the_other_in_the_same_versions() -> None:
         assert versions == everything[name]
 
 
-def declared(*groups: str) -> list[Requirement]:
+def test_the_lock_of_the_benchmarks_fits_beside_the_others() -> None:
+    """It is installed into the same environment, so it may not bring another version of anything."""
+    everything = pins("requirements-dev.txt")
+    for name, versions in pins("requirements-bench.txt").items():
+        assert versions == everything.get(name, versions)
+        for wanted in declared("bench", project=False):
+            if wanted.name == name:
+                assert all(Version(version) in wanted.specifier for version, _ in versions), wanted
+
+
+def declared(*groups: str, project: bool = True) -> list[Requirement]:
     """The dependencies of the project and of these groups, with the groups that they include."""
-    lines = list(PYPROJECT["project"]["dependencies"])
+    lines = list(PYPROJECT["project"]["dependencies"]) if project else []
     waiting = list(groups)
     while waiting:
         for line in PYPROJECT["dependency-groups"][waiting.pop()]:
@@ -251,8 +313,8 @@ def test_every_imported_library_is_declared() -> None:
 def test_an_undeclared_library_is_found(tmp_path: Path) -> None:
     """Also one that a declared library brings along, imported inside a function."""
     module = tmp_path / "module.py"
-    module.write_text("import os\nimport flask.app\n\ndef lazy():\n    from markupsafe import Markup\n")
-    assert undeclared([module], declared()) == {"markupsafe"}
+    module.write_text("import os\nimport flask.app\n\ndef lazy():\n    from itsdangerous import Signer\n")
+    assert undeclared([module], declared()) == {"itsdangerous"}
     module.write_text("import pytest\n")
     assert undeclared([module], declared()) == {"pytest"}
     assert undeclared([module], declared("dev")) == set()

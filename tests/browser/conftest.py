@@ -49,8 +49,8 @@ def town(running: House) -> Town:
 
 @pytest.fixture(scope="package")
 def shots() -> Path | None:
-    """Return the folder for screenshots, which BYZANZ_SCREENSHOTS names, or None."""
-    named = os.environ.get("BYZANZ_SCREENSHOTS")
+    """Return the folder for screenshots, which TEST_SCREENSHOTS names, or None."""
+    named = os.environ.get("TEST_SCREENSHOTS")
     if named:
         Path(named).mkdir(parents=True, exist_ok=True)
     return Path(named) if named else None

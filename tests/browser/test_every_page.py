@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.browser.judges import axe, looks, unfold
-from tests.support.browser.states import AROUND, SPOKEN, STATES, place_of
+from tests.support.browser.states import AROUND, SPOKEN, SPOKEN_AT_NIGHT, STATES, place_of
 from tests.support.browser.tabs import Tab
 from tests.support.browser.town import Town
 from tests.support.markup import drawn
@@ -63,7 +63,10 @@ def test_everybody_can_use_every_page(kept: Callable[..., Tab], town: Town, stat
     assert faults == [], "\n".join(faults)
 
 
-@pytest.mark.parametrize(("language", "state"), SPOKEN)
+@pytest.mark.parametrize(
+    ("language", "state"),
+    [*SPOKEN, *(pytest.param(*other, marks=pytest.mark.nightly) for other in SPOKEN_AT_NIGHT)],
+)
 def test_every_page_in_every_language(
     kept: Callable[..., Tab], town: Town, language: str, state: str, pytestconfig: pytest.Config
 ) -> None:

@@ -52,6 +52,18 @@ def test_a_sound_page_passes(kept: Callable[..., Tab]) -> None:
     assert keys.faults == []
 
 
+def test_what_is_scrolled_away_lies_on_nothing(kept: Callable[..., Tab]) -> None:
+    page = kept().page
+    page.goto("about:blank")
+    many = "<p><a href='#' style='display: block; height: 30px'>entry</a></p>" * 9
+    page.set_content(
+        FRAME.format(
+            f"<div style='height: 60px; overflow: auto' tabindex=0>{many}</div><button>below</button>"
+        )
+    )
+    assert not [fault for fault in looks(page, 320) if "one on another" in fault]
+
+
 def test_each_fault_is_named(kept: Callable[..., Tab]) -> None:
     page = kept().page
     page.goto("about:blank")

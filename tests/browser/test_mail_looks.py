@@ -28,7 +28,10 @@ MORE = ("signin", "games", "confirm", "digest", "over")
 """Kinds that come by themselves, or are asked for."""
 
 
-@pytest.fixture(scope="module", params=["en", "de", "nl"])
+@pytest.fixture(
+    scope="module",
+    params=["en", *(pytest.param(other, marks=pytest.mark.nightly) for other in ("de", "nl"))],
+)
 def letters(request: pytest.FixtureRequest, migrated_file: Path) -> list[str]:
     """The HTML of a mail of each kind, and of a turn in each game, in one language."""
     with copied(migrated_file) as url:

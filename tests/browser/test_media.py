@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -65,3 +66,12 @@ def test_a_page_fits_on_paper(kept: Callable[..., Tab], town: Town, state: str) 
         )
     finally:
         page.emulate_media(media="screen")
+
+
+@pytest.mark.parametrize("slug", ["byzanz", "byzantium", "empire"])
+def test_a_finished_game_is_printed_on_one_sheet(kept: Callable[..., Tab], town: Town, slug: str) -> None:
+    page = kept().goto(f"/g/{town.over(slug).id}")
+    assert page.locator(".chart").count()
+    page.emulate_media(media="print", color_scheme="light")
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
+    page.emulate_media(media="screen")

@@ -111,7 +111,7 @@ def test_names_that_are_scripts_do_not_run_while_somebody_plays(tab: Callable[..
             label.click()
         hover_over_all(page)
         page.locator("#play button[name=move]").first.evaluate("(button) => button.click()")
-        page.wait_for_url("**/receipt/*", wait_until="commit")
+        page.wait_for_url("**?played=*", wait_until="commit")
         hover_over_all(page)
         for path in (f"{url(game, seat)}/history?at=2", f"/g/{game.id}", f"{url(game, seat)}/leave"):
             hover_over_all(shown.goto(path))

@@ -1,4 +1,4 @@
-"""The pictures of the README: `BYZANZ_PICTURES=docs/images python3 dev.py test tests/browser/test_pictures.py`."""
+"""The pictures of the README: `TEST_PICTURES=docs/images python3 dev.py test tests/browser/test_pictures.py`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def place(town: Town, name: str) -> str:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_is_taken(town: Town, tab: Callable[..., Tab], name: str, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("BYZANZ_PICTURES") or tmp_path)
+    folder = Path(os.environ.get("TEST_PICTURES") or tmp_path)
     page = tab(**PICTURES[name]).page
     page.goto(town.house.origin + place(town, name))
     if name.startswith("turn"):

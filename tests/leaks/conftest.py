@@ -14,7 +14,8 @@ import flask
 import pytest
 
 from byzanz.rules import PUBLIC
-from server.store import engine, log
+from server.store import engine
+from server.store.table import Table
 from tests.support.leaks.pairs import Pair, pair
 from tests.support.leaks.worlds import Dice, World
 
@@ -105,17 +106,18 @@ def load(dice: Dice, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw all randomness from this stream, and write every entry as its world requires."""
     for name in ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "choice"):
         monkeypatch.setattr(secrets, name, getattr(dice, name))
-    write = log.append
+    write = Table.append
 
     def append(
-        session: Any, game: Any, *, seat: int | None, by: str, move: str, note: str | None = None, **rest: Any
+        table: Table, *, seat: int | None, by: str, move: str, note: str | None = None, **rest: Any
     ) -> Any:
         world: World = flask.current_app.config["WORLD"]
-        by, note = world.cause(game.head + 1, seat, by, note)
-        with dice.labelled(world.salt_label(game.head + 1, seat, by, move)):
-            return write(session, game, seat=seat, by=by, move=move, note=note, **rest)
+        seq = table.game.head + 1
+        by, note = world.cause(seq, seat, by, note)
+        with dice.labelled(world.salt_label(seq, seat, by, move)):
+            return write(table, seat=seat, by=by, move=move, note=note, **rest)
 
-    monkeypatch.setattr(log, "append", append)
+    monkeypatch.setattr(Table, "append", append)
 
 
 Kept = tuple[Pair, Path, Path]

@@ -18,7 +18,7 @@ from tests.support.leaks.games import KINDS
 from tests.support.leaks.pairs import Pair, pair
 from tests.support.leaks.plants_sealed import PLANTS
 
-PAIRS = int(os.environ.get("BYZANZ_TEST_PAIRS", "5"))
+PAIRS = int(os.environ.get("TEST_PAIRS", "5"))
 """Pairs of each game."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -85,17 +86,23 @@ class LineMap:
         contexts = self.data.contexts_by_lineno(name) if name else {}
         return {line: set(tests) for line, tests in contexts.items()}
 
-    def covering(self, mutant: Mutant, importers: Mapping[str, set[str]]) -> dict[str, float]:
+    def covering(self, mutant: Mutant, root: Path, importers: Mapping[str, set[str]]) -> dict[str, float]:
         """Return the tests that run a mutant's code, with their seconds.
 
-        What runs when a module is imported concerns every test that uses the module or, if it has no code that runs
-        later, the modules that import it."""
+        What runs only when a module is imported concerns the tests that run a line with a name that it binds, in this
+        module or in one that imports it; if there are none, every test that uses these modules."""
         lines = self.lines(mutant.path)
         found = lines.get(mutant.line) or lines.get(mutant.statement) or set()
-        if mutant.at_import and found:
-            found = found.union(*lines.values())
-            for path in importers.get(mutant.path, ()):
-                found = found.union(*self.lines(path).values())
+        if found and (mutant.at_import or found == {""}):
+            names = bound((root / mutant.path).read_text(), mutant.line)
+            named, users = set[str](), set[str]()
+            for path in (mutant.path, *importers.get(mutant.path, ())):
+                recorded = self.lines(path)
+                users = users.union(*recorded.values())
+                for line, text in enumerate((root / path).read_text().splitlines(), 1):
+                    if names.intersection(re.findall(r"\w+", text)):
+                        named |= recorded.get(line, set())
+            found = named - {""} or users
         return {test: self.seconds[test] for test in found if test in self.seconds}
 
     def record(self, root: Path, tests: Sequence[str] = ()) -> int:
@@ -158,6 +165,21 @@ def fingerprints(root: Path) -> dict[str, str]:
     }
 
 
+def bound(text: str, line: int) -> set[str]:
+    """Return the names that an assignment in this line binds and those of the classes around it; none in a function."""
+    names = set[str]()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
+            if isinstance(node, ast.FunctionDef):
+                return set()
+            if isinstance(node, ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                found = (each for each in ast.walk(node) if isinstance(each, ast.Name))
+                names.update(each.id for each in found if isinstance(each.ctx, ast.Store))
+    return names
+
+
 def importers(root: Path) -> dict[str, set[str]]:
     """Return for each module those that import it; what a package imports counts for those who import the package."""
     direct: dict[str, set[str]] = defaultdict(set)
@@ -201,11 +223,20 @@ def chosen(path: str, tests: Mapping[str, float], most: int = MOST_TESTS) -> lis
 
 
 def _spread(names: Iterable[str], tests: Mapping[str, float]) -> list[str]:
-    """Sort tests so that each file's fastest come first, then each file's second fastest, and so on."""
+    """Sort tests so that each file's first come first, then each file's second, and so on.
+
+    A file's first are the fastest case of each of its tests, before their other cases: one test with many cases would
+    otherwise stand for the whole file."""
+    cases: dict[str, int] = defaultdict(int)
+    by_case = []
+    for test in sorted(names, key=lambda test: (tests[test], test)):
+        name = test.partition("[")[0]
+        by_case.append((cases[name], tests[test], test))
+        cases[name] += 1
     turns: dict[str, int] = defaultdict(int)
     order = []
-    for test in sorted(names, key=lambda test: (tests[test], test)):
+    for _case, seconds, test in sorted(by_case):
         file = test.partition("::")[0]
-        order.append((turns[file], tests[test], test))
+        order.append((turns[file], seconds, test))
         turns[file] += 1
     return [test for _turn, _seconds, test in sorted(order)]

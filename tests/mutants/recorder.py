@@ -35,9 +35,10 @@ class Recorder:
         self.failed: set[str] = set()
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Leave out what runs on PostgreSQL, except the tests of the package that knows the database."""
+        """Leave out what runs on PostgreSQL, except the store's tests and those of locks, which SQLite has not."""
         left_out = [item for item in items if item.get_closest_marker("postgresql")]
         left_out = [item for item in left_out if not item.nodeid.startswith(ON_POSTGRESQL)]
+        left_out = [item for item in left_out if not item.get_closest_marker("concurrency")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
 

@@ -15,7 +15,7 @@ from coverage import CoverageData
 from tests.mutants import __main__ as command
 from tests.mutants import warm
 from tests.mutants.copies import Copy
-from tests.mutants.line_map import LineMap, chosen, importers
+from tests.mutants.line_map import LineMap, bound, chosen, importers
 from tests.mutants.mutations import Mutant, compiles, mutants
 from tests.mutants.trial import (
     Planted,
@@ -258,23 +258,32 @@ def test_a_record_is_extended_or_replaced(tmp_path: Path) -> None:
     assert lines.lines("server/other.py") == {}
 
 
-def test_the_tests_of_a_line_are_found(tmp_path: Path) -> None:
-    lines = LineMap(tmp_path / ".mutants")
+def test_the_tests_of_a_line_are_found(toy: Path) -> None:
+    (toy / "server/page.py").write_text("from server.toy import LIMIT\n\ndef page():\n    return LIMIT\n")
+    lines = LineMap(toy / ".mutants")
     lines.folder.mkdir()
-    run = {"": [1, 3], "one": [5], "two": [6], "failed": [5]}
-    lines.add([measured(tmp_path / "a", run)], {"one": 1.0, "two": 2.0, "user": 3.0}, keeps=False)
+    run = {"": [1, 3, 6, 10, 15], "one": [7], "two": [11], "failed": [7]}
+    lines.add([measured(toy / "a", run)], {"one": 1.0, "two": 2.0, "user": 3.0}, keeps=False)
     lines.data.set_context("user")
-    lines.data.add_lines({"server/page.py": [9]})
+    lines.data.add_lines({"server/page.py": [4]})
 
     def covering(line: int, statement: int, at_import: bool) -> dict[str, float]:
         mutant = Mutant("server/toy.py", "number", line, statement, at_import, 0, 0, "")
-        return lines.covering(mutant, {"server/toy.py": {"server/page.py"}})
+        return lines.covering(mutant, toy, {"server/toy.py": {"server/page.py"}})
 
-    assert covering(5, 5, False) == {"one": 1.0}
-    assert covering(7, 6, False) == {"two": 2.0}  # a line of its own in the text, not in the compiled code
+    assert covering(7, 7, False) == {"one": 1.0}
+    assert covering(12, 11, False) == {"two": 2.0}  # a line of its own in the text, not in the compiled code
     assert covering(8, 8, False) == {}
-    assert covering(3, 3, True) == {"one": 1.0, "two": 2.0, "user": 3.0}
+    assert covering(3, 3, True) == {"one": 1.0, "user": 3.0}  # those that run a line with LIMIT
+    assert covering(10, 10, True) == {"one": 1.0, "two": 2.0, "user": 3.0}  # a default of a function
+    assert covering(15, 15, False) == covering(10, 10, True)  # a function that runs only at import
     assert covering(4, 4, True) == {}
+
+
+def test_what_a_line_binds() -> None:
+    text = "class A:\n    b: int = 1\n    def c(d=2):\n        pass\ne, f = g = h\ni()\n"
+    found = [" ".join(sorted(bound(text, line))) for line in range(1, 7)]
+    assert found == ["A", "A b", "", "", "e f g", ""]
 
 
 def test_a_run_that_takes_too_long_is_ended() -> None:
@@ -336,7 +345,7 @@ def test_a_change_elsewhere_does_not_redraw(toy: Path) -> None:
         ("server/play/turns.py", "turns"),
         ("server/mail/text.py", "mail"),
         ("server/lobby/create.py", "pages"),
-        ("server/config.py", "rest"),
+        ("server/config/__init__.py", "rest"),
     ],
 )
 def test_each_module_is_in_one_area(path: str, area: str) -> None:
@@ -358,6 +367,13 @@ def test_the_quickest_and_nearest_tests_are_chosen() -> None:
     ]
     assert chosen("server/mail/text.py", {"a": 50.0, "b": 500.0, "c": 9.0}) == ["c", "a"]
     assert chosen("server/mail/text.py", {"b": 500.0}) == ["b"]
+
+
+def test_a_test_with_many_cases_leaves_room_for_the_others() -> None:
+    file = "tests/server/mail/test_text.py"
+    cases = {f"{file}::test_a[{n}]": 0.1 for n in range(9)}
+    found = chosen("server/mail/text.py", cases | {f"{file}::test_b": 1.0, f"{file}::test_c": 2.0}, most=6)
+    assert {f"{file}::test_b", f"{file}::test_c"} <= set(found)
 
 
 def test_importers_are_followed_through_a_package(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def try_all(
         for copy in made:
             copies.put(copy)
         with ThreadPoolExecutor(workers) as pool:
-            covers = [lines.covering(planted.mutant, users) for planted in drawn]
+            covers = [lines.covering(planted.mutant, root, users) for planted in drawn]
             picks = [
                 chosen(planted.mutant.path, tests, most_tests)
                 for planted, tests in zip(drawn, covers, strict=True)

@@ -7,14 +7,14 @@ answer of its own. It is made once, in the database that each test gets a copy o
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from email.message import EmailMessage
 
 from flask import Flask
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, select, update
 
 from byzanz import chance
 from server import play
 from server.mail.outgoing.deliver import deliver
+from server.mail.outgoing.smtp import Message
 from server.play import positions
 from server.store import engine, log, outbox, people
 from server.store.models import Game, Mail, Seat, StandingOrder, Turn
@@ -33,7 +33,7 @@ ORDERS = ((0, "tax best always"), (0, "limit grain lowest always"), (2, "take mo
 TABLES = [table for table in engine.Base.metadata.sorted_tables if "game_id" in table.c]
 
 
-def elsewhere(table: type[Mail | StandingOrder | Turn]) -> ColumnElement[bool]:
+def elsewhere(table: type[Mail | Seat | StandingOrder | Turn]) -> ColumnElement[bool]:
     """Return the condition for rows that are not about this game."""
     return table.game_id.is_distinct_from(BUSY)
 
@@ -60,7 +60,7 @@ _first: dict[str, set[str]] = {}
 class Accepting:
     """A mail server that accepts every email."""
 
-    def send(self, message: EmailMessage) -> None:
+    def send(self, message: Message) -> None:
         """Accept it."""
 
 
@@ -107,7 +107,7 @@ def _begin() -> None:
         session.flush()
         locked = log.lock_game(session, BUSY)
         assert locked is not None
-        play.begin(session, locked, BEGAN)
+        play.begin(session, locked.id, BEGAN)
 
 
 def _play_until_felix_opens_the_second_lot() -> None:
@@ -132,3 +132,4 @@ def _lease_news_for_alice() -> None:
     with engine.transaction() as session:
         for mail in leased:
             assert mail.person_id == alice or outbox.mark_sent(session, mail, BEGAN)
+        session.execute(update(Mail).where(Mail.leased_until.is_not(None)).values(leased_by="another"))

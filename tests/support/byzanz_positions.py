@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
+from byzanz.games.byzanz.cards import names
 from byzanz.games.byzanz.rules import Byzanz
-from byzanz.games.byzanz.state import State
+from byzanz.games.byzanz.state import Lot, State
 from byzanz.moves import Move
 
 BYZANZ = Byzanz()
@@ -52,7 +53,8 @@ def at(seats: int = 4, **given: Any) -> State:
     start = replace(BYZANZ.setup(seats, {}), step="bid", number=1, turn=0, deck=())
     state = replace(start, **(given | piles | {"deck": ()}))
     rest = Counter(map(NAMES.index, PACK)) - Counter(everything(state)) - Counter(top)
-    return replace(state, deck=(*top, *sorted(rest.elements())))
+    lots = (Lot(len(state.lot), names(state.lot), (), -1, ()),)
+    return replace(state, deck=(*top, *sorted(rest.elements())), lots=state.lots or lots)
 
 
 def _is_piles(value: Any) -> bool:

@@ -240,6 +240,7 @@ def check_accepted(case: Case, state: Any, seat: int, move: Move, expected: bool
         return
     assert not expected, f"{move} is listed for seat {seat}, but: {refusal}"
     assert len(str(refusal)) > 10, "a refusal says why"
+    assert "%(" not in str(refusal), "every place is filled"
     assert isinstance(refusal, IllegalMove)
 
 
@@ -380,6 +381,22 @@ def check_told(case: Case, number: int) -> None:
                 assert told == f"{move.verb} ?"
 
 
+def check_news(case: Case, number: int) -> None:
+    """What moves did is public and hashable, one item a move, and a longer look back never tells another thing."""
+    rules = case.rules
+    made: list[str] = []
+    for moment in game(case, number):
+        made.append(rules.redact_move(moment.move, moment.seat, PUBLIC, False))
+        view = rules.view(moment.after, PUBLIC)
+        told = rules.news(view, made)
+        assert len(told) == len(made)
+        assert hash(tuple(told)) is not None
+        assert rules.news(view, made[-1:]) == told[-1:]
+        assert rules.news(view, ()) == []
+        for viewer in (*range(case.seats), ALL):
+            assert rules.news(rules.view(moment.after, viewer), made) == told
+
+
 def check_shuffles(case: Case, number: int) -> None:
     """Labels are unique, and a shuffle is of cards that do not tell how they lay before."""
     shuffles = [case.rules.chance(moment.state) for moment in game(case, number) if moment.seat is None]
@@ -434,6 +451,7 @@ CHECKS = (
     check_fallback,
     check_likely,
     check_told,
+    check_news,
     check_shuffles,
     check_ending,
     check_census,

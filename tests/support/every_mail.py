@@ -29,7 +29,9 @@ KINDS = (
     "cancelled",
     "invite",
     "nudge",
+    "held",
     "refused",
+    "seated",
 )
 
 
@@ -51,7 +53,9 @@ class Shown:
 def queue(session: Any, made: Scene) -> None:
     """Queue an email of each kind to a suitable recipient."""
     for kind in KINDS:
-        game_id, name, seat = ("open", "Ida", 1) if kind in ("invite", "nudge") else ("here", "Daphne", 3)
+        game_id, name, seat = (
+            ("open", "Ida", 1) if kind in ("invite", "nudge", "held") else ("here", "Daphne", 3)
+        )
         if kind in ("answered", "refused"):
             name, seat = "Alice", 0
         outbox.enqueue(
@@ -63,7 +67,14 @@ def queue(session: Any, made: Scene) -> None:
             game_id=game_id,
             seat=seat,
             seq=4 if kind in ("turn", "remind") else 1,
-            details={"last": 9, "answer": "accepted", "why": "withdrawn"},
+            details={
+                "last": 9,
+                "answer": "accepted",
+                "why": "withdrawn",
+                "commitment": "0" * 64,
+                "cut": "1" * 64,
+                "before": ["2" * 64, "3" * 64],
+            },
         )
 
 

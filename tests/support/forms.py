@@ -11,7 +11,7 @@ from werkzeug.test import TestResponse
 
 from server.accounts import login
 from server.store import engine
-from server.store.models import Mail, Person
+from server.store.models import BrowserSession, Mail, Person
 from tests.support.invitations import sign_in_token
 from tests.support.pages import Page, look
 
@@ -42,12 +42,14 @@ def fields(form: Element) -> dict[str, str]:
 def form(page: Page, **known: str) -> tuple[str | None, dict[str, str]]:
     """Return the action and the fields of the only form that posts these fields with these values.
 
-    The form for the language at the foot of every page is ignored; only its own tests use it.
+    The forms for the language at the foot of every page and those that start a game are ignored; only their own tests
+    use them.
     """
     forms = [
         item
         for item in page.root.iter("form")
-        if item.get("method") == "post" and (known or item.get("class") != "languages")
+        if item.get("method") == "post"
+        and (known or not (item.get("class") == "languages" or item.get("action") == "/play"))
     ]
     fitting = [item for item in forms if known.items() <= fields(item).items()]
     assert len(fitting) == 1, (known, [fields(item) for item in forms])
@@ -62,6 +64,23 @@ def send(
     action, filled = form(look(client, path), **known)
     assert set(typed) <= set(filled), (typed, filled)
     return client.post(action or path, data={**filled, **typed})
+
+
+def log_in(client: FlaskClient, person_id: int, base_url: str | None = None) -> None:
+    """Sign this browser in without an email."""
+    token = session_of(person_id)
+    with client.session_transaction(base_url=base_url) as cookie:
+        cookie[login.COOKIE_KEY] = token
+
+
+def session_of(person_id: int) -> str:
+    """Return the token of a person's session, the same in every browser, creating the session if necessary."""
+    token = f"the session of {person_id}"
+    now = engine.utc_now()
+    new = {"digest": login.session_digest(token), "person_id": person_id, "browser": ""}
+    with engine.transaction() as session:
+        engine.insert(session, BrowserSession, new | {"created_at": now, "used_at": now}, key="digest")
+    return token
 
 
 def sign_in(client: FlaskClient, address: str) -> None:

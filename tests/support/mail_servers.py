@@ -1,4 +1,4 @@
-"""A mail server for tests that fails on command, and a sender that needs none."""
+"""A mail server for tests that fails on command, a sender that needs none, and what their readers get."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 from aiosmtpd.controller import Controller
 
 from server.demo.smtp_sink import LOOPBACK, free_port
-from server.mail.outgoing.smtp import MailServer, Transport
+from server.mail.outgoing.smtp import MailServer, Message, Transport
 
 
 class FaultyServer:
@@ -127,6 +127,17 @@ def speaking(*lines: bytes, pause: float = 0.0) -> Iterator[int]:
         thread.join()
 
 
+AS_RECEIVED = default.clone(linesep="\r\n", refold_source="none")
+
+
+def received(message: Message) -> EmailMessage:
+    """Return an email as the reader's mail server stores it: with the envelope sender, and lines that end in LF."""
+    content = message.content.replace(b"\r\n", b"\n")
+    stored = message_from_bytes(content, _class=EmailMessage, policy=AS_RECEIVED)
+    stored["Return-Path"] = f"<{message.sender}>"
+    return stored
+
+
 class Pigeons:
     """A sender that stores its emails; `faults` are raised first, one per email."""
 
@@ -134,10 +145,10 @@ class Pigeons:
         self.faults = list(faults)
         self.sent: list[EmailMessage] = []
 
-    def send(self, message: EmailMessage) -> None:
+    def send(self, message: Message) -> None:
         if self.faults:
             raise self.faults.pop(0)
-        self.sent.append(message)
+        self.sent.append(received(message))
 
     def to(self, address: str) -> list[EmailMessage]:
         return [message for message in self.sent if address in str(message["To"])]

@@ -11,11 +11,13 @@ from xml.etree import ElementTree
 import html5lib
 import pytest
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from server import play
-from server.mail.outgoing import deliver
+from server.mail.outgoing import compose, deliver, mail_links, relevance
+from server.mail.outgoing.compose import ComposedMail
 from server.play import positions, turns
-from server.store import engine, outbox
+from server.store import engine, heads, outbox
 from server.store.models import Game, Mail
 from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere
@@ -100,6 +102,22 @@ def the_mail(game: Table) -> Mail:
         return session.scalars(select(Mail).where(Mail.game_id == game.id)).one()
 
 
+def message_id(mail: Mail) -> str:
+    """Return the Message-ID of an email about an entry of a game."""
+    with engine.reading() as session:
+        game = session.get_one(Game, mail.game_id)
+        return compose.message_id(mail.key, heads.mark_at(session, game, mail.seq or 0))
+
+
 def statuses() -> dict[str, str]:
     with engine.reading() as session:
         return {mail.key: mail.status for mail in session.scalars(select(Mail).where(elsewhere(Mail)))}
+
+
+def compose_again(session: Session, mail: Mail, now: datetime) -> ComposedMail:
+    """Compose an email as it would be sent now, whether it was sent before or not."""
+    rows = relevance.load_rows(session, mail, now)
+    mail_links.issue_links(session, rows, now)
+    found = mail_links.existing_links(session, rows)
+    assert found is not None
+    return compose.compose(session, rows, found, now)

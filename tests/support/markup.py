@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from xml.etree.ElementTree import Element
 
 import flask
+import pytest
 from flask import Flask
 from html5lib.html5parser import ParseError
 
+from server import i18n
+from server.web import sprites
 from tests.support.pages import Page, strictly
 
 HEAVY = 60_000
@@ -99,6 +102,12 @@ class Marked:
 
     def upgettext(self, _context: str, text: str) -> str:
         return f"⟦{text}⟧"
+
+
+def mark(patch: pytest.MonkeyPatch) -> None:
+    """Put brackets around every translated text of a page until the patch is undone; no drawing is kept from then."""
+    patch.setattr(i18n.Domain, "get_translations", lambda _self: Marked())
+    patch.setattr(sprites, "_drawings", lambda _slug, _language: ("", "00000000"))
 
 
 def forgotten(page: Page, data: re.Pattern[str]) -> list[str]:

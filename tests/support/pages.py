@@ -12,6 +12,14 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 
+class Browser(FlaskClient):
+    """A client that says, as browsers do, that its forms come from a page of this server."""
+
+    def __init__(self, *words: Any, **more: Any) -> None:
+        super().__init__(*words, **more)
+        self.environ_base["HTTP_REFERER"] = f"{self.application.config['BYZANZ'].base_url}/"
+
+
 @dataclass
 class Form:
     """A form of a page, with its fields as a browser would send them."""

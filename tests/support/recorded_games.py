@@ -8,7 +8,7 @@ from typing import Any
 
 from byzanz.chance import Stream, commitment, deal, key
 from byzanz.moves import Move
-from byzanz.record import GENESIS, Entry, Header, Record, Result, effective, expected_hash, new_entry
+from byzanz.record import Entry, Header, Record, Result, effective, expected_hash, new_entry
 from byzanz.rules import Rules
 from byzanz.umpire import Step, play, read_logged, replay, settle
 from tests.support.sealed_game import Sealed
@@ -23,11 +23,11 @@ def find(slug: str, version: int | None = None) -> Rules[Any, Any]:
     return Sealed()
 
 
-def chained(entries: list[Entry]) -> tuple[Entry, ...]:
+def chained(header: Header, entries: list[Entry]) -> tuple[Entry, ...]:
     """Renumber and rehash the entries, as a forger who knows the format could."""
     done: list[Entry] = []
     for entry in entries:
-        previous = done[-1].hash if done else GENESIS
+        previous = done[-1].hash if done else header.first_hash
         numbered = replace(entry, seq=len(done) + 1)
         done.append(replace(numbered, hash=expected_hash(previous, numbered)))
     return tuple(done)
@@ -48,7 +48,7 @@ class Table:
 
     def write(self, seat: int | None, by: str, move: str, note: str | None = None, at: str = FIRST) -> None:
         """Append an entry, valid or not."""
-        previous = self.entries[-1].hash if self.entries else GENESIS
+        previous = self.entries[-1].hash if self.entries else self.header.first_hash
         seq = len(self.entries) + 1
         self.entries.append(new_entry(previous, seq, at, seat, by, move, note, f"{seq:032x}"))
 
@@ -117,5 +117,5 @@ def falsified(record: Record, change: Callable[[list[Entry]], None]) -> Record:
     """Return the record after its entries were changed and all hashes and the head recomputed."""
     entries = list(record.entries)
     change(entries)
-    made_anew = chained(entries)
+    made_anew = chained(record.header, entries)
     return replace(record, entries=made_anew, head=made_anew[-1].hash)

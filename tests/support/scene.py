@@ -19,11 +19,15 @@ from server.mail.text import quoted
 from server.play.moderation.act import Newcomer
 from server.store import alerts, engine, links, log, people
 from server.store.models import Alert, Game, Link, Person, Seat
+from tests.support.forms import log_in
 
 BASE = "https://byzanz.test"
-PURPOSES: tuple[links.Purpose, ...] = ("seat", "invite", "organise", "stop", "signin", "feed")
+PURPOSES: tuple[links.Purpose, ...] = (
+    *("seat", "invite", "organise", "stop", "signin", "feed", "noinvite", "keep"),
+)
 UNKNOWN = "a" * 26
 """A token that was never issued."""
+EVERYBODY = ("Alice", "Bob", "Charlie", "Daphne", "Eve", "Frank", "Gina", "Hugo", "Ida", "Sam", "Mia", "Zoe")
 CSRF = "c" * 40
 """The CSRF secret in the cookie of each browser here."""
 
@@ -69,10 +73,11 @@ class Scene:
     def browser(self, name: str | None = None) -> FlaskClient:
         """Return a browser, signed in or not; its forms pass the CSRF check."""
         made = self.app.test_client()
+        if name is not None:
+            with self.app.app_context():
+                log_in(made, self.person(name), BASE)
         with made.session_transaction(base_url=BASE) as cookie:
             cookie["csrf_token"] = CSRF
-            if name is not None:
-                cookie["person"] = self.person(name)
         return made
 
     def person(self, name: str) -> int:
@@ -89,7 +94,7 @@ class Scene:
         self, browser: FlaskClient, method: str, path: str, body: Mapping[str, Any] | None = None, **more: Any
     ) -> TestResponse:
         """Send a request as a page of this server would: a form, or JSON to the API."""
-        headers = {"Referer": f"{BASE}/"} | more.pop("headers", {})
+        headers = {"Referer": f"{BASE}/", "X-Request-ID": "the-same"} | more.pop("headers", {})
         if body is not None and path.startswith("/api/"):
             more["json"] = body
         elif body is not None:
@@ -121,6 +126,8 @@ def scene(app: Flask, now: datetime) -> Scene:
             ):
                 made.tokens[game_id, name] = _links(session, game_id, name, now)
         _moderated(made, now)
+        for name in EVERYBODY:
+            made.browser(name)  # so that no test sees the session begin
     return made
 
 
@@ -158,7 +165,7 @@ def _running(session: Session, game_id: str, names: tuple[str, ...], now: dateti
     session.flush()
     game = log.lock_game(session, game_id)
     assert game is not None
-    play.begin(session, game, now)
+    play.begin(session, game.id, now)
 
 
 def _open(session: Session, now: datetime) -> None:
@@ -177,7 +184,7 @@ def _links(session: Session, game_id: str, name: str, now: datetime) -> dict[str
             expires = now + timedelta(hours=1)
             made[purpose] = links.issue(session, purpose, person.id, now, expires_at=expires)
         else:
-            game = None if purpose == "feed" else game_id
+            game = None if purpose in ("feed", "noinvite") else game_id
             made[purpose] = links.issue(session, purpose, person.id, now, game)
     return {purpose: links.token(link) for purpose, link in made.items()}
 

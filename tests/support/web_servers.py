@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
 from typing import Any
@@ -10,15 +10,31 @@ from typing import Any
 from flask import Flask
 from waitress import wasyncore
 from waitress.server import create_server
+from werkzeug.exceptions import NotFound
 
 from server.demo.smtp_sink import LOOPBACK
 from server.store import engine
 
 
+def below(app: Callable[..., Any], path: str) -> Callable[..., Any]:
+    """Return a proxy that passes on what lies under a path of its host, and finds nothing elsewhere."""
+
+    def proxy(environ: dict[str, Any], start_response: Any) -> Any:
+        if not f"{environ['PATH_INFO']}/".startswith(f"{path}/"):
+            return NotFound()(environ, start_response)
+        return app(environ, start_response)
+
+    return proxy
+
+
 @contextmanager
-def serving(app: Flask, port: int) -> Iterator[None]:
-    """Serve an app on a loopback port until the block ends."""
-    server: Any = create_server(app, host=LOOPBACK, port=port, threads=4)
+def serving(app: Flask, port: int, front: Callable[..., Any] | None = None) -> Iterator[None]:
+    """Serve an app on a loopback port until the block ends.
+
+    Args:
+        front: a WSGI application to ask instead, which passes requests on to the app.
+    """
+    server: Any = create_server(front or app, host=LOOPBACK, port=port, threads=4)
     thread = Thread(target=server.run, daemon=True)
     thread.start()
     try:

@@ -23,7 +23,7 @@ from server.mail.outgoing.smtp import Transport, parse_mail_url
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import engine
 from tests.conftest import NOW, settings
-from tests.support.web_servers import serving
+from tests.support.web_servers import below, serving
 
 TICK = 86400.0
 """Seconds between heartbeats in the settings; days may pass here between two of them."""
@@ -71,15 +71,15 @@ class World:
 
 
 @contextmanager
-def world(database_url: str) -> Iterator[World]:
-    """Run a server on this database, its clock starting at NOW, until the block ends."""
+def world(database_url: str, path: str = "") -> Iterator[World]:
+    """Run a server on this database, under a path of its host, its clock starting at NOW, until the block ends."""
     inbox = Inbox()
     port = free_port()
-    origin = f"http://127.0.0.1:{port}"
+    origin = f"http://127.0.0.1:{port}{path}"
     app = create_app(settings(database_url, base_url=origin, mail_url=inbox.url))
     inbox.start()
     try:
-        with serving(app, port), time_machine.travel(NOW, tick=True) as traveller:
+        with serving(app, port, below(app, path)), time_machine.travel(NOW, tick=True) as traveller:
             yield World(app, origin, inbox, traveller)
     finally:
         inbox.stop()

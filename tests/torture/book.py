@@ -144,7 +144,9 @@ class Book:
     def _act(self, entry: Entry, *, expected: bool) -> None:
         """Check that the server's own acts come when they are due; players may leave and return."""
         seat, what = entry.seat, (entry.by, entry.move)
-        if what[0] == "clock" and what[1].startswith("!credit "):
+        if what[0] == "clock" and (
+            what[1].startswith("!credit ") or (what[1] == "!note" and seat in self.people)
+        ):
             return
         back = seat in self.autopilot and (entry.by, entry.move) == ("player", f"!autopilot {seat} off")
         if seat is not None and back and not expected:

@@ -56,9 +56,16 @@ def boastful() -> None:
 
 def forgetful() -> None:
     """Recognise no repeated request (promise 3); needs tables without unique request ids, see `damage.unguard`."""
-    from server.store import log
+    from server.play import moves
+    from server.store.table import Table
 
-    log.by_request = lambda *_request: None
+    check_link = moves.check_link
+
+    def forget(table: Table, seat: int, link_id: int | None) -> None:
+        table.repeated = None
+        check_link(table, seat, link_id)
+
+    moves.check_link = forget
 
 
 def eager() -> None:

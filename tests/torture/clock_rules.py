@@ -13,6 +13,8 @@ from tests.torture.evidence import Evidence, Found, Game, moment, overlap
 NOTICE = timedelta(hours=1)
 """Seconds left at least after an outage, or the allowance if it is shorter."""
 UNREACHED = timedelta(hours=72)
+MOST_STOPS = 2
+"""How often emails that come back stop a seat's clocks in one game; those of one turn do it once."""
 AT_ONCE = 5
 """Games that one tick times out, as the torture run sets it."""
 Span = tuple[datetime, datetime]
@@ -26,7 +28,8 @@ class Truth:
 
     Args:
         at: when each entry was written, by game and seq.
-        accepted, stopped: when emails about a turn were accepted, and when they were refused or bounced.
+        accepted: when emails about a turn were accepted.
+        stopped: when its clock had to stop because an email was refused or bounced.
     """
 
     at: dict[tuple[str, int], datetime]
@@ -48,7 +51,50 @@ def _truth(found: Evidence) -> Truth:
     at = {
         (game, seq): moment(line["true"]) for line in found.lines("entries") for game, seq in line["entries"]
     }
-    return Truth(at, spans["down"], spans["doubt"], marks["accepted"], marks["stopped"])
+    stopped = _stops(marks["accepted"], marks["stopped"], _ends(found, at))
+    return Truth(at, spans["down"], spans["doubt"], marks["accepted"], stopped)
+
+
+def _ends(found: Evidence, at: dict[tuple[str, int], datetime]) -> dict[Turn, datetime]:
+    """Return when each turn ended that was answered, by its player or by the clock."""
+    ends: dict[Turn, datetime] = {}
+    for game in found.games.values():
+        known = game.known
+        last = (
+            [*known.closed.items(), *((missed.turn, missed.first) for missed in known.missed)]
+            if known
+            else []
+        )
+        for turn, seq in last:
+            if (game.id, seq) in at:
+                ends[game.id, turn.seat, turn.opened] = at[game.id, seq]
+    return ends
+
+
+def _stops(
+    accepted: dict[Turn, list[datetime]], failed: dict[Turn, list[datetime]], ends: dict[Turn, datetime]
+) -> dict[Turn, list[datetime]]:
+    """Return the failures that stop a clock: the first of a turn whose clock runs, and `MOST_STOPS` of a seat."""
+    marks = [(at, 0, turn) for turn, times in accepted.items() for at in times]
+    marks += [(at, 1, turn) for turn, times in failed.items() for at in times]
+    stopped: dict[Turn, list[datetime]] = {}
+    tally: Counter[tuple[str, int]] = Counter()
+    running: set[Turn] = set()
+    spent: set[Turn] = set()
+    for at, fails, turn in sorted(marks):
+        if not fails:
+            running.add(turn)
+            continue
+        if turn in ends and ends[turn] <= at:
+            continue
+        if turn in running:
+            if turn in spent or tally[turn[:2]] >= MOST_STOPS:
+                continue
+            tally[turn[:2]] += 1
+            spent.add(turn)
+            running.remove(turn)
+        stopped.setdefault(turn, []).append(at)
+    return stopped
 
 
 def _ran(truth: Truth, turn: Turn, until: datetime) -> list[Span]:

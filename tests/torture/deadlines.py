@@ -106,10 +106,10 @@ def _kill_on(
 
 def _app(breaks: str | None) -> Any:
     from server import config, create_app
-    from server.ops import serve
+    from server.ops import logs
     from tests.torture import broken
 
-    serve.log_to_stderr()
+    logs.log_to_stderr()
     if breaks is not None:
         broken.BREAKS[breaks]()
     return create_app(config.load("mailing")).app_context()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from byzanz.games import rules_of
 from byzanz.record import Entry, Record
 from tests.torture import databases
 from tests.torture.damage import unguard
-from tests.torture.evidence import connect
+from tests.torture.evidence import connect, entry, moment, rows
 from tests.torture.house import NO_MAIL, environment
 from tests.torture.processes import Running
 from tests.torture.report import Report
@@ -77,10 +78,10 @@ def _in_process(
 
 def _fill(games: int) -> None:
     """Put games between bots into an empty database, every second one cut off in the middle."""
-    from server import create_app
+    from server import config, create_app
     from server.store import engine, migrate
 
-    with create_app().app_context():
+    with create_app(config.load(create=True)).app_context():
         migrate.upgrade()
         for number in range(games):
             record = simulate_game(rules_of("byzanz"), 3 + number % 4, SEED, number, ["random"])
@@ -121,6 +122,9 @@ def _rows(record: Record) -> tuple[Any, list[Any]]:
         created_at=now,
         started_at=now,
         head=len(record.entries),
+        head_hash=record.entries[-1].hash,
+        record_format=2,
+        cut_order=dumps(header.cut_order),
         result=dumps(asdict(record.result)) if record.result else None,
     )
     seats = [
@@ -138,8 +142,9 @@ def _flipped(log: Log, draw: random.Random) -> tuple[Log, int]:
     at, name = draw.randrange(len(log)), draw.choice(("at", "seat", "by", "move", "note", "salt", "hash"))
     was = getattr(log[at], name)
     if isinstance(was, str):
-        letter = draw.randrange(len(was))
-        now: object = was[:letter] + ("a" if was[letter] != "a" else "b") + was[letter + 1 :]
+        # Of a time the last digit, for the database stores times only.
+        letter = len(was) - 2 if name == "at" else draw.randrange(len(was))
+        now: object = was[:letter] + ("1" if was[letter] != "1" else "2") + was[letter + 1 :]
     else:
         now = "why not" if name == "note" else 0 if was is None else was + 1
     changed: dict[str, Any] = {name: now}
@@ -190,18 +195,27 @@ def _edit_all(database: Path, draw: random.Random) -> list[Edit]:
 def _edit(connection: Any, game: str, status: str, draw: random.Random) -> Edit:
     names = Entry.__slots__
     columns = ", ".join(names)
-    rows = connection.execute(f"SELECT {columns} FROM entry WHERE game_id = '{game}' ORDER BY seq").fetchall()
+    mine = [row for row in rows(connection, "entry") if row["game_id"] == game]
     kind = draw.choice(sorted(EDITS))
-    log, seq = EDITS[kind]([Entry(*row) for row in rows], draw)
+    log, seq = EDITS[kind]([entry(row) for row in sorted(mine, key=lambda row: row["seq"])], draw)
     connection.execute(f"DELETE FROM entry WHERE game_id = '{game}'")
     marks = ", ".join("?" * len(names))
     connection.executemany(
         f"INSERT INTO entry (game_id, {columns}) VALUES ('{game}', {marks})",
-        [[getattr(entry, name) for name in names] for entry in log],
+        [_stored(each) for each in log],
     )
     if status == "over" or kind != "cut":
-        connection.execute(f"UPDATE game SET head = {max(entry.seq for entry in log)} WHERE id = '{game}'")
+        last = max(log, key=lambda each: each.seq)
+        own = f"UPDATE game SET head = {last.seq}, head_hash = ? WHERE id = '{game}'"
+        connection.execute(own, [last.hash])
     return Edit(kind, game, seq)
+
+
+def _stored(changed: Entry) -> list[Any]:
+    """Return the columns of an entry as SQLite has them."""
+    at = (moment(changed.at) - moment(0)) // timedelta(microseconds=1)
+    stored = {"at": at, "salt": bytes.fromhex(changed.salt or ""), "hash": bytes.fromhex(changed.hash)}
+    return [stored.get(name, getattr(changed, name)) for name in Entry.__slots__]
 
 
 def _ask(private: Path, games: list[str]) -> None:

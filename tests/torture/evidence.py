@@ -90,10 +90,18 @@ def rows(connection: Any, table: str) -> list[Row]:
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def moment(value: datetime | str) -> datetime:
-    """Convert a database's time; SQLite's has no zone and means UTC."""
-    told = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return told if told.tzinfo else told.replace(tzinfo=UTC)
+def moment(value: datetime | int | str) -> datetime:
+    """Convert a time of a database or of the journal; SQLite has microseconds since 1970."""
+    if isinstance(value, int):
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
+    return datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+def entry(row: Row) -> Entry:
+    """Return an entry as the record writes it (docs/formats.md §2)."""
+    at = moment(row["at"]).astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    told = row | {"at": at, "salt": row["salt"].hex(), "hash": row["hash"].hex()}
+    return Entry(**{name: told[name] for name in Entry.__slots__})
 
 
 def overlap(spans: Sequence[tuple[datetime, datetime]], start: datetime, end: datetime) -> timedelta:
@@ -127,8 +135,8 @@ def gather(connection: Any, journal: Sequence[Row]) -> Evidence:
 def _game(row: Row, tables: dict[str, list[Row]], people: dict[int, Row]) -> Game:
     mine = {name: [each for each in found if each["game_id"] == row["id"]] for name, found in tables.items()}
     seats = sorted(mine["seat"], key=lambda seat: seat["seat"])
-    logged = sorted(mine["entry"], key=lambda entry: entry["seq"])
-    entries = [Entry(**{name: entry[name] for name in Entry.__slots__}) for entry in logged]
+    logged = sorted(mine["entry"], key=lambda each: each["seq"])
+    entries = [entry(each) for each in logged]
     orders = sorted(mine["standing_order"], key=lambda order: order["id"])
     known, wrong = _read(row, seats, entries, orders)
     return Game(
@@ -136,7 +144,7 @@ def _game(row: Row, tables: dict[str, list[Row]], people: dict[int, Row]) -> Gam
         seats=seats,
         people=[people.get(seat["person_id"]) for seat in seats],
         entries=entries,
-        requests={entry["seq"]: entry["request_id"] for entry in logged},
+        requests={each["seq"]: each["request_id"] for each in logged},
         snapshots=mine["snapshot"],
         turns=mine["turn"],
         mails=mine["outbox"],

@@ -50,7 +50,7 @@ def _batch(seed: int) -> tuple[dict[int, int], list[str]]:
     words = ["-n0", "-q", "-s", "--nightly", "-p", "no:cacheprovider", f"--hypothesis-seed={seed}", TEST]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words],
-        env=os.environ | {"BYZANZ_TEST_REQUESTS": str(BATCH)},
+        env=os.environ | {"TEST_REQUESTS": str(BATCH)},
         capture_output=True,
         text=True,
         check=False,

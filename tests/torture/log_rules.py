@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Sequence
 
 from byzanz import record
 from tests.torture.evidence import Evidence, Found, Game, Row
@@ -93,7 +94,7 @@ def chained(found: Evidence) -> Found:
     """Each entry carries the hash of itself and the one before, and time never runs backwards (docs/formats.md §2)."""
     names = ("seq", "at", "seat", "by", "move", "note", "salt")
     for game in found.games.values():
-        before, last = "0" * 64, ""
+        before, last = start(game.row, game.seats), ""
         for entry in game.entries:
             text = json.dumps({name: getattr(entry, name) for name in names}, separators=(",", ":"))
             if entry.hash != hashlib.sha256(f"{before}\n{text}".encode()).hexdigest():
@@ -101,6 +102,24 @@ def chained(found: Evidence) -> Found:
             if entry.at < last:
                 yield game.id, f"entry {entry.seq} is of a time before the one before it"
             before, last = entry.hash, entry.at
+
+
+def start(row: Row, seats: Sequence[Row]) -> str:
+    """Return the hash before the first entry of a game (docs/formats.md §4)."""
+    if row["record_format"] == 1:
+        return "0" * 64
+    header = {
+        "id": row["id"],
+        "game": row["slug"],
+        "rules": row["rules"],
+        "options": json.loads(row["options"]),
+        "players": len(seats),
+        "commitment": row["commitment"],
+        "cuts": [seat["cut"] for seat in seats],
+        "uncut": [seat["seat"] for seat in seats if seat["uncut"]],
+        "cut_order": json.loads(row["cut_order"]),
+    }
+    return hashlib.sha256(f"byzanz-log/2\n{json.dumps(header, separators=(',', ':'))}".encode()).hexdigest()
 
 
 def legal(found: Evidence) -> Found:
@@ -130,6 +149,8 @@ def _record(game: Game) -> record.Record:
         commitment=row["commitment"],
         seed=bytes.fromhex(row["seed"]) if over else None,
         cuts=tuple(seat["cut"] for seat in game.seats),
+        uncut=tuple(seat["seat"] for seat in game.seats if seat["uncut"]),
+        cut_order=tuple(json.loads(row["cut_order"])) if row["record_format"] == 2 else None,
     )
     if not over:
         return record.Record(header, tuple(game.entries))

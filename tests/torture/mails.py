@@ -116,10 +116,10 @@ def _trouble(server: Faulty, mailer: Mailer, mails: int, seconds: float) -> int:
 
 def _prepare() -> None:
     """Create the tables."""
-    from server import create_app
+    from server import config, create_app
     from server.store import migrate
 
-    with create_app().app_context():
+    with create_app(config.load(create=True)).app_context():
         migrate.upgrade()
 
 

@@ -136,7 +136,7 @@ def answer(found: Evidence) -> Found:
                 row,
                 {said[_own_name(row)]}
                 if _own_name(row) in said
-                else meant[game.id, row["seat"]] | {row["text"]},
+                else _alike(known, meant[game.id, row["seat"]], row["text"]),
             )
             for row in game.orders
         ]
@@ -146,6 +146,12 @@ def answer(found: Evidence) -> Found:
         for each in standing:
             for fault in each.wrong(known):
                 yield game.id, fault
+
+
+def _alike(known: Book, texts: set[str], left: str) -> set[str]:
+    """What an order may have said of which this is left: a seat has only one active order of each kind."""
+    kind = known.rules.parse_order(left).kind
+    return {left} | {text for text in texts if known.rules.parse_order(text).kind == kind}
 
 
 def _said(found: Evidence) -> tuple[dict[Name, str], dict[Place, set[str]]]:

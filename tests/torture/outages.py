@@ -12,7 +12,7 @@ import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from email.message import EmailMessage
+from email import message_from_bytes
 from pathlib import Path
 from typing import Any
 
@@ -89,13 +89,13 @@ class Postman:
         """Until when each address is full."""
         self.taken: set[str] = set()
 
-    def send(self, message: EmailMessage) -> None:
+    def send(self, message: Any) -> None:
         """Accept an email, or refuse it permanently."""
         from server.mail.outgoing.smtp import PermanentFailure
 
-        if message["To"].addresses[0].addr_spec in self.full:
+        if message.recipient in self.full:
             raise PermanentFailure("552 5.2.2 full")
-        self.taken.add(message["Message-ID"])
+        self.taken.add(message_from_bytes(message.content)["Message-ID"])
 
 
 @dataclass
@@ -119,7 +119,8 @@ class World:
     recorders: dict[str, Any] = field(default_factory=dict)
     doubt: tuple[datetime, datetime] | None = None
     postman: Postman = field(default_factory=Postman)
-    seen: int = 0
+    heads: dict[str, int] = field(default_factory=dict)
+    tried: set[int] = field(default_factory=set)
     mailed: int = 0
     missed: int = 0
 
@@ -183,7 +184,7 @@ class World:
 
     def _jump(self) -> None:
         """Let the clock jump; later it is corrected, or a moderator confirms it."""
-        from server.scheduler import clockwork, heartbeat
+        from server.scheduler import clockwork
         from server.store import alerts, engine
 
         if self.doubt is None and not self.away and self.draw.random() < self._odds("jump", JUMP):
@@ -195,7 +196,7 @@ class World:
                 self.off = timedelta(0)
                 self._beat()
             with engine.reading() as session:
-                stands = alerts.find_open(session, heartbeat.CLOCK_JUMPED)
+                stands = alerts.find_open(session, alerts.CLOCK_JUMPED)
             if stands:
                 clockwork.confirm_clock(self.now)
             self.noted.write("doubt", since=since.isoformat(), to=self.true.isoformat())
@@ -259,8 +260,15 @@ class World:
         if self.draw.random() < self._odds("bounce", BOUNCE):
             with engine.reading() as session:
                 heeded = Mail.finished_at > self.now - deliverability.REPORT_WINDOW
-                sent = select(Mail).where(Mail.kind == "turn", Mail.status == "sent", heeded)
-                mail = session.scalar(sent.order_by(func.random()).limit(1))
+                newest = (
+                    select(func.max(Mail.id))
+                    .where(Mail.kind == "turn")
+                    .group_by(Mail.game_id, Mail.seat, Mail.seq)
+                )
+                sent = (
+                    select(Mail).where(Mail.id.in_(newest), Mail.status == "sent", heeded).order_by(Mail.id)
+                )
+                mail = self.draw.choice(session.scalars(sent).all() or [None])
                 address = None if mail is None else session.get_one(Person, mail.person_id).email
             if mail is not None and address is not None:
                 self.noted.write("stopped", **self._turn(mail))
@@ -272,27 +280,35 @@ class World:
 
     def _look(self) -> None:
         """Record what was written and sent in this step."""
-        from sqlalchemy import select, text
+        from sqlalchemy import select
 
         from server.mail.outgoing.compose import message_id
-        from server.store import engine
-        from server.store.models import Mail
+        from server.store import engine, log
+        from server.store.models import Game, Mail
 
         with engine.reading() as session:
-            query = text("SELECT rowid, game_id, seq, by, move FROM entry WHERE rowid > :seen ORDER BY rowid")
-            fresh = session.execute(query, {"seen": self.seen}).all()
+            heads = dict(session.execute(select(Game.id, Game.head)).tuples().all())
+            fresh = [
+                (game_id, entry)
+                for game_id, head in heads.items()
+                if head > (seen := self.heads.get(game_id, 0))
+                for entry in log.entries(session, game_id, after=seen)
+            ]
             tried = select(Mail).where(Mail.kind == "turn", Mail.finished_at == self.now)
             mails = list(session.scalars(tried))
         for mail in mails:
+            if mail.id in self.tried:  # the clock shows the time of an earlier step once more
+                continue
+            self.tried.add(mail.id)
             if message_id(mail.key) in self.postman.taken:
                 self.noted.write("accepted", **self._turn(mail))
             elif mail.status == "failed":
                 self.noted.write("stopped", **self._turn(mail))
         self.postman.taken.clear()
+        self.heads = heads
         if fresh:
-            self.seen = fresh[-1][0]
-            self.missed += sum(row.by == "clock" and row.move[0] != "!" for row in fresh)
-            entries = [[row.game_id, row.seq] for row in fresh]
+            self.missed += sum(entry.by == "clock" and entry.move[0] != "!" for _, entry in fresh)
+            entries = [[game_id, entry.seq] for game_id, entry in fresh]
             self.noted.write("entries", true=self.true.isoformat(), entries=entries)
 
 
@@ -300,12 +316,11 @@ def _plain(session: Any, found: Any, _doors: Any, now: datetime) -> Any:
     """Compose an email without its text, which has nothing to do with time and takes most of it."""
     from server.mail.outgoing import context
     from server.mail.outgoing.compose import ComposedMail, message_id
+    from server.mail.outgoing.smtp import Message
 
-    message = EmailMessage()
-    message["To"] = found.person.email
-    message["Message-ID"] = message_id(found.mail.key)
+    content = f"Message-ID: {message_id(found.mail.key)}\r\n\r\n".encode()
     times = context.turn_times(session, found, now)
-    return ComposedMail(message, times.due if times else None)
+    return ComposedMail(Message("games@byzanz.test", found.person.email, content), times)
 
 
 def _live(
@@ -313,11 +328,11 @@ def _live(
 ) -> None:
     from server import config, create_app
     from server.mail.outgoing import deliver
-    from server.ops import serve
+    from server.ops import logs
     from server.scheduler import jobs
     from tests.torture import broken
 
-    serve.log_to_stderr()
+    logs.log_to_stderr()
     last = time.monotonic() + seconds
     if breaks is not None:
         broken.BREAKS[breaks]()

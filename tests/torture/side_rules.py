@@ -70,7 +70,7 @@ def _of_the_gone(game: Game, known: Book) -> Mails:
         person = game.people[seat]
         assert person is not None
         who, day = person["id"], game.entries[seq - 1].at[:10]
-        due.setdefault(f"left:{game.id}:{who}:{day}", ("left", who, seat, seq))
+        due.setdefault(f"left:{game.id}:{who}:{day}", ("left", who, seat, None))
         if organiser not in (None, who):
             due[f"vacant:{game.id}:{who}:left:{day}:{organiser}"] = ("vacant", organiser, None, None)
     return due

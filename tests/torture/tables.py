@@ -80,7 +80,7 @@ def _lay(wish: Wish, answer: Connection) -> None:
     from server import config, create_app
     from server.store import migrate
 
-    with create_app(config.load("mailing")).app_context():
+    with create_app(config.load("mailing", create=True)).app_context():
         migrate.upgrade()
         answer.send([_begin(wish, number) for number in range(wish.games)])
 

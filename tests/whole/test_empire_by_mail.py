@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -91,7 +92,7 @@ def later_mails(server: World) -> dict[str, str]:
 def fought(player: Player, address: str) -> bool:
     """Whether the page of a seat shows the first battle."""
     assert player.hand.open(address) == 200
-    return "The battle of year 1" in player.hand.text()
+    return re.search(r"Year 1: \d+ against \d+, territory 10 → \d+", player.hand.text()) is not None
 
 
 @pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)

@@ -25,7 +25,7 @@ from byzanz import record
 from server import create_app, play
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver
-from server.play import clock, positions, turns
+from server.play import clock, positions, running, turns
 from server.scheduler import heartbeat, jobs
 from server.store import engine, log
 from server.store.models import Absence, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
@@ -163,10 +163,10 @@ def watch(app: Flask, table: Any) -> Watch:
                 session.get_one(Seat, (game.id, seat)).bank = BANK
             away = Absence(person_id=game.people[0], from_at=HOLIDAY[0], to_at=HOLIDAY[1], created_at=BEGIN)
             session.add(away)
-            for turn in turns.open_turns(session, game.id):  # the first turn opened before all this was set
-                seat_row = session.get_one(Seat, (game.id, turn.seat))
-                turn.hours = turns.hours_of(session, row, seat_row, BEGIN).write()
-                turn.bank = BANK
+            with running.in_hand(session, game.id, BEGIN) as hand:
+                for turn in hand.turns.values():  # the first turn opened before all this was set
+                    turn.hours = turns.hours_of(hand, hand.seats[turn.seat], BEGIN).write()
+                    turn.bank = BANK
     return Watch(game, app)
 
 
@@ -373,7 +373,7 @@ def check_fallbacks(watch: Watch, due: list[tuple[int, str]], early: list[Turn])
     """Check that the clock has played exactly the due turns, at exactly their due times."""
     with engine.reading() as session:
         entries: list[record.Entry] = log.entries(session, watch.game.id)
-    now = log.stamp(watch.now)
+    now = engine.stamp(watch.now)
     by_clock = {entry.seat for entry in entries if entry.at == now and entry.by == "clock"}
     assert {seat for seat, _ in due} >= {seat for seat in by_clock if seat not in {t.seat for t in early}}
     still = {(turn.seat, turn.question) for turn in watch.turns() if turn.due_at and turn.due_at <= watch.now}

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import flask_babel
 import html5lib
 import pytest
 
@@ -28,7 +27,7 @@ from server.store.models import Game, Link
 from tests.byzanz import test_conformance as conformance
 from tests.support import contract
 from tests.support.folders import ROOT
-from tests.support.markup import Marked, assert_sound, forgotten
+from tests.support.markup import assert_sound, forgotten, mark
 from tests.support.pages import Page, look
 from tests.support.whole_games import organise, play_to_the_end
 from tests.support.world import Button, Form, PlainHand, Player, World, world
@@ -40,8 +39,8 @@ LIST = "byzanz/games/__init__.py"
 CENSUS = "tests/byzanz/test_conformance.py"
 LOOKS = f"templates/games/{SLUG}/"
 DATA = re.compile(
-    r"Byzanz|The Golden Horn|Alice|Bob|UTC|[0-9a-f]{64}|drive 7|from the top|cut of \S+@example.org"
-    r"|(Mon|Tue|Wed) \d+ Mar, \d\d:\d\d|\d+ Mar, \d\d:\d\d"
+    r"Byzanz|The Golden Horn|Alice|Bob|UTC|Berlin|[0-9a-f]{64}|drive 7|from the top|cut of \S+@example.org"
+    r"|(Mon|Tue|Wed) \d+ Mar, \d\d:\d\d|\d+ Mar, \d\d:\d\d|\(Tue \d\d:\d\d\)"
 )
 """Texts on the pages of this game that need no translation."""
 Files = Mapping[str, str]
@@ -138,7 +137,9 @@ def pages(server: World) -> Iterator[tuple[str, Page]]:
     client = server.app.test_client()
     for path in (*seats, table, *moments, f"/rules/{SLUG}", "/", "/new"):
         yield path, look(client, path)
-    with client.get(re.findall(r'rel="stylesheet" href="([^"]+)"', client.get("/").text)[0]) as looks:
+    with client.get(
+        re.findall(r'rel="stylesheet" href="([^"]+)"', client.get(f"/rules/{SLUG}").text)[0]
+    ) as looks:
         assert b".team{" in looks.get_data()
 
 
@@ -146,7 +147,7 @@ def look_around(server: World) -> None:
     """Check all pages for sound markup and untranslatable text, and the newest email for agreement of its parts."""
     check_mail(server.inbox.mails()[0].message)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flask_babel.Domain, "get_translations", lambda _self: Marked())
+        mark(patch)
         for path, page in pages(server):
             assert page.status == 200, path
             assert_sound(path, page)
@@ -181,7 +182,8 @@ def race(database_url: str) -> record.Record:
 
 def check_story(history: Page, table: str, server: World) -> None:
     """Check that the history has five headings, one per lap, and that the public page has a chart with a table."""
-    heads = ["".join(item.itertext()) for item in history.root.iter("h3")]
+    laps = [item for item in history.root.iter("details") if item.get("class") == "part"]
+    heads = ["".join(item.itertext()) for lap in laps for item in lap.iter("h3")]
     assert heads == [f"Lap {lap}" for lap in range(1, 6)]
     finished = look(server.app.test_client(), table)
     assert "Laps won after each lap" in finished.text
@@ -321,6 +323,7 @@ def test_a_mistake_in_a_block_is_found(
         everything(FILES | {path: FILES[path].replace(right, wrong)}, tmp_path, database_url)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("path", sorted(FILES))
 def test_a_missing_block_is_found(tmp_path: Path, database_url: str, path: str) -> None:

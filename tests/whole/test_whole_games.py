@@ -18,8 +18,14 @@ NAMES = ("alice", "bob", "charlie", "daphne", "eirene", "felix")
 
 
 @pytest.fixture
-def server(database_url: str) -> Iterator[World]:
-    with world(database_url) as running:
+def path(request: pytest.FixtureRequest) -> str:
+    """Return the path of its host under which the server lies."""
+    return str(getattr(request, "param", ""))
+
+
+@pytest.fixture
+def server(database_url: str, path: str) -> Iterator[World]:
+    with world(database_url, path) as running:
         yield running
 
 
@@ -59,11 +65,16 @@ def test_somebody_who_never_answers_is_passed_for(server: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("database_url", "n"),
-    [("sqlite", 2), pytest.param("sqlite", 3, marks=pytest.mark.nightly), ("postgresql", 4)],
-    indirect=["database_url"],
+    ("database_url", "path", "n"),
+    [
+        pytest.param("sqlite", "/byzanz", 2, id="below a path"),
+        pytest.param("sqlite", "", 3, marks=pytest.mark.nightly),
+        ("postgresql", "", 4),
+    ],
+    indirect=["database_url", "path"],
 )
-def test_friends_play_byzantium_by_the_links_in_their_mails(server: World, n: int) -> None:
+def test_friends_play_byzantium_by_the_links_in_their_mails(server: World, path: str, n: int) -> None:
+    assert server.origin.endswith(path)
     people = players(n, seed=n)
     organise(server, people, "byzantium")
     play_to_the_end(server, people)

@@ -111,12 +111,13 @@ class Keys:
 
 
 def make_move(hand: Pointer | Keys, move: str, by_cards: bool) -> None:
-    """Play a move on the open turn page, and wait for its receipt.
+    """Play a move on the open turn page, and wait until the page comes back with it.
 
     Args:
         by_cards: select the cards and press the button for them, even if there is a ready-made button.
     """
     page = hand.page
+    before = page.url
     verb, *words = move.split()
     exact = page.locator(f'#play button[name="move"][value="{move}"]')
     hand.begin()
@@ -132,7 +133,7 @@ def make_move(hand: Pointer | Keys, move: str, by_cards: bool) -> None:
             box = page.locator(f'#play input[name="card"][value^="{card}#"]:not(:checked)').first
             hand.tick(page.locator(f'#play input[name="card"][value="{box.get_attribute("value")}"]'))
         hand.press(page.locator(f'#play button[name="verb"][value="{verb}"]'))
-    page.wait_for_url("**/receipt/*", wait_until="commit")
+    page.wait_for_url(lambda now: "?played=" in now and now != before, wait_until="commit")
 
 
 def _put(hand: Pointer | Keys, card: str, slot: str) -> None:

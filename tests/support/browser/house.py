@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from flask import Flask
 
 from server import create_app
+from server.accounts import login
 from server.demo.smtp_sink import free_port
 from server.store import engine
 from server.store.models import Person
 from tests.conftest import settings
+from tests.support.forms import session_of
 from tests.support.scene import CSRF
-from tests.support.web_servers import serving
+from tests.support.web_servers import below, serving
 
 HOST = "127.0.0.1"
 
@@ -35,16 +37,16 @@ class House:
         with engine.reading() as session:
             person = session.query(Person).filter_by(email=f"{name.lower()}@example.org").one().id
         serializer = self.app.session_interface.get_signing_serializer(self.app)  # type: ignore[attr-defined]
-        value = str(serializer.dumps({"person": person, "csrf_token": CSRF}))
+        value = str(serializer.dumps({login.COOKIE_KEY: session_of(person), "csrf_token": CSRF}))
         return {"name": self.app.config["SESSION_COOKIE_NAME"], "value": value, "url": self.origin}
 
 
 @contextmanager
-def house(database_url: str) -> Iterator[House]:
-    """Run a server on this database, with its context pushed, until the block ends."""
+def house(database_url: str, path: str = "") -> Iterator[House]:
+    """Run a server on this database, under a path of its host, with its context pushed, until the block ends."""
     port = free_port()
-    origin = f"http://{HOST}:{port}"
+    origin = f"http://{HOST}:{port}{path}"
     app = create_app(settings(database_url, base_url=origin))
-    with serving(app, port), app.app_context():
+    with serving(app, port, below(app, path)), app.app_context():
         yield House(app, origin)
         engine.db.session.remove()

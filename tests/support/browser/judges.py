@@ -102,7 +102,8 @@ LOOK = """
     const target = label && label.contains(item) ? label : item;
     if (!shown(target) || floats(target)) continue;
     const boxes = [...target.getClientRects()].filter((box) => box.width > 2 && box.height > 2);
-    targets.push({item: target, boxes, inline: getComputedStyle(target).display === "inline"});
+    const seen = boxes.map((box) => visible(target, box)); // what is scrolled away lies on nothing
+    targets.push({item: target, boxes, seen, inline: getComputedStyle(target).display === "inline"});
   }
   for (const {item, boxes, inline} of targets)
     for (const box of boxes)
@@ -113,7 +114,7 @@ LOOK = """
       const one = targets[i], other = targets[j];
       if (one.item === other.item || one.item.contains(other.item) || other.item.contains(one.item)) continue;
       const most = one.inline || other.inline ? 4 : 1;
-      if (one.boxes.some((a) => other.boxes.some((b) => over(a, b) > most)))
+      if (one.seen.some((a) => other.seen.some((b) => over(a, b) > most)))
         faults.push(`one on another: ${named(one.item)} and ${named(other.item)}`);
     }
   return [...new Set(faults)].slice(0, 12);

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
+from sqlalchemy import select
+
 from server.accounts import absences, login
-from server.lobby import create
+from server.lobby import create, trials
 from server.mail.text import quoted
-from server.store.engine import utc_now
+from server.store import links
+from server.store.engine import reading, transaction, utc_now
+from server.store.models import Link
 from tests.support.browser.town import (
     FRIENDS,
     KINDS,
@@ -23,6 +27,7 @@ from tests.support.browser.town import (
     set_seat,
     set_zone,
 )
+from tests.support.forms import session_of
 from tests.support.invitations import BOB, CHARLIE, DAPHNE, invited, token, wish
 from tests.support.tables import make, position, url
 
@@ -53,6 +58,24 @@ def organise_unconfirmed(_town: Town) -> Place:
     return Place(f"/o/{token('organise', CHARLIE, game_id, utc_now())}")
 
 
+def trial(slug: str) -> str:
+    """The path of the table of a visitor's game."""
+    return f"/t/{trials.start(slug, 'Guest', utc_now())}"
+
+
+def keep_page(_town: Town) -> Place:
+    """The button that keeps a visitor's game."""
+    path = trial("byzanz")
+    with reading() as session:
+        found = links.find(session, "seat", path.removeprefix("/t/"), utc_now())
+    assert found is not None
+    trials.mail_keep_link(found.game_id or "", "keeper@example.org", utc_now())
+    with reading() as session:
+        link = session.scalars(select(Link).where(Link.purpose == "keep").order_by(Link.id.desc())).first()
+        assert link is not None
+        return Place(f"/k/{links.token(link)}")
+
+
 def organise_invited(_town: Town) -> Place:
     """The organiser's page after the invitations are sent, before anyone has answered."""
     return Place(f"/o/{invited(utc_now())[1]}")
@@ -80,6 +103,20 @@ def account_full(town: Town) -> Place:
     return Place("/account", "Eve")
 
 
+def account_delete(name: str, ago: timedelta, status: int = 200, **fields: str) -> Way:
+    """The page that deletes an account, some time after the person has signed in."""
+
+    def way(town: Town) -> Place:
+        person = town.there.person(name)
+        session_of(person)
+        with transaction() as session:
+            for row in login.sessions_of(session, person):
+                row.created_at = utc_now() - ago
+        return Place("/account/delete", name, fields or None, status)
+
+    return way
+
+
 def looked(town: Town) -> Place:
     """A page that a moderator opened."""
     return Place(f"/m/here/look/{town.there.look}", "Mia")
@@ -93,6 +130,7 @@ def preview(act: str, reason: str = "A word.", status: int = 200, **fields: str)
 AROUND: dict[str, Way] = {
     "front": at("/"),
     "front signed in": at("/", "Alice"),
+    "about this server": at("/about"),
     "sign in": at("/sign-in"),
     "sign in refused": sent("/sign-in", status=422, address="nobody"),
     "sign in mailed": sent("/sign-in", address="nobody@example.org"),
@@ -100,6 +138,10 @@ AROUND: dict[str, Way] = {
     "account": at("/account", "Sam"),
     "account full": account_full,
     "account refused": sent("/account", "Sam", 422, do="save", name="", time_zone=""),
+    "account delete": account_delete("Sam", timedelta(0)),
+    "account delete refused": account_delete("Sam", timedelta(0), 422, do="delete"),
+    "account delete later": account_delete("Gina", timedelta(hours=1)),
+    "account deleted": at("/account/deleted"),
     "new": at("/new"),
     "new refused": sent("/new", status=422, title="", address="nobody", players="a b c"),
     "new asked": at("/asked"),
@@ -111,6 +153,8 @@ AROUND: dict[str, Way] = {
     "invitation": by_link("i", "open", "Ida", "invite"),
     "invitation refused": invitation_refused,
     "invitation answered": by_link("i", "there", "Frank", "invite"),
+    "no invitations": by_link("n", "open", "Ida", "noinvite"),
+    "no invitations any more": by_link("n", "there", "Frank", "noinvite", do="never"),
     "join": at("/join/open"),
     "join signed in": at("/join/open", "Sam"),
     "join refused": sent("/join/open", "Sam", 422, name="", cut=""),
@@ -120,6 +164,10 @@ AROUND: dict[str, Way] = {
     "no such link": at(f"/t/{'a' * 26}", status=404),
     "fresh link": sent("/link", token="a" * 26),
     "games mailed": by_link("t", "here", "Alice", "seat", "/games", do="x"),
+    "keep": keep_page,
+    "keep refused": lambda town: Place(keep_page(town).path, None, {"name": ""}, 422),
+    "keep mailed": lambda _town: Place(f"{trial('byzanz')}/keep", None, {"address": "a@example.org"}),
+    "keep mail refused": lambda _town: Place(f"{trial('byzanz')}/keep", None, {"address": "a"}, 422),
     "leave": by_link("t", "here", "Alice", "seat", "/leave"),
     "before": by_link("t", "open", "Hugo", "seat"),
     "before in public": at("/g/open"),
@@ -127,6 +175,8 @@ AROUND: dict[str, Way] = {
     "verify": at("/verify"),
     "verify refused": sent("/verify", "Sam", 422, record="nothing"),
     "moderate": at("/m/", "Mia"),
+    "moderate erase": at("/m/erase", "Mia"),
+    "moderate erase refused": sent("/m/erase", "Mia", 422, address="nobody"),
     "moderate search": at("/m/games?q=table&status=running", "Mia"),
     "moderate nothing found": at("/m/games?q=zzz", "Mia"),
     "moderate deeds": at("/m/deeds", "Mia"),
@@ -182,7 +232,7 @@ def receipt(slug: str, town: Town) -> Place:
     game, seat = town.first(slug, "s-receipt")
     now = position(game.id)
     seq = make(game, seat, str(now.rules.moves(now.state, seat)[0]), at=utc_now())
-    return Place(f"{url(game, seat)}/receipt/{seq}")
+    return Place(f"{url(game, seat)}?played={seq}")
 
 
 def ordered(slug: str, town: Town) -> Place:
@@ -191,6 +241,14 @@ def ordered(slug: str, town: Town) -> Place:
     idle = (seat + 1) % FRIENDS[slug]
     leave_order(game, idle, slug)
     return Place(url(game, idle))
+
+
+def plan(slug: str, town: Town) -> Place:
+    """The sheet of standing orders."""
+    game, seat = town.first(slug, "s-plan")
+    idle = (seat + 1) % FRIENDS[slug]
+    leave_order(game, idle, slug)
+    return Place(f"{url(game, idle)}/orders")
 
 
 def order(slug: str, town: Town, written: str = "", status: int = 200) -> Place:
@@ -227,12 +285,14 @@ def of_game(slug: str) -> dict[str, Way]:
     ways: dict[str, Way] = {f"{slug} {kind}": partial(turn, slug, kind) for kind in KINDS[slug]}
     return ways | {
         f"{slug} rules": at(f"/rules/{slug}"),
+        f"{slug} trial": lambda _town: Place(trial(slug)),
         f"{slug} waiting": partial(waiting, slug),
         f"{slug} chosen": partial(chosen, slug),
         f"{slug} refused": partial(refused, slug),
         f"{slug} stale": partial(stale, slug),
         f"{slug} receipt": partial(receipt, slug),
         f"{slug} ordered": partial(ordered, slug),
+        f"{slug} plan": partial(plan, slug),
         f"{slug} order": partial(order, slug),
         f"{slug} order refused": partial(order, slug, written="sing", status=422),
         f"{slug} history": partial(history, slug),
@@ -289,13 +349,16 @@ STATES: dict[str, Way] = AROUND | of_game("byzanz") | of_game("byzantium") | of_
 
 ALIKE = ("stale", "moment in public", "order refused", "chosen", "over moment", "over verified")
 """States of a game that say nothing which others do not say, too."""
+LANGUAGES = ("de", "nl")
 SPOKEN = [
-    (language, state)
+    (LANGUAGES[number % 2], state)
     for number, state in enumerate(state for state in STATES if not state.endswith(ALIKE))
-    for language in ("de", "nl")
-    if state in AROUND or ("de", "nl")[number % 2] == language
 ]
-"""Every page around the games in every language, and those of the games in one or the other."""
+"""Every page in one language or the other."""
+SPOKEN_AT_NIGHT = [
+    (language, state) for language in LANGUAGES for state in AROUND if (language, state) not in SPOKEN
+]
+"""The pages around the games in the other language."""
 
 
 def place_of(town: Town, state: str) -> Place:

@@ -13,11 +13,13 @@ from urllib.parse import urlencode
 import time_machine
 from flask.testing import FlaskClient
 
-from server.mail.outgoing import context, relevance
-from server.mail.outgoing.compose import compose
-from server.store import engine
+from server.mail.outgoing import relevance
+from server.store import engine, log
 from server.store.models import Game, Mail, Person
+from tests.support.forms import log_in
 from tests.support.leaks.worlds import BASE, LATER, World, written
+from tests.support.mail_servers import received
+from tests.support.mails import compose_again
 
 NOBODY = "a" * 26
 """A token that opens nothing."""
@@ -112,8 +114,9 @@ def asked(call: Call, world: World) -> str:
 def _sign_in(world: World, browser: FlaskClient, name: str) -> None:
     with world.app.app_context(), engine.reading() as session:
         person = session.query(Person).filter_by(name=name).one()
+    with world.app.app_context(), time_machine.travel(LATER, tick=False):
+        log_in(browser, person.id, BASE)
     with time_machine.travel(LATER, tick=False), browser.session_transaction(base_url=BASE) as cookie:
-        cookie["person"] = person.id
         cookie["csrf_token"] = "c" * 40
 
 
@@ -130,10 +133,7 @@ def mailed(number: int, world: World) -> str:
             mail: Mail = world.mails(session)[number]
         try:
             with engine.transaction() as session:
-                doors = context.issue_links(session, relevance.load_rows(session, mail, LATER), LATER)
-            with engine.reading() as session:
-                found = relevance.load_rows(session, mail, LATER)
-                return f"{mail.kind}\n{_letter(compose(session, found, doors, LATER).message)}"
+                return f"{mail.kind}\n{_letter(received(compose_again(session, mail, LATER).message))}"
         except relevance.Outdated as old:
             return f"{mail.kind}: {old}"
 
@@ -152,6 +152,7 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
         feed = world.token(session, "feed", seat)
         organise = world.token(session, "organise", 0) if seat == 0 else None
         head = session.get_one(Game, world.game_id).head
+        own = log.last_move(session, world.game_id, seat, ("player", "bot"))
         me = world.person(session, seat).name
     page, api, game = f"/t/{token}", f"/api/v1/seats/{token}", f"/g/{world.game_id}"
     yield Call("GET", page)
@@ -163,9 +164,10 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
     yield Call("GET", f"{api}/record")
     for query in _moments(world, head, seat):
         yield Call("GET", f"{page}/history{query}")
-    for seq in sorted({1, head // 2 + 1, head - 1, head, head + 1} - {0}):
-        yield Call("GET", f"{page}/receipt/{seq}")
+    for seq in sorted({own, head, head + 1}):
+        yield Call("GET", f"{page}?played={seq}")
     yield Call("GET", f"{page}/leave")
+    yield Call("GET", f"{page}/orders")
     yield Call("GET", f"{page}/head")
     yield Call("GET", f"{api}/orders")
     yield from _refused(world, page, api, head)
@@ -183,7 +185,7 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
 def _moments(world: World, head: int, seat: int) -> Iterator[str]:
     """Return queries of a history: always the newest position, and one of the slow others in turn."""
     other = (seat + 1) % world.pair.seats
-    yield f"?at={head}"
+    yield f"?at={head}&as={other}"
     rest = (
         "?at=1",
         f"?cause=rules&at={head // 3 + 1}",

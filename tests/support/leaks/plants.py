@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,7 @@ from server.mail.text import quoted
 from server.play import history, moves, positions, timeline
 from server.store import engine, links, log, standing_orders
 from server.store.models import Game, Link, Snapshot
+from server.store.table import Table
 from server.web.account import feeds
 from server.web.api import views
 from server.web.game import history as web_history
@@ -125,6 +127,17 @@ def hand_sizes_leave_merchants_out(patch: pytest.MonkeyPatch) -> None:
 
 
 @plant("byzanz")
+def news_with_the_hand_of_another(patch: pytest.MonkeyPatch) -> None:
+    """The latest lots are remembered with a card of a hand as their tax."""
+
+    def lots(state: Any, view: View) -> dict[str, Any]:
+        tax = names(state.hands[others(view.viewer)])[:1]
+        return {"lots": tuple(lot._replace(cards=lot.cards + tax, tax=tax) for lot in view.lots)}
+
+    in_every_view(patch, lots)
+
+
+@plant("byzanz")
 def deck_in_the_view(patch: pytest.MonkeyPatch) -> None:
     in_every_view(patch, lambda state, _view: {"deck": names(state.deck)})
 
@@ -160,9 +173,9 @@ def own_hand_in_the_order_of_the_deck(patch: pytest.MonkeyPatch) -> None:
 def lot_in_the_order_of_the_deal(patch: pytest.MonkeyPatch) -> None:
     told_by_api = views._seat_state
 
-    def told_in_order(session: Any, game: Game, seat: int) -> dict[str, Any]:
-        made = told_by_api(session, game, seat)
-        deal = log.entries(session, game.id, upto=1)[0].move.split(" ")
+    def told_in_order(session: Any, game_id: str, seat: int) -> dict[str, Any]:
+        made = told_by_api(session, game_id, seat)
+        deal = log.entries(session, game_id, upto=1)[0].move.split(" ")
         made["view"]["lot"] = sorted(made["view"]["lot"], key=lambda name: (deal.index(name), name))
         return made
 
@@ -248,12 +261,16 @@ def moments_with_all_eyes(patch: pytest.MonkeyPatch) -> None:
 def moderator_sees_all_without_a_look(patch: pytest.MonkeyPatch) -> None:
     view = timeline.Timeline.view
 
-    def seen(self: Any, seq: int) -> Any:
-        return view(
-            dataclasses.replace(self, viewer=ALL) if flask.request.path.startswith("/m/") else self, seq
-        )
+    def seen(self: Any, seq: int, *viewer: Any) -> Any:
+        self = dataclasses.replace(self, viewer=ALL) if flask.request.path.startswith("/m/") else self
+        return view(self, seq, *viewer)
 
     patch.setattr(timeline.Timeline, "view", seen)
+
+
+@plant("byzanz")
+def moments_seen_by_others_before_the_end(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(web_history, "_other_viewers", lambda _viewer, seats: tuple(range(seats)))
 
 
 @plant("byzanz")
@@ -273,6 +290,7 @@ def headings_by_what_is_hidden(patch: pytest.MonkeyPatch) -> None:
     hidden: list[int] = []
     made = timeline.load
     patch.setattr(Byzanz, "heading", shifted)
+    patch.setattr(timeline, "_parts", OrderedDict())  # what is remembered was made without the fault
     patch.setattr(timeline, "load", read)
 
 
@@ -361,9 +379,9 @@ def stale_answer_says_who_can_sell(patch: pytest.MonkeyPatch) -> None:
 def mail_drawn_from_anothers_view(patch: pytest.MonkeyPatch) -> None:
     of_turn = context._turn_context
 
-    def wrong(session: Any, game: Game, seat: int) -> dict[str, Any]:
-        position = positions.load(session, game)
-        right = of_turn(session, game, seat)
+    def wrong(session: Any, table: Table, seat: int) -> dict[str, Any]:
+        position = positions.current(table)
+        right = of_turn(session, table, seat)
         hands = position.rules.view(position.state, ALL).hands
         mine = [*right["view"].hands]
         mine[seat] = hands[(seat + 1) % len(hands)]
@@ -394,18 +412,18 @@ def subject_with_a_sum_of_the_state(patch: pytest.MonkeyPatch) -> None:
 def no_mail_when_nobody_can_answer(patch: pytest.MonkeyPatch) -> None:
     facts = relevance.load_rows
 
-    def silent(session: Any, mail: Any, now: Any) -> Any:
+    def silent(session: Any, mail: Any, now: Any, *beside: Any) -> Any:
         hands = position_now().state.hands
         if sum(map(sum, hands)) % 2:
             raise relevance.Outdated(quoted("nobody can answer"))
-        return facts(session, mail, now)
+        return facts(session, mail, now, *beside)
 
     patch.setattr(relevance, "load_rows", silent)
 
 
 @plant("byzanz")
 def message_id_of_the_state(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(compose, "message_id", lambda key: f"<{_short(key + whole_state())}@byzanz.test>")
+    patch.setattr(compose, "message_id", lambda key, _mark="": f"<{_short(key + whole_state())}@byzanz.test>")
 
 
 @plant("byzanz")
@@ -488,11 +506,11 @@ def link_of_another_on_the_page(patch: pytest.MonkeyPatch) -> None:
 def addresses_at_the_table(patch: pytest.MonkeyPatch) -> None:
     names_of = web_history.names_of
 
-    def addressed(session: Any, game: Game) -> list[str]:
-        return [
+    def addressed(session: Any, game: Game) -> tuple[str, ...]:
+        return tuple(
             f"{name} <{seat.person and seat.person.email}>"
             for name, seat in zip(names_of(session, game), game.seats, strict=True)
-        ]
+        )
 
     patch.setattr(web_history, "names_of", addressed)
 

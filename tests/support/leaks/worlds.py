@@ -25,6 +25,7 @@ from byzanz import chance, record
 from byzanz.rules import PUBLIC
 from server import create_app, play
 from server.mail.outgoing import deliver
+from server.mail.outgoing.smtp import Message
 from server.play import running
 from server.play.positions import Position
 from server.store import engine, links, log, outbox, people
@@ -33,11 +34,16 @@ from server.store.models import Entry, Game, Link, Mail, Person, Seat, Snapshot,
 from tests.conftest import NAMES, NOW, settings
 from tests.support.leaks.games import Step
 from tests.support.leaks.pairs import Pair, Play
+from tests.support.mail_servers import received
 
 BASE = "https://byzanz.test"
 LIVE = 3
 """Decisions at the end of a pair that are made through pages and API; earlier ones are written as a log."""
 HASH = re.compile(r"[0-9a-f]{64}")
+MARK = re.compile(r"\b(?:[0-9a-f]{32})?(\.?[a-z0-9]{1,16}\.\d{1,9}\.)[0-9a-f]{16}\.[0-9a-f]{16}\b")
+"""Where a log stood, in a Message-ID or a link: the entry's number with a part of its hash."""
+BOUNDARY = re.compile(r"=_[0-9a-f]{32}")
+"""Between the parts of an email; made from its key, in which there is a part of a hash."""
 ORDERS = {"byzanz": "finish", "empire": "keep least always", "byzantium": "put any always"}
 ZONES = ("Europe/Amsterdam", "Asia/Tokyo")
 LATER = NOW + timedelta(days=1)
@@ -91,9 +97,9 @@ class Desk:
     def __init__(self) -> None:
         self.kept: list[EmailMessage] = []
 
-    def send(self, message: EmailMessage) -> None:
+    def send(self, message: Message) -> None:
         """Accept an email."""
-        self.kept.append(message)
+        self.kept.append(received(message))
 
 
 @dataclass
@@ -191,6 +197,7 @@ class World:
 
     def mask(self, text: str) -> str:
         """Return the text with the hashes of the log and the commitment masked."""
+        text = MARK.sub(r"<id>\1<mark>", BOUNDARY.sub("=_<boundary>", text))
         return HASH.sub(lambda found: self.masks.get(found[0], found[0]), text)
 
     def _masks(self) -> dict[str, str]:
@@ -258,8 +265,12 @@ class World:
                 session, game, before, step.seat, "chance" if step.seat is None else by, step.move
             ).hash
             state = rules.apply(state, step.seat, step.made)
-        position = Position(game.id, rules, state, game.head, paused=False, outcome=None)
-        running.advance(session, game, position, state, LATER)
+        game.head_hash = before
+        self.dice.relabel("the first turns")  # the label of a salt may say what is hidden
+        with running.in_hand(session, game.id, LATER) as hand:
+            position = Position(game.id, rules, state, game.head, paused=False, outcome=None)
+            running.advance(hand, position, state, LATER)
+        session.refresh(game)
 
     def _leave_orders(self, session: Session) -> None:
         """Leave orders; in the other world the others have suspended or ended orders, and the viewer's are the same."""
@@ -291,7 +302,7 @@ class World:
         seq = game.head
         by, note = self.cause(seq, seat, by, None)
         self.dice.relabel(self.salt_label(seq, seat, by, move))
-        at = log.stamp(NOW + timedelta(minutes=seq))
+        at = engine.stamp(NOW + timedelta(minutes=seq))
         entry = record.new_entry(before, seq, at, seat, by, move, note, self.dice.token_hex(16))
         fields = {name: getattr(entry, name) for name in record.Entry.__slots__}
         session.add(Entry(game_id=game.id, **fields))

@@ -1,0 +1,120 @@
+"""A decision of Byzanz fits into one screen, and a card is the control: in Chromium, at the sizes that people have."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import FloatRect, Locator, Page, expect
+
+from server.store.engine import utc_now
+from tests.conftest import Table, begun
+from tests.support.browser.tabs import PHONE, Tab
+from tests.support.browser.town import Town
+from tests.support.tables import make, position, url
+
+Tabs = Callable[..., Tab]
+ON_TOP = """(item) => {
+  const {x, y, width, height} = item.getBoundingClientRect();
+  const top = document.elementFromPoint(x + width / 2, y + height / 2);
+  return item.contains(top) || top.contains(item);
+}"""
+"""Whether nothing covers the middle of an element."""
+
+
+def contested(name: str) -> tuple[Table, int]:
+    """Return a game of four in which three have bid for the first lot, and the seat to move."""
+    game = begun(4, name, utc_now())
+    for _ in range(3):
+        now = position(game.id)
+        seat = min(now.awaited)
+        bids = [move for move in now.rules.moves(now.state, seat) if move.verb == "bid"]
+        make(game, seat, str(bids[0] if bids else "pass"), at=utc_now())
+    return game, min(position(game.id).awaited)
+
+
+def box(found: Locator) -> FloatRect:
+    """Return where an element is in the window."""
+    made = found.bounding_box()
+    assert made is not None
+    return made
+
+
+def in_sight(page: Page, found: Locator) -> None:
+    """The element is wholly in the window, and nothing covers its middle."""
+    at, size = box(found), page.viewport_size
+    assert size is not None
+    assert at["x"] >= 0
+    assert at["y"] >= 0
+    assert at["x"] + at["width"] <= size["width"] + 1
+    assert at["y"] + at["height"] <= size["height"] + 1
+    assert found.evaluate(ON_TOP)
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("size", [(390, 844), (1280, 900)])
+def test_a_decision_is_one_screen(tab: Tabs, size: tuple[int, int], scripts: bool) -> None:
+    game, seat = contested(f"screen-{size[0]}-{scripts}")
+    page = tab(size=size, scripts=scripts).goto(url(game, seat))
+    for part in (
+        ".until",
+        ".auction > .cards",
+        ".bidders",
+        ".kinds",
+        '#play button[value="bid"]',
+        '#play button[value="pass"]',
+    ):
+        in_sight(page, page.locator(part))
+    assert page.evaluate("scrollY") == 0
+
+
+def test_the_log_stands_beside_the_hand_and_scrolls_by_itself(tab: Tabs) -> None:
+    game, seat = contested("beside")
+    page = tab(size=(1280, 900)).goto(url(game, seat))
+    lot, market = box(page.locator(".lot")), box(page.locator(".market-panel"))
+    hand, log = box(page.locator(".answer")), box(page.locator(".since"))
+    for left, right in ((lot, market), (hand, log)):
+        assert right["x"] > left["x"] + left["width"]
+        assert abs(right["y"] - left["y"]) < 1
+        assert abs(right["height"] - left["height"]) < 1
+    page.locator(".since .log").evaluate(
+        "log => log.append(...Array.from({length: 99}, () => log.lastElementChild.cloneNode(true)))"
+    )
+    assert abs(box(page.locator(".since"))["height"] - log["height"]) < 1
+    assert page.locator(".latest").evaluate("item => item.scrollHeight > item.clientHeight")
+    frame, newest = box(page.locator(".latest")), box(page.locator(".log > li").first)
+    assert abs(newest["y"] - frame["y"]) < 1
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert box(page.locator(".since"))["y"] > box(page.locator(".market-panel"))["y"]
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_card_is_its_own_control(tab: Tabs, town: Town, scripts: bool) -> None:
+    game, seat = town.first("byzanz", "controls")
+    page = tab(scripts=scripts).goto(url(game, seat))
+    expect(page.locator("#hand input").first).to_have_css("opacity", "0")  # no square is drawn
+    ticks, drawn = page.locator("#hand .tick"), page.locator("#hand .tick .card").first
+    before = box(drawn)
+    ticks.first.click(position={"x": 10, "y": 30})
+    expect(page.locator("#hand input").first).to_be_checked()
+    page.wait_for_timeout(300)
+    assert box(drawn)["y"] < before["y"] - 5  # it is lifted
+    expect(drawn).to_have_css("outline-style", "solid")
+    page.locator("#hand input").nth(1).focus()
+    page.keyboard.press("Shift+Tab")
+    expect(ticks.first).to_have_css("outline-style", "solid")
+
+
+def test_of_a_long_hand_each_card_shows_its_corner_and_can_be_hit(tab: Tabs, town: Town) -> None:
+    game, seat = town.asked("byzanz", "limit")
+    page = tab(size=PHONE).goto(url(game, seat))
+    ticks = page.locator("#hand .tick").all()
+    assert len(ticks) == len(position(game.id).view(seat).hand) > 7
+    places = [box(tick) for tick in ticks]
+    drawn = box(page.locator("#hand .card").first)["width"]
+    for one, after in itertools.pairwise(places):
+        assert after["y"] > one["y"] or after["x"] - one["x"] > drawn * 0.7  # value and letter
+    for tick in ticks:
+        tick.click()
+        expect(tick.locator("input")).to_be_checked()

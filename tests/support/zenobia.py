@@ -1,0 +1,99 @@
+"""A person who has left something in every place where people can, to be erased or exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import select, update
+
+from server import play
+from server.accounts import absences, login
+from server.lobby import invitations
+from server.mail import deliverability
+from server.mail.text import quoted
+from server.store import alerts, engine, outbox
+from server.store.facts import Fact
+from server.store.models import Game, IncomingMail, Mail, Person, Seat, Turn
+from server.validation import Guest
+from tests.conftest import NOW, begun
+from tests.support.invitations import ALICE, BOB, DAPHNE, invited, person, token
+from tests.support.mails import submit
+
+ZENO = Guest("Zenobia Quillfeather", "zenobia.quill@palmyra.example")
+"""A person whose name and address occur nowhere else."""
+TRACES = ("zenobia", "quill", "palmyra")
+
+
+def traces(text: str) -> list[str]:
+    """Return what of Zenobia stands in a text."""
+    return [word for word in TRACES if word in text.lower()]
+
+
+def traces_in_files() -> list[str]:
+    """Return what of Zenobia stands in the database file or the files beside it."""
+    path = engine.db.engine.url.database
+    assert path is not None
+    found = []
+    for file in Path(path).parent.glob(f"{Path(path).name}*"):
+        content = file.read_bytes().lower()
+        found += [f"{file.name}: {word}" for word in TRACES if word.encode() in content]
+    return found
+
+
+def zenobia() -> int:
+    """Return the id of Zenobia, who has left something in every place where people can.
+
+    She plays in `running`, is over with `over`, organises `hers`, which has not begun, and sits in one of Alice's.
+    """
+    zeno_id = person(ZENO, NOW)
+    for game_id in ("running", "over"):
+        game = begun(3, game_id)
+        with engine.transaction() as session:
+            seat = session.get_one(Seat, (game_id, 1))
+            seat.person_id, seat.name = zeno_id, ZENO.name
+        submit(game.id, 0, "pass")
+        with engine.transaction() as session:
+            turn = update(Turn).where(Turn.game_id == game_id, Turn.seat == 1)
+            said = Fact("text", {"text": "quill"})
+            session.execute(turn.values(refused=said, refused_at=NOW, started_at=NOW))
+    with engine.transaction() as session:
+        session.get_one(Game, "running").organiser_id = zeno_id
+    play.moderate("over", "!abandon", reason="for a test", person_id=person(DAPHNE, NOW), now=NOW)
+    invited(NOW, organiser=ZENO, players=(ALICE, BOB), name="hers", message="Zenobia calls")
+    invited(NOW, players=(ZENO, BOB), name="of Alice")
+    alices = next(game for game in games() if game.name == "of Alice")
+    invitations.accept(token("invite", ZENO, alices.id, NOW), "Zenobia Q", "", NOW)
+    login.mail_sign_in(ZENO.address, NOW)
+    login.renew_feed(zeno_id, NOW)
+    with engine.transaction() as session:
+        me = session.get_one(Person, zeno_id)
+        me.time_zone, me.moderator = "Asia/Damascus", True
+    absences.add_absence(zeno_id, "2026-04-01", "2026-04-03", NOW)
+    with engine.transaction() as session:
+        me = session.get_one(Person, zeno_id)
+        me.suppressed = me.unreachable = Fact("text", {"text": "no user zenobia"})
+        said = Fact("text", {"text": "unknown: quill"})
+        session.add(IncomingMail(digest="0" * 64, at=NOW, kind="bounce", outcome=said, person_id=zeno_id))
+        outbox.enqueue(session, key="f", kind="turn", person_id=zeno_id, now=NOW, game_id="running", seat=1)
+        mail = session.scalars(select(Mail).where(Mail.key == "f")).one()
+        mail.error = said
+        for key in deliverability.alert_keys(zeno_id, ["running"]):
+            alerts.raise_alert(session, key, said, NOW)
+        alerts.raise_alert(session, "another", quoted("of somebody else"), NOW)
+        details = {"name": ZENO.name, "why": "lost"}
+        bob = session.scalars(select(Person.id).where(Person.email == BOB.address)).one()
+        outbox.enqueue(
+            session, key="v", kind="vacant", person_id=bob, now=NOW, game_id="running", details=details
+        )
+    return zeno_id
+
+
+def games() -> list[Game]:
+    """Return all games."""
+    with engine.reading() as session:
+        return list(session.scalars(select(Game)).unique())
+
+
+def named(name: str) -> Game:
+    """Return the game of this name."""
+    return next(game for game in games() if game.name == name)
