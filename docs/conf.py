@@ -29,8 +29,25 @@ html_copy_source = False
 html_show_copyright = False
 
 NAVIGATION = {
-    "Use it": ["docs/rules/*", "docs/orders", "docs/mail-in", "docs/deploy", "docs/languages"],
-    "Understand it": ["docs/architecture", "docs/decisions/*", "docs/promises", "docs/benchmarks"],
+    "Use it": [
+        "docs/rules/*",
+        "docs/orders",
+        "docs/mail-in",
+        "docs/deploy",
+        "docs/settings",
+        "docs/mail-out",
+        "docs/backup",
+        "docs/monitoring",
+        "docs/containers",
+        "docs/languages",
+    ],
+    "Understand it": [
+        "docs/architecture",
+        "docs/decisions/*",
+        "docs/promises",
+        "docs/benchmarks",
+        "docs/scale",
+    ],
     "Change it": ["CONTRIBUTING", "docs/new-game", "tests/records/README", "SECURITY", "CHANGELOG"],
     "Rely on it": ["docs/formats", "docs/reference/*"],
 }
