@@ -6,7 +6,8 @@
     python3 dev.py records ARGS   check or extend the finished games that must replay forever
     python3 dev.py words [ARGS]   update the catalogues of all languages; --check only checks
     python3 dev.py mutants ARGS   plant small faults in the product and see whether the tests notice
-    python3 dev.py bench [NAME]   run the benchmarks; --json prints one JSON object
+    python3 dev.py bench [NAME]   measure the table of docs/benchmarks.md; --json prints one JSON object
+    python3 dev.py peers          install the programs beside which the benchmarks measure Byzanz
     python3 dev.py docs           make the documentation site in site/; warnings are errors
     python3 dev.py lock [ARGS]    rewrite the lock files from pyproject.toml; ARGS (--upgrade) go to uv
     python3 dev.py COMMAND        run byzanz COMMAND (--help lists the commands)
@@ -35,6 +36,9 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "installed"
 LOCKS = {"run": ROOT / "requirements.txt", "dev": ROOT / "requirements-dev.txt"}
+PEERS_LOCK = ROOT / "requirements-bench.txt"
+PEERS = ROOT / ".peers"
+PACKAGES_OF_PEERS = ("package.json", "package-lock.json")
 HELD = {"run": ["run"], "dev": ["run", "dev"]}  # the dev lock contains the run lock, in the same versions
 MODULES = {
     "test": "pytest",
@@ -47,7 +51,7 @@ MODULES = {
 }
 SITE = ["--fresh-env", "--fail-on-warning", "--keep-going", "--conf-dir", "docs", ".", "site"]
 PARALLEL = ["-n", "auto", "--dist", "worksteal"]
-NEEDS_DEV = ("", "lock", *MODULES)
+NEEDS_DEV = ("", "lock", "peers", *MODULES)
 NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 PACKAGES = "import sysconfig; print(sysconfig.get_path('purelib'))"
@@ -66,12 +70,17 @@ def main(words: List[str]) -> None:
             print(__doc__)
         elif first == "lock":
             write_locks(rest)
+        elif first == "peers":
+            install_peers()
         elif first in MODULES:
             os.chdir(ROOT)
             start(MODULES[first], [*always(first, rest), *rest])
         else:
             start("server.cli", words)
     except (SetUpError, OSError) as error:
+        if "--stdin" in words:  # a mail server must keep the email that it hands over (EX_TEMPFAIL)
+            print(f"dev.py: {error}", file=sys.stderr)
+            sys.exit(75)
         sys.exit(f"dev.py: {error}")
     except KeyboardInterrupt:
         sys.exit("dev.py: interrupted; run the same command again to continue.")
@@ -161,6 +170,43 @@ def install(lock: Path, uv: Optional[str]) -> None:
         run([*pip, "install", "--require-hashes", "-r", str(lock)])
 
 
+def install_peers() -> None:
+    """Install what the benchmarks measure beside Byzanz; name what cannot be installed and go on."""
+    for what, put in {
+        "the web servers": install_web_servers,
+        "the servers on Node.js": install_node_peers,
+    }.items():
+        try:
+            put()
+        except (SetUpError, OSError) as error:
+            print(f"dev.py: {what} are missing: {error}", file=sys.stderr)
+        else:
+            print(f"dev.py: installed {what}.")
+
+
+def install_web_servers() -> None:
+    """Install the group `bench` beside what `python3 dev.py` has installed."""
+    install(PEERS_LOCK, shutil.which("uv"))
+
+
+def install_node_peers() -> None:
+    """Let npm install the locked packages in .peers, which git ignores.
+
+    One of them is compiled if its author's file cannot be downloaded; the headers that come with Node.js do for that.
+    Raises SetUpError without npm."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if not (node and npm):
+        raise SetUpError("install Node.js and npm.")
+    PEERS.mkdir(exist_ok=True)
+    for name in PACKAGES_OF_PEERS:
+        shutil.copy(ROOT / "benchmarks" / "peers" / name, PEERS)
+    environment = dict(os.environ)
+    prefix = Path(node).resolve().parent.parent
+    if (prefix / "include" / "node" / "node.h").exists():
+        environment.setdefault("npm_config_nodedir", str(prefix))
+    run([npm, "ci", "--silent", "--no-audit", "--no-fund", "--prefix", str(PEERS)], environment)
+
+
 def python_with_venv() -> str:
     """Return a Python that is new enough and can create environments.
 
@@ -206,16 +252,20 @@ def put_checkout_on_path() -> None:
 
 
 def write_locks(words: List[str]) -> None:
-    """Rewrite both lock files from pyproject.toml: versions and hashes for every platform, no host or path."""
+    """Rewrite the lock files from pyproject.toml: versions and hashes for every platform, no host or path."""
     os.chdir(ROOT)
     # keep this machine's indexes and folders out of the lock files
     clean = {name: value for name, value in os.environ.items() if not name.startswith("UV_")}
     shared = ["--no-config", "--system-certs", "--universal", "--python-version", "3.11", "--generate-hashes"]
     quiet = ["-q", "--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
-    command = [str(VENV / "bin" / "uv"), "pip", "compile", "pyproject.toml", *shared, *quiet, *words]
+    uv, options = [str(VENV / "bin" / "uv"), "pip", "compile"], [*shared, *quiet, *words]
+    command = [*uv, "pyproject.toml", *options]
     run([*command, "-o", "requirements.txt"], clean)
     run([*command, "--group", "dev", "-c", "requirements.txt", "-o", "requirements-dev.txt"], clean)
-    print("dev.py: wrote both lock files; the next command installs them.")
+    # the group alone, in versions that fit beside the others
+    bench = ["--group", "bench", "-c", "requirements-dev.txt", "-o", PEERS_LOCK.name]
+    run([*uv, *options, *bench], clean)
+    print("dev.py: wrote the lock files; the next command installs them.")
 
 
 def run(command: List[str], environment: Optional[Dict[str, str]] = None) -> None:

@@ -6,7 +6,9 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from urllib.error import URLError
 from urllib.request import urlopen
 from zipfile import ZipFile
 
@@ -26,7 +28,8 @@ def main(folder: Path) -> None:
     )
     assert "simulate" in shown.stdout, shown.stdout
     plays(bin_folder, folder)
-    print(f"{wheel.name}: contains its files, installs, and its demo opens a turn")
+    answers(bin_folder, folder)
+    print(f"{wheel.name}: contains its files, installs, and its demo opens a turn, and gunicorn serves it")
 
 
 def built(folder: Path) -> Path:
@@ -74,6 +77,30 @@ def plays(bin_folder: Path, folder: Path) -> None:
         demo.wait(30)
     finally:
         demo.kill()
+
+
+def answers(bin_folder: Path, folder: Path) -> None:
+    """Check that `byzanz upgrade` makes a database from the wheel's migrations, and that gunicorn serves its pages."""
+    environment = {**os.environ, "BYZANZ_HOME": str(folder)}
+    subprocess.run([bin_folder / "byzanz", "upgrade"], cwd=folder, env=environment, check=True)
+    port = free_port()
+    bind = f"--bind=127.0.0.1:{port}"
+    command = [str(bin_folder / "gunicorn"), "--no-control-socket", bind, "server:create_app()"]
+    with subprocess.Popen(command, cwd=folder, env=environment) as server:
+        try:
+            assert b"<form" in page(f"http://127.0.0.1:{port}/sign-in", server)
+        finally:
+            server.terminate()
+
+
+def page(url: str, server: "subprocess.Popen[bytes]") -> bytes:
+    """Return a page as soon as the server answers."""
+    limit = time.monotonic() + PATIENCE
+    while time.monotonic() < limit and server.poll() is None:
+        with suppress(URLError), urlopen(url, timeout=30) as answer:
+            return bytes(answer.read())
+        time.sleep(0.2)
+    raise AssertionError(f"nothing answers at {url}")
 
 
 def free_port() -> int:
