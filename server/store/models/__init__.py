@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from server.store.models.community import (
+    Block,
+    Conduct,
+    FormerHandle,
+    Mute,
+    Notes,
+    Reliability,
+    Rematch,
+    Standing,
+    Tenure,
+    Wish,
+    Word,
+)
 from server.store.models.games import Game, Seat
 from server.store.models.links import Link
 from server.store.models.log import Entry, ModeratorAction, Snapshot
@@ -17,19 +30,30 @@ __all__ = [
     "WAITING",
     "Absence",
     "Alert",
+    "Block",
     "BrowserSession",
+    "Conduct",
     "Entry",
+    "FormerHandle",
     "Game",
     "Heartbeat",
     "IncomingMail",
     "Link",
     "Mail",
     "ModeratorAction",
+    "Mute",
+    "Notes",
     "Outage",
     "Person",
+    "Reliability",
+    "Rematch",
     "Seat",
     "Snapshot",
+    "Standing",
     "StandingOrder",
+    "Tenure",
     "Total",
     "Turn",
+    "Wish",
+    "Word",
 ]

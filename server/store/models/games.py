@@ -12,6 +12,7 @@ from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
 
+_UNCOUNTED = "status = 'over' AND counted_at IS NULL"
 _ON_HOLD = "quarantine IS NOT NULL"
 _INVITED = "status = 'invited'"
 
@@ -25,6 +26,20 @@ class Game(Base):
         Index("ix_game_trial", "created_at", sqlite_where=text("trial = 1"), postgresql_where=text("trial")),
         # Few games are on hold.
         Index("ix_game_on_hold", "id", sqlite_where=text(_ON_HOLD), postgresql_where=text(_ON_HOLD)),
+        # Few games have just ended.
+        Index(
+            "ix_game_uncounted",
+            "ended_at",
+            sqlite_where=text(_UNCOUNTED),
+            postgresql_where=text(_UNCOUNTED),
+        ),
+        # Few tables wait for players.
+        Index(
+            "ix_game_open",
+            "open_until",
+            sqlite_where=text("open_until IS NOT NULL"),
+            postgresql_where=text("open_until IS NOT NULL"),
+        ),
         # The games whose emails are still kept.
         Index(
             "ix_game_undated",
@@ -78,6 +93,18 @@ class Game(Base):
     """The organiser's personal line to the people they invite."""
     mails_dated: Mapped[bool] = mapped_column(default=False)
     """The game ended a month ago, and its emails have the date on which they are deleted."""
+    past_unknown: Mapped[bool] = mapped_column(default=False)
+    """Somebody was replaced before tenures were kept: the game is not counted for anybody."""
+    counted_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When its result was counted."""
+    open_until: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When a listed table that still waits for players ends by itself; None: it does not wait."""
+    asks: Mapped[int] = mapped_column(default=0)
+    """The percentage of decisions that whoever joins must have answered in time; 0: anybody may join."""
+    keep_going: Mapped[bool] = mapped_column(default=False)
+    """A day after the end, the next game of the same people is offered by itself."""
+    talk: Mapped[bool] = mapped_column(default=True)
+    """Those seated may talk beside the log."""
     seats: Mapped[list[Seat]] = relationship(init=False, order_by="Seat.seat", viewonly=True)
 
 
@@ -123,4 +150,6 @@ class Seat(Base):
     """The seq of the entry with which the player took the seat over; 0 if they have held it from the start."""
     invited_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     answered_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    offered_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When the seat of a running game was offered to other players; None: it is not."""
     person: Mapped[Person | None] = relationship(init=False, viewonly=True)

@@ -22,6 +22,7 @@ class Person(Base):
     __table_args__ = (
         # Few of many people get digests, and of few of these one may be due now.
         Index("ix_person_digest", "digest_at", sqlite_where=text(_DIGEST), postgresql_where=text(_DIGEST)),
+        Index("ix_person_handle", "handle", unique=True),
         # Few people cannot be reached; the moderators' desk lists them all.
         Index("ix_person_lost", "id", sqlite_where=text(_LOST), postgresql_where=text(_LOST)),
     )
@@ -56,6 +57,15 @@ class Person(Base):
     """When they last opened their page of a game, made a move or answered by email; stored a few seconds later."""
     digest_at: Mapped[datetime] = mapped_column(UtcTime, default=LONG_AGO)
     """A hint: no digest is due to this reader before this time. To be put back by whatever may make one due earlier."""
+
+    handle: Mapped[str | None] = mapped_column(String(20), default=None)
+    """The name under which others find them; None: they have no profile and stand in no list."""
+    shown: Mapped[str] = mapped_column(String(10), default="nobody")
+    """Who sees their profile: `nobody`, `met` (people with whom they have played) or `all`."""
+    talk: Mapped[str] = mapped_column(String(10), default="turns")
+    """Table talk comes by email with their `turns`, `once` it is said (at most one an hour and game), or `never`."""
+    silenced_until: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """A moderator has taken table talk from them until then."""
 
 
 class BrowserSession(Base):

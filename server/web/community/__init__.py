@@ -1,0 +1,1 @@
+"""Pages of the community: profiles, blocks, open tables, exports."""
