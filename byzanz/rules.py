@@ -140,11 +140,12 @@ class Rules(ABC, Generic[S, V]):
         """Return a plausible answer, found quickly, for the playouts of the search bot; any answer by default.
 
         Args:
-            state: sampled (`sample_state`), never the true one; this seat is to move.
+            state: sampled (`sample_state`), never the true one; this seat is to move, or has sealed a choice that it
+                may replace.
             seat: from 0.
             draw: the source of chance.
         """
-        moves = self.moves(state, seat)
+        moves = self.moves(state, seat) or self.out_of_turn_moves(state, seat)
         return moves[draw(len(moves))]
 
     @abstractmethod

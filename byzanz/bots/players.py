@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
+from statistics import fmean
 from typing import Any, TypeAlias
 
-from byzanz.bots.search import Budget, search_move
+from byzanz.bots.search import Budget, imagined_state, search_move
 from byzanz.chance import Draw
 from byzanz.moves import BadSetup, Move
 from byzanz.rules import Rules, S, V
@@ -14,6 +15,8 @@ from byzanz.rules import Rules, S, V
 Bot: TypeAlias = Callable[[Rules[Any, Any], Any, Sequence[Move], Draw, Budget], Move]
 """Chooses one of the moves from a view of the seat to move; see `decide` for the arguments."""
 
+_SEALED_STATES = 8
+"""The greedy bot weighs a sealed choice in this many sampled states."""
 _MOST_EVALUATED = 40
 """The greedy bot evaluates at most this many moves: a full hand of Byzanz has over a hundred bids."""
 
@@ -54,15 +57,17 @@ def random_bot(_rules: Rules[S, V], _view: V, moves: Sequence[Move], draw: Draw,
 
 
 def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, _budget: Budget) -> Move:
-    """Choose the move with the best prospects in one sampled state, the first of equals; see `decide`.
+    """Choose the move with the best prospects in sampled states, the first of equals; see `decide`.
 
     Of many moves it evaluates the first and a random selection of the others.
     """
     seat = _seat(view.viewer)
-    state = rules.sample_state(view, draw)
+    # One imagined choice of another would be taken for the truth, so several are weighed where choices are sealed.
+    sealed = moves[0].verb in rules.sealed
+    states = [imagined_state(rules, view, seat, draw) for _ in range(_SEALED_STATES if sealed else 1)]
 
     def prospects(move: Move) -> float:
-        return rules.evaluate(rules.view(rules.apply(state, seat, move), seat))
+        return fmean(rules.evaluate(rules.view(rules.apply(state, seat, move), seat)) for state in states)
 
     return max(_selection(moves, draw), key=prospects)
 

@@ -56,9 +56,26 @@ def search_move(
     return max([plausible, *running], key=lambda move: _sure_gain(results[move], results[plausible]))
 
 
+def imagined_state(rules: Rules[S, V], view: V, seat: int, draw: Draw) -> S:
+    """Return a sampled state in which the sealed choices of others are plausible; `sample_state` makes any legal ones.
+
+    Args:
+        rules: the game.
+        view: of the seat.
+        seat: that decides, from 0.
+        draw: the source of chance.
+    """
+    state = rules.sample_state(view, draw)
+    for other in range(len(rules.scores(state))):
+        sealed = [move for move in rules.out_of_turn_moves(state, other) if move.verb in rules.sealed]
+        if other != seat and sealed:
+            state = rules.apply(state, other, rules.rollout_move(state, other, draw))
+    return state
+
+
 def _candidates(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw) -> list[Move]:
     """Return the plausible move first, then what looks best one move ahead in one sampled state."""
-    state = rules.sample_state(view, draw)
+    state = imagined_state(rules, view, seat, draw)
     plausible = rules.rollout_move(state, seat, draw)
 
     def looks(move: Move) -> tuple[bool, float]:
@@ -86,7 +103,7 @@ def _run_playouts(
 ) -> None:
     """Try all moves in one sampled state after another until this share of the budget is spent."""
     while True:
-        state = rules.sample_state(view, draw)
+        state = imagined_state(rules, view, seat, draw)
         for move, shares in results.items():
             if budget() >= until:
                 return
