@@ -15,7 +15,20 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from byzanz.chance import Draw
 from byzanz.charts import Chart, Heading, Highlight
-from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, UnreadableOrder
+from byzanz.moves import (
+    BadSetup,
+    IllegalMove,
+    Move,
+    Order,
+    OrderAnswer,
+    OrderCase,
+    Outcome,
+    Question,
+    Shuffle,
+    UnreadableMove,
+    UnreadableOrder,
+)
+from byzanz.parsing import completed, move_words, read_verb
 
 PUBLIC: Literal["public"] = "public"
 """A viewer without a seat, for whom everything hidden stays hidden."""
@@ -57,6 +70,28 @@ class Rules(ABC, Generic[S, V]):
     """Whether the lowest score wins."""
     sealed: ClassVar[frozenset[str]] = frozenset()
     """Verbs of sealed simultaneous choices: until all are in, a further one by the same seat replaces the earlier."""
+    grammar: ClassVar[Mapping[str, Sequence[Sequence[str]]]] = {}
+    """The moves by verb: the words that may stand at each place after it. A game whose moves are not like this
+    overrides `parse`."""
+
+    required: ClassVar[tuple[str, ...]] = ("version", "title", "seats", "state_type", "state_format")
+    """The class variables that a game must set."""
+
+    def __init_subclass__(cls) -> None:
+        """Say in one line what the class of a game lacks; a class without a slug is no game yet."""
+        super().__init_subclass__()
+        if "slug" not in cls.__dict__:
+            return
+        lacking = [name for name in cls.required if not hasattr(cls, name)]
+        lacking += [
+            name for name in dir(cls) if getattr(getattr(cls, name, None), "__isabstractmethod__", False)
+        ]
+        if cls.outcome is Rules.outcome and cls.over is Rules.over:
+            lacking.append("outcome or over")
+        if cls.parse is Rules.parse and not cls.grammar:
+            lacking.append("grammar or parse")
+        if lacking:
+            raise TypeError(f"The game {cls.__name__} lacks: {', '.join(lacking)}. See byzanz/rules.py.")
 
     @abstractmethod
     def setup(self, seats: int, options: Mapping[str, Any]) -> S:
@@ -65,6 +100,25 @@ class Rules(ABC, Generic[S, V]):
         Raises:
             BadSetup: the game does not have this number of seats or one of these options.
         """
+
+    def check_setup(self, seats: int, options: Mapping[str, Any]) -> None:
+        """Refuse a number of seats or an option; for `setup` of a game without options.
+
+        Raises:
+            BadSetup: the game does not have this number of seats, or an option is given.
+        """
+        if seats not in self.seats:
+            few, many = self.seats[0], self.seats[-1]
+            possible = str(few) if few == many else f"{few}–{many}"
+            raise BadSetup(
+                "%(game)s is for %(possible)s players, not %(seats)s.",
+                game=self.title,
+                possible=possible,
+                seats=seats,
+            )
+        if options:
+            option = min(map(str, options))[:40]
+            raise BadSetup("%(game)s has no option “%(option)s”.", game=self.title, option=option)
 
     @abstractmethod
     def chance(self, state: S) -> Shuffle | None:
@@ -87,13 +141,16 @@ class Rules(ABC, Generic[S, V]):
         A single one is forced. A long sequence may make its items on demand: most callers need the length or one item.
         """
 
-    @abstractmethod
     def out_of_turn_moves(self, state: S, seat: int) -> tuple[Move, ...]:
-        """Return the moves this seat may make besides, to move or not; they open, end and restart nobody's turn."""
+        """Return the moves this seat may make besides, to move or not; they open, end and restart nobody's turn.
 
-    @abstractmethod
+        None by default.
+        """
+        return ()
+
     def is_out_of_turn(self, state: S, seat: int, move: Move) -> bool:
         """Return whether this move would be made out of turn rather than answer the seat's question."""
+        return move in self.out_of_turn_moves(state, seat)
 
     @abstractmethod
     def apply(self, state: S, seat: int | None, move: Move) -> S:
@@ -104,13 +161,27 @@ class Rules(ABC, Generic[S, V]):
             NotAwaited: this seat is not to move, or there is no such seat.
         """
 
+    def dealt(self, state: S, move: Move) -> tuple[str, ...]:
+        """Return the cards of the shuffle that is due, the top one first; for `apply`.
+
+        Raises:
+            IllegalMove: the move is not this shuffle.
+        """
+        due = self.chance(state)
+        if due is None or (move.verb, move.args[:1]) != ("shuffle", (due.label,)):
+            raise IllegalMove("This is not the shuffle that is due.")
+        if sorted(move.args[1:]) != sorted(due.cards):
+            raise IllegalMove("These are not the cards that are shuffled, each once.")
+        return move.args[1:]
+
     @abstractmethod
     def view(self, state: S, viewer: Viewer) -> V:
         """Return all that this viewer may know and remember, built up from nothing; cards by their names."""
 
-    @abstractmethod
     def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
         """Return a move as this viewer may read it while the game runs (docs/formats.md §4).
+
+        By default nobody reads the cards of a shuffle, and others read a sealed choice once all are in.
 
         Args:
             move: as it was made.
@@ -118,6 +189,12 @@ class Rules(ABC, Generic[S, V]):
             viewer: the reader.
             settled: whether all sealed choices of that moment are in.
         """
+        if viewer == ALL:
+            return str(move)
+        if seat is None:
+            return f"shuffle {move.args[0]}"
+        is_sealed = move.verb in self.sealed and not settled and seat != viewer
+        return f"{move.verb} ?" if is_sealed else str(move)
 
     @abstractmethod
     def sample_state(self, view: V, draw: Draw) -> S:
@@ -128,13 +205,22 @@ class Rules(ABC, Generic[S, V]):
             draw: the source of chance.
         """
 
-    @abstractmethod
     def fallback(self, view: V, moves: Sequence[Move]) -> Move:
-        """Choose, from the seat's view, the one of `moves` that is played when a seat does not answer."""
+        """Choose, from the seat's view, the one of `moves` that is played when a seat does not answer.
 
-    @abstractmethod
+        By default the first.
+        """
+        return moves[0]
+
     def evaluate(self, view: V) -> float:
-        """Estimate the prospects of the view's own seat, in the unit of its score; only bots ask."""
+        """Estimate the prospects of the view's own seat, in the unit of its score; only bots ask.
+
+        By default its score, which is the same in every state that gives this view.
+        """
+        if not isinstance(view.viewer, int):
+            return 0.0
+        score = self.scores(self.sample_state(view, _first))[view.viewer]
+        return float(-score if self.fewest_win else score)
 
     def rollout_move(self, state: S, seat: int, draw: Draw) -> Move:
         """Return a plausible answer, found quickly, for the playouts of the search bot; any answer by default.
@@ -152,17 +238,34 @@ class Rules(ABC, Generic[S, V]):
     def scores(self, state: S) -> tuple[int, ...]:
         """Return the scores as they stand, one a seat."""
 
-    @abstractmethod
-    def outcome(self, state: S) -> Outcome | None:
-        """Return how the game ended, or None while it runs."""
+    def over(self, state: S) -> bool:
+        """Return whether the game has ended; a game overrides this or `outcome`."""
+        return self.outcome(state) is not None
 
-    @abstractmethod
+    def outcome(self, state: S) -> Outcome | None:
+        """Return how the game ended, or None while it runs; by default those with the best score win."""
+        if not self.over(state):
+            return None
+        scores = self.scores(state)
+        best = min(scores) if self.fewest_win else max(scores)
+        winners = tuple([seat for seat, score in enumerate(scores) if score == best])
+        return Outcome(scores, winners, "finished")
+
     def parse(self, text: str) -> Move:
         """Read a move in any letter case, spacing, card order and unambiguous abbreviation (docs/formats.md §1).
+
+        By default as `grammar` says.
 
         Raises:
             UnreadableMove, AmbiguousMove: the text is not one move.
         """
+        words = move_words(text)
+        verb = read_verb(words[0], tuple(self.grammar)) if words else next(iter(self.grammar))
+        places = self.grammar[verb]
+        if len(words) != 1 + len(places):
+            example = " ".join((verb, *(place[0] for place in places)))
+            raise UnreadableMove("Write a move like this: %(example)s.", example=example)
+        return Move(verb, tuple(map(_read_word, words[1:], places)))
 
     def parse_order(self, text: str) -> Order:
         """Read a standing order in any letter case, spacing and unambiguous abbreviation (docs/orders.md).
@@ -261,11 +364,23 @@ class Rules(ABC, Generic[S, V]):
         Raises:
             ValueError, TypeError: the text is of another format.
         """
-        state: S = self.state_type(**{name: _frozen(value) for name, value in json.loads(text).items()})
+        state: S = self.state_type(**{name: frozen(value) for name, value in json.loads(text).items()})
         return state
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
+    """Return a value read from JSON with tuples in place of lists."""
     if not isinstance(value, list):
         return value
-    return tuple([_frozen(item) if isinstance(item, list) else item for item in value])
+    return tuple([frozen(item) if isinstance(item, list) else item for item in value])
+
+
+def _first(_n: int) -> int:
+    return 0
+
+
+def _read_word(word: str, among: Sequence[str]) -> str:
+    full = completed(word, among)
+    if not full:
+        raise UnreadableMove("There is no %(word)s here.", word=word[:20])
+    return full

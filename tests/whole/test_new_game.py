@@ -296,7 +296,7 @@ def test_a_lap_is_won_as_the_words_say(game: Rules[Any, Any]) -> None:
 
 
 FAULTS = [
-    (RULES, "def parse", "def prase", TypeError),
+    (RULES, "def sample_state", "def sample_stat", TypeError),
     (RULES, "hand if viewer in (seat, ALL) else None", "hand", AssertionError),
     (RULES, "int(ahead) - 1", "int(ahead) - 2", AssertionError),
     (LIST, ", Hippodrome()", "", BadSetup),

@@ -10,10 +10,10 @@ from byzanz.charts import Chart, Heading, Highlight
 from byzanz.games.byzantium import charts, heuristics, moves, orders, sampling
 from byzanz.games.byzantium.cards import CARD, PASS, SLOT, numbers, read_move
 from byzanz.games.byzantium.cross import placed, playable
-from byzanz.games.byzantium.state import HAND_SIZE, State, awaited, initial, scores
+from byzanz.games.byzantium.state import State, awaited, initial, scores
 from byzanz.games.byzantium.view import View, cross_of, view_of
-from byzanz.moves import BadSetup, Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle
-from byzanz.rules import ALL, Rules, Viewer
+from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Question, Shuffle
+from byzanz.rules import Rules, Viewer
 
 
 class Byzantium(Rules[State, View]):
@@ -29,10 +29,7 @@ class Byzantium(Rules[State, View]):
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return the state before the first deal; Byzantium has no options."""
-        if seats not in HAND_SIZE:
-            raise BadSetup("Byzantium is for 2 to 4 players, not %(seats)s.", seats=seats)
-        if options:
-            raise BadSetup("Byzantium has no option “%(option)s”.", option=min(map(str, options))[:40])
+        self.check_setup(seats, options)
         return initial(seats)
 
     def chance(self, state: State) -> Shuffle | None:
@@ -47,14 +44,6 @@ class Byzantium(Rules[State, View]):
         """Return the placements, by card and then by slot, or `pass` if there is none."""
         return moves.legal_moves(state, seat)
 
-    def out_of_turn_moves(self, state: State, seat: int) -> tuple[Move, ...]:
-        """Return none: nothing is done out of turn."""
-        return ()
-
-    def is_out_of_turn(self, state: State, seat: int, move: Move) -> bool:
-        """Return False: nothing is done out of turn."""
-        return False
-
     def apply(self, state: State, seat: int | None, move: Move) -> State:
         """Return the state after a move in canonical form; refuse what docs/rules/byzantium.md does not allow."""
         return moves.apply(state, seat, move)
@@ -62,10 +51,6 @@ class Byzantium(Rules[State, View]):
     def view(self, state: State, viewer: Viewer) -> View:
         """Return all but the kitty and, until the round is over, others' hands."""
         return view_of(state, viewer)
-
-    def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
-        """Hide the order of the cards in a shuffle; all other moves are public."""
-        return f"shuffle {move.args[0]}" if seat is None and viewer != ALL else str(move)
 
     def sample_state(self, view: View, draw: Draw) -> State:
         """Return a random state of this view, with the hidden cards dealt anew."""
@@ -96,13 +81,9 @@ class Byzantium(Rules[State, View]):
         """Return one point for each card left in a finished round."""
         return scores(state)
 
-    def outcome(self, state: State) -> Outcome | None:
-        """Return the end: the lowest total wins, and equal ones share the win (docs/rules/byzantium.md "Play")."""
-        if state.step != "over":
-            return None
-        points = self.scores(state)
-        winners = tuple(seat for seat, score in enumerate(points) if score == min(points))
-        return Outcome(points, winners, "finished")
+    def over(self, state: State) -> bool:
+        """Return whether all rounds are played; the lowest total wins (docs/rules/byzantium.md "Play")."""
+        return state.step == "over"
 
     def parse(self, text: str) -> Move:
         """Read a move: `put 7r on el`, `PU kb ON n`, `pas`."""

@@ -15,7 +15,6 @@ from byzanz.games.byzanz.cards import (
     PACK,
     PASS,
     PROFIT,
-    TABLES,
     VALUE,
     best_sale,
     bids_from,
@@ -29,8 +28,8 @@ from byzanz.games.byzanz.cards import (
 from byzanz.games.byzanz.moves import ANSWERS, check_asked, deal, minimum_raise, sell
 from byzanz.games.byzanz.state import Lot, State, questions, scores, undealt
 from byzanz.games.byzanz.view import View, view_of
-from byzanz.moves import BadSetup, Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle
-from byzanz.rules import ALL, Rules, Viewer
+from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle
+from byzanz.rules import Rules, Viewer
 
 
 class Byzanz(Rules[State, View]):
@@ -45,10 +44,7 @@ class Byzanz(Rules[State, View]):
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return the state before the deal; Byzanz has no options."""
-        if seats not in TABLES:
-            raise BadSetup("Byzanz needs 3 to 6 players, not %(seats)s.", seats=seats)
-        if options:
-            raise BadSetup("Byzanz has no option “%(option)s”.", option=min(map(str, options))[:40])
+        self.check_setup(seats, options)
         return undealt(seats)
 
     def chance(self, state: State) -> Shuffle | None:
@@ -98,10 +94,6 @@ class Byzanz(Rules[State, View]):
     def view(self, state: State, viewer: Viewer) -> View:
         """Return the moment as this viewer sees it."""
         return view_of(state, viewer)
-
-    def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
-        """Return the move unchanged, apart from the order of the shuffled cards."""
-        return "shuffle deal" if seat is None and viewer != ALL else str(move)
 
     def sample_state(self, view: View, draw: Draw) -> State:
         """Return a random state that agrees with the view."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from byzanz.chance import Draw
@@ -22,7 +23,7 @@ from byzanz.games.empire.cards import (
 from byzanz.games.empire.heuristics import laid, swing
 from byzanz.games.empire.state import SEALED, State, awaited, due_shuffle, initial
 from byzanz.games.empire.view import View, view_of
-from byzanz.moves import BadSetup, Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle
+from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 
 FIGHTING = ("meld", "defend", "negotiate", "replace", "buy-off")
@@ -42,10 +43,7 @@ class Empire(Rules[State, View]):
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return year 1 before the first shuffles; Empire has no options."""
-        if seats not in self.seats:
-            raise BadSetup("Empire is for 2 players, not %(seats)s.", seats=seats)
-        if options:
-            raise BadSetup("Empire has no option “%(option)s”.", option=min(map(str, options))[:40])
+        self.check_setup(seats, options)
         return initial()
 
     def chance(self, state: State) -> Shuffle | None:
@@ -78,15 +76,11 @@ class Empire(Rules[State, View]):
 
     def redact_move(self, move: Move, seat: int | None, viewer: Viewer, settled: bool) -> str:
         """Show of a shuffle its label, of others' sealed choices nothing, and of their redraws only the count."""
-        if viewer == ALL or (seat is not None and (seat == viewer or move.verb not in SEALED)):
-            return str(move)
-        if seat is None:
-            return f"shuffle {move.args[0]}"
-        if not settled:
-            return f"{move.verb} ?"
-        if move.verb == "redraw":
+        if settled and viewer != ALL and viewer != seat and move.verb == "redraw":
             return f"redraw ? {len(move.args)}"
-        return "keep ?" if move.verb == "keep" and viewer == PUBLIC else str(move)
+        if settled and viewer == PUBLIC and move.verb == "keep":
+            return "keep ?"
+        return super().redact_move(move, seat, viewer, settled)
 
     def sample_state(self, view: View, draw: Draw) -> State:
         """Return a random state of this view: hands, piles, cards face down and sealed choices are dealt anew."""
@@ -118,12 +112,14 @@ class Empire(Rules[State, View]):
         """Return the legacy of each seat."""
         return state.legacy
 
+    def over(self, state: State) -> bool:
+        """Return whether the twelve years are over, or the Empire has fallen."""
+        return state.step == "over"
+
     def outcome(self, state: State) -> Outcome | None:
         """Return the end: most legacy wins, equal legacy is a draw; `fallen` if no territory is left."""
-        if state.step != "over":
-            return None
-        winners = tuple([seat for seat in (0, 1) if state.legacy[seat] == max(state.legacy)])
-        return Outcome(state.legacy, winners, "finished" if state.territory > 0 else "fallen")
+        end = super().outcome(state)
+        return end if end is None or state.territory > 0 else replace(end, reason="fallen")
 
     def parse(self, text: str) -> Move:
         """Read a move as a player writes it (docs/formats.md §1)."""

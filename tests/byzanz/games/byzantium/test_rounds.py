@@ -71,7 +71,7 @@ def test_the_deal_passes_left_and_the_first_hand_goes_to_the_dealers_left(seats)
 
 @pytest.mark.parametrize("seats", [-1, 0, 1, 5, 24])
 def test_other_numbers_of_players_are_refused(seats):
-    with pytest.raises(BadSetup, match=f"2 to 4 players, not {seats}"):
+    with pytest.raises(BadSetup, match=f"for 2–4 players, not {seats}"):
         BYZANTIUM.setup(seats, {})
 
 

@@ -71,7 +71,7 @@ def test_before_the_deal_nobody_is_asked_and_no_card_is_missing():
 
 @pytest.mark.parametrize("seats", [-1, 0, 1, 2, 7, 112])
 def test_other_numbers_of_players_are_refused(seats):
-    with pytest.raises(BadSetup, match=f"3 to 6 players, not {seats}"):
+    with pytest.raises(BadSetup, match=f"for 3–6 players, not {seats}"):
         BYZANZ.setup(seats, {})
 
 
