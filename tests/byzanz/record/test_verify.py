@@ -457,7 +457,7 @@ def test_a_salt_of_another_form_and_one_withheld_are_found() -> None:
         ({"game": "chess"}, "There is no game “chess”"),
         ({"game": "two\nlines"}, "There is no game “two lines”"),
         ({"rules": 99}, "There is no version 99 of the rules of byzanz"),
-        ({"seats": ("Ann", "Bob")}, "3 to 6 players"),
+        ({"seats": ("Ann", "Bob")}, "3–6 players"),
         ({"options": {"speed": 9}}, "no option"),
         ({"cuts": ("a", "b")}, "2 cuts for 3 seats"),
         ({"cuts": ("a", "b", "c\n")}, "A cut is one line"),
