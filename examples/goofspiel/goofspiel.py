@@ -1,6 +1,7 @@
-"""Goofspiel, version 1: in thirteen rounds all bid for a prize, sealed, with a card from 1 to 13.
+"""In thirteen rounds all bid for a prize at the same time, with a card from 1 to 13 that is played only once.
 
 The highest bid wins the prize. If the highest bids are equal, the prize is carried over to the next round.
+The most points in prizes win.
 """
 
 from __future__ import annotations

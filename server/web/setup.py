@@ -17,7 +17,7 @@ from server.errors import Refused
 from server.i18n import N_
 from server.play.positions import Broken
 from server.store import engine
-from server.web import filters, locale, once, sprites, stylesheet, templating, waiting
+from server.web import filters, locale, once, plain, sprites, stylesheet, templating, waiting
 from server.web.account import account, feeds, leaving
 from server.web.game import kept, pages, verify
 from server.web.http import (
@@ -91,6 +91,7 @@ def init_app(app: Flask) -> None:
     init_limits(app)
     locale.init_app(app)
     templating.init_app(app)
+    plain.init_app(app)
     app.jinja_env.globals["said"] = refusal_text
     app.jinja_env.globals["get_locale"] = get_locale
     app.jinja_env.filters["moment"] = format_moment

@@ -64,10 +64,15 @@ def cacheable(text: str, mimetype: str, current: str, digest: str) -> Response:
 
 def _sheets() -> dict[str, tuple[Path, ...]]:
     """Return what each stylesheet has besides the base, by its name: a game, a page, or both."""
-    own = {rules.slug: config.TEMPLATES / "games" / rules.slug / "style.css" for rules in games.latest()}
+    own = {rules.slug: _own_sheet(rules.slug) for rules in games.latest()}
     pages = {page: BASE.with_name(f"{page}.css") for page in PAGES}
     alone = {name: (path,) for name, path in (own | pages).items()}
     return {**alone, **{f"{slug}-{page}": (own[slug], pages[page]) for slug in own for page in pages}}
+
+
+def _own_sheet(slug: str) -> Path:
+    path = config.TEMPLATES / "games" / slug / "style.css"
+    return path if path.exists() else config.TEMPLATES / "plain" / "style.css"
 
 
 def _stylesheet(name: str) -> tuple[str, str]:
