@@ -84,7 +84,7 @@ def test_every_page_of_a_game_is_drawn(game: Table, client: FlaskClient, languag
 def next_card(client: FlaskClient, game: Table, seat: int) -> str:
     """Return the lowest card that this seat's page offers."""
     page = client.get(f"/t/{game.tokens[seat]}").get_data(as_text=True)
-    return re.findall(r'name="move" value="bid (\d+)"', page)[(seat * 3) % 2]
+    return str(re.findall(r'name="move" value="bid (\d+)"', page)[(seat * 3) % 2])
 
 
 def status(game: Table) -> str:
