@@ -31,6 +31,7 @@ from server.ops import doctor, logs, serve
 from server.store import engine, totals
 from server.store.models import Mail
 from tests.conftest import Table
+from tests.support.signals import terminate_through_another_thread
 
 Run = Callable[..., tuple[int, str, str]]
 PATIENCE = 60.0
@@ -645,7 +646,8 @@ def test_web_and_scheduler_run_apart(tmp_path: Path, migrated_file: Path) -> Non
         (tmp_path / "other").mkdir()
         with running(tmp_path, "scheduler", folder=tmp_path / "other") as (scheduler, more):
             assert '"ready"' in opened(f"http://127.0.0.1:{port}/readyz")
-            scheduler.terminate()
+            said(scheduler, more, "The scheduler is running")
+            terminate_through_another_thread(scheduler)
             assert scheduler.wait(30) == 0
             assert "Traceback" not in more.read_text()
         for _ in range(20):
