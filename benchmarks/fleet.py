@@ -25,7 +25,7 @@ SIZES = (1, 2, 4)
 GAMES, MOVES = 16, 20
 EMAILS = 600
 """Further games that begin before the schedulers start: the email about each first turn is due."""
-PATIENCE = 120.0
+PATIENCE = 600.0
 DONE = re.compile(r"\bmail (\d+)\b.* was (sent|dropped)")
 TIMED_OUT = re.compile(r"was played for seat \d+ in time-out")
 LEFT = text("SELECT count(*) FROM outbox WHERE status = 'waiting' AND not_before <= :now")
