@@ -1,4 +1,4 @@
-"""Several web processes, schedulers and mailers on one PostgreSQL: moves a second, and who sends how many emails."""
+"""Several web processes and schedulers on one PostgreSQL: how much they do, and how evenly they share it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
 
 from benchmarks import clients
 from benchmarks.fixtures import environment, start_game, temporary_server
@@ -24,15 +25,21 @@ SIZES = (1, 2, 4)
 GAMES, MOVES = 16, 20
 EMAILS = 600
 """Further games that begin before the schedulers start: the email about each first turn is due."""
-PATIENCE = 120.0
+PATIENCE = 600.0
 DONE = re.compile(r"\bmail (\d+)\b.* was (sent|dropped)")
+TIMED_OUT = re.compile(r"was played for seat \d+ in time-out")
 LEFT = text("SELECT count(*) FROM outbox WHERE status = 'waiting' AND not_before <= :now")
+NEWEST = text("SELECT max(id) FROM outbox")
+RUN_OUT = text("UPDATE turn SET opened_at = :begin, started_at = :begin, due_at = :end")
+DUE = text("SELECT count(*) FROM turn WHERE due_at <= :now")
+LATE = timedelta(days=10)
+"""For so long the clocks of all turns have run: longer than any allowance and time bank."""
 
 
 def measure(
     sizes: Sequence[int] = SIZES, games: int = GAMES, moves: int = MOVES, emails: int = EMAILS
 ) -> dict[str, float | None]:
-    """Play games on a new database with each number of processes, and send all their emails.
+    """Play games on a new database with each number of processes, send all their emails and play all turns once late.
 
     Args:
         sizes: numbers of web processes, each with as many schedulers.
@@ -69,10 +76,16 @@ def _play(url: str, n: int, games: int, moves: int, emails: int, private: Path) 
         with ExitStack() as mailers:
             for log in logs:
                 mailers.enter_context(_scheduler(f"smtp://127.0.0.1:{mails}", log))
-            _wait_until_sent()
+            _wait_for_none(LEFT)
             seconds = time.perf_counter() - start
-        done = [DONE.findall(log.read_text()) for log in logs]
+            newest, late = _run_out()
+            start = time.perf_counter()
+            _wait_for_none(DUE)
+            turns_took = time.perf_counter() - start
+        said = [log.read_text() for log in logs]
+    done = [[(mail, became) for mail, became in DONE.findall(each) if int(mail) <= newest] for each in said]
     shares, total = [len(each) for each in done], sum(map(len, done))
+    played = [len(TIMED_OUT.findall(each)) for each in said]
     sent = [mail for each in done for mail, became in each if became == "sent"]
     return {
         "moves_per_second": outcome.per_second,
@@ -82,6 +95,11 @@ def _play(url: str, n: int, games: int, moves: int, emails: int, private: Path) 
         "mails_sent_or_dropped_per_second": total / seconds,
         "smallest_share_of_a_mailer": min(shares) * n / max(1, total),
         "largest_share_of_a_mailer": max(shares) * n / max(1, total),
+        "turns_due": late,
+        "turns_played": sum(played),
+        "turns_played_per_second": sum(played) / turns_took,
+        "smallest_share_of_a_scheduler": min(played) * n / max(1, sum(played)),
+        "largest_share_of_a_scheduler": max(played) * n / max(1, sum(played)),
     }
 
 
@@ -102,17 +120,27 @@ def _scheduler(mail_url: str, log: Path) -> Iterator[None]:
             process.wait(PATIENCE)
 
 
-def _wait_until_sent() -> None:
-    """Wait until no email is due any more.
+def _run_out() -> tuple[int, int]:
+    """Let the time of all open turns run out; return the id of the newest email until then, and how many turns."""
+    now = engine.utc_now()
+    with engine.transaction() as session:
+        newest = session.execute(NEWEST).scalar_one()
+        session.execute(RUN_OUT, {"begin": now - LATE, "end": now})
+        return newest, session.execute(DUE, {"now": now}).scalar_one()
+
+
+def _wait_for_none(query: TextClause) -> None:
+    """Wait until a query finds nothing due any more.
 
     Raises:
-        RuntimeError: some are left.
+        RuntimeError: something is left.
     """
     last = time.monotonic() + PATIENCE
     while True:
         with engine.reading() as session:
-            if not session.execute(LEFT, {"now": engine.utc_now()}).scalar_one():
-                return
+            left = session.execute(query, {"now": engine.utc_now()}).scalar_one()
+        if not left:
+            return
         if time.monotonic() > last:
-            raise RuntimeError("some emails were not sent")
+            raise RuntimeError(f"{left} are left: {query}")
         time.sleep(0.1)

@@ -79,6 +79,7 @@ RUN_ELSEWHERE = {
     "python3 dev.py mail-in": ("tests/server/mail/incoming/test_lmtp.py", '"mail-in", "--port", "0"'),
     "python3 dev.py mail-in --stdin *": ("tests/server/mail/incoming/test_lmtp.py", '["mail-in", "--stdin"'),
     "gunicorn 'server:create_app()'": (".ci/wheel.py", '"server:create_app()"'),
+    "python3 dev.py backup *": ("tests/server/ops/test_backup.py", 'run("backup"'),
     "byzanz backup *": ("tests/server/ops/test_backup.py", 'run("backup"'),
     "byzanz restore *": ("tests/server/ops/test_backup.py", 'run("restore"'),
     "byzanz *": ("tests/server/cli/test_cli.py", "test_every_command_has_help"),

@@ -151,6 +151,13 @@ def _tables() -> None:
     )
 
 
+def _index_of_outbox(old: str, new: str, kinds: str) -> None:
+    """Replace the index that counts the emails to strangers within an hour."""
+    op.drop_index(old, "outbox")
+    where = sa.text(kinds)
+    op.create_index(new, "outbox", ["created_at"], sqlite_where=where, postgresql_where=where)
+
+
 def upgrade() -> None:
     for table, name, kind, default in COLUMNS:
         op.add_column(table, sa.Column(name, kind, nullable=default is None, server_default=default))
@@ -164,9 +171,11 @@ def upgrade() -> None:
     op.create_index("ix_conduct_person_id", "conduct", ["person_id", "ended_at"])
     for table, column in INDEXED:
         op.create_index(op.f(f"ix_{table}_{column}"), table, [column])
+    _index_of_outbox("ix_outbox_invitations", "ix_outbox_reaching", "kind IN ('invite', 'nudge', 'signin')")
 
 
 def downgrade() -> None:
+    _index_of_outbox("ix_outbox_reaching", "ix_outbox_invitations", "kind IN ('invite', 'nudge')")
     for table in reversed(TABLES):
         op.drop_table(table)
     op.drop_index("ix_person_handle", "person")

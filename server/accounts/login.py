@@ -19,6 +19,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from server import validation
+from server.errors import TooMany
+from server.lobby import notify
 from server.mail import deliverability
 from server.play import turns
 from server.store import links, outbox, people
@@ -51,16 +53,29 @@ def mail_sign_in(
 
     Raises:
         InvalidInput: the text is not an address.
+        TooMany: newcomers would get one, and the server has emailed too many strangers within the last hour.
     """
     address = validation.clean_address(address)
     with transaction() as session:
-        person, known = _find_person(session, Person.email == people.normalize_address(address))
-        if newcomers and not known:
-            guest, known = people.get_or_create(session, address, "", now), True
-            person = guest.id
-            if not guest.accepted:  # no stranger's words in the mail
-                guest.name = validation.name_from_address(address)
-        _queue_mail(session, "signin", person if known else None, now, details={"language": language})
+        if not (full := newcomers and notify.too_many(session, now)):
+            person = _reader(session, address, now, newcomers=newcomers)
+            _queue_mail(session, "signin", person, now, details={"language": language})
+    if full:  # for every address, so that nobody learns which ones are known
+        raise TooMany(
+            "Too many newcomers have asked for a link. Try again in an hour. "
+            "If you have played here before, sign in on the home page."
+        )
+
+
+def _reader(session: Session, address: str, now: datetime, *, newcomers: bool) -> int | None:
+    """Return the person who gets a sign-in link at an address, a new one for a newcomer."""
+    person, known = _find_person(session, Person.email == people.normalize_address(address))
+    if known or not newcomers:
+        return person if known else None
+    guest = people.get_or_create(session, address, "", now)
+    if not guest.accepted:  # no stranger's words in the mail
+        guest.name = validation.name_from_address(address)
+    return guest.id
 
 
 def mail_sign_in_again(person_id: int, now: datetime, language: str | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from byzanz import chance
@@ -13,7 +13,7 @@ from server.errors import TooMany
 from server.play import history, positions
 from server.store import alerts, links, outbox
 from server.store.facts import Fact
-from server.store.models import INVITATION, NO_TURN, WAITING, Game, Mail, Person, Seat
+from server.store.models import INVITATION, NO_TURN, REACHING, WAITING, Game, Mail, Person, Seat
 
 DAY = timedelta(days=1)
 INVITATIONS = ("invite", "nudge", "held")
@@ -21,7 +21,9 @@ INVITATIONS = ("invite", "nudge", "held")
 REACH_A_STRANGER = 3
 """Mails with invitations that reach an address within a day which has never accepted one."""
 INVITATIONS_AN_HOUR = 100
-"""Invitations and reminders within an hour, by everybody to everybody; more raise an alert and are held."""
+"""Invitations, reminders and sign-in links for newcomers within an hour, by everybody; more raise an alert.
+
+Further invitations are held, and newcomers are refused."""
 INVITATIONS_A_DAY = 20
 """Invitations and reminders that one organiser can cause within a day."""
 MOST_UNCONFIRMED = 5
@@ -129,13 +131,14 @@ def _held_until(session: Session, person: Person, now: datetime) -> datetime | N
     sent = (Mail.kind == "held") & (Mail.status == "sent") & (Mail.finished_at > now - DAY)
     reached = or_(INVITATION & (Mail.created_at > now - DAY), sent)
     found = session.scalar(select(func.count(Mail.id)).where(*theirs, reached)) or 0
-    return now + DAY if found >= REACH_A_STRANGER or _too_many(session, now) else None
+    return now + DAY if found >= REACH_A_STRANGER or too_many(session, now) else None
 
 
-def _too_many(session: Session, now: datetime) -> bool:
-    """Whether the server has sent too many invitations within an hour; the moderators are alerted."""
-    hour = select(func.count(Mail.id)).where(INVITATION, Mail.created_at > now - timedelta(hours=1))
-    if (session.scalar(hour) or 0) < INVITATIONS_AN_HOUR:
+def too_many(session: Session, now: datetime) -> bool:
+    """Whether the server has emailed too many strangers within an hour; the moderators are alerted."""
+    to_newcomer = exists().where(Person.id == Mail.person_id, Person.accepted.is_(False))
+    hour = (REACHING, Mail.created_at > now - timedelta(hours=1), or_(INVITATION, to_newcomer))
+    if (session.scalar(select(func.count(Mail.id)).where(*hour)) or 0) < INVITATIONS_AN_HOUR:
         return False
     fact = Fact("many_invitations", {"most": INVITATIONS_AN_HOUR})
     alerts.raise_alert(session, "many-invitations", fact, now)

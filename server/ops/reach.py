@@ -129,14 +129,14 @@ def _told(text: str) -> dict[str, Any]:
 
 def _hops(settings: Settings, forwarded: int, hops: int) -> Finding:
     base = settings.base_url
-    if not forwarded and (hops or base.startswith("https:")):
+    unset = not hops and base.startswith("https:")  # `surroundings` says that it must be set
+    if not forwarded and (hops or unset):
         what = f"the proxy at {base} sends no X-Forwarded-For, so all visitors share the limits of one"
-        remedy = "let it send this header and set BYZANZ_PROXY_HOPS=1"
-        return Finding(False, what, f"{remedy}; {SAMPLES}")
-    if forwarded != hops:
+        return Finding(False, what, f"let it send this header; {SAMPLES}")
+    if forwarded != hops and not unset:
         what = f"BYZANZ_PROXY_HOPS is {hops}, but {forwarded} proxies before {base} add to X-Forwarded-For"
         return Finding(False, what, f"set BYZANZ_PROXY_HOPS={forwarded} and restart the server")
-    return Finding(True, f"{base} leads to this server, through {hops} proxies (BYZANZ_PROXY_HOPS)")
+    return Finding(True, f"{base} leads to this server; proxies before it: {forwarded}")
 
 
 def _slow_clients(settings: Settings) -> Finding:

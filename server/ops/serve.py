@@ -6,9 +6,9 @@ import gc
 import logging
 import signal
 import socket
+import time
 from collections.abc import Callable
 from functools import partial
-from threading import Event
 from types import FrameType
 from typing import Any
 
@@ -32,6 +32,8 @@ THREADS = 64
 """Requests that `serve` answers at once: more than one game can keep waiting (`queues.LONGEST_QUEUE`)."""
 WEB_THREADS = 128
 """Requests that each process of `web` answers at once: more than the half-sent ones that could fill it."""
+NOTICE_SIGNALS = 1.0
+"""Seconds between two looks of a main thread that only waits: a signal may have come to another thread."""
 LONGEST_REQUEST = 16 * 1024 * 1024
 """Bytes; the application itself accepts far less, and has its own error page for it."""
 
@@ -170,7 +172,8 @@ def scheduler(app: Flask) -> None:
     scheduler.start()
     print("The scheduler is running. Press Ctrl-C to stop.", flush=True)
     try:
-        Event().wait()
+        while True:  # a signal that another thread has received is noticed when a wait ends
+            time.sleep(NOTICE_SIGNALS)
     except (SystemExit, KeyboardInterrupt):
         pass
     finally:

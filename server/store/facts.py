@@ -26,7 +26,8 @@ SENTENCES = {
         "The server’s clock jumped. All deadlines are suspended until it is correct: see byzanz doctor."
     ),
     "many_invitations": N_(
-        "More than %(most)s invitations were sent within an hour. Further ones to new addresses wait for a day."
+        "More than %(most)s invitations and sign-in links for newcomers were sent within an hour. "
+        "Further invitations to new addresses wait for a day, and newcomers get no sign-in links."
     ),
     "game_rests": N_("A game is paused because nobody in it is responding."),
     "seat_left": N_("A player has left their game: give the seat to someone else."),

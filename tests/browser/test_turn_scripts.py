@@ -25,6 +25,14 @@ from tests.support.tables import entries, make, position, url
 Tabs = Callable[..., Tab]
 MARK = "window.untouched = true"
 """Told to a page once: it is gone when the page was loaded again."""
+COUNT_ANSWERS = """
+window.answers = 0;
+const parse = DOMParser.prototype.parseFromString;
+DOMParser.prototype.parseFromString = function (...given) {
+  setTimeout(() => window.answers++);  // once the page has done with this one
+  return parse.apply(this, given);
+};
+"""
 CHOOSE = """(form) => form.insertAdjacentHTML("beforeend", '<input type="checkbox" name="card" checked>')"""
 """Begins something on a page, wherever its player may sell nothing."""
 
@@ -409,6 +417,32 @@ def test_a_draft_that_is_no_order_says_why(tab: Tabs, town: Town) -> None:
     page.locator('.sentence input[name="part1"]').fill("2")
     expect(page.locator(".outcome .lead")).to_contain_text("up to a total of 2.")
     shown.faults.clear()  # the refusal
+
+
+def test_an_older_answer_about_a_draft_does_not_replace_a_newer_one(tab: Tabs, town: Town) -> None:
+    game, seat = town.first("byzanz", "drafting-late-True")
+    opened = tab()
+    opened.page.add_init_script(COUNT_ANSWERS)
+    page = opened.goto(f"{url(game, seat)}/orders")
+    told = page.locator(".outcome dl").locator("visible=true")
+    expect(told).to_contain_text("When more than 1 is needed")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if "part1=3" in (route.request.post_data or ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/orders", hold)
+    answers = page.evaluate("window.answers")
+    with page.expect_request(lambda request: "part1=3" in (request.post_data or "")):
+        page.locator('.sentence input[name="part1"]').fill("3")
+    page.locator('.sentence input[name="part1"]').fill("2")
+    expect(told).to_contain_text("When more than 2 is needed")
+    held[0].continue_()
+    page.wait_for_function("before => window.answers === before + 2", arg=answers)
+    expect(told).to_contain_text("When more than 2 is needed")
 
 
 def test_a_new_game_counts_its_players(tab: Tabs) -> None:

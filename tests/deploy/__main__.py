@@ -1,11 +1,12 @@
-"""Follow docs/deploy.md on this machine, then play a whole game through real mailboxes.
+"""Follow docs/deploy.md and docs/mail-out.md on this machine, then play a whole game through real mailboxes.
 
-    sudo apt-get install nginx postgresql postfix
+    sudo apt-get install nginx postgresql postfix openssl opendkim opendkim-tools python3-dkim
     sudo .venv/bin/python -m tests.deploy [--keep]
 
-The distribution's nginx, PostgreSQL and Postfix run with the samples and recipes of the documentation, on loopback and
-in a temporary folder, which `--keep` leaves behind. Ann and Bob have mailboxes, and play against a bot by replying to
-emails. What runs on this machine already is not touched.
+The distribution's nginx, PostgreSQL, Postfix and OpenDKIM run with the samples and recipes of the documentation, on
+loopback and in a temporary folder, which `--keep` leaves behind. Ann and Bob have mailboxes, and play against a bot by
+replying to emails. In the end, the record of the game and the DKIM signatures of all emails are verified. What runs on
+this machine already is not touched.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ from tests.deploy.programs import (
     postgresql,
     programs_of_postgresql,
 )
+from tests.deploy.signing import DOMAIN, opendkim, signed_emails
 from tests.support import postfix
 
+PACKAGES = "nginx postgresql postfix openssl opendkim opendkim-tools python3-dkim"
 REPLIES = "play.example.org"
 """The domain of the documentation's recipe for Postfix."""
 
@@ -43,9 +46,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.deploy", description=__doc__.partition("\n")[0])
     parser.add_argument("--keep", action="store_true", help="leave the folder with all logs behind")
     keep = parser.parse_args().keep
-    missing = [name for name in ("nginx", "postfix", "openssl") if shutil.which(name) is None]
+    missing = [
+        name
+        for name in ("nginx", "postfix", "openssl", "opendkim", "opendkim-genkey")
+        if shutil.which(name) is None
+    ]
     if missing or not programs_of_postgresql() or os.geteuid() != 0:
-        print("This needs root, and: apt-get install nginx postgresql postfix openssl", file=sys.stderr)
+        print(f"This needs root, and: apt-get install {PACKAGES}", file=sys.stderr)
         return 2
     folder = Path(tempfile.mkdtemp(prefix="byzanz-deploy-"))
     folder.chmod(0o755)
@@ -71,15 +78,16 @@ def play(stack: ExitStack, folder: Path) -> None:
     database = stack.enter_context(postgresql(folder))
     done("PostgreSQL runs")
     lmtp, pages, https = free_port(), free_port(), free_port()
-    mail = stack.enter_context(postfix.running(mailboxes(folder, lmtp)))
-    done("Postfix delivers to mailboxes and, by LMTP, to Byzanz")
+    milter = stack.enter_context(opendkim(folder))
+    mail = stack.enter_context(postfix.running(mailboxes(folder, lmtp) | milter))
+    done("Postfix delivers to mailboxes and, by LMTP, to Byzanz, and has OpenDKIM sign")
     certificate(folder)
     environment = os.environ | {
         "BYZANZ_DATABASE_URL": database,
         "BYZANZ_SECRET_KEY": "0123456789abcdef0123456789abcdef",
         "BYZANZ_BASE_URL": f"https://localhost:{https}",
         "BYZANZ_MAIL_URL": f"smtp://127.0.0.1:{mail.port}",
-        "BYZANZ_MAIL_FROM": "Byzanz <byzanz@localhost>",
+        "BYZANZ_MAIL_FROM": f"Byzanz <byzanz@{DOMAIN}>",
         "BYZANZ_MAIL_DOMAIN": REPLIES,
         "BYZANZ_PROXY_HOPS": "1",
         "BYZANZ_TICK": "1",
@@ -105,6 +113,9 @@ def play(stack: ExitStack, folder: Path) -> None:
     record = byzanz.run("export", game)
     (folder / "game.jsonl").write_text(record)
     done(byzanz.run("verify", str(folder / "game.jsonl")).splitlines()[0])
+    done(
+        f"{signed_emails(folder)} emails carry a valid DKIM signature, which breaks when a header is changed"
+    )
 
 
 def check_doctor(byzanz: Byzanz, folder: Path) -> None:

@@ -106,9 +106,12 @@ def running(settings: Mapping[str, str], services: str = "") -> Iterator[Postfix
     unchained = re.sub(r"^(\S+ +\S+ +\S+ +\S+ +)y ", r"\1n ", ours + services, flags=re.MULTILINE)
     (conf / "master.cf").write_text(unchained)
     (conf / "dynamicmaps.cf").write_text("")
-    # In a session of its own: when Postfix stops, it signals its whole process group.
+    # In a session of its own: when Postfix stops, it signals its whole process group, and its script says so.
     process = subprocess.Popen(
-        ["postfix", "-c", str(conf), "start-fg"], stdout=subprocess.DEVNULL, start_new_session=True
+        ["postfix", "-c", str(conf), "start-fg"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,  # the log has everything else
+        start_new_session=True,
     )
     try:
         postfix.wait_for("daemon started")

@@ -34,6 +34,8 @@ HEARTBEAT = timedelta(minutes=1)
 """How often the server records that it runs, for `byzanz doctor`."""
 WORKERS = 4
 """Mails that are processed at the same time."""
+NOTICE_SIGNALS = 1.0
+"""Seconds between two looks of the main thread, which else waits for mail: a signal may have come to another thread."""
 ACCEPTED, TRY_LATER, UNKNOWN, TOO_BIG = 250, 451, 550, 552
 ANSWERS = {
     ACCEPTED: "2.0.0 accepted",
@@ -116,7 +118,8 @@ async def serve_async(app: Flask, listener: socket.socket, pool: ThreadPoolExecu
 
     server = await loop.create_server(connection, sock=listener)
     async with server:
-        await server.serve_forever()
+        while True:  # a signal that another thread has received is noticed when the loop runs
+            await asyncio.sleep(NOTICE_SIGNALS)
 
 
 @contextmanager

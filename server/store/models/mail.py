@@ -33,7 +33,7 @@ class IncomingMail(Base):
 _WAITING = "status = 'waiting'"
 _FAILED = "status = 'failed'"
 _NO_TURN = "kind <> 'turn'"
-_INVITATION = "kind IN ('invite', 'nudge')"
+_REACHING = "kind IN ('invite', 'nudge', 'signin')"
 _TRIED = "status = 'waiting' AND tried_at IS NOT NULL"
 _DATED = "delete_at IS NOT NULL"
 
@@ -54,12 +54,12 @@ class Mail(Base):
         Index("ix_outbox_reader", "game_id", "person_id"),
         # Since when emails cannot be sent.
         Index("ix_outbox_tried", "tried_at", sqlite_where=text(_TRIED), postgresql_where=text(_TRIED)),
-        # How many invitations went out within the last hour.
+        # How many strangers were emailed within the last hour.
         Index(
-            "ix_outbox_invitations",
+            "ix_outbox_reaching",
             "created_at",
-            sqlite_where=text(_INVITATION),
-            postgresql_where=text(_INVITATION),
+            sqlite_where=text(_REACHING),
+            postgresql_where=text(_REACHING),
         ),
         # Emails of running games have no such date.
         Index("ix_outbox_expiring", "delete_at", sqlite_where=text(_DATED), postgresql_where=text(_DATED)),
@@ -95,4 +95,6 @@ class Mail(Base):
 WAITING = Mail.status == literal_column("'waiting'")
 FAILED = Mail.status == literal_column("'failed'")
 INVITATION = Mail.kind.in_((literal_column("'invite'"), literal_column("'nudge'")))
+REACHING = Mail.kind.in_(tuple(literal_column(f"'{kind}'") for kind in ("invite", "nudge", "signin")))
+"""Emails that a stranger may have caused to a stranger."""
 NO_TURN = Mail.kind != literal_column("'turn'")

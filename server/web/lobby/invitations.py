@@ -16,7 +16,7 @@ from byzanz.games import rules_of
 from server import errors, i18n, validation
 from server.accounts import login
 from server.config import settings
-from server.errors import InvalidInput, Refused
+from server.errors import InvalidInput, Refused, TooMany
 from server.lobby import create, invitations, names, notify, organiser
 from server.play import history, lengths, positions
 from server.store import links
@@ -265,7 +265,7 @@ def ask_link(game_id: str) -> ResponseReturnValue:
         open_game = _listed_game(session, game_id).status == "inviting"
     try:
         login.mail_sign_in(address, utc_now(), i18n.current_language(), newcomers=open_game)
-    except InvalidInput as refusal:
+    except (InvalidInput, TooMany) as refusal:
         return _join_page(game_id, refusal)
     flask.session[login.TABLE_KEY] = game_id
     return render_template("account/link_sent.html", newcomers=open_game)

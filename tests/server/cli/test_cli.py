@@ -31,6 +31,7 @@ from server.ops import doctor, logs, serve
 from server.store import engine, totals
 from server.store.models import Mail
 from tests.conftest import Table
+from tests.support.signals import terminate_through_another_thread
 
 Run = Callable[..., tuple[int, str, str]]
 PATIENCE = 60.0
@@ -101,23 +102,47 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"byzanz {__version__}\n"
 
 
+ASKED = {
+    "bash": "{script}\nCOMP_WORDS=({words}) COMP_CWORD={last}; _byzanz; echo ${{COMPREPLY[@]}}",
+    "zsh": """
+compadd() {{ shift; print -l -- ${{(M)@:#${{words[CURRENT]}}*}} }}
+_byzanz() {{
+{script}
+}}
+words=({words}) CURRENT=$(({last} + 1)); _byzanz""",
+    "fish": "{script}\nfunction byzanz; end; cd (mktemp -d); complete -C '{line}'",
+}
+"""What a shell is given to say which words complete a line."""
+
+
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [
-        (["ser"], ["serve"]),
-        (["serve", "--h"], ["--help", "--host"]),
-        (["moderator", ""], ["-h", "--help", "add", "remove", "list"]),
-        (["moderator", "add", "--"], ["--help"]),
-        (["--v"], ["--version"]),
+        (["ser"], {"serve"}),
+        (["serve", "--h"], {"--help", "--host"}),
+        (["moderator", ""], {"-h", "--help", "add", "remove", "list"}),
+        (["moderator", "add", "--"], {"--help"}),
+        (["--v"], {"--version"}),
+        (["completion", ""], {"-h", "--help", "bash", "zsh", "fish"}),
     ],
     ids=str,
 )
-def test_bash_completes_commands_and_options(run: Run, typed: list[str], completed: list[str]) -> None:
-    script = run("completion")[1]
+@pytest.mark.parametrize("shell", ASKED)
+def test_a_shell_completes_commands_and_options(
+    run: Run, shell: str, typed: list[str], completed: set[str]
+) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
     words = " ".join(f"'{word}'" for word in ["byzanz", *typed])
-    asked = f"{script}\nCOMP_WORDS=({words}) COMP_CWORD={len(typed)}; _byzanz; echo ${{COMPREPLY[@]}}"
-    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
-    assert (done.stdout.split(), done.stderr) == (completed, "")
+    line = " ".join(["byzanz", *typed])
+    script = run("completion", shell)[1]
+    asked = ASKED[shell].format(script=script, words=words, last=len(typed), line=line)
+    done = subprocess.run([shell, "-c", asked], capture_output=True, text=True, check=True)
+    assert (set(done.stdout.split()), done.stderr) == (completed, "")
+
+
+def test_the_script_for_bash_is_the_default(run: Run) -> None:
+    assert run("completion") == run("completion", "bash")
 
 
 BAD_WORDS = [
@@ -621,7 +646,8 @@ def test_web_and_scheduler_run_apart(tmp_path: Path, migrated_file: Path) -> Non
         (tmp_path / "other").mkdir()
         with running(tmp_path, "scheduler", folder=tmp_path / "other") as (scheduler, more):
             assert '"ready"' in opened(f"http://127.0.0.1:{port}/readyz")
-            scheduler.terminate()
+            said(scheduler, more, "The scheduler is running")
+            terminate_through_another_thread(scheduler)
             assert scheduler.wait(30) == 0
             assert "Traceback" not in more.read_text()
         for _ in range(20):

@@ -183,3 +183,15 @@ def test_prometheus_accepts_the_rules(promtool: str) -> None:
         [promtool, "check", "rules", str(ALERTS)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_prometheus_accepts_the_queries_of_the_dashboard(promtool: str, tmp_path: Path) -> None:
+    asked = [each.replace("$__rate_interval", "2m") for each in expressions().values()]
+    records = [{"record": f"byzanz:query:{number}", "expr": each} for number, each in enumerate(asked)]
+    file = tmp_path / "rules.yml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": records}]}))
+    done = subprocess.run(
+        [promtool, "check", "rules", str(file)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(asked)} rules found" in done.stdout

@@ -17,7 +17,7 @@ from flask.testing import FlaskClient
 from server import create_app
 from server.config import Settings
 from server.demo.smtp_sink import free_port
-from server.ops import reach, slow_clients
+from server.ops import reach, slow_clients, surroundings
 from server.store import engine
 from tests.conftest import settings
 from tests.support.web_servers import serving
@@ -76,6 +76,23 @@ def test_the_proxies_that_tell_the_visitor_are_counted(
     with behind(proxy, database_url, proxy_hops=hops) as chosen:
         (found,) = findings(chosen)
     assert said in found
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "said"), [(1, "ok     https"), (2, "ok     https"), (0, "let it send this header")]
+)
+def test_proxies_that_the_settings_do_not_count_are_told_once(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, forwarded: int, said: str
+) -> None:
+    answers = {
+        "/healthz": f'{{"status": "alive", "forwarded": {forwarded}, "proxy_hops": 0}}',
+        "/metrics": "",
+    }
+    monkeypatch.setattr(reach, "_fetch", lambda _settings, path: ("200", answers[path]))
+    chosen = settings(database_url)
+    told = [*surroundings.findings(chosen), *list(reach.proxy(chosen))[:-1]]
+    assert said in str(told[-1])
+    assert sum("BYZANZ_PROXY_HOPS" in str(finding) for finding in told) == 1
 
 
 def test_over_https_there_is_a_proxy_and_it_must_tell_the_visitor(

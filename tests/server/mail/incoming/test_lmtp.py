@@ -37,6 +37,7 @@ from tests.support.letters import (
     with_replies,
     written,
 )
+from tests.support.signals import terminate_through_another_thread
 
 Begin = Callable[..., Table]
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -333,6 +334,6 @@ def stopped_when_told(process: subprocess.Popen[str]) -> None:
     port = int(line.partition("127.0.0.1:")[2].partition(".")[0])
     with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
         assert client.noop()[0] == 250
-    process.terminate()
+    terminate_through_another_thread(process)
     assert process.wait(PATIENCE) == 0
     assert process.stderr.read() == ""

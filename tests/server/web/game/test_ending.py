@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable
 from xml.etree.ElementTree import Element
 
+import flask
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -76,6 +78,26 @@ def test_the_steps_of_the_podium_are_to_scale(client: FlaskClient, table: Begin)
         if step is not None
     ]
     assert heights == [round(150 * max(score / scores[0], 0.2)) for score in scores]
+
+
+@pytest.mark.parametrize(
+    ("scores", "ranking", "heights"),
+    [
+        ([0, 0, 0], [(1, 0), (1, 1), (1, 2)], [150, 150, 150]),  # nobody has sold anything
+        ([-4, 0], [(1, 0), (2, 1)], [150, 75]),  # the fewest points win
+        ([0, 0], [(1, 1), (1, 0)], [150, 150]),
+        ([-2, -4], [(1, 0), (2, 1)], [150, 75]),
+    ],
+)
+def test_a_podium_without_positive_scores_has_steps_by_place(
+    app: Flask, scores: list[int], ranking: list[tuple[int, int]], heights: list[int]
+) -> None:
+    result = {"scores": scores, "winners": [ranking[0][1]]}
+    with app.test_request_context():
+        html = flask.render_template(
+            "partials/podium.html", names=["Ann", "Bob", "Cem"], result=result, ranking=ranking
+        )
+    assert [int(height) for height in re.findall(r'viewBox="0 0 100 (\S+)"', html)] == heights
 
 
 def test_it_says_how_it_was_won_and_leads_to_another_game(client: FlaskClient, table: Begin) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from sqlalchemy import select
 
-from server.lobby import create, invitations, organiser
+from server.lobby import create, invitations, notify, organiser
 from server.store import engine
-from server.store.models import Game, Person
+from server.store.models import Alert, Game, Person
 from server.validation import Guest
 from tests.conftest import NOW
 from tests.support.forms import form, send, sign_in
@@ -298,6 +299,41 @@ def test_a_newcomer_signs_in_and_comes_back_to_the_free_seat(client: FlaskClient
     assert answer.headers["Location"] == f"/join/{game_id}"
     assert send(client, f"/join/{game_id}").status_code == 303
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Theodora", "New Comer"]
+
+
+def test_newcomers_and_invitations_share_the_limit_of_an_hour(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = engine.utc_now()
+    known(DAPHNE, now)
+    game_id, _host = invited(now, players=(BOB,), bots=("greedy",), listed=True, free=1)
+    invited(now - timedelta(minutes=61), players=(BOB, CHARLIE))  # no longer counts
+    page = f"/join/{game_id}"
+    monkeypatch.setattr(notify, "INVITATIONS_AN_HOUR", 3)  # Bob's invitation, and two newcomers
+    for number in range(2):
+        assert read(send(client, page, {"address": f"new{number}@example.org"})).status == 200
+    for guest in (NEWCOMER, DAPHNE):  # the same answer for an address that is known
+        answer = read(send(client, page, {"address": guest.address}))
+        assert (answer.status, "Too many newcomers have asked for a link." in answer.text) == (429, True)
+        assert mails("signin", guest) == []
+    with engine.reading() as session:
+        assert [alert.text.code for alert in session.scalars(select(Alert))] == ["many_invitations"]
+        assert session.scalar(select(Person).where(Person.email == NEWCOMER.address)) is None
+    send(client, "/sign-in", {"address": DAPHNE.address})
+    assert len(mails("signin", DAPHNE)) == 1
+
+
+def test_sign_in_links_of_people_who_have_played_do_not_count_as_newcomers(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daphne = known(DAPHNE, NOW)
+    with engine.transaction() as session:
+        session.get_one(Person, daphne).accepted = True
+    game_id, _host = invited(NOW, players=(), bots=("greedy",), listed=True, free=1)
+    monkeypatch.setattr(notify, "INVITATIONS_AN_HOUR", 1)
+    for _ in range(2):
+        assert read(send(client, f"/join/{game_id}", {"address": DAPHNE.address})).status == 200
+    assert len(mails("signin", DAPHNE)) == 2
 
 
 @pytest.mark.parametrize("change", [{"status": "running"}, {"listed": False}])
