@@ -156,3 +156,42 @@ class OrderCase:
 
     when: str
     answer: OrderAnswer
+
+
+def check_setup(game: str, possible: range, seats: int, options: Mapping[str, object]) -> None:
+    """Refuse a table that a game without options does not have.
+
+    Args:
+        game: its name for people.
+        possible: the numbers of players.
+        seats: the number that is asked for.
+
+    Raises:
+        BadSetup: the number is not possible, or an option is given.
+    """
+    if seats not in possible:
+        few, many = possible[0], possible[-1]
+        numbers = str(few) if few == many else f"{few}–{many}"
+        raise BadSetup(
+            "%(game)s is for %(possible)s players, not %(seats)s.", game=game, possible=numbers, seats=seats
+        )
+    if options:
+        option = min(map(str, options))[:40]
+        raise BadSetup("%(game)s has no option “%(option)s”.", game=game, option=option)
+
+
+def dealt(due: Shuffle | None, move: Move) -> tuple[str, ...]:
+    """Return the cards of a shuffle, the top one first.
+
+    Args:
+        due: the shuffle that is due, if any.
+        move: that makes it.
+
+    Raises:
+        IllegalMove: the move is not this shuffle.
+    """
+    if due is None or (move.verb, move.args[:1]) != ("shuffle", (due.label,)):
+        raise IllegalMove("This is not the shuffle that is due.")
+    if sorted(move.args[1:]) != sorted(due.cards):
+        raise IllegalMove("These are not the cards that are shuffled, each once.")
+    return move.args[1:]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from byzanz.moves import AmbiguousMove, UnreadableMove, UnreadableOrder
+from byzanz.moves import AmbiguousMove, Move, UnreadableMove, UnreadableOrder
 
 LONGEST = 1000
 """The most characters in a line."""
@@ -53,6 +53,32 @@ def read_verb(word: str, verbs: Sequence[str]) -> str:
             "There is no move %(word)s; the moves are %(known)s.", word=word[:20], known=known
         )
     return verb
+
+
+def read_move(text: str, grammar: Mapping[str, Sequence[Sequence[str]]]) -> Move:
+    """Read a move of a game whose moves are all a verb and a fixed number of words.
+
+    Args:
+        text: in any letter case and spacing, words shortened.
+        grammar: by verb, the words that may stand at each place after it.
+
+    Raises:
+        UnreadableMove, AmbiguousMove: the text is not one move.
+    """
+    words = move_words(text)
+    verb = read_verb(words[0], tuple(grammar)) if words else next(iter(grammar))
+    places = grammar[verb]
+    if len(words) != 1 + len(places):
+        example = " ".join((verb, *(place[0] for place in places)))
+        raise UnreadableMove("Write a move like this: %(example)s.", example=example)
+    return Move(verb, tuple(map(_read_word, words[1:], places)))
+
+
+def _read_word(word: str, among: Sequence[str]) -> str:
+    full = completed(word, among)
+    if not full:
+        raise UnreadableMove("There is no %(word)s here.", word=word[:20])
+    return full
 
 
 def completed(word: str, among: Sequence[str]) -> str:

@@ -15,20 +15,8 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from byzanz.chance import Draw
 from byzanz.charts import Chart, Heading, Highlight
-from byzanz.moves import (
-    BadSetup,
-    IllegalMove,
-    Move,
-    Order,
-    OrderAnswer,
-    OrderCase,
-    Outcome,
-    Question,
-    Shuffle,
-    UnreadableMove,
-    UnreadableOrder,
-)
-from byzanz.parsing import completed, move_words, read_verb
+from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, UnreadableOrder
+from byzanz.parsing import read_move
 
 PUBLIC: Literal["public"] = "public"
 """A viewer without a seat, for whom everything hidden stays hidden."""
@@ -101,25 +89,6 @@ class Rules(ABC, Generic[S, V]):
             BadSetup: the game does not have this number of seats or one of these options.
         """
 
-    def check_setup(self, seats: int, options: Mapping[str, Any]) -> None:
-        """Refuse a number of seats or an option; for `setup` of a game without options.
-
-        Raises:
-            BadSetup: the game does not have this number of seats, or an option is given.
-        """
-        if seats not in self.seats:
-            few, many = self.seats[0], self.seats[-1]
-            possible = str(few) if few == many else f"{few}–{many}"
-            raise BadSetup(
-                "%(game)s is for %(possible)s players, not %(seats)s.",
-                game=self.title,
-                possible=possible,
-                seats=seats,
-            )
-        if options:
-            option = min(map(str, options))[:40]
-            raise BadSetup("%(game)s has no option “%(option)s”.", game=self.title, option=option)
-
     @abstractmethod
     def chance(self, state: S) -> Shuffle | None:
         """Return the shuffle that must happen before anything else, or None.
@@ -160,19 +129,6 @@ class Rules(ABC, Generic[S, V]):
             IllegalMove: the rules do not allow it; the message says why.
             NotAwaited: this seat is not to move, or there is no such seat.
         """
-
-    def dealt(self, state: S, move: Move) -> tuple[str, ...]:
-        """Return the cards of the shuffle that is due, the top one first; for `apply`.
-
-        Raises:
-            IllegalMove: the move is not this shuffle.
-        """
-        due = self.chance(state)
-        if due is None or (move.verb, move.args[:1]) != ("shuffle", (due.label,)):
-            raise IllegalMove("This is not the shuffle that is due.")
-        if sorted(move.args[1:]) != sorted(due.cards):
-            raise IllegalMove("These are not the cards that are shuffled, each once.")
-        return move.args[1:]
 
     @abstractmethod
     def view(self, state: S, viewer: Viewer) -> V:
@@ -259,13 +215,7 @@ class Rules(ABC, Generic[S, V]):
         Raises:
             UnreadableMove, AmbiguousMove: the text is not one move.
         """
-        words = move_words(text)
-        verb = read_verb(words[0], tuple(self.grammar)) if words else next(iter(self.grammar))
-        places = self.grammar[verb]
-        if len(words) != 1 + len(places):
-            example = " ".join((verb, *(place[0] for place in places)))
-            raise UnreadableMove("Write a move like this: %(example)s.", example=example)
-        return Move(verb, tuple(map(_read_word, words[1:], places)))
+        return read_move(text, self.grammar)
 
     def parse_order(self, text: str) -> Order:
         """Read a standing order in any letter case, spacing and unambiguous abbreviation (docs/orders.md).
@@ -377,10 +327,3 @@ def frozen(value: Any) -> Any:
 
 def _first(_n: int) -> int:
     return 0
-
-
-def _read_word(word: str, among: Sequence[str]) -> str:
-    full = completed(word, among)
-    if not full:
-        raise UnreadableMove("There is no %(word)s here.", word=word[:20])
-    return full

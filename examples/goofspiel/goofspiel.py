@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from byzanz.chance import Draw, shuffled
+from byzanz.games.sealed import Cards, Facts, SealedGame, Sight
 from byzanz.rules import ALL, Viewer
-from byzanz.sealed import Cards, Facts, SealedGame, Sight
 
 CARDS = tuple(str(number) for number in range(1, 14))
 

@@ -12,7 +12,7 @@ from byzanz.games.byzantium.cards import CARD, PASS, SLOT, numbers, read_move
 from byzanz.games.byzantium.cross import placed, playable
 from byzanz.games.byzantium.state import State, awaited, initial, scores
 from byzanz.games.byzantium.view import View, cross_of, view_of
-from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Question, Shuffle
+from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Question, Shuffle, check_setup
 from byzanz.rules import Rules, Viewer
 
 
@@ -29,7 +29,7 @@ class Byzantium(Rules[State, View]):
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return the state before the first deal; Byzantium has no options."""
-        self.check_setup(seats, options)
+        check_setup(self.title, self.seats, seats, options)
         return initial(seats)
 
     def chance(self, state: State) -> Shuffle | None:

@@ -28,7 +28,7 @@ from byzanz.games.byzanz.cards import (
 from byzanz.games.byzanz.moves import ANSWERS, check_asked, deal, minimum_raise, sell
 from byzanz.games.byzanz.state import Lot, State, questions, scores, undealt
 from byzanz.games.byzanz.view import View, view_of
-from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle
+from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, check_setup
 from byzanz.rules import Rules, Viewer
 
 
@@ -44,7 +44,7 @@ class Byzanz(Rules[State, View]):
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return the state before the deal; Byzanz has no options."""
-        self.check_setup(seats, options)
+        check_setup(self.title, self.seats, seats, options)
         return undealt(seats)
 
     def chance(self, state: State) -> Shuffle | None:

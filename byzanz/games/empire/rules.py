@@ -23,7 +23,7 @@ from byzanz.games.empire.cards import (
 from byzanz.games.empire.heuristics import laid, swing
 from byzanz.games.empire.state import SEALED, State, awaited, due_shuffle, initial
 from byzanz.games.empire.view import View, view_of
-from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle
+from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, check_setup
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 
 FIGHTING = ("meld", "defend", "negotiate", "replace", "buy-off")
@@ -43,7 +43,7 @@ class Empire(Rules[State, View]):
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return year 1 before the first shuffles; Empire has no options."""
-        self.check_setup(seats, options)
+        check_setup(self.title, self.seats, seats, options)
         return initial()
 
     def chance(self, state: State) -> Shuffle | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from byzanz import plain
 from byzanz.moves import Move
 from byzanz.rules import PUBLIC
 from byzanz.umpire import settle
+from server.web import plain
 from tests.support.examples import example
 
 

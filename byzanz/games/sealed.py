@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from byzanz.chance import Draw
-from byzanz.moves import IllegalMove, Move, NotAwaited, Question, Shuffle
+from byzanz.moves import IllegalMove, Move, NotAwaited, Question, Shuffle, check_setup, dealt
 from byzanz.rules import ALL, Rules, Viewer, frozen
 
 P = TypeVar("P")
@@ -132,7 +132,7 @@ class SealedGame(Rules[Round[P], Sight], Generic[P]):
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> Round[P]:
         """Return the state before the deal; such a game has no options."""
-        self.check_setup(seats, options)
+        check_setup(self.title, self.seats, seats, options)
         return Round(self.begin(seats), 0, ("",) * seats)
 
     def chance(self, state: Round[P]) -> Shuffle | None:
@@ -161,7 +161,7 @@ class SealedGame(Rules[Round[P], Sight], Generic[P]):
     def apply(self, state: Round[P], seat: int | None, move: Move) -> Round[P]:
         """Return the state after the deal or a choice; the last choice of a round reveals all."""
         if seat is None:
-            return Round(self.deal(state.position, self.dealt(state, move)), 1, state.choices)
+            return Round(self.deal(state.position, dealt(self.chance(state), move)), 1, state.choices)
         if not self._is_open(state, seat):
             raise NotAwaited("There is nothing to choose now.")
         held = self.held(state.position, seat)

@@ -10,9 +10,9 @@ import pytest
 
 from byzanz.bots import decide
 from byzanz.chance import Stream, deal
+from byzanz.games.sealed import SealedGame
 from byzanz.moves import BadSetup, IllegalMove, Move, NotAwaited, UnreadableMove
 from byzanz.rules import ALL, PUBLIC, Rules
-from byzanz.sealed import SealedGame
 from byzanz.umpire import play, settle
 from tests.support.contract import CHECKS, Case
 from tests.support.examples import EXAMPLES, example
