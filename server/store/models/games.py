@@ -13,6 +13,7 @@ from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
 
 _UNCOUNTED = "status = 'over' AND counted_at IS NULL"
+_KEPT_GOING = "status = 'over' AND keep_going"
 _ON_HOLD = "quarantine IS NOT NULL"
 _INVITED = "status = 'invited'"
 
@@ -32,6 +33,13 @@ class Game(Base):
             "ended_at",
             sqlite_where=text(_UNCOUNTED),
             postgresql_where=text(_UNCOUNTED),
+        ),
+        # Few finished games wait for the next one to be offered.
+        Index(
+            "ix_game_kept_going",
+            "ended_at",
+            sqlite_where=text(f"{_KEPT_GOING} = 1"),
+            postgresql_where=text(_KEPT_GOING),
         ),
         # Few tables wait for players.
         Index(

@@ -15,10 +15,11 @@ from byzanz.rules import ALL, PUBLIC, Viewer
 from server.accounts import login
 from server.config import settings
 from server.errors import Refused
+from server.lobby import rematch
 from server.play import autopilot, positions, timeline, turns
 from server.play import history as play_history
 from server.play.positions import Broken
-from server.store import log, standing_orders
+from server.store import links, log, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.models import Game
 from server.store.rows import AnyGame
@@ -39,7 +40,7 @@ def show(game_id: str) -> ResponseReturnValue:
         if found is None:
             return _no_game()
         if kept.may_keep(found):
-            return kept.response(found, lambda: _page(session, found))
+            return kept.response(found, _following(session, found), lambda: _page(session, found))
         return _page(session, found)
 
 
@@ -162,4 +163,32 @@ def _finished_context(session: Session, game: Game) -> dict[str, object]:
         "openings": history.jumps(moments.openings()),
         "revealed": standing_orders.of_game(session, game.id),
         "base_url": settings().base_url,
-    }
+    } | _again_context(session, game)
+
+
+def _again_context(session: Session, game: Game) -> dict[str, object]:
+    """Return the next game and what its makers need: the signed-in player and the organiser."""
+    me, seats = login.signed_in(session), positions.seats_of(session, game.id)
+    found: dict[str, object] = {"following": _following(session, game), "token": None, "keeping": None}
+    if me is None or game.trial:
+        return found
+    own = next((seat for seat in seats if seat.person_id == me.id), None)
+    if own is not None:
+        found["following"] = rematch.next_game(session, game.id)
+    if own is not None and not own.left:
+        found["token"] = _token(session, "seat", me.id, game)
+    if game.organiser_id == me.id and rematch.may_keep_going(session, game, utc_now()):
+        found["keeping"] = _token(session, "organise", me.id, game)
+    return found
+
+
+def _following(session: Session, game: Game) -> Game | None:
+    """Return the next game if everyone may know it."""
+    found = rematch.next_game(session, game.id) if game.status == "over" else None
+    return found if found is not None and found.listed else None
+
+
+def _token(session: Session, purpose: links.Purpose, person_id: int, game: Game) -> str | None:
+    """Return the token of a link that the signed-in person has; a GET request creates none."""
+    link = links.existing(session, purpose, person_id, game.id)
+    return links.token(link) if link else None
