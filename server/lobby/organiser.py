@@ -206,7 +206,7 @@ def set_keep_going(token: str, keep: bool, now: datetime) -> None:
         if game.status == "cancelled":
             raise Closed("This game was called off.")
         if not rematch.may_keep_going(session, game, now):
-            raise Closed("It is too late to change this. Make the next game from the page of the result.")
+            raise Closed("It is too late to change this. Start the next game from the result page.")
         game.keep_going = keep
 
 

@@ -74,7 +74,7 @@ def check_over(game: Game, seats: Sequence[Seat], person_id: int) -> None:
     if game.quarantine:
         raise Closed("This game is on hold while we look into an error. Nothing has been lost.")
     if game.status != "over" or game.trial:
-        raise Closed("Another game with the same people can be made once this one is over.")
+        raise Closed("You can play again with the same people once this game is over.")
     if not any(seat.person_id == person_id and not seat.left for seat in seats):
         raise Closed("You left this game before its end. Create a new game instead.")
 
@@ -117,7 +117,7 @@ def _make(
     """
     asked = [seat for seat in seats if not (seated and seat.person_id == host_id)]
     if len(invitable(session, asked, host_id)) < len(asked):
-        raise NotEverybody("Not everybody can be invited again. Create a new game with the others.")
+        raise NotEverybody("Not everyone can be invited again. Create a new game with the others.")
     host = session.get_one(Person, host_id)
     turned = [seats[-1], *seats[:-1]]
     request = _request(game, turned, host)
