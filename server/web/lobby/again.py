@@ -25,12 +25,14 @@ class Group:
     Args:
         token: of the player's seat, which vouches for them.
         others: the seats of the others.
+        complete: nobody is missing.
         fields: what the form says at first.
     """
 
     token: str
     host: Person
     others: Sequence[Seat]
+    complete: bool
     fields: dict[str, str]
 
     def chosen(self) -> list[Guest]:
@@ -60,7 +62,8 @@ def group_of(session: Session, access: SeatAccess) -> Group:
     rematch.check_over(game, seats, host.id)
     ready = rematch.invitable(session, seats, host.id)
     others = [seat for seat in ready if seat.person is not None and seat.person_id != host.id]
-    return Group(links.token(access.link), host, others, _fields(game, seats, host.id))
+    complete = len(ready) == len(seats)
+    return Group(links.token(access.link), host, others, complete, _fields(game, seats, host.id))
 
 
 def _fields(game: Game, seats: Sequence[Seat], host_id: int) -> dict[str, str]:

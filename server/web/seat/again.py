@@ -33,8 +33,10 @@ def press(token: str) -> ResponseReturnValue:
 
 @blueprint.get("/t/<token>/again")
 def without(token: str) -> ResponseReturnValue:
-    """Show the form for a new game with those who can be invited again."""
+    """Show the form for a new game with those who can be invited again, if somebody is missing."""
     with reading() as session:
         access = seat_access(session, token)
         group = again.group_of(session, access)
+        if group.complete or rematch.next_game(session, access.game.id) is not None:
+            return flask.redirect(url_for("turn.show", token=token), 303)
     return lobby.new_form(group.fields, None, group)

@@ -20,13 +20,13 @@ from server.lobby import invitations, notify, organiser, rematch
 from server.play.moderation.act import Newcomer
 from server.scheduler import jobs
 from server.store import engine, links
-from server.store.models import Block, Game, Link, Mail, Person, Rematch, Seat
+from server.store.models import Game, Link, Mail, Person, Rematch, Seat
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.busy_table import elsewhere
 from tests.support.invitations import everything, game_of, seats_of
 from tests.support.mails import change
-from tests.support.ticks import give_to_bots
+from tests.support.rematches import block, end, ended, moderator
 
 Begin = Callable[..., Table]
 pytestmark = pytest.mark.usefixtures("app")
@@ -37,28 +37,7 @@ LATER = NOW + timedelta(hours=1)
 @pytest.fixture
 def over(table: Begin) -> Begin:
     """Return a function that starts a game and ends it."""
-
-    def ended(n: int = 3, bots: tuple[str, ...] = (), **more: object) -> Table:
-        game = table(n, **more)
-        for seat, bot in enumerate(bots, n - len(bots)):
-            give_to_bots(game, range(seat, seat + 1), bot)
-        end(game)
-        return game
-
-    return ended
-
-
-def end(game: Table, now: datetime = NOW) -> None:
-    """Let a moderator end a game."""
-    with engine.transaction() as session:
-        if session.query(Person).filter_by(email="mia@example.org").one_or_none() is None:
-            session.add(Person(email="mia@example.org", name="Mia", created_at=NOW, moderator=True))
-    play.moderate(game.id, "!abandon", reason="Enough", person_id=person("Mia"), now=now)
-
-
-def person(name: str) -> int:
-    with engine.reading() as session:
-        return session.query(Person).filter_by(email=f"{name.lower()}@example.org").one().id
+    return partial(ended, table)
 
 
 def again(game: Table, seat: int = 0, now: datetime = LATER) -> str:
@@ -121,7 +100,7 @@ def test_the_next_game_is_the_same_with_everybody_one_seat_on(over: Begin) -> No
 def test_whoever_does_not_play_organises_nothing(over: Begin) -> None:
     game = over()
     with pytest.raises(Closed):
-        rematch.again(game.id, person("Mia"), LATER)
+        rematch.again(game.id, moderator(), LATER)
 
 
 def test_in_empire_the_roles_change(over: Begin) -> None:
@@ -229,7 +208,7 @@ def test_after_a_moderator_revoked_a_link_only_email_leads_to_the_seat(over: Beg
     game = over(3, ("greedy", "greedy"))
     made = again(game)
     assert rematch.again(game.id, game.people[0], LATER).link is not None
-    play.moderate(made, "!link 1", reason="read by others", person_id=person("Mia"), now=LATER)
+    play.moderate(made, "!link 1", reason="read by others", person_id=moderator(), now=LATER)
     assert rematch.again(game.id, game.people[0], LATER).link is None
 
 
@@ -256,11 +235,6 @@ def test_there_is_none_before_the_end_nor_after_a_visitors_game(
 
 
 # ---- who is asked ----
-
-
-def block(person_id: int, other_id: int) -> None:
-    with engine.transaction() as session:
-        session.add(Block(person_id=person_id, other_id=other_id, at=NOW))
 
 
 @pytest.mark.changes_busy_table
@@ -311,9 +285,7 @@ def test_the_presser_may_want_no_invitations(over: Begin) -> None:
 def test_those_who_held_the_seats_at_the_end_are_asked(table: Begin) -> None:
     game = table(3)
     end_by = Newcomer("Zoe", "zoe@example.org")
-    with engine.transaction() as session:
-        session.add(Person(email="mia@example.org", name="Mia", created_at=NOW, moderator=True))
-    play.moderate(game.id, "!replace 1", reason="ill", person_id=person("Mia"), now=NOW, newcomer=end_by)
+    play.moderate(game.id, "!replace 1", reason="ill", person_id=moderator(), now=NOW, newcomer=end_by)
     end(game)
     assert invitees(again(game)) == ["Charlie", "Zoe"]
 
@@ -396,10 +368,10 @@ def test_without_everybody_there_is_no_offer(over: Begin, why: str) -> None:
 
 def test_an_organiser_who_does_not_play_still_organises(over: Begin) -> None:
     game = over(keep_going=True)
-    change(Game, game.id, organiser_id=person("Mia"))
+    change(Game, game.id, organiser_id=moderator())
     assert jobs.tick_rematches(NOW + DAY) == 1
     made = following(game) or ""
-    assert game_of(made).organiser_id == person("Mia")
+    assert game_of(made).organiser_id == moderator()
     assert [name for name, _, _ in sitting(made)] == ["Charlie", "Alice", "Bob"]
 
 
