@@ -157,13 +157,12 @@ def upgrade() -> None:
     for name, column, condition in INDEXES:
         where = sa.text(condition)
         op.create_index(name, "game", [column], sqlite_where=where, postgresql_where=where)
-    going = "status = 'over' AND keep_going"
     op.create_index(
         "ix_game_kept_going",
         "game",
         ["ended_at"],
-        sqlite_where=sa.text(f"{going} = 1"),
-        postgresql_where=sa.text(going),
+        sqlite_where=sa.text("keep_going = 1"),
+        postgresql_where=sa.text("keep_going"),
     )
     op.create_index("ix_person_handle", "person", ["handle"], unique=True)
     _tables()

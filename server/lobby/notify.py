@@ -189,7 +189,7 @@ def notify_organiser(
         now=now,
         game_id=game.id,
         seat=seat.seat,
-        details={"name": seat.name, "answer": answer, "begun": begun, "ends": ends},
+        details={"name": seat.name, "answer": answer, "begun": begun} | ({"ends": True} if ends else {}),
     )
 
 

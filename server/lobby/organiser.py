@@ -189,7 +189,7 @@ def cancel_locked(session: Session, game: Game, now: datetime) -> None:
         if game.status == "inviting":
             notify.notify_cancelled(session, game, seat, "cancelled", now)
     game.status = "cancelled"
-    game.ended_at = now
+    game.ended_at, game.keep_going = now, False
     rematch.forget(session, game.id)
 
 

@@ -13,7 +13,6 @@ from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
 
 _UNCOUNTED = "status = 'over' AND counted_at IS NULL"
-_KEPT_GOING = "status = 'over' AND keep_going"
 _ON_HOLD = "quarantine IS NOT NULL"
 _INVITED = "status = 'invited'"
 
@@ -34,12 +33,12 @@ class Game(Base):
             sqlite_where=text(_UNCOUNTED),
             postgresql_where=text(_UNCOUNTED),
         ),
-        # Few finished games wait for the next one to be offered.
+        # Few tables keep going.
         Index(
             "ix_game_kept_going",
             "ended_at",
-            sqlite_where=text(f"{_KEPT_GOING} = 1"),
-            postgresql_where=text(_KEPT_GOING),
+            sqlite_where=text("keep_going = 1"),
+            postgresql_where=text("keep_going"),
         ),
         # Few tables wait for players.
         Index(

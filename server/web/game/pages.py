@@ -9,7 +9,8 @@ import flask
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
-from sqlalchemy.orm import Session
+from sqlalchemy import select
+from sqlalchemy.orm import Session, aliased
 
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server.accounts import login
@@ -21,7 +22,7 @@ from server.play import history as play_history
 from server.play.positions import Broken
 from server.store import links, log, standing_orders
 from server.store.engine import reading, utc_now
-from server.store.models import Game
+from server.store.models import Game, Rematch
 from server.store.rows import AnyGame
 from server.web.game import charts, history, kept, mail_log
 from server.web.http import GAME_ID, costly, error_page, refusal_text, seat_access
@@ -36,15 +37,16 @@ LATEST = 10
 def show(game_id: str) -> ResponseReturnValue:
     """Show a game's public page."""
     with reading() as session:
-        found = _game(session, game_id)
+        found, following = _game_and_next(session, game_id)
         if found is None:
             return _no_game()
         if kept.may_keep(found):
-            return kept.response(found, _following(session, found), lambda: _page(session, found))
-        return _page(session, found)
+            public = following if following and following.listed else None
+            return kept.response(found, public, lambda: _page(session, found, public))
+        return _page(session, found, following)
 
 
-def _page(session: Session, game: Game) -> str:
+def _page(session: Session, game: Game, following: Game | None) -> str:
     context = {
         "game": game,
         "seats": positions.seats_of(session, game.id),
@@ -55,6 +57,8 @@ def _page(session: Session, game: Game) -> str:
     }
     if game.status in ("running", "over"):
         context |= _running_context(session, game)
+    if game.status == "over":
+        context |= _again_context(session, game, following)
     return render_template("game/game.html", **context)
 
 
@@ -96,6 +100,15 @@ def _game(session: Session, game_id: str) -> Game | None:
     """Return the game, unless it is not confirmed yet."""
     found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
     return found if found and found.status != "asked" else None
+
+
+def _game_and_next(session: Session, game_id: str) -> tuple[Game | None, Game | None]:
+    """Return the game as `_game` does, and the one that follows it, with one statement."""
+    following = aliased(Game)
+    query = select(Game, following).outerjoin(Rematch, Rematch.after_id == Game.id)
+    query = query.outerjoin(following, following.id == Rematch.game_id).where(Game.id == game_id)
+    found = session.execute(query).first() if GAME_ID.fullmatch(game_id) else None
+    return (found[0], found[1]) if found and found[0].status != "asked" else (None, None)
 
 
 def _no_game() -> tuple[str, int]:
@@ -163,29 +176,20 @@ def _finished_context(session: Session, game: Game) -> dict[str, object]:
         "openings": history.jumps(moments.openings()),
         "revealed": standing_orders.of_game(session, game.id),
         "base_url": settings().base_url,
-    } | _again_context(session, game)
+    }
 
 
-def _again_context(session: Session, game: Game) -> dict[str, object]:
+def _again_context(session: Session, game: Game, following: Game | None) -> dict[str, object]:
     """Return the next game and what its makers need: the signed-in player and the organiser."""
-    me, seats = login.signed_in(session), positions.seats_of(session, game.id)
-    found: dict[str, object] = {"following": _following(session, game), "token": None, "keeping": None}
-    if me is None or game.trial:
-        return found
-    own = next((seat for seat in seats if seat.person_id == me.id), None)
-    if own is not None:
-        found["following"] = rematch.next_game(session, game.id)
-    if own is not None and not own.left:
+    me = login.signed_in(session)
+    seats = positions.seats_of(session, game.id) if me and not game.trial else ()
+    own = next((seat for seat in seats if me and seat.person_id == me.id), None)
+    found: dict[str, object] = {"following": following if following and (own or following.listed) else None}
+    if me and own and not own.left:
         found["token"] = _token(session, "seat", me.id, game)
-    if game.organiser_id == me.id and rematch.may_keep_going(session, game, utc_now()):
+    if me and game.organiser_id == me.id and rematch.may_keep_going(session, game, utc_now()):
         found["keeping"] = _token(session, "organise", me.id, game)
     return found
-
-
-def _following(session: Session, game: Game) -> Game | None:
-    """Return the next game if everyone may know it."""
-    found = rematch.next_game(session, game.id) if game.status == "over" else None
-    return found if found is not None and found.listed else None
 
 
 def _token(session: Session, purpose: links.Purpose, person_id: int, game: Game) -> str | None:

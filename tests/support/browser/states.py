@@ -337,13 +337,13 @@ def set_aside(town: Town, path: str = "", person: str | None = None, status: int
     return Place(f"{path}/{game.id}" if path else url(game, seat), person, None, status)
 
 
-def ended(town: Town, name: str, **values: object) -> Table:
+def ended(town: Town, fresh: str, **values: object) -> Table:
     """Return a separate game that a moderator has ended.
 
     Args:
         values: columns of the game.
     """
-    game, _ = town.first("byzanz", name)
+    game, _ = town.first("byzanz", fresh)
     set_game(game.id, **values)
     moderate(town, game.id, "!abandon")
     return game
@@ -365,7 +365,7 @@ def again_made(town: Town) -> Place:
 
 def over_for_its_organiser(town: Town) -> Place:
     """The page of a finished game, with the buttons for the next one."""
-    game = ended(town, "again-organiser")
+    game = town.over("byzanz")
     own_link(game, "organise", game.id)
     return Place(f"/g/{game.id}", "Alice")
 
@@ -379,8 +379,8 @@ def own_link(game: Table, purpose: links.Purpose, game_id: str) -> str:
 def kept_going(town: Town, purpose: links.Purpose) -> Place:
     """The organiser's page or invitation of a game that the server offered in their name."""
     game = ended(town, f"again-{purpose}", keep_going=True)
-    now = utc_now() + rematch.OFFERED_AFTER
-    assert rematch.offer(game.id, now)
+    set_game(game.id, ended_at=utc_now() - rematch.OFFERED_AFTER)
+    assert rematch.offer(game.id, utc_now())
     with reading() as session:
         made = rematch.next_game(session, game.id)
     assert made is not None
