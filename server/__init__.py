@@ -27,6 +27,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     from server.ops import metrics, request_ids
     from server.store import engine
     from server.web import address, setup
+    from server.web.api import again as _again  # noqa: F401 - adds its call to the blueprint of `views`
     from server.web.api import views
 
     chosen = settings or config.load()

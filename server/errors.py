@@ -87,6 +87,12 @@ class Closed(Refused):
     code = "closed"
 
 
+class NotEverybody(Refused):
+    """Somebody of a finished game cannot be invited again; nobody learns who does not want it, or why."""
+
+    code = "not_everybody"
+
+
 class InvalidInput(Refused):
     """A field of a form is invalid; the message says why and what is valid.
 

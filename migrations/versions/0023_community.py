@@ -164,6 +164,13 @@ def upgrade() -> None:
     for name, column, condition in INDEXES:
         where = sa.text(condition)
         op.create_index(name, "game", [column], sqlite_where=where, postgresql_where=where)
+    op.create_index(
+        "ix_game_kept_going",
+        "game",
+        ["ended_at"],
+        sqlite_where=sa.text("keep_going = 1"),
+        postgresql_where=sa.text("keep_going"),
+    )
     op.create_index("ix_person_handle", "person", ["handle"], unique=True)
     _tables()
     held = sa.text("to_seq IS NULL")
@@ -179,6 +186,7 @@ def downgrade() -> None:
     for table in reversed(TABLES):
         op.drop_table(table)
     op.drop_index("ix_person_handle", "person")
+    op.drop_index("ix_game_kept_going", "game")
     for name, _column, _condition in INDEXES:
         op.drop_index(name, "game")
     for table, name, _kind, _default in reversed(COLUMNS):

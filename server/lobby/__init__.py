@@ -2,7 +2,8 @@
 
 Each function is one transaction, takes the time as `now`, and raises a kind of `Refused` if it changes nothing.
 `create` makes and confirms games, `invitations` is for invited people, `organiser` for the person who invites,
-`time_control` checks the time of a table and `notify` queues the mails.
+`rematch` makes the next game of the same people, `time_control` checks the time of a table and `notify` queues the
+mails.
 
 Mails queued here, with `game_id`, and what their templates find in `details`:
 
@@ -15,7 +16,7 @@ Mails queued here, with `game_id`, and what their templates find in `details`:
   their cut; `before`, those of the cuts made before it.
 - `answered` to the organiser, with `seat`: `name` of the person it is about; `answer`: `accepted`, `declined`,
   `left` (had accepted before), `joined` (took a free seat of a listed game), `silent` (no answer in two days,
-  reminded now); `begun`: whether the game has begun with this.
+  reminded now); `begun`: whether the game has begun with this; `ends`: whether no further game is offered by itself.
 - `cancelled` to an invited or seated person: `why`: `cancelled` (the game), `withdrawn` (the organiser gave up their
   seat), `started` (the game began without them).
 - `signin`: `link`, the id of the row in `link`; it expires, and the mail with it. No `game_id`.

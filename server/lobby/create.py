@@ -39,6 +39,7 @@ class GameRequest:
         listed: shown in the lobby, where anyone may take a free seat.
         language: in which the organiser asks; None if unknown.
         message: the organiser's personal line to the people they invite.
+        keep_going: a day after its end, the next game of the same people is offered by itself.
     """
 
     organiser: Guest
@@ -53,6 +54,7 @@ class GameRequest:
     listed: bool = False
     language: str | None = None
     message: str = ""
+    keep_going: bool = False
 
     @property
     def guests(self) -> tuple[Guest, ...]:
@@ -153,6 +155,7 @@ def create_rows(session: Session, request: GameRequest, persons: Mapping[str, Pe
         time_zone=request.time_zone,
         listed=request.listed,
         message=request.message,
+        keep_going=request.keep_going,
     )
     session.add(game)
     session.flush()

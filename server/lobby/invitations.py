@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from server import play, validation
 from server.errors import Closed, NoSuchLink
-from server.lobby import notify
+from server.lobby import notify, rematch
 from server.lobby.seats import check_name_free, seat_person
 from server.play import positions
 from server.play.moderation.act import has_looked
@@ -119,7 +119,8 @@ def withdraw(session: Session, game: Game, seat: Seat, now: datetime) -> None:
     if seat.status != "declined":
         answer = "left" if seat.status == "seated" else "declined"
         seat.status, seat.cut, seat.answered_at = "declined", "", now
-        notify.notify_organiser(session, game, seat, answer, now)
+        ends = rematch.stop_if_declined(session, game)
+        notify.notify_organiser(session, game, seat, answer, now, ends=ends)
 
 
 def refuse_all(person_id: int, refuse: bool) -> None:

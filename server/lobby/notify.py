@@ -167,9 +167,21 @@ def confirm_seat(session: Session, game: Game, seat: Seat, now: datetime) -> Non
 
 
 def notify_organiser(
-    session: Session, game: Game, seat: Seat, answer: str, now: datetime, *, begun: bool = False
+    session: Session,
+    game: Game,
+    seat: Seat,
+    answer: str,
+    now: datetime,
+    *,
+    begun: bool = False,
+    ends: bool = False,
 ) -> None:
-    """Email the organiser about an answer that is not their own; `answer` as listed in this package's docstring."""
+    """Email the organiser about an answer that is not their own; `answer` as listed in this package's docstring.
+
+    Args:
+        begun: the game has begun with it.
+        ends: no further game is offered by itself after it.
+    """
     if game.organiser_id is None or seat.person_id == game.organiser_id:
         return
     outbox.enqueue(
@@ -180,7 +192,7 @@ def notify_organiser(
         now=now,
         game_id=game.id,
         seat=seat.seat,
-        details={"name": seat.name, "answer": answer, "begun": begun},
+        details={"name": seat.name, "answer": answer, "begun": begun} | ({"ends": True} if ends else {}),
     )
 
 

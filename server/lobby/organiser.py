@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from byzanz.games import rules_of
 from server import errors, validation
 from server.errors import Closed, TooMany
-from server.lobby import notify
+from server.lobby import notify, rematch
 from server.lobby.create import lock_organised_game
 from server.lobby.seats import renumber, seat_bot
 from server.play import positions
@@ -189,13 +189,25 @@ def cancel_locked(session: Session, game: Game, now: datetime) -> None:
         if game.status == "inviting":
             notify.notify_cancelled(session, game, seat, "cancelled", now)
     game.status = "cancelled"
-    game.ended_at = now
+    game.ended_at, game.keep_going = now, False
+    rematch.forget(session, game.id)
 
 
 def set_listed(token: str, listed: bool, now: datetime) -> None:
     """Show the game in the lobby, where anyone may watch it and take a free seat, or hide it."""
     with transaction(token) as session:
         lock_organised_game(session, token, now).listed = listed
+
+
+def set_keep_going(token: str, keep: bool, now: datetime) -> None:
+    """Offer the next game by itself a day after the end of this one, or let it be."""
+    with transaction(token) as session:
+        game = lock_organised_game(session, token, now)
+        if game.status == "cancelled":
+            raise Closed("This game was called off.")
+        if not rematch.may_keep_going(session, game, now):
+            raise Closed("It is too late to change this. Start the next game from the result page.")
+        game.keep_going = keep
 
 
 def send_nudges(now: datetime, limit: int = 100) -> int:

@@ -25,6 +25,7 @@ from server.scheduler.jobs import (
     tick_nudges,
     tick_outbox,
     tick_purge,
+    tick_rematches,
     tick_reminders,
     tick_turns,
     tick_unreached,
@@ -41,6 +42,8 @@ DIGEST_INTERVAL = 60.0
 
 NUDGE_INTERVAL = 600.0
 """Seconds between checks for unanswered invitations."""
+REMATCH_INTERVAL = 600.0
+"""Seconds between checks for games whose next one is to be offered."""
 PURGE_INTERVAL = 600.0
 """Seconds between deletions of old emails."""
 FIGURES_INTERVAL = 600.0
@@ -134,6 +137,7 @@ class Scheduler:
             self._schedule(self._tick, "outbox", self._send_mail)
             self._schedule(DIGEST_INTERVAL, "digests", lambda: tick_digests(utc_now(), self._tick))
             self._schedule(NUDGE_INTERVAL, "nudges", lambda: tick_nudges(utc_now()))
+            self._schedule(REMATCH_INTERVAL, "rematches", lambda: tick_rematches(utc_now()))
             self._schedule(PURGE_INTERVAL, "purge", lambda: tick_purge(utc_now(), self._tick))
             self._schedule(FIGURES_INTERVAL, "figures", lambda: tick_figures(utc_now()))
             self._waker.start()

@@ -19,7 +19,7 @@ from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
 from server import play
 from server.errors import Refused
-from server.lobby import organiser, trials
+from server.lobby import organiser, rematch, trials
 from server.mail import deliverability
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
@@ -186,6 +186,21 @@ def tick_nudges(now: datetime) -> int:
     """Send reminders of unanswered invitations, return how many, and try again addresses that failed for a time."""
     deliverability.retry_due(now)
     return organiser.send_nudges(now)
+
+
+def tick_rematches(now: datetime) -> int:
+    """Offer the next game of those that ended a day ago and keep going, and return how many."""
+    return sum(_offer(game_id, now) for game_id in rematch.due(now))
+
+
+def _offer(game_id: str, now: datetime) -> bool:
+    try:
+        return rematch.offer(game_id, now)
+    except Refused as refused:
+        LOGGER.debug("game %s: the next one is not offered now: %s", game_id, refused)
+    except Exception:
+        LOGGER.exception("game %s: the next one could not be offered", game_id)
+    return False
 
 
 def tick_purge(now: datetime, tick: float) -> int:

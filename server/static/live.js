@@ -2,7 +2,7 @@
 // table has moved on. Whatever goes wrong is left to the browser, which sends the form or opens the page as ever.
 "use strict";
 (() => {
-  const PATIENCE = 20000; // milliseconds for an answer
+  const PATIENCE = 20000; // ms for an answer
   const OFTEN = 15; // seconds between two questions to the server, growing while nothing happens
   const SELDOM = 30;
   const TROUBLED = 240;
@@ -79,7 +79,7 @@
   document.addEventListener("submit", (event) => {
     const form = event.target;
     const pressed = event.submitter;
-    if (event.defaultPrevented || form.method !== "post" || !form.closest("#main")) return;
+    if (event.defaultPrevented || !form.matches("#main form[method=post]:not(#again)")) return;
     event.preventDefault();
     if (form.dataset.sent) return; // a double click
     form.dataset.sent = "yes";

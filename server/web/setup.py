@@ -34,7 +34,7 @@ from server.web.http import (
 from server.web.lobby import about, lobby, trials
 from server.web.lobby import invitations as lobby_invitations
 from server.web.moderation import game as moderation_game
-from server.web.seat import leave, live, orders, turn
+from server.web.seat import again, leave, live, orders, turn
 
 LOGGER = logging.getLogger(__name__)
 BLUEPRINTS = (
@@ -50,6 +50,7 @@ BLUEPRINTS = (
     leaving.blueprint,
     orders.blueprint,
     leave.blueprint,
+    again.blueprint,
     pages.blueprint,
     sprites.blueprint,
     stylesheet.blueprint,

@@ -74,6 +74,8 @@ ANSWERS = {
     "GET /t/<token>/head": "404 200 200 404 404 200 404 404",
     "GET /t/<token>/leave": "404 200 200 404 404 200 404 404",
     "POST /t/<token>/leave": "404 400 400 404 404 400 404 404",
+    "GET /t/<token>/again": "404 409 409 404 404 409 404 404",  # not before the game is over
+    "POST /t/<token>/again": "404 409 409 404 404 409 404 404",
     "GET /t/<token>/history": "404 200 200 404 404 200 404 404",
     "GET /g/<game_id>": "200 200 200 200 200 200 200 200",
     "GET /g/<game_id>/history": "200 200 200 200 200 200 200 200",
@@ -107,6 +109,7 @@ ANSWERS = {
     "GET /api/v1/seats/<token>/orders": "404 200 200 404 404 200 404 404",
     "POST /api/v1/seats/<token>/orders": "404 422 422 404 404 422 404 404",
     "DELETE /api/v1/seats/<token>/orders/<order_id>": "404 404 404 404 404 404 404 404",
+    "POST /api/v1/seats/<token>/again": "404 409 409 404 404 409 404 404",
     "POST /api/v1/seats/<token>/moves": "404 409 409 404 404 422 404 404",
 }
 """The status of each route for each of the visitors, in order."""

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask_babel import gettext
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import record
@@ -22,7 +23,7 @@ from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
 from server.play import history, lengths, notes, positions, turns
 from server.store import facts, heads, outbox, standing_orders
-from server.store.models import Game, Person
+from server.store.models import Game, Person, Rematch, Seat
 from server.store.rows import AnyGame, AnyMail, AnyPerson
 from server.store.table import Table
 
@@ -140,17 +141,35 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "hash": game.head_hash,
         "commitment": game.commitment,
         "at": heads.marked(f"{game.id}.{game.head}.{game.head_hash[: heads.LENGTH]}"),
-    } | (_invitation_context(session, table) if rows.mail.kind in ("invite", "nudge") else {})
+        "others": sum(seat.bot is None for seat in table.seats) > 1,
+    } | (_invitation_context(session, rows, table) if rows.mail.kind in ("invite", "nudge") else {})
 
 
-def _invitation_context(session: Session, table: Table) -> dict[str, Any]:
-    """Return what only an invitation tells: the organiser's line, the cuts made so far, and how long games take."""
+def _invitation_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
+    """Return what only an invitation tells: the organiser's line, the cuts made so far, and how long games take.
+
+    If the game follows another one of its reader, it also tells which.
+    """
     game = session.get_one(Game, table.game.id)
     return {
+        "before": _game_before(session, rows),
+        "own_game": table.game.organiser_id == rows.person.id,
         "message": one_line(game.message),
         "cuts": history.fixed_cuts(table.seats).values(),
         "length": lengths.estimate(session, game, table.seats),
     }
+
+
+def _game_before(session: Session, rows: MailRows) -> str | None:
+    """Return the name of the game that this one follows, for those who held a seat there."""
+    query = (
+        select(Game.name)
+        .join(Rematch, Rematch.after_id == Game.id)
+        .join(Seat, Seat.game_id == Game.id)
+        .where(Rematch.game_id == rows.mail.game_id, Seat.person_id == rows.person.id)
+    )
+    name = session.scalar(query)
+    return None if name is None else one_line(name)
 
 
 def person_at(session: Session, table: Table, person_id: int | None) -> AnyPerson | None:

@@ -33,6 +33,13 @@ class Game(Base):
             sqlite_where=text(_UNCOUNTED),
             postgresql_where=text(_UNCOUNTED),
         ),
+        # Few tables keep going.
+        Index(
+            "ix_game_kept_going",
+            "ended_at",
+            sqlite_where=text("keep_going = 1"),
+            postgresql_where=text("keep_going"),
+        ),
         # Few tables wait for players.
         Index(
             "ix_game_open",

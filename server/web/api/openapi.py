@@ -132,7 +132,14 @@ class ErrorBody(Body):
     error: ErrorDetail
 
 
-MODELS = (MoveRequest, MoveReceipt, SeatState, ErrorBody, OrderRequest, OrderList, OrderReceipt)
+class NextGame(Body):
+    """The game that follows a finished one."""
+
+    id: str
+    """Of the game, which begins once everybody has accepted."""
+
+
+MODELS = (MoveRequest, MoveReceipt, SeatState, ErrorBody, OrderRequest, OrderList, OrderReceipt, NextGame)
 
 
 def document(root: str = "") -> dict[str, Any]:
@@ -161,6 +168,7 @@ def document(root: str = "") -> dict[str, Any]:
                 "parameters": [_token(), _parameter("order_id", ORDER_ID, "The `id` of an order.")],
                 "delete": _withdraw(),
             },
+            "/api/v1/seats/{token}/again": {"parameters": [_token()], "post": _again()},
             "/api/v1/seats/{token}/record": {
                 "parameters": [_token()],
                 "get": _record("as this seat may see it"),
@@ -257,6 +265,17 @@ def _withdraw() -> dict[str, Any]:
         "summary": "Withdraw a standing order.",
         "responses": answers | _common(),
     }
+
+
+def _again() -> dict[str, Any]:
+    answers = {
+        "200": _json("NextGame", "It had been made already; nothing has changed."),
+        "201": _json("NextGame", "Made; this player organises it, and the others are invited."),
+        "409": _json("ErrorBody", "Not over, or the player had left it (`closed`); or `not_everybody`."),
+        "429": _json("ErrorBody", "Too many requests from this address, or invitations today (`too_many`)."),
+    }
+    summary = "Play again with the same people, each moved on by one seat."
+    return {"operationId": "again", "summary": summary, "responses": _common() | answers}
 
 
 def _record(whose: str) -> dict[str, Any]:

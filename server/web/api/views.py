@@ -74,7 +74,7 @@ def init_app(app: Flask) -> None:
 def seat(token: str) -> dict[str, Any]:
     """Return what the seat may know and do now."""
     with engine.reading() as session:
-        access = _seat_access(session, token)
+        access = seat_access(session, token)
         return _seat_state(session, access.game.id, access.seat.seat)
 
 
@@ -83,7 +83,7 @@ def seat(token: str) -> dict[str, Any]:
 def move(token: str) -> tuple[dict[str, Any], int]:
     """Play a move for the seat."""
     with engine.reading() as session:
-        access = _seat_access(session, token)
+        access = seat_access(session, token)
     presence.note(access.link.person_id, engine.utc_now())
     body = _body(MoveRequest)
     game_id, number = access.game.id, access.seat.seat
@@ -108,7 +108,7 @@ def move(token: str) -> tuple[dict[str, Any], int]:
 def seat_orders(token: str) -> dict[str, Any]:
     """Return the standing orders of the seat, for its owner alone."""
     with engine.reading() as session:
-        access = _seat_access(session, token)
+        access = seat_access(session, token)
         _require_begun(access.game)
         rows = standing_orders.of_seat(session, access.game.id, access.seat.seat)
         orders = [
@@ -128,7 +128,7 @@ def seat_orders(token: str) -> dict[str, Any]:
 def leave_order(token: str) -> tuple[dict[str, Any], int]:
     """Place a standing order for the seat."""
     with engine.reading() as session:
-        access = _seat_access(session, token)
+        access = seat_access(session, token)
     body = _body(OrderRequest)
     try:
         left = play.place_order(
@@ -144,7 +144,7 @@ def leave_order(token: str) -> tuple[dict[str, Any], int]:
 def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
     """Withdraw a standing order of the seat."""
     with engine.reading() as session:
-        access = _seat_access(session, token)
+        access = seat_access(session, token)
     if not re.fullmatch(openapi.ORDER_ID[1:-1], order_id):
         raise NoSuchOrder("This order is no longer active.")
     now, link_id = engine.utc_now(), access.link.id
@@ -157,7 +157,7 @@ def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
 def seat_record(token: str) -> Response:
     """Return the record as this seat may see it."""
     with engine.reading() as session:
-        access = _seat_access(session, token)
+        access = seat_access(session, token)
         return _record(session, access.game, access.seat.seat)
 
 
@@ -180,7 +180,7 @@ def description() -> dict[str, Any]:
     return openapi.document(flask.request.script_root)
 
 
-def _seat_access(session: Session, token: str) -> links.SeatAccess:
+def seat_access(session: Session, token: str) -> links.SeatAccess:
     access = links.seat_access(session, token, engine.utc_now())
     if access is None:
         raise NoSuchSeat("This link does not open a seat. Open it in a browser to request a fresh one.")

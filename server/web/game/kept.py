@@ -30,6 +30,8 @@ class Key(NamedTuple):
     revision: int
     head: int
     language: str
+    following: str | None
+    """The next game, if it is listed."""
 
 
 @dataclass(slots=True)
@@ -66,15 +68,16 @@ def may_keep(game: Game) -> bool:
     return plain and game.status == "over"
 
 
-def response(game: Game, render: Callable[[], str]) -> Response:
+def response(game: Game, following: Game | None, render: Callable[[], str]) -> Response:
     """Return the page of a game for which `may_keep` holds, or 304 if the browser has it.
 
     Args:
+        following: the next game, if everyone may know it.
         render: called if the page is not kept.
     """
     pages: Pages = flask.current_app.extensions["kept_pages"]
     language = i18n.current_language()
-    key = Key(game.id, game.revision, game.head, language)
+    key = Key(game.id, game.revision, game.head, language, following.id if following else None)
     page = pages.get(key)
     if page is None:
         page = render().encode()

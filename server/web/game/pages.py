@@ -9,18 +9,20 @@ import flask
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
-from sqlalchemy.orm import Session
+from sqlalchemy import select
+from sqlalchemy.orm import Session, aliased
 
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server.accounts import login
 from server.config import settings
 from server.errors import Refused
+from server.lobby import rematch
 from server.play import autopilot, positions, timeline, turns
 from server.play import history as play_history
 from server.play.positions import Broken
-from server.store import log, standing_orders
+from server.store import links, log, standing_orders
 from server.store.engine import reading, utc_now
-from server.store.models import Game
+from server.store.models import Game, Rematch
 from server.store.rows import AnyGame
 from server.web.game import charts, history, kept, mail_log
 from server.web.http import GAME_ID, costly, error_page, refusal_text, seat_access
@@ -35,15 +37,16 @@ LATEST = 10
 def show(game_id: str) -> ResponseReturnValue:
     """Show a game's public page."""
     with reading() as session:
-        found = _game(session, game_id)
+        found, following = _game_and_next(session, game_id)
         if found is None:
             return _no_game()
         if kept.may_keep(found):
-            return kept.response(found, lambda: _page(session, found))
-        return _page(session, found)
+            public = following if following and following.listed else None
+            return kept.response(found, public, lambda: _page(session, found, public))
+        return _page(session, found, following)
 
 
-def _page(session: Session, game: Game) -> str:
+def _page(session: Session, game: Game, following: Game | None) -> str:
     context = {
         "game": game,
         "seats": positions.seats_of(session, game.id),
@@ -54,6 +57,8 @@ def _page(session: Session, game: Game) -> str:
     }
     if game.status in ("running", "over"):
         context |= _running_context(session, game)
+    if game.status == "over":
+        context |= _again_context(session, game, following)
     return render_template("game/game.html", **context)
 
 
@@ -95,6 +100,15 @@ def _game(session: Session, game_id: str) -> Game | None:
     """Return the game, unless it is not confirmed yet."""
     found = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
     return found if found and found.status != "asked" else None
+
+
+def _game_and_next(session: Session, game_id: str) -> tuple[Game | None, Game | None]:
+    """Return the game as `_game` does, and the one that follows it, with one statement."""
+    following = aliased(Game)
+    query = select(Game, following).outerjoin(Rematch, Rematch.after_id == Game.id)
+    query = query.outerjoin(following, following.id == Rematch.game_id).where(Game.id == game_id)
+    found = session.execute(query).first() if GAME_ID.fullmatch(game_id) else None
+    return (found[0], found[1]) if found and found[0].status != "asked" else (None, None)
 
 
 def _no_game() -> tuple[str, int]:
@@ -163,3 +177,22 @@ def _finished_context(session: Session, game: Game) -> dict[str, object]:
         "revealed": standing_orders.of_game(session, game.id),
         "base_url": settings().base_url,
     }
+
+
+def _again_context(session: Session, game: Game, following: Game | None) -> dict[str, object]:
+    """Return the next game and what its makers need: the signed-in player and the organiser."""
+    me = login.signed_in(session)
+    seats = positions.seats_of(session, game.id) if me and not game.trial else ()
+    own = next((seat for seat in seats if me and seat.person_id == me.id), None)
+    found: dict[str, object] = {"following": following if following and (own or following.listed) else None}
+    if me and own and not own.left:
+        found["token"] = _token(session, "seat", me.id, game)
+    if me and game.organiser_id == me.id and rematch.may_keep_going(session, game, utc_now()):
+        found["keeping"] = _token(session, "organise", me.id, game)
+    return found
+
+
+def _token(session: Session, purpose: links.Purpose, person_id: int, game: Game) -> str | None:
+    """Return the token of a link that the signed-in person has; a GET request creates none."""
+    link = links.existing(session, purpose, person_id, game.id)
+    return links.token(link) if link else None

@@ -17,7 +17,7 @@ from server import errors, i18n, validation
 from server.accounts import login
 from server.config import settings
 from server.errors import InvalidInput, Refused, TooMany
-from server.lobby import create, invitations, names, notify, organiser
+from server.lobby import create, invitations, names, notify, organiser, rematch
 from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
@@ -143,6 +143,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
         seats = positions.seats_of(session, game.id)
         rules, form = rules_of(game.slug, game.rules), flask.request.form
         host = session.get_one(Person, game.organiser_id)
+        own = next((seat for seat in seats if seat.person_id == game.organiser_id), None)
         page = render_template(
             "lobby/organiser.html",
             base_url=settings().base_url,
@@ -150,7 +151,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             game=game,
             seats=seats,
             fixed=history.fixed_cuts(seats),
-            own=next((seat for seat in seats if seat.person_id == game.organiser_id), None),
+            own=own,
             mails=_mails(session, game),
             title=rules.title,
             rules=rules,
@@ -159,6 +160,8 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             zone=host.time_zone or game.time_zone,
             time_zone=form.get("time_zone", game.time_zone),
             zones=validation.time_zones(),
+            invitation=_own_invitation(session, game) if own and own.status == "invited" else None,
+            may_keep_going=rematch.may_keep_going(session, game, utc_now()),
             may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
             bots=tuple(BOTS),
             name=form.get("name", notify.requested_name(session, game)),
@@ -168,6 +171,12 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
     return page, refusal.status if refusal else 200
+
+
+def _own_invitation(session: Session, game: Game) -> str | None:
+    """Return the URL of the organiser's own invitation, which they have if the server made the game in their name."""
+    link = links.existing(session, "invite", game.organiser_id or 0, game.id)
+    return links.url(link) if link else None
 
 
 def _mails(session: Session, game: Game) -> dict[int, Mail]:
@@ -189,6 +198,8 @@ ACTS: dict[str, OrganiserAction] = {
     "cancel": lambda token, _seat, now: organiser.cancel(token, now),
     "list": lambda token, _seat, now: organiser.set_listed(token, True, now),
     "unlist": lambda token, _seat, now: organiser.set_listed(token, False, now),
+    "go-on": lambda token, _seat, now: organiser.set_keep_going(token, True, now),
+    "end": lambda token, _seat, now: organiser.set_keep_going(token, False, now),
 }
 """The organiser's actions, by the value that their buttons post as `do`."""
 

@@ -26,7 +26,8 @@ from server.store.engine import reading, utc_now
 from server.store.models import Game, Seat
 from server.validation import Guest
 from server.web.http import csrf, error_page, limiter
-from server.web.lobby import home
+from server.web.lobby import again, home
+from server.web.lobby.again import Group
 
 blueprint = Blueprint("lobby", __name__)
 
@@ -81,15 +82,17 @@ DEFAULT_BOT = "greedy"
 def new() -> ResponseReturnValue:
     """Show the form for a new game, or create one that waits for the organiser's confirmation."""
     if flask.request.method != "POST":
-        return _new_form(_initial_fields(), None)
+        return new_form(_initial_fields(), None)
     fields = flask.request.form
     with reading() as session:
         me = login.signed_in(session)
+        group = again.posted_group(session)
+    host_id = group.host.id if group else me.id if me else None
     try:
         with suppress(errors.TooMany):  # do not tell a stranger how many games wait under an address
-            create.create_game(_read_request(), utc_now(), me.id if me else None)
+            create.create_game(_read_request(group), utc_now(), host_id)
     except Refused as refusal:
-        return _new_form(fields.to_dict(), refusal), refusal.status
+        return new_form(fields.to_dict(), refusal, group), refusal.status
     return flask.redirect(url_for("lobby.confirm_sent"), 303)
 
 
@@ -110,20 +113,32 @@ def _initial_fields() -> dict[str, str]:
     }
 
 
-def _new_form(fields: dict[str, str], refusal: Refused | None) -> str:
+def new_form(fields: dict[str, str], refusal: Refused | None, group: Group | None = None) -> str:
+    """Render the form for a new game.
+
+    Args:
+        fields: what it says.
+        group: the people of a finished game, if the new one is for them.
+    """
     return render_template(
         "lobby/new.html",
         fields=fields,
+        group=group,
         refusal=refusal,
         wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         games=games.latest(),
         bots=tuple(BOTS),
         most=_most_seats(),
         paces=time_control.PRESETS,
-        allowances=ALLOWANCES,
-        banks=BANKS,
+        allowances=_with(ALLOWANCES, group, "allowance"),
+        banks=_with(BANKS, group, "bank"),
         zones=validation.time_zones(),
     )
+
+
+def _with(offered: Sequence[int], group: Group | None, field: str) -> Sequence[int]:
+    """Return the times on offer, and the one that a group's finished game had."""
+    return sorted({*offered, int(group.fields[field])}) if group else offered
 
 
 def _most_seats() -> int:
@@ -131,15 +146,16 @@ def _most_seats() -> int:
     return max(max(rules.seats) for rules in games.latest())
 
 
-def _read_request() -> create.GameRequest:
+def _read_request(group: Group | None) -> create.GameRequest:
     """Return the game that the form requests."""
     fields = flask.request.form
+    address = group.host.email if group else fields.get("address")
     return create.GameRequest(
-        organiser=Guest(fields.get("name", ""), fields.get("address", "")),
+        organiser=Guest(fields.get("name", ""), address or ""),
         slug=fields.get("game", games.latest()[0].slug),
         name=fields.get("title", ""),
         time_control=_read_time_control(),
-        players=_read_friends(),
+        players=[*(group.chosen() if group else ()), *_read_friends()],
         bots=[fields.get("strength", DEFAULT_BOT)] * _read_number("bots", 0),
         free=_read_number("free", 0),
         time_zone=fields.get("time_zone", "UTC"),
@@ -147,6 +163,7 @@ def _read_request() -> create.GameRequest:
         listed="listed" in fields,
         language=i18n.current_language(),
         message=fields.get("message", ""),
+        keep_going="keep_going" in fields,
     )
 
 

@@ -19,6 +19,7 @@ from byzanz.moves import Move, RulesError
 from server import play
 from server.accounts import login
 from server.errors import Refused
+from server.lobby import rematch
 from server.mail import deliverability
 from server.play import autopilot, positions, turns
 from server.play import history as play_history
@@ -231,6 +232,7 @@ def _page(
         "changed_since": since is not None,
         "outcome": position.outcome,
         "ranking": _ranking(position),
+        "following": rematch.next_game(session, game.id) if position.outcome else None,
         "request_id": secrets.token_urlsafe(16),
         "soon": bool(table.turns) and all(turn.bot for turn in table.turns.values()),
     }

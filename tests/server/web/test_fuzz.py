@@ -59,7 +59,7 @@ FORMS: dict[str, dict[str, list[str]]] = {
     "/api/v1/seats/<token>/moves": {"move": MOVES, "seen": ["5"], "request_id": ["a", "b"]},
     "/i/<token>": {"answer": ["accept", "decline"], "name": WORDS, "cut": WORDS},
     "/o/<token>": {
-        "do": ["confirm", "remind", "drop", "invite", "fill", "start", "list", "unlist"],
+        "do": ["confirm", "remind", "drop", "invite", "fill", "start", "list", "unlist", "go-on", "end"],
         "seat": ["0", "1", "2"],
         "guest": [ANN],
         "bot": ["greedy", "random"],
@@ -78,6 +78,9 @@ FORMS: dict[str, dict[str, list[str]]] = {
         "time_zone": ["UTC", "Europe/Amsterdam"],
         "plays": ["yes"],
         "listed": ["yes"],
+        "keep_going": ["yes"],
+        "after": ["a" * 26, "x"],
+        "same_1": ["@", ""],
         "free": ["0", "1"],
         "bots": ["0", "2"],
         "strength": ["greedy", "x"],

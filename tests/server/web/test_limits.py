@@ -16,6 +16,7 @@ COST = "6000 per 1 minute"
 LIMITS = {
     "POST /new": "10 per 1 minute",
     "POST /play": "10 per 1 hour",
+    "POST /t/<token>/again": "30 per 1 minute",
     "POST /t/<token>/keep": "10 per 1 hour",
     "POST /k/<token>": "30 per 1 minute",
     "POST /link": "10 per 1 minute",
@@ -39,6 +40,7 @@ LIMITS = {
     "GET /g/<game_id>/verify": f"30 per 1 minute, {COST}",
     "POST /t/<token>/orders": "120 per 1 minute",
     "GET /api/v1/seats/<token>": "300 per 1 minute",
+    "POST /api/v1/seats/<token>/again": "120 per 1 minute",
     "POST /api/v1/seats/<token>/moves": "120 per 1 minute",
     "GET /api/v1/seats/<token>/orders": "300 per 1 minute",
     "POST /api/v1/seats/<token>/orders": "120 per 1 minute",

@@ -184,11 +184,13 @@ BY_ADDRESS = {
     "/u/<token>",
     "/k/<token>",
     "/t/<token>",
+    "/t/<token>/again",
     "/t/<token>/games",
     "/t/<token>/guide",
     "/t/<token>/keep",
     "/t/<token>/mail",
     "/t/<token>/orders",
+    "/api/v1/seats/<token>/again",
     "/api/v1/seats/<token>/moves",
     "/api/v1/seats/<token>/orders",
 }

@@ -9,11 +9,12 @@ from functools import partial
 from sqlalchemy import select
 
 from server.accounts import absences, login
-from server.lobby import create, trials
+from server.lobby import create, rematch, trials
 from server.mail.text import quoted
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
 from server.store.models import Link
+from tests.conftest import Table
 from tests.support.browser.town import (
     FRIENDS,
     KINDS,
@@ -336,10 +337,66 @@ def set_aside(town: Town, path: str = "", person: str | None = None, status: int
     return Place(f"{path}/{game.id}" if path else url(game, seat), person, None, status)
 
 
+def ended(town: Town, fresh: str, **values: object) -> Table:
+    """Return a separate game that a moderator has ended.
+
+    Args:
+        values: columns of the game.
+    """
+    game, _ = town.first("byzanz", fresh)
+    set_game(game.id, **values)
+    moderate(town, game.id, "!abandon")
+    return game
+
+
+def again_missing(town: Town) -> Place:
+    """The form for a new game with those of the last one who can be invited again."""
+    game = ended(town, "again-missing", name="A long name for a table, forty characters")
+    set_seat(game.id, 1, left=True)
+    return Place(f"{url(game, 0)}/again")
+
+
+def again_made(town: Town) -> Place:
+    """A seat's page of a finished game that another one follows."""
+    game = ended(town, "again-made")
+    rematch.again(game.id, game.people[1], utc_now())
+    return Place(url(game, 0))
+
+
+def over_for_its_organiser(town: Town) -> Place:
+    """The page of a finished game, with the buttons for the next one."""
+    game = town.over("byzanz")
+    own_link(game, "organise", game.id)
+    return Place(f"/g/{game.id}", "Alice")
+
+
+def own_link(game: Table, purpose: links.Purpose, game_id: str) -> str:
+    """Return the token of a link of the first player."""
+    with transaction() as session:
+        return links.token(links.link_for(session, purpose, game.people[0], game_id, utc_now()))
+
+
+def kept_going(town: Town, purpose: links.Purpose) -> Place:
+    """The organiser's page or invitation of a game that the server offered in their name."""
+    game = ended(town, f"again-{purpose}", keep_going=True)
+    set_game(game.id, ended_at=utc_now() - rematch.OFFERED_AFTER)
+    assert rematch.offer(game.id, utc_now())
+    with reading() as session:
+        made = rematch.next_game(session, game.id)
+    assert made is not None
+    own_link(game, "invite", made.id)
+    return Place(f"/{links.PATHS[purpose]}/{own_link(game, purpose, made.id)}")
+
+
 STOPPED: dict[str, Way] = {
     "paused": paused,
     "on autopilot": on_autopilot,
     "abandoned": abandoned,
+    "again missing": again_missing,
+    "again made": again_made,
+    "over for its organiser": over_for_its_organiser,
+    "organise a table that keeps going": lambda town: kept_going(town, "organise"),
+    "invitation of a table that keeps going": lambda town: kept_going(town, "invite"),
     "set aside": set_aside,
     "set aside for the moderator": lambda town: set_aside(town, "/m", "Mia", 200),
 }

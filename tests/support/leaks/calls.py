@@ -167,6 +167,8 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
     for seq in sorted({own, head, head + 1}):
         yield Call("GET", f"{page}?played={seq}")
     yield Call("GET", f"{page}/leave")
+    yield Call("GET", f"{page}/again")
+    yield Call("POST", f"{api}/again")
     yield Call("GET", f"{page}/orders")
     yield Call("GET", f"{page}/head")
     yield Call("GET", f"{api}/orders")

@@ -1,0 +1,87 @@
+"""The form for a new game with those of a finished one who can be invited again; it shows nobody's address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import flask
+from sqlalchemy.orm import Session
+
+from server.lobby import rematch, time_control
+from server.lobby.time_control import TimeControl
+from server.play import positions
+from server.store import links
+from server.store.links import SeatAccess
+from server.store.models import Game, Person, Seat
+from server.validation import LONGEST_NAME, Guest
+from server.web.http import seat_access
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Those of a finished game whom one of its players can invite again.
+
+    Args:
+        token: of the player's seat, which vouches for them.
+        others: the seats of the others.
+        complete: nobody is missing.
+        fields: what the form says at first.
+    """
+
+    token: str
+    host: Person
+    others: Sequence[Seat]
+    complete: bool
+    fields: dict[str, str]
+
+    def chosen(self) -> list[Guest]:
+        """Return those whom the posted form still invites."""
+        fields = flask.request.form
+        return [
+            Guest(seat.name, seat.person.email or "")
+            for seat in self.others
+            if seat.person and fields.get(f"same_{seat.seat}")
+        ]
+
+
+def posted_group(session: Session) -> Group | None:
+    """Return the group that a posted form is for, or None for the form of another new game."""
+    token = flask.request.form.get("after")
+    return group_of(session, seat_access(session, token)) if token else None
+
+
+def group_of(session: Session, access: SeatAccess) -> Group:
+    """Return the group of a finished game, for one of its players.
+
+    Raises:
+        Closed: the game is not over, or they had left it.
+    """
+    game, host = session.get_one(Game, access.game.id), session.get_one(Person, access.link.person_id)
+    seats = positions.seats_of(session, game.id)
+    rematch.check_over(game, seats, host.id)
+    ready = rematch.invitable(session, seats, host.id)
+    others = [seat for seat in ready if seat.person is not None and seat.person_id != host.id]
+    complete = len(ready) == len(seats)
+    return Group(links.token(access.link), host, others, complete, _fields(game, seats, host.id))
+
+
+def _fields(game: Game, seats: Sequence[Seat], host_id: int) -> dict[str, str]:
+    pace = TimeControl(game.allowance, game.bank, game.days_off)
+    bots = [seat.bot for seat in seats if seat.bot]
+    fields = {
+        "title": rematch.next_name(game.name, LONGEST_NAME),
+        "game": game.slug,
+        "name": next(seat.name for seat in seats if seat.person_id == host_id),
+        "time_zone": game.time_zone,
+        "plays": "yes",
+        "bots": str(len(bots)),
+        "pace": next((name for name, preset in time_control.PRESETS.items() if preset == pace), "own"),
+        "allowance": str(pace.allowance),
+        "bank": str(pace.bank),
+        "listed": "yes" if game.listed else "",
+        "keep_going": "yes" if game.keep_going else "",
+    }
+    fields |= {"strength": bots[0]} if bots else {}
+    fields |= {f"same_{seat.seat}": "yes" for seat in seats}
+    return fields | {f"day_{day}": "off" for day in game.days_off}
