@@ -15,6 +15,7 @@ from server.errors import Closed, TooMany
 from server.lobby import notify
 from server.lobby.create import lock_organised_game
 from server.lobby.seats import renumber, seat_bot
+from server.lobby.time_control import TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, log, people
 from server.store.engine import reading, transaction
@@ -196,6 +197,30 @@ def set_listed(token: str, listed: bool, now: datetime) -> None:
     """Show the game in the lobby, where anyone may watch it and take a free seat, or hide it."""
     with transaction(token) as session:
         lock_organised_game(session, token, now).listed = listed
+
+
+def set_time_control(token: str, pace: TimeControl, now: datetime) -> None:
+    """Change the time control of a game that has not begun; once others are seated, it can only give more time.
+
+    So nobody finds less time than they accepted, and nobody needs an email about it.
+
+    Raises:
+        InvalidInput: the time control is out of bounds. Closed: the game has begun or was called off, or somebody
+            seated would have less time.
+    """
+    pace = clean_time_control(pace)
+    with transaction(token) as session:
+        game = lock_organised_game(session, token, now)
+        if game.status not in {"asked", "inviting"}:
+            raise Closed("The game has begun or was called off; its time control can no longer change.")
+        seated = [seat for seat in positions.seats_of(session, game.id) if seat.status == "seated"]
+        others = [seat for seat in seated if seat.person_id not in (None, game.organiser_id)]
+        if others and not pace.gives_at_least(TimeControl(game.allowance, game.bank, game.days_off)):
+            raise Closed(
+                "%(name)s has accepted this time control. From now on you can only give more time.",
+                name=others[0].name,
+            )
+        game.allowance, game.bank, game.days_off = pace
 
 
 def send_nudges(now: datetime, limit: int = 100) -> int:

@@ -87,6 +87,12 @@ def organise_refused(town: Town) -> Place:
     return Place(path, None, {"do": "invite", "seat": "2", "guest": "nobody"}, 422)
 
 
+def pace_refused(town: Town) -> Place:
+    """The organiser has chosen a time control that is none."""
+    path = f"/o/{town.token('open', 'Hugo', 'organise')}"
+    return Place(path, None, {"do": "pace", "allowance": "1", "bank": "0"}, 422)
+
+
 def invitation_refused(town: Town) -> Place:
     """An invited person accepts with an invalid name."""
     path = f"/i/{town.token('open', 'Ida', 'invite')}"
@@ -149,6 +155,7 @@ AROUND: dict[str, Way] = {
     "organise unconfirmed": organise_unconfirmed,
     "organise invited": organise_invited,
     "organise refused": organise_refused,
+    "organise pace refused": pace_refused,
     "organise running": by_link("o", "here", "Alice", "organise"),
     "invitation": by_link("i", "open", "Ida", "invite"),
     "invitation refused": invitation_refused,
