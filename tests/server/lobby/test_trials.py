@@ -293,7 +293,10 @@ def test_no_clock_runs_and_nobody_is_emailed_although_there_is_an_address(
 
 
 def test_no_digest_looks_again_at_a_visitors_game(now: datetime) -> None:
-    trials.start("byzantium", "Guest", now, None, member(now, cadence="digest"))
+    ann = member(now, cadence="digest")
+    trials.start("byzantium", "Guest", now, None, ann)
+    with engine.reading() as session:
+        assert play.turns_for_digest(session, ann) == []
     assert digest.start_overdue_clocks(now + timedelta(days=2)) == 0
 
 
