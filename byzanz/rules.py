@@ -58,6 +58,9 @@ class Rules(ABC, Generic[S, V]):
     sealed: ClassVar[frozenset[str]] = frozenset()
     """Verbs of sealed simultaneous choices: until all are in, a further one by the same seat replaces the earlier."""
 
+    forgets: ClassVar[bool] = False
+    """Whether a view shows only the newest of what `news` tells, so that readers get the rest from the log."""
+
     @abstractmethod
     def setup(self, seats: int, options: Mapping[str, Any]) -> S:
         """Return the state before the first shuffle.
