@@ -73,6 +73,9 @@ def template_context(
         }
     if rows.mail.kind == "answer":
         context |= _answer_context(session, rows)
+    if rows.mail.kind == "over" and rows.game is not None and context["result"]["reason"] != "abandoned":
+        moments = timeline.load(session, rows.game, PUBLIC)
+        context["highlights"] = [it for it, _seq in moments.highlights(context["result"]["winners"])]
     return context | _merged(session, rows, context, mail_links)
 
 
