@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -245,7 +246,7 @@ def test_the_button_works_for_a_day(now: datetime) -> None:
 # ---- a visitor who is signed in ----
 
 
-def member(now: datetime, **more: str) -> int:
+def member(now: datetime, **more: Any) -> int:
     """Create a person with an address who has played before."""
     with engine.transaction() as session:
         found = Person(email=ANN, name="Ann", created_at=now, accepted=True, **more)
