@@ -63,6 +63,11 @@ def trial(slug: str) -> str:
     return f"/t/{trials.start(slug, 'Guest', utc_now())}"
 
 
+def own_trial(town: Town) -> Place:
+    """The table of a visitor who was signed in."""
+    return Place(f"/t/{trials.start('byzanz', 'Guest', utc_now(), None, town.there.person('Sam'))}", "Sam")
+
+
 def keep_page(_town: Town) -> Place:
     """The button that keeps a visitor's game."""
     path = trial("byzanz")
@@ -171,6 +176,7 @@ AROUND: dict[str, Way] = {
     "no such link": at(f"/t/{'a' * 26}", status=404),
     "fresh link": sent("/link", token="a" * 26),
     "games mailed": by_link("t", "here", "Alice", "seat", "/games", do="x"),
+    "trial signed in": own_trial,
     "keep": keep_page,
     "keep refused": lambda town: Place(keep_page(town).path, None, {"name": ""}, 422),
     "keep mailed": lambda _town: Place(f"{trial('byzanz')}/keep", None, {"address": "a@example.org"}),
