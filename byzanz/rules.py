@@ -81,6 +81,9 @@ class Rules(ABC, Generic[S, V]):
         if lacking:
             raise TypeError(f"The game {cls.__name__} lacks: {', '.join(lacking)}. See byzanz/rules.py.")
 
+    forgets: ClassVar[bool] = False
+    """Whether a view shows only the newest of what `news` tells, so that readers get the rest from the log."""
+
     @abstractmethod
     def setup(self, seats: int, options: Mapping[str, Any]) -> S:
         """Return the state before the first shuffle.

@@ -15,6 +15,7 @@ from server.errors import Closed, TooMany
 from server.lobby import notify, rematch
 from server.lobby.create import lock_organised_game
 from server.lobby.seats import renumber, seat_bot
+from server.lobby.time_control import TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, log, people
 from server.store.engine import reading, transaction
@@ -208,6 +209,30 @@ def set_keep_going(token: str, keep: bool, now: datetime) -> None:
         if not rematch.may_keep_going(session, game, now):
             raise Closed("It is too late to change this. Start the next game from the result page.")
         game.keep_going = keep
+
+
+def set_time_control(token: str, pace: TimeControl, now: datetime) -> None:
+    """Change the time control of a game that has not begun; once others are seated, it can only give more time.
+
+    So nobody finds less time than they accepted, and nobody needs an email about it.
+
+    Raises:
+        InvalidInput: the time control is out of bounds. Closed: the game has begun or was called off, or somebody
+            seated would have less time.
+    """
+    pace = clean_time_control(pace)
+    with transaction(token) as session:
+        game = lock_organised_game(session, token, now)
+        if game.status not in {"asked", "inviting"}:
+            raise Closed("The game has begun or was called off; its time control can no longer change.")
+        seated = [seat for seat in positions.seats_of(session, game.id) if seat.status == "seated"]
+        others = [seat for seat in seated if seat.person_id not in (None, game.organiser_id)]
+        if others and not pace.gives_at_least(TimeControl(game.allowance, game.bank, game.days_off)):
+            raise Closed(
+                "%(name)s has accepted this time control. From now on you can only give more time.",
+                name=others[0].name,
+            )
+        game.allowance, game.bank, game.days_off = pace
 
 
 def send_nudges(now: datetime, limit: int = 100) -> int:

@@ -31,6 +31,11 @@ class TimeControl(NamedTuple):
     bank: int = 0
     days_off: str = ""
 
+    def gives_at_least(self, other: TimeControl) -> bool:
+        """Return whether nobody has less time with this than with another."""
+        longer = self.allowance >= other.allowance and self.bank >= other.bank
+        return longer and set(self.days_off) >= set(other.days_off)
+
 
 ONE_DAY = TimeControl(24 * HOUR)
 """A day for each decision, and no bank."""

@@ -31,27 +31,32 @@ KEEP_WITHIN = timedelta(days=1)
 """How long that button works."""
 
 
-def start(slug: str, name: str, now: datetime, language: str | None = None) -> str:
-    """Start a game against bots for a visitor without an address; return the token of their seat.
+def start(
+    slug: str, name: str, now: datetime, language: str | None = None, person_id: int | None = None
+) -> str:
+    """Start a game against bots for a visitor; return the token of their seat.
 
     Args:
-        name: of the visitor at the table.
+        name: of a visitor without an address at the table.
         language: of their pages.
+        person_id: the visitor, if signed in; the seat has their own name.
 
     Raises:
         InvalidInput: there is no such game. TooMany: all visitors together have started too many.
     """
     rules = validation.game_rules(slug)
     bots = (BOT,) * (min(rules.seats) - 1)
-    nobody = Guest(name, "")
-    request = GameRequest(nobody, slug, names.random_game_name(), ONE_DAY, bots=bots)
     with transaction() as session:
         recent = select(func.count(Game.id)).where(Game.trial, Game.created_at > now - timedelta(hours=1))
         if (session.scalar(recent) or 0) >= MOST_AN_HOUR:
             raise TooMany("Many visitors are playing right now. Try again in a few minutes.")
-        visitor = Person(email=None, name=name, created_at=now, language=language)
-        session.add(visitor)
-        session.flush()
+        if person_id is None:
+            visitor = Person(email=None, name=name, created_at=now, language=language)
+            session.add(visitor)
+            session.flush()
+        else:
+            visitor = session.get_one(Person, person_id)
+        request = GameRequest(Guest(visitor.name, ""), slug, names.random_game_name(), ONE_DAY, bots=bots)
         game = create_rows(session, request, {"": visitor}, now)
         game.organiser_id, game.trial, game.status = None, True, "inviting"
         own = positions.seats_of(session, game.id)[0]
@@ -132,6 +137,24 @@ def keep(token: str, name: str, now: datetime, language: str | None = None) -> s
             links.link_for(session, purpose, person.id, game.id, now)
         session.expire_all()
         return seat_url(session, game, person) or ""
+
+
+def keep_own(game_id: str, now: datetime) -> None:
+    """Keep the game of a visitor who was signed in when it started: clocks and emails begin. Repeating changes nothing.
+
+    Raises:
+        Closed: it belongs to a visitor without an address.
+    """
+    with transaction() as session:
+        if not play.lock_game(session, game_id).trial:
+            return
+        own = next(seat for seat in positions.seats_of(session, game_id) if seat.person_id is not None)
+        person = session.get_one(Person, own.person_id)
+        if person.email is None:
+            raise Closed("Enter your email address to keep this game.")
+        play.keep_trial(session, game_id, person, own.name, now)
+        for purpose in notify.EVERY_MAIL:
+            links.link_for(session, purpose, person.id, game_id, now)
 
 
 def end_old(now: datetime, limit: int = 100) -> int:

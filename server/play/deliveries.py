@@ -238,8 +238,9 @@ def digest_switched_off(session: Session, game_id: str, seat: int, now: datetime
 
 
 def turns_for_digest(session: Session, person_id: int) -> list[tuple[Game, Seat, Turn]]:
-    """Return the turns that a digest to this person lists now, leaving out muted games."""
-    return [place for place in turns.of_person(session, person_id) if not place[1].silent]
+    """Return the turns that a digest to this person lists now, leaving out muted games and a visitor's."""
+    found = turns.of_person(session, person_id)
+    return [place for place in found if not place[1].silent and not place[0].trial]
 
 
 def turns_in_digest(session: Session, mail: AnyMail) -> list[TurnKey]:

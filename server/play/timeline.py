@@ -129,6 +129,26 @@ def load(session: Session, game: AnyGame, viewer: Viewer, upto: int | None = Non
     return Timeline(rules, viewer, seen, *known, replay, states)
 
 
+def told(
+    session: Session, game: AnyGame, view: Any, entries: Sequence[record.Entry], seat: int
+) -> list[tuple[record.Entry, Any]]:
+    """The moves since a seat's own last move that count, each with what it did.
+
+    Usually the view shows all of that. If the game went on without the seat's player and the view has forgotten the
+    beginning, the rest is read from the log, once per process and head.
+
+    Args:
+        view: after the last of the entries, the newest of the log.
+        seat: its player reads this.
+    """
+    rules = rules_of(game.slug, game.rules)
+    found = history.told(rules, view, entries)
+    if not rules.forgets or not any(entry.seat == seat for entry, _fact in found):
+        return found
+    facts = load(session, game, seat).facts
+    return [(entry, fact if fact is not None else facts[entry.seq - 1]) for entry, fact in found]
+
+
 def _known(head_hash: str) -> tuple[tuple[Heading, ...], tuple[Any, ...]] | None:
     """The parts and facts of a log, if they are remembered. Its last hash vouches for every entry before."""
     with _lock:

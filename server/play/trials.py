@@ -16,7 +16,7 @@ from server.store.models import Person
 
 
 def keep_trial(session: Session, game_id: str, person: Person, name: str, now: datetime) -> None:
-    """Give a visitor's seat to a person, whose clock and emails begin; the visitor's link ends.
+    """Give a visitor's seat to a person, whose clock and emails begin; the link of another visitor ends.
 
     Args:
         name: at this table.
@@ -31,7 +31,8 @@ def keep_trial(session: Session, game_id: str, person: Person, name: str, now: d
             raise Closed("You have viewed hidden hands in this game and cannot take a seat.")
         seat = next(seat for seat in table.seats if seat.person_id is not None)
         assert seat.person_id is not None
-        links.revoke(session, seat.person_id, game_id, now)
+        if seat.person_id != person.id:
+            links.revoke(session, seat.person_id, game_id, now)
         table.game.trial = False
         table.sit(seat, person, now)
         seat.name = name

@@ -139,12 +139,14 @@ def _charge_bank(table: Table, turn: TurnRow, now: datetime) -> None:
 
 
 def start(table: Table, turn: TurnRow, at: datetime, due: datetime | None = None) -> None:
-    """Start the clock of a turn, or let it go on after it was stopped.
+    """Start the clock of a turn, or let it go on after it was stopped; none runs in a visitor's game.
 
     Args:
         at: when a mail server accepted the email about the turn, or when the turn opened if its player wants none.
         due: the deadline printed in that email; computed if None.
     """
+    if table.game.trial:
+        return
     await_mail(turn)
     turn.started_at = at
     turn.due_at = due or deadline(table.session, table.game, turn)

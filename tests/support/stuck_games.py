@@ -68,6 +68,9 @@ def troubled(table: Begin, now: datetime) -> dict[str, Table]:
             now,
             "bounced",
         )
+        said = Fact("address_failed_before", {"said": quoted("550 5.1.1 no such user")})
+        for key in (f"refused:bounced:{felix.id}", f"complaint:{felix.id}"):  # the desk lists Felix already
+            alerts.raise_alert(session, key, said, now, "bounced")
         alerts.raise_alert(session, "mail-settings", Fact("mail_settings", {"said": quoted("530 no")}), now)
         session.get_one(Game, "aside").quarantine = quoted("entry 2 is illegal")
     play.moderate("paused", "!pause", reason="A wedding", person_id=mia, now=now)
@@ -79,7 +82,7 @@ def troubled(table: Begin, now: datetime) -> dict[str, Table]:
 
 
 def _mails(session: Any, felix: int, bob: int, now: datetime) -> None:
-    """Send an email to Felix that bounces, and receive one from Bob, who sits beside him."""
+    """Send an email to Felix that bounces and one to Bob, whose address works again, and receive one from Bob."""
     about: dict[str, Any] = {"game_id": "bounced", "person_id": felix, "seat": 5}
     sent: dict[str, Any] = {
         "created_at": now,
@@ -101,6 +104,9 @@ def _mails(session: Any, felix: int, bob: int, now: datetime) -> None:
     outcome = Fact("failed", {"said": quoted("550 5.1.1 no such user")})
     session.add(IncomingMail(digest="1", at=now, kind="bounce", outcome=outcome, **about))
     about |= {"person_id": bob, "seat": 1}
+    session.add(
+        Mail(key="turn:bounced:1:1", kind="turn", seq=1, error=quoted("452 4.2.2 full"), **about, **sent)
+    )
     outcome = Fact("carried_out", {"done": 1, "of": 1})
     session.add(IncomingMail(digest="2", at=now, kind="reply", outcome=outcome, **about))
     done: dict[str, Any] = {"created_at": now, "not_before": now, "status": "sent", "finished_at": now}

@@ -39,6 +39,7 @@ class Empire(Rules[State, View]):
     seats: ClassVar[range] = range(2, 3)
     state_type: ClassVar[type] = State
     state_format: ClassVar[int] = 1
+    forgets: ClassVar[bool] = True
     sealed: ClassVar[frozenset[str]] = frozenset(SEALED)
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:

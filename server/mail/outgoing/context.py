@@ -21,7 +21,7 @@ from server.mail.outgoing import batching, relevance
 from server.mail.outgoing.mail_links import MailLinks
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
-from server.play import history, lengths, notes, positions, turns
+from server.play import history, lengths, notes, positions, timeline, turns
 from server.store import facts, heads, outbox, standing_orders
 from server.store.models import Game, Person, Rematch, Seat
 from server.store.rows import AnyGame, AnyMail, AnyPerson
@@ -74,6 +74,9 @@ def template_context(
         }
     if rows.mail.kind == "answer":
         context |= _answer_context(session, rows)
+    if rows.mail.kind == "over" and rows.game is not None and context["result"]["reason"] != "abandoned":
+        moments = timeline.load(session, rows.game, PUBLIC)
+        context["highlights"] = [it for it, _seq in moments.highlights(context["result"]["winners"])]
     return context | _merged(session, rows, context, mail_links)
 
 
@@ -183,7 +186,7 @@ def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
     rules, state = position.rules, position.state
     view, moves = rules.view(state, seat), rules.moves(state, seat)
     seen, last_own, _move = history.since_own_move(session, table.game, seat, LOG_LINES)
-    told = history.told(rules, view, seen)
+    told = timeline.told(session, table.game, view, seen, seat)
     table.load_orders(seat, last_own)
     return {
         "view": view,

@@ -126,7 +126,7 @@ def _longest_waiting(session: Session, person_ids: Sequence[int]) -> dict[int, t
         select(Seat.person_id, Turn.opened_at, Game.time_zone)
         .join(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
         .join(Game, Game.id == Seat.game_id)
-        .where(Seat.person_id.in_(person_ids), Seat.status == "seated", ~Seat.silent)
+        .where(Seat.person_id.in_(person_ids), Seat.status == "seated", ~Seat.silent, ~Game.trial)
         .order_by(Turn.opened_at, Turn.game_id)
     )
     found: dict[int, tuple[datetime, str]] = {}
@@ -149,6 +149,8 @@ def start_overdue_clocks(now: datetime) -> int:
             Seat.seat == Turn.seat,
             Seat.status == "seated",
             ~Seat.silent,
+            Game.id == Turn.game_id,
+            ~Game.trial,
             Person.id == Seat.person_id,
             Person.cadence == "digest",
             ~Person.silent,

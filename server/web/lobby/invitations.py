@@ -23,6 +23,7 @@ from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Link, Mail, Person
 from server.web.http import GAME_ID, csrf, limiter, unknown_link
+from server.web.lobby import pace
 
 blueprint = Blueprint("invitations", __name__)
 
@@ -169,6 +170,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             cut=form.get("cut", names.random_cut()),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
+            **pace.context(game, refused=refusal is not None and form.get("do") == "pace"),
         )
     return page, refusal.status if refusal else 200
 
@@ -196,6 +198,7 @@ ACTS: dict[str, OrganiserAction] = {
     "fill": lambda token, seat, now: organiser.fill(token, seat, flask.request.form.get("bot", ""), now),
     "start": lambda token, _seat, now: organiser.start(token, now),
     "cancel": lambda token, _seat, now: organiser.cancel(token, now),
+    "pace": lambda token, _seat, now: organiser.set_time_control(token, pace.read_time_control(), now),
     "list": lambda token, _seat, now: organiser.set_listed(token, True, now),
     "unlist": lambda token, _seat, now: organiser.set_listed(token, False, now),
     "go-on": lambda token, _seat, now: organiser.set_keep_going(token, True, now),

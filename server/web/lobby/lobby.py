@@ -26,7 +26,7 @@ from server.store.engine import reading, utc_now
 from server.store.models import Game, Seat
 from server.validation import Guest
 from server.web.http import csrf, error_page, limiter
-from server.web.lobby import again, home
+from server.web.lobby import again, home, pace
 from server.web.lobby.again import Group
 
 blueprint = Blueprint("lobby", __name__)
@@ -69,10 +69,6 @@ def _listed(session: Session, *which: ColumnElement[bool]) -> Sequence[Game]:
     return session.scalars(query.order_by(Game.created_at.desc()).limit(MOST_LISTED)).all()
 
 
-ALLOWANCES = (600, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
-"""Seconds for a decision, as the form offers them."""
-BANKS = (0, 3600, 4 * 3600, 12 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 14 * 86400)
-"""Seconds beyond them, for a whole game."""
 DEFAULT_BOT = "greedy"
 """The strength of bots that the form proposes."""
 
@@ -130,8 +126,8 @@ def new_form(fields: dict[str, str], refusal: Refused | None, group: Group | Non
         bots=tuple(BOTS),
         most=_most_seats(),
         paces=time_control.PRESETS,
-        allowances=_with(ALLOWANCES, group, "allowance"),
-        banks=_with(BANKS, group, "bank"),
+        allowances=_with(pace.ALLOWANCES, group, "allowance"),
+        banks=_with(pace.BANKS, group, "bank"),
         zones=validation.time_zones(),
     )
 
@@ -154,10 +150,10 @@ def _read_request(group: Group | None) -> create.GameRequest:
         organiser=Guest(fields.get("name", ""), address or ""),
         slug=fields.get("game", games.latest()[0].slug),
         name=fields.get("title", ""),
-        time_control=_read_time_control(),
+        time_control=pace.read_time_control(),
         players=[*(group.chosen() if group else ()), *_read_friends()],
-        bots=[fields.get("strength", DEFAULT_BOT)] * _read_number("bots", 0),
-        free=_read_number("free", 0),
+        bots=[fields.get("strength", DEFAULT_BOT)] * _read_count("bots"),
+        free=_read_count("free"),
         time_zone=fields.get("time_zone", "UTC"),
         plays="plays" in fields,
         listed="listed" in fields,
@@ -178,35 +174,11 @@ def _read_friends() -> list[Guest]:
     return [*map(validation.parse_guest, typed), *validation.parse_guests(fields.get("players", ""))]
 
 
-def _read_time_control() -> time_control.TimeControl:
-    """Return the time control: a preset, or the form's own values."""
-    fields = flask.request.form
-    chosen = fields.get("pace", "own")
-    if chosen in time_control.PRESETS:
-        return time_control.PRESETS[chosen]
-    if chosen != "own":
-        raise InvalidInput(
-            "“%(text)s” is not one of the time controls on offer.",
-            field="pace",
-            text=validation.excerpt(chosen),
-        )
-    allowance = _read_number("allowance", 86400)
-    days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
-    return time_control.TimeControl(
-        allowance, _read_number("bank", time_control.default_bank(allowance)), days_off
-    )
-
-
-def _read_number(name: str, absent: int, field: str | None = None) -> int:
-    """Return a whole number from the form; numbers of seats are small."""
-    text = flask.request.form.get(name, "") or str(absent)
-    number = validation.whole_number(text, 9_999_999)
-    if number is None:
-        raise InvalidInput(
-            "“%(text)s” must be a whole number.", field=field or name, text=validation.excerpt(text)
-        )
-    if name not in ("allowance", "bank") and number > _most_seats():
-        raise InvalidInput("No game has that many seats.", field=field or name)
+def _read_count(name: str) -> int:
+    """Return a number of bots or seats from the form, 0 if it has none."""
+    number = pace.read_number(name, 0)
+    if number > _most_seats():
+        raise InvalidInput("No game has that many seats.", field=name)
     return number
 
 

@@ -10,6 +10,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 
 from server import errors, i18n
+from server.accounts import login
 from server.errors import InvalidInput, Refused
 from server.lobby import trials
 from server.store.engine import reading, utc_now
@@ -28,18 +29,26 @@ MOST_DISMISSED = 40
 @blueprint.post("/play")
 @limiter.limit("10/hour")
 def start() -> ResponseReturnValue:
-    """Start a game against bots and open its table."""
+    """Start a game against bots and open its table; a signed-in person sits there with their own name."""
     slug = flask.request.form.get("game", "")
-    token = trials.start(slug, _("Guest"), utc_now(), i18n.current_language())
+    with reading() as session:
+        me = login.signed_in(session)
+    token = trials.start(slug, _("Guest"), utc_now(), i18n.current_language(), me.id if me else None)
     return flask.redirect(url_for("turn.show", token=token), 303)
 
 
 @blueprint.post("/t/<token>/keep")
 @limiter.limit("10/hour")
 def ask_to_keep(token: str) -> ResponseReturnValue:
-    """Email the address in the form the button that keeps this game; the response is the same for every address."""
+    """Email the address in the form the button that keeps this game; the response is the same for every address.
+
+    A player with an address needs no email: they keep the game with this press.
+    """
     with reading() as session:
         access = seat_access(session, token)
+    if access.seat.person is not None and access.seat.person.email is not None:
+        trials.keep_own(access.game.id, utc_now())
+        return flask.redirect(url_for("turn.show", token=token), 303)
     address = flask.request.form.get("address", "")
     refusal: Refused | None = None
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, tuple_, union
+from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, or_, select, tuple_, union
 from sqlalchemy.orm import Session
 
 from server.store.engine import stamp
@@ -153,18 +153,34 @@ def on_autopilot(session: Session) -> IssueList:
 
 
 def refused(session: Session, now: datetime) -> IssueList:
-    """List recently failed mails to people who are still in the game, newest first: (mail, person, game or None)."""
+    """List recently failed mails to people who are still in the game, newest first: (mail, person, game or None).
+
+    Those about which `unreached` or `alerts` lists something are left out.
+    """
     found = select(Mail, Person, Game).join(Person, Person.id == Mail.person_id)
     found = found.outerjoin(Game, Game.id == Mail.game_id)
     seated = exists().where(Seat.game_id == Mail.game_id, Seat.person_id == Mail.person_id)
     concerned = or_(Mail.game_id.is_(None), Game.organiser_id == Mail.person_id, seated)
-    found = found.where(FAILED, Mail.not_before > now - RECENT, concerned)
+    alert = exists().where(
+        Alert.key == "refused:" + Mail.game_id + ":" + cast(Mail.person_id, String),
+        Alert.cleared_at.is_(None),
+    )
+    listed = or_(Mail.person_id.in_(_unreached(Seat.person_id)), alert)
+    found = found.where(FAILED, Mail.not_before > now - RECENT, concerned, ~listed)
     return _first_rows(session, found.order_by(Mail.not_before.desc(), Mail.id.desc()))
 
 
 def alerts(session: Session) -> IssueList:
-    """List open alerts, newest first: (alert, its game or None)."""
-    found = select(Alert, Game).outerjoin(Game, Game.id == Alert.game_id).where(Alert.cleared_at.is_(None))
+    """List open alerts, newest first: (alert, its game or None).
+
+    Those about emails to people whom `unreached` lists are left out.
+    """
+    person = cast(Seat.person_id, String)
+    about = union(  # as `deliverability.alert_keys` names them
+        _unreached("refused:" + Seat.game_id + ":" + person), _unreached("complaint:" + person)
+    )
+    found = select(Alert, Game).outerjoin(Game, Game.id == Alert.game_id)
+    found = found.where(Alert.cleared_at.is_(None), Alert.key.not_in(about))
     return _first_rows(session, found.order_by(Alert.at.desc(), Alert.id.desc()))
 
 

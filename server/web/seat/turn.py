@@ -21,7 +21,7 @@ from server.accounts import login
 from server.errors import Refused
 from server.lobby import rematch
 from server.mail import deliverability
-from server.play import autopilot, positions, turns
+from server.play import autopilot, positions, timeline, turns
 from server.play import history as play_history
 from server.play.positions import Broken, Position
 from server.store import heads, log, presence, standing_orders
@@ -220,7 +220,7 @@ def _page(
         return render_template("seat/turn.html", view=None, **context)
     position = positions.current(table)
     view = position.view(number)
-    told = play_history.told(position.rules, view, entries)
+    told = timeline.told(session, game, view, entries, number)
     context |= {
         "view": view,
         "told": told,

@@ -351,6 +351,7 @@ def test_an_unknown_link_does_nothing(now: datetime) -> None:
             partial(organiser.cancel, unknown, now),
             partial(organiser.drop, unknown, 1, now),
             partial(organiser.set_listed, unknown, True, now),
+            partial(organiser.set_time_control, unknown, TimeControl(86400), now),
         ):
             with pytest.raises(NoSuchLink):
                 press()
@@ -576,6 +577,70 @@ def test_a_game_not_listed_has_no_free_seat_for_strangers(now: datetime) -> None
         invitations.take_free_seat(game_id, before_person, "Daphne", "", now)
     organiser.set_listed(host, True, now)
     invitations.take_free_seat(game_id, before_person, "Daphne", "", now)
+
+
+# ---- the time control ----
+
+LONGER = TimeControl(2 * 86400, 3600, "6")
+SHORTER = [
+    TimeControl(2 * 86400 - 3600, 3600, "6"),
+    TimeControl(2 * 86400, 0, "67"),
+    TimeControl(3 * 86400, 3600),
+]
+
+
+def control(game_id: str) -> TimeControl:
+    game = game_of(game_id)
+    return TimeControl(game.allowance, game.bank, game.days_off)
+
+
+def test_the_time_control_is_free_until_somebody_else_has_a_seat(now: datetime) -> None:
+    game_id = create.create_game(wish(), now)
+    host = token("organise", ALICE, game_id, now)
+    organiser.set_time_control(host, TimeControl(600), now)  # not even confirmed
+    create.confirm_game(host, now)
+    for pace in (LONGER, *SHORTER, LONGER):
+        organiser.set_time_control(host, pace, now)
+        assert control(game_id) == pace
+
+
+@pytest.mark.parametrize("pace", SHORTER)
+def test_nobody_who_has_accepted_gets_less_time(pace: TimeControl, now: datetime) -> None:
+    game_id, host = invited(now)
+    organiser.set_time_control(host, LONGER, now)
+    invitations.accept(token("invite", BOB, game_id, now), "Bob", "", now)
+    before = everything()
+    with pytest.raises(Closed, match="Bob has accepted"):
+        organiser.set_time_control(host, pace, now)
+    assert everything() == before
+    more = TimeControl(3 * 86400, 7200, "67")
+    organiser.set_time_control(host, more, now)
+    assert control(game_id) == more
+
+
+def test_a_bot_accepts_every_time_control(now: datetime) -> None:
+    game_id, host = invited(now)
+    organiser.fill(host, 1, "greedy", now)
+    organiser.set_time_control(host, TimeControl(600), now)
+    assert control(game_id) == TimeControl(600)
+
+
+def test_the_game_begins_with_the_time_control_of_last_and_keeps_it(now: datetime) -> None:
+    game_id, host = invited(now, players=(BOB,), bots=("greedy",))
+    organiser.set_time_control(host, LONGER, now)
+    invitations.accept(token("invite", BOB, game_id, now), "Bob", "", now)
+    assert {seat.bank for seat in seats_of(game_id)} == {3600}
+    with pytest.raises(Closed, match="has begun"):
+        organiser.set_time_control(host, TimeControl(7 * 86400), now)
+    assert control(game_id) == LONGER
+
+
+def test_a_cancelled_game_keeps_its_time_control(now: datetime) -> None:
+    game_id, host = invited(now)
+    organiser.cancel(host, now)
+    with pytest.raises(Closed):
+        organiser.set_time_control(host, LONGER, now)
+    assert control(game_id) == TimeControl(86400)
 
 
 # ---- from the command line ----

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from byzanz.games import latest
 from server import play
+from server.accounts import mail_settings
 from server.errors import Closed, InvalidInput, NoSuchLink, TooMany
 from server.lobby import trials
+from server.mail.outgoing import digest
 from server.mail.outgoing.deliver import deliver
 from server.play.moderation.act import has_looked
 from server.scheduler import heartbeat, jobs
@@ -238,6 +241,88 @@ def test_the_button_works_for_a_day(now: datetime) -> None:
     deliver(now + timedelta(days=1), sent)
     assert queued() == ["keep"]
     assert not sent.sent
+
+
+# ---- a visitor who is signed in ----
+
+
+def member(now: datetime, **more: Any) -> int:
+    """Create a person with an address who has played before."""
+    with engine.transaction() as session:
+        found = Person(email=ANN, name="Ann", created_at=now, accepted=True, **more)
+        session.add(found)
+        session.flush()
+        return found.id
+
+
+def test_a_signed_in_visitor_sits_as_themselves(now: datetime) -> None:
+    ann = member(now)
+    token = trials.start("byzantium", "Guest", now, "de", ann)
+    access = opened(token, now)
+    assert access is not None
+    assert (access.seat.person_id, access.seat.name, access.game.trial) == (ann, "Ann", True)
+    assert person(ANN).language is None  # the page's language is only a visitor's
+    assert game_of(access.game.id).organiser_id is None
+
+
+@pytest.mark.parametrize("cadence", ["each", "digest"])
+def test_no_clock_runs_and_nobody_is_emailed_although_there_is_an_address(
+    cadence: str, now: datetime
+) -> None:
+    ann = member(now, cadence=cadence, time_zone="UTC")
+    with engine.transaction() as session:
+        session.get_one(Person, ann).digest_at = now
+    access = opened(trials.start("byzantium", "Guest", now, None, ann), now)
+    assert access is not None
+    game_id = access.game.id
+    for day in range(1, 6):
+        later = now + timedelta(days=day)
+        jobs.tick_reminders(later)
+        jobs.tick_digests(later, 5)
+        jobs.tick_unreached(later, 5)
+        jobs.tick_turns(later, 5)
+    mail_settings.mute_all(ann, True, now)
+    mail_settings.mute_all(ann, False, now)
+    mail_settings.set_cadence(ann, "digest", now)
+    mail_settings.set_cadence(ann, "each", now)
+    turn = turn_of(game_id)
+    assert (turn.started_at, turn.due_at, turn.remind_at) == (None, None, None)
+    assert queued() == []
+    assert trials.end_old(now + timedelta(days=7)) == 1
+    assert queued() == []
+    assert game_of(game_id).status == "over"
+
+
+def test_no_digest_looks_again_at_a_visitors_game(now: datetime) -> None:
+    ann = member(now, cadence="digest")
+    trials.start("byzantium", "Guest", now, None, ann)
+    with engine.reading() as session:
+        assert play.turns_for_digest(session, ann) == []
+    assert digest.start_overdue_clocks(now + timedelta(days=2)) == 0
+
+
+def test_one_press_keeps_it_with_the_same_link(now: datetime) -> None:
+    ann = member(now)
+    token = trials.start("byzantium", "Guest", now, None, ann)
+    access = opened(token, now)
+    assert access is not None
+    game_id, head = access.game.id, access.game.head
+    trials.keep_own(game_id, now)
+    trials.keep_own(game_id, now)  # pressed twice
+    assert opened(token, now) is not None
+    assert (game_of(game_id).trial, game_of(game_id).head) == (False, head)
+    [mail] = mails("turn", Guest("Ann", ANN))
+    assert mail.game_id == game_id
+    deliver(now + timedelta(minutes=3), Pigeons())
+    assert turn_of(game_id).started_at is not None
+    assert trials.end_old(now + timedelta(days=8)) == 0
+
+
+def test_a_visitor_without_an_address_cannot_keep_it_so(now: datetime) -> None:
+    game_id, _token = started(now)
+    with pytest.raises(Closed):
+        trials.keep_own(game_id, now)
+    assert game_of(game_id).trial
 
 
 @pytest.mark.parametrize(

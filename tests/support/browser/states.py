@@ -64,6 +64,11 @@ def trial(slug: str) -> str:
     return f"/t/{trials.start(slug, 'Guest', utc_now())}"
 
 
+def own_trial(town: Town) -> Place:
+    """The table of a visitor who was signed in."""
+    return Place(f"/t/{trials.start('byzanz', 'Guest', utc_now(), None, town.there.person('Sam'))}", "Sam")
+
+
 def keep_page(_town: Town) -> Place:
     """The button that keeps a visitor's game."""
     path = trial("byzanz")
@@ -86,6 +91,12 @@ def organise_refused(town: Town) -> Place:
     """The organiser has entered an invalid address."""
     path = f"/o/{town.token('open', 'Hugo', 'organise')}"
     return Place(path, None, {"do": "invite", "seat": "2", "guest": "nobody"}, 422)
+
+
+def pace_refused(town: Town) -> Place:
+    """The organiser has chosen a time control that is none."""
+    path = f"/o/{town.token('open', 'Hugo', 'organise')}"
+    return Place(path, None, {"do": "pace", "allowance": "1", "bank": "0"}, 422)
 
 
 def invitation_refused(town: Town) -> Place:
@@ -150,6 +161,7 @@ AROUND: dict[str, Way] = {
     "organise unconfirmed": organise_unconfirmed,
     "organise invited": organise_invited,
     "organise refused": organise_refused,
+    "organise pace refused": pace_refused,
     "organise running": by_link("o", "here", "Alice", "organise"),
     "invitation": by_link("i", "open", "Ida", "invite"),
     "invitation refused": invitation_refused,
@@ -165,6 +177,7 @@ AROUND: dict[str, Way] = {
     "no such link": at(f"/t/{'a' * 26}", status=404),
     "fresh link": sent("/link", token="a" * 26),
     "games mailed": by_link("t", "here", "Alice", "seat", "/games", do="x"),
+    "trial signed in": own_trial,
     "keep": keep_page,
     "keep refused": lambda town: Place(keep_page(town).path, None, {"name": ""}, 422),
     "keep mailed": lambda _town: Place(f"{trial('byzanz')}/keep", None, {"address": "a@example.org"}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from xml.etree.ElementTree import Element
 
 import flask
@@ -22,6 +23,7 @@ from server.web.game.charts import short_names
 from tests.conftest import NOW, Table
 from tests.server.web.game.test_charts import CHARTS, finish
 from tests.support.forms import log_in
+from tests.support.mails import html_of, post, text_of
 from tests.support.markup import assert_sound
 from tests.support.pages import Page, look
 
@@ -188,3 +190,21 @@ def test_public_pages_tell_times_in_the_signed_in_readers_zone(client: FlaskClie
     log_in(client, game.people[1])
     assert "Times: Tokyo" in look(client, pages[0]).text
     assert look(client, pages[1]).text != before
+
+
+@pytest.mark.parametrize("slug", CHARTS)
+def test_the_email_about_the_end_tells_the_same_moments(client: FlaskClient, table: Begin, slug: str) -> None:
+    game = over(table, slug)
+    page = look(client, f"/g/{game.id}")
+    told = [text(item) for item in by_class(page, "told").iter("strong")]
+    mails = [
+        mail for mail in post(NOW + timedelta(days=400)) if "Everything is now revealed" in text_of(mail)
+    ]
+    assert mails
+    for mail in mails:
+        moments = text_of(mail).partition("Worth telling\n")[2].partition("Everything is")[0]
+        assert [line.partition(":")[0] for line in moments.splitlines() if line] == [
+            f"- {title}" for title in told
+        ]
+        assert not re.search(r":$", moments, re.MULTILINE)
+        assert "<h2" in html_of(mail).partition("Worth telling")[0][-300:]

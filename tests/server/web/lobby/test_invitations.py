@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from server.lobby import create, invitations, notify, organiser
+from server.lobby.time_control import TimeControl
 from server.store import engine
 from server.store.models import Alert, Game, Person
 from server.validation import Guest
@@ -205,6 +207,34 @@ def test_every_button_of_the_organiser_works(bare: FlaskClient) -> None:
     assert "has started" in look(bare, page).text
 
 
+def test_the_organiser_changes_the_time_control(bare: FlaskClient) -> None:
+    game_id, host = invited(NOW)
+    page = f"/o/{host}"
+    chosen = {"do": "pace", "allowance": "172800", "bank": "345600", "day_6": "off", "day_7": "off"}
+    assert bare.post(page, data=chosen).status_code == 303
+    game = game_of(game_id)
+    assert (game.allowance, game.bank, game.days_off) == (172800, 345600, "67")
+    said = "2 days per move, plus a time bank of 4 days; no clock on Saturday and Sunday"
+    assert said in look(bare, page).text
+    assert said in look(bare, f"/i/{token('invite', BOB, game_id, NOW)}").text
+    form = look(bare, page).html.partition('value="pace"')[2].partition("</form>")[0]
+    assert re.findall(r'value="(\w+)" (?:selected|checked)', form) == ["172800", "345600", "off", "off"]
+    invitations.accept(token("invite", BOB, game_id, NOW), "Bob", "", NOW)
+    assert said in look(bare, f"/t/{token('seat', BOB, game_id, NOW)}").text
+    refused = read(send(bare, page, {"allowance": "3600"}, do="pace"))
+    assert refused.status == 409
+    assert "Bob has accepted this time control." in refused.text
+    assert "<details open>" in refused.html
+    assert '<option value="3600" selected>' in refused.html
+
+
+def test_a_time_control_of_the_command_line_is_kept_by_the_form(bare: FlaskClient) -> None:
+    game_id, host = invited(NOW, time_control=TimeControl(5400, 7200))
+    form = look(bare, f"/o/{host}").html.partition('value="pace"')[2].partition("</form>")[0]
+    assert re.findall(r'value="(\w+)" selected', form) == ["5400", "7200"]
+    assert game_of(game_id).allowance == 5400
+
+
 def test_cancelling_ends_it(bare: FlaskClient) -> None:
     game_id, host = invited(NOW)
     assert send(bare, f"/o/{host}", do="cancel").status_code == 303
@@ -230,6 +260,11 @@ CANNOT_BE = [
     ({"do": "fill", "seat": "1", "bot": "clever"}, 422),
     ({"do": "fill", "seat": "0", "bot": "greedy"}, 409),
     ({"do": "start"}, 422),
+    ({"do": "pace", "allowance": "1"}, 422),
+    ({"do": "pace", "allowance": "x"}, 422),
+    ({"do": "pace", "pace": "never"}, 422),
+    ({"do": "pace", "bank": "9999999"}, 422),
+    ({"do": "pace", **{f"day_{day}": "off" for day in "123456"}}, 422),
 ]
 
 

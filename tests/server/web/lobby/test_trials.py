@@ -16,7 +16,10 @@ from server.mail.outgoing.deliver import deliver
 from server.play import moderate
 from server.store import engine
 from server.store.models import Game
-from tests.support.invitations import everything, mails
+from server.validation import Guest
+from tests.conftest import NOW
+from tests.support.forms import sign_in
+from tests.support.invitations import everything, known, mails
 from tests.support.mail_servers import Pigeons
 from tests.support.mails import text_of
 
@@ -109,6 +112,23 @@ def test_a_game_is_kept_by_the_button_in_the_email(client: FlaskClient) -> None:
     assert 'id="keep-title"' not in page
     assert client.get(table).status_code == 404
     assert "This game is yours" in client.get(link[1]).text
+
+
+def test_a_signed_in_visitor_plays_and_keeps_the_game_as_themselves(client: FlaskClient) -> None:
+    known(Guest("Ann", ANN), NOW)
+    sign_in(client, ANN)
+    table = play(client)
+    page = client.get(table).text
+    assert "Your turn, Ann" in page
+    assert "No clock runs" in page
+    assert 'name="address"' not in page  # nothing to type
+    assert table in client.get("/").text.replace("https://byzanz.test", "")
+    answer = client.post(f"{table}/keep")
+    assert (answer.status_code, answer.headers["Location"]) == (303, table)
+    page = client.get(table).text
+    assert 'id="keep-title"' not in page
+    assert "No clock runs" not in page
+    assert len(mails("turn", Guest("Ann", ANN))) == 2  # that of the other game, and this
 
 
 def test_a_wrong_address_is_shown_again(client: FlaskClient) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from byzanz.games.byzanz.state import Lot
 from server import play
 from server.store import engine
-from server.store.models import Person, Snapshot
+from server.store.models import Entry, Person, Snapshot
 from tests.conftest import NOW
 from tests.support.mails import html_of, post, text_of, words_of
 from tests.support.pages import look
@@ -201,6 +201,77 @@ def test_the_battle_of_empire_lies_on_the_table_with_all_its_cards(
             len({card.card for card in meld.cards}) for meld in battle.melds
         )
     assert f"{said}. " in look(client, f"/g/{game.id}/history").text
+
+
+ALWAYS = (
+    "redraw none",
+    "meld most",
+    "defend most",
+    "negotiate most",
+    "replace most",
+    "buy-off most",
+    "keep most",
+)
+
+
+def played_by_orders(table: Any, years: int) -> tuple[Any, list[str]]:
+    """Return a game of Empire in which orders play for Alice, and the title of each year's battle, the newest first."""
+    game = table(2, "orders", slug="empire")
+    for order in ALWAYS:
+        play.place_order(game.id, 0, f"{order} always", now=NOW)
+    titles: list[str] = []
+    while len(titles) < years or position(game.id).view(0).step in ("keep", "over"):
+        seat = asked(game)
+        assert seat == 1
+        make(game, seat, moves(game, seat)[0])
+        battle = position(game.id).view(0).battle
+        if battle and len(titles) < battle.year:
+            own, theirs = (battle.melds[seat].force for seat in (battle.emperor, 1 - battle.emperor))
+            after = max(battle.after, 0)
+            titles.insert(
+                0, f"Year {battle.year}: {own} against {theirs}, territory {battle.before} → {after}"
+            )
+    return game, titles
+
+
+def test_each_year_that_orders_played_is_told(client: FlaskClient, table: Any):
+    game, titles = played_by_orders(table, 4)
+    found = strips(client, url(game, 0))
+    assert len(found) == 4
+    assert found[3].count("to pass on.") == 2  # of these years only what followed the last battle
+    for title, strip in zip(titles[:2], found[:2], strict=True):
+        assert f"<strong>{title}</strong>" in strip
+        assert strip.count('<ul class="coins"') == 2
+    older = re.search(r"<summary>2 earlier years</summary>(.*)</details>", found[2], re.DOTALL)
+    assert older is not None
+    assert re.findall(r"<p>(Year [^<]*?→ [0-9]+)", older[1]) == titles[2:]
+    assert not any("Year " in strip for strip in strips(client, url(game, 1)))  # Bob saw each battle
+    log = look(client, url(game, 0)).text.partition("Since your last move")[2]
+    assert all(f"{title}. " in log for title in titles)
+
+
+def test_each_year_that_orders_played_is_in_the_mail(table: Any):
+    game, titles = played_by_orders(table, 3)
+    play.withdraw_order(game.id, 0, None, now=NOW)
+    while asked(game) == 1:
+        make(game, 1, moves(game, 1)[0])
+    message = [each for each in post(NOW + timedelta(hours=1)) if each["To"].startswith("Alice")][-1]
+    news = text_of(message).partition("While you were away")[2].partition("The table")[0]
+    assert re.findall("Year [0-9]+: [^.]*→ [0-9]+", news)[-3:] == titles
+    assert news.count(" – ") == 4  # both melds of two years
+
+
+def test_a_year_that_was_taken_back_is_not_told(client: FlaskClient, table: Any):
+    game, titles = played_by_orders(table, 3)
+    with engine.reading() as session:
+        person = session.scalars(select(Person.id)).all()[0]
+    with engine.reading() as session:
+        melds = select(Entry.seq).where(Entry.game_id == game.id, Entry.seat == 1, Entry.move.like("meld%"))
+        year_3 = session.scalars(melds.order_by(Entry.seq)).all()[-1]
+    play.moderate(game.id, f"!void {year_3}", reason="Look again", person_id=person, now=NOW)
+    said = " ".join(strips(client, url(game, 0)))
+    assert titles[-1] in said
+    assert titles[0] not in said
 
 
 @pytest.mark.parametrize(("slug", "seats"), [("empire", 2), ("byzantium", 3)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from tests.support.forms import log_in
 from tests.support.histories import moderator, seqs
 from tests.support.in_hand import start_clock
 from tests.support.pages import look
-from tests.support.tables import make, url
+from tests.support.tables import asked, make, position, url
 
 
 def noted(game: Any, count: int) -> None:
@@ -117,3 +118,22 @@ def test_the_next_games_are_the_players_own_with_the_newest_live_link(
     }
     assert links == {"Next game: The Second": f"https://byzanz.test/t/{second.tokens[0]}"}
     assert "<title>(1) The Golden Horn" in page.html
+
+
+def test_a_player_who_ran_out_of_time_is_told_until_their_next_move(client: FlaskClient, table: Any) -> None:
+    said = "You ran out of time earlier, so this was played for you: You pass."
+    game = table(3)
+    asked_for = start_clock(game.id, 0, NOW).question
+    play.time_out(game.id, 0, asked_for, NOW + timedelta(days=2))
+    assert said in look(client, url(game, 0)).text
+    assert "You ran out of time" not in look(client, url(game, 1)).text
+    while asked(game) != 0:
+        make(game, asked(game), str(moves_of(game)[0]))
+    make(game, 0, str(moves_of(game)[0]))
+    assert "You ran out of time" not in look(client, url(game, 0)).text
+
+
+def moves_of(game: Any) -> Any:
+    """Return the moves of the first seat to move."""
+    now = position(game.id)
+    return now.rules.moves(now.state, asked(game))

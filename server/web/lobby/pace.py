@@ -1,0 +1,73 @@
+"""The time control in a form: what it offers, and what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flask
+
+from server import validation
+from server.errors import InvalidInput
+from server.lobby import time_control
+from server.lobby.time_control import TimeControl
+from server.store.models import Game
+
+ALLOWANCES = (600, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 3 * 86400, 7 * 86400)
+"""Seconds for a decision, as the form offers them."""
+BANKS = (0, 3600, 4 * 3600, 12 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 14 * 86400)
+"""Seconds beyond them, for a whole game."""
+
+
+def read_time_control() -> TimeControl:
+    """Return the time control of the form: a preset, or its own values.
+
+    Raises:
+        InvalidInput: it names no preset, or a time is not a whole number.
+    """
+    fields = flask.request.form
+    chosen = fields.get("pace", "own")
+    if chosen in time_control.PRESETS:
+        return time_control.PRESETS[chosen]
+    if chosen != "own":
+        raise InvalidInput(
+            "“%(text)s” is not one of the time controls on offer.",
+            field="pace",
+            text=validation.excerpt(chosen),
+        )
+    allowance = read_number("allowance", 86400)
+    days_off = "".join(day for day in "1234567" if f"day_{day}" in fields)
+    return TimeControl(allowance, read_number("bank", time_control.default_bank(allowance)), days_off)
+
+
+def read_number(name: str, absent: int, field: str | None = None) -> int:
+    """Return a whole number from the form.
+
+    Args:
+        absent: what an empty field means.
+        field: the field to name if the number is invalid; `name` if None.
+
+    Raises:
+        InvalidInput: it is no whole number.
+    """
+    text = flask.request.form.get(name, "") or str(absent)
+    number = validation.whole_number(text, 9_999_999)
+    if number is None:
+        raise InvalidInput(
+            "“%(text)s” must be a whole number.", field=field or name, text=validation.excerpt(text)
+        )
+    return number
+
+
+def context(game: Game, *, refused: bool) -> dict[str, Any]:
+    """Return what `lobby/times.html` needs to change the time control of a game.
+
+    Args:
+        refused: the form has just been refused, so its fields are shown again.
+    """
+    now: dict[str, str] = {"allowance": str(game.allowance), "bank": str(game.bank)}
+    now |= {f"day_{day}": "off" for day in game.days_off}
+    return {
+        "fields": flask.request.form.to_dict() if refused else now,
+        "allowances": sorted({*ALLOWANCES, game.allowance}),
+        "banks": sorted({*BANKS, game.bank}),
+    }
