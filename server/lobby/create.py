@@ -14,13 +14,16 @@ from byzanz import chance
 from server import errors, play, validation
 from server.errors import Closed, NoSuchLink
 from server.lobby import names, notify
-from server.lobby.seats import check_name_free, seat_bot, seat_person, shuffle_seats
+from server.lobby.seats import check_name_free, seat_bot, seat_person, shuffle_seats, wait_for_players
 from server.lobby.time_control import ONE_DAY, TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, people
 from server.store.engine import transaction
 from server.store.models import Game, Person, Seat
 from server.validation import Guest
+
+ASKS = (0, 90, 95, 98)
+"""The percentages of decisions answered in time that an organiser may ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class GameRequest:
         listed: shown in the lobby, where anyone may take a free seat.
         language: in which the organiser asks; None if unknown.
         message: the organiser's personal line to the people they invite.
+        asks: the percentage of decisions that whoever takes a free seat must have answered in time; 0: any.
     """
 
     organiser: Guest
@@ -53,6 +57,7 @@ class GameRequest:
     listed: bool = False
     language: str | None = None
     message: str = ""
+    asks: int = 0
 
     @property
     def guests(self) -> tuple[Guest, ...]:
@@ -92,6 +97,12 @@ def validated(request: GameRequest) -> GameRequest:
     validation.check_distinct_addresses(granted.guests)
     if request.free and not request.listed:
         raise errors.InvalidInput("Only games listed on the home page can have free seats.", field="free")
+    if request.asks not in ASKS:
+        raise errors.InvalidInput("Choose one of the percentages on offer.", field="asks")
+    if request.asks and not request.free:
+        raise errors.InvalidInput(
+            "Only a table with free seats can ask how reliably players answer.", field="asks"
+        )
     validation.check_player_count(rules, len(granted.guests) + len(granted.bots) + max(0, request.free))
     return granted
 
@@ -153,6 +164,7 @@ def create_rows(session: Session, request: GameRequest, persons: Mapping[str, Pe
         time_zone=request.time_zone,
         listed=request.listed,
         message=request.message,
+        asks=request.asks,
     )
     session.add(game)
     session.flush()
@@ -237,6 +249,7 @@ def _send_invitations(session: Session, game: Game, host: Person, cut: str, now:
             seat_person(session, game, seat, cut, now)
     game.status = "inviting"
     notify.begin_if_full(session, game, now)
+    wait_for_players(session, game, now)
 
 
 def lock_organised_game(session: Session, token: str, now: datetime) -> Game:

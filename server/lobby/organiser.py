@@ -14,7 +14,7 @@ from server import errors, validation
 from server.errors import Closed, TooMany
 from server.lobby import notify
 from server.lobby.create import lock_organised_game
-from server.lobby.seats import renumber, seat_bot
+from server.lobby.seats import renumber, seat_bot, wait_for_players
 from server.play import positions
 from server.store import links, log, people
 from server.store.engine import reading, transaction
@@ -43,6 +43,13 @@ def _before_start(token: str, now: datetime) -> Iterator[tuple[Session, Game]]:
         if game.status != "inviting":
             raise Closed("The game has begun or was called off; its seats can no longer change.")
         yield session, game
+        wait_for_players(session, game, now)
+
+
+def keep_open(token: str, now: datetime) -> None:
+    """Let an open table wait for players for three weeks from now."""
+    with _before_start(token, now):
+        pass
 
 
 def _open_seat(session: Session, game: Game, number: int) -> Seat:
@@ -183,19 +190,22 @@ def cancel(token: str, now: datetime) -> None:
             cancel_locked(session, game, now)
 
 
-def cancel_locked(session: Session, game: Game, now: datetime) -> None:
-    """Cancel a locked game that has not begun."""
+def cancel_locked(session: Session, game: Game, now: datetime, why: str = "cancelled") -> None:
+    """Cancel a locked game that has not begun; `why` as in the mail `cancelled`."""
     for seat in positions.seats_of(session, game.id):
         if game.status == "inviting":
-            notify.notify_cancelled(session, game, seat, "cancelled", now)
+            notify.notify_cancelled(session, game, seat, why, now)
     game.status = "cancelled"
     game.ended_at = now
+    game.open_until = None
 
 
 def set_listed(token: str, listed: bool, now: datetime) -> None:
     """Show the game in the lobby, where anyone may watch it and take a free seat, or hide it."""
     with transaction(token) as session:
-        lock_organised_game(session, token, now).listed = listed
+        game = lock_organised_game(session, token, now)
+        game.listed = listed
+        wait_for_players(session, game, now)
 
 
 def send_nudges(now: datetime, limit: int = 100) -> int:
