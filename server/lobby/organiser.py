@@ -162,6 +162,21 @@ def fill(token: str, number: int, bot: str, now: datetime) -> bool:
         return notify.begin_if_full(session, game, now)
 
 
+def fill_all(token: str, bot: str, now: datetime) -> bool:
+    """Give every free seat to a bot; return whether the game has begun with it.
+
+    Args:
+        bot: their kind, `random`, `greedy` or `search`.
+    """
+    kind = validation.clean_bot(bot, "bot")
+    with _before_start(token, now) as (session, game):
+        seats = positions.seats_of(session, game.id)
+        for seat in seats:
+            if seat.status == "free":
+                seat_bot(seat, kind, [other.name for other in seats], now)
+        return notify.begin_if_full(session, game, now)
+
+
 def start(token: str, now: datetime) -> None:
     """Begin with those who are seated: the other seats are removed, and the rest move up in order.
 

@@ -26,6 +26,7 @@ from server.scheduler.jobs import (
     tick_outbox,
     tick_purge,
     tick_reminders,
+    tick_tables,
     tick_turns,
     tick_unreached,
 )
@@ -41,6 +42,8 @@ DIGEST_INTERVAL = 60.0
 
 NUDGE_INTERVAL = 600.0
 """Seconds between checks for unanswered invitations."""
+TABLES_INTERVAL = 600.0
+"""Seconds between looks at the open tables."""
 PURGE_INTERVAL = 600.0
 """Seconds between deletions of old emails."""
 FIGURES_INTERVAL = 600.0
@@ -134,6 +137,7 @@ class Scheduler:
             self._schedule(self._tick, "outbox", self._send_mail)
             self._schedule(DIGEST_INTERVAL, "digests", lambda: tick_digests(utc_now(), self._tick))
             self._schedule(NUDGE_INTERVAL, "nudges", lambda: tick_nudges(utc_now()))
+            self._schedule(TABLES_INTERVAL, "tables", lambda: tick_tables(utc_now(), self._tick))
             self._schedule(PURGE_INTERVAL, "purge", lambda: tick_purge(utc_now(), self._tick))
             self._schedule(FIGURES_INTERVAL, "figures", lambda: tick_figures(utc_now()))
             self._waker.start()

@@ -21,6 +21,7 @@ JOBS: dict[str, tuple[float, list[tuple[Any, ...]]]] = {
     "outbox": (SECONDS, [("tick_outbox", Transport)] * 2),
     "digests": (60, [("tick_digests", SECONDS)]),
     "nudges": (600, [("tick_nudges",)]),
+    "tables": (600, [("tick_tables", SECONDS)]),
     "purge": (600, [("tick_purge", SECONDS)]),
     "figures": (600, [("tick_figures",)]),
 }

@@ -39,7 +39,7 @@ class MailLinks:
     """The addresses that a mail carries; None where it has none.
 
     Args:
-        stop: stops the mails of a game to its reader; in a digest all mails, in an invitation or a mail about open tables these.
+        stop: stops the mails of a game; in a digest all mails, in an invitation or about open tables these.
         reply: the email address to which moves are sent.
         seats: by game, for a mail that lists several.
     """

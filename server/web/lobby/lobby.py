@@ -21,17 +21,19 @@ from server import errors, i18n, validation
 from server.accounts import login
 from server.config import settings
 from server.errors import InvalidInput, Refused
-from server.lobby import create, names, time_control
+from server.lobby import create, names, tables, time_control
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Seat
+from server.store.models import Game
 from server.validation import Guest
 from server.web.http import csrf, error_page, limiter
 from server.web.lobby import home
 
 blueprint = Blueprint("lobby", __name__)
 
+FEW = 5
+"""Open tables that the home page shows."""
 MOST_LISTED = 50
-"""Games of one kind that the home page lists at most."""
+"""Running games that the home page lists at most."""
 
 
 @blueprint.app_template_filter("typed")
@@ -56,7 +58,7 @@ def index() -> ResponseReturnValue:
             awaiting=sum(entry.awaited for entry in own),
             games=games.latest(),
             titles={rules.slug: rules.title for rules in games.latest()},
-            open_games=_listed(session, Game.status == "inviting", Game.seats.any(Seat.status == "free")),
+            open_tables=tables.open_tables(session, tables.Wanted(), me.id if me else None, most=FEW)[0],
             running=_listed(session, Game.status == "running"),
         )
 
@@ -122,6 +124,7 @@ def _new_form(fields: dict[str, str], refusal: Refused | None) -> str:
         paces=time_control.PRESETS,
         allowances=ALLOWANCES,
         banks=BANKS,
+        asks=create.ASKS,
         zones=validation.time_zones(),
     )
 
@@ -147,6 +150,7 @@ def _read_request() -> create.GameRequest:
         listed="listed" in fields,
         language=i18n.current_language(),
         message=fields.get("message", ""),
+        asks=_read_number("asks", 0),
     )
 
 
@@ -188,7 +192,7 @@ def _read_number(name: str, absent: int, field: str | None = None) -> int:
         raise InvalidInput(
             "“%(text)s” must be a whole number.", field=field or name, text=validation.excerpt(text)
         )
-    if name not in ("allowance", "bank") and number > _most_seats():
+    if name not in ("allowance", "bank", "asks") and number > _most_seats():
         raise InvalidInput("No game has that many seats.", field=field or name)
     return number
 

@@ -33,6 +33,7 @@ INDEXES: dict[str, set[str]] = {
     "digests": {"ix_person_digest", "ix_turn_unstarted"},
     "purge": {"ix_outbox_expiring", "ix_game_undated", "ix_game_trial"},
     "nudges": {"ix_seat_invited", "ix_person_lost"},
+    "tables": {"ix_game_open"},
     "rejected emails": {"ix_outbox_failed"},
     "emails of a person": {"ix_outbox_person_id"},
     "metrics": {"ix_outbox_waiting", "ix_turn_refused_at", "ix_game_on_hold"},
