@@ -40,7 +40,7 @@ def check_asked(session: Session, game: Game, person_id: int) -> None:
     shown = reliability.shown(session, [person_id])[person_id]
     if shown.new or shown.percent < game.asks:
         raise errors.Closed(
-            "This table asks for players who have answered at least %(percent)s %% of their decisions in time.",
+            "This table asks for players who have answered at least %(percent)s%% of their decisions in time.",
             percent=game.asks,
         )
 

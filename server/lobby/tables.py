@@ -160,7 +160,7 @@ def _open(which: Wanted, hidden: Collection[int]) -> Select[Any]:
         select(Game, counted.c.size, counted.c.free, Person.language)
         .join(counted, counted.c.game_id == Game.id)
         .outerjoin(Person, Person.id == Game.organiser_id)
-        .where(Game.open_until.is_not(None), Game.listed, Game.status == "inviting")
+        .where(Game.open_until.is_not(None), Game.listed, Game.quarantine.is_(None))
         .where(counted.c.free >= (which.free or 1), *_like(which), *_without(hidden))
     )
     if which.size is not None:

@@ -242,7 +242,7 @@ def _leave() -> dict[str, Any]:
         "413": _json("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
         "415": _json("ErrorBody", "The body is not sent as application/json."),
         "422": _json("ErrorBody", "Not an order, or one that can never apply; nothing has changed."),
-        "429": body(
+        "429": _json(
             "ErrorBody", "Too many requests from this address, or too many orders for this seat (`too_many`)."
         ),
     }

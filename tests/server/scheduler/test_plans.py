@@ -44,11 +44,12 @@ QUERIES: dict[str, Callable[[Session], object]] = {
     "emails of a person": lambda session: outbox.count_queued(session, ("answer",), 1, NOW),
     "metrics": lambda session: not metrics.families(session, NOW),
 }
-WHOLE = {"ix_turn_bots", "ix_game_undated", "ix_game_trial", "ix_person_lost"}
+WHOLE = {"ix_turn_bots", "ix_game_undated", "ix_game_trial", "ix_game_open", "ix_person_lost"}
 """Indexes of few rows that are read from one end: bots to move, games that have just ended, those of visitors,
-and people whom no email reaches."""
+open tables, and people whom no email reaches."""
 MORE = {
     "nudges": {"ix_outbox_reader", "ix_outbox_person_id"},
+    "tables": {"ix_outbox_person_id"},
     "metrics": {"ix_outbox_tried"},
     "rejected emails": {"ix_seat_person_id"},
 }

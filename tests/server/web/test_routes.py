@@ -116,6 +116,7 @@ def test_a_link_of_one_kind_opens_nothing_of_another(there: Scene) -> None:
         "feed": "/feed/",
         "noinvite": "/n/",
         "keep": "/k/",
+        "wish": "/w/",
     }
     assert set(paths) == set(PURPOSES)
     for tokens in there.tokens.values():
