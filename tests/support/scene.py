@@ -66,6 +66,11 @@ class Scene:
     """The seq of Mia's look into `here`."""
     alarm: int = 0
 
+    @property
+    def until(self) -> str:
+        """When the open table ends by itself."""
+        return (self.now + timedelta(days=21)).isoformat()
+
     def visitor(self, name: str, game: str = "here", cookie: bool = False) -> Visitor:
         """Return a person with their links to a game."""
         return Visitor(name if cookie else None, self.tokens.get((game, name), {}))

@@ -13,7 +13,7 @@ from server.errors import InvalidInput, Refused
 from server.lobby import offers, tables
 from server.store.engine import reading, utc_now
 from server.store.models import Game
-from server.web.http import GAME_ID, limiter
+from server.web.http import GAME_ID, costly, limiter
 from server.web.lobby.tables import public_view
 
 blueprint = Blueprint("offers", __name__)
@@ -21,6 +21,7 @@ PATH = "/take/<game_id>/<int(max=99):number>"
 
 
 @blueprint.get(PATH)
+@costly
 def show(game_id: str, number: int) -> ResponseReturnValue:
     """Show an offered seat; viewing it changes nothing."""
     return _page(game_id, number, None)

@@ -24,12 +24,13 @@ from server.play.positions import Broken
 from server.store import links
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Person
-from server.web.http import csrf, limiter, unknown_link
+from server.web.http import costly, csrf, limiter, unknown_link
 
 blueprint = Blueprint("tables", __name__)
 
 
 @blueprint.get("/tables")
+@costly
 def show() -> ResponseReturnValue:
     """Show the open tables that match the filter in the address."""
     try:

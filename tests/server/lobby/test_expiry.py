@@ -65,7 +65,7 @@ def test_the_organiser_is_asked_after_two_weeks_and_the_table_ends_after_three(n
     assert expiry.tend_open_tables(now + 22 * DAY) == 0
     assert len(mails("open_table")) == 1
     told_of_the_end = sent(now + 21 * DAY)
-    assert set(told_of_the_end) == {"Bob <bob@example.org>", "charlie <charlie@example.org>"}
+    assert set(told_of_the_end) == {"Bob <bob@example.org>", "Charlie <charlie@example.org>"}
     for text in told_of_the_end.values():
         assert "its free seats were not taken within three weeks" in text
 
