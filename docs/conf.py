@@ -39,6 +39,7 @@ NAVIGATION = {
         "docs/backup",
         "docs/monitoring",
         "docs/containers",
+        "docs/community",
         "docs/languages",
     ],
     "Understand it": [

@@ -10,7 +10,8 @@ from flask import Flask
 from server.lobby import create, expiry, invitations, organiser
 from server.mail.outgoing.deliver import deliver
 from server.scheduler import heartbeat, jobs
-from server.store import engine
+from server.store import alerts, engine
+from server.store.facts import Fact
 from server.store.models import Game
 from tests.support.at_once import at_once
 from tests.support.invitations import (
@@ -110,7 +111,7 @@ def test_other_games_stay_as_they_are(now: datetime) -> None:
 def test_two_schedulers_ask_once_and_end_it_once(app: Flask, now: datetime) -> None:
     game_id, _host = opened(now)
     for day in (14, 21):
-        at_once(app, *[lambda day=day: expiry.tend_open_tables(now + day * DAY)] * 4)  # type: ignore[misc]
+        at_once(app, *[lambda day=day: expiry.tend_open_tables(now + day * DAY)] * 4)
         expiry.tend_open_tables(now + day * DAY)  # whoever met a lock tries again
     assert len(mails("open_table")) == 1
     assert game_of(game_id).status == "cancelled"
@@ -128,9 +129,7 @@ def test_nothing_happens_while_the_clock_is_in_doubt(now: datetime) -> None:
     assert jobs.tick_tables(later, TICK) == 1
     assert len(mails("open_table")) == 1
     with engine.transaction() as session:
-        heartbeat.alerts.raise_alert(
-            session, heartbeat.alerts.CLOCK_JUMPED, heartbeat.Fact("clock_jumped"), later
-        )
+        alerts.raise_alert(session, alerts.CLOCK_JUMPED, Fact("clock_jumped"), later)
     assert jobs.tick_tables(later, TICK) == 0
     with engine.reading() as session:
         assert session.get_one(Game, game_id).status == "inviting"

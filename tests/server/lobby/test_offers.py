@@ -195,7 +195,7 @@ def test_one_of_eight_takers_gets_it(app: Flask, table: Seating) -> None:
     takers = [known(Guest(f"Taker {n}", f"taker{n}@example.org"), NOW) for n in "abcdefgh"]
     offered("g1", 1, NOW)
     deeds = [
-        lambda n=n, who=who: offers.take("g1", 1, who, f"Taker {'abcdefgh'[n]}", NOW)  # type: ignore[misc]
+        lambda n=n, who=who: offers.take("g1", 1, who, f"Taker {'abcdefgh'[n]}", NOW)
         for n, who in enumerate(takers)
     ]
     results = at_once(app, *deeds)

@@ -73,7 +73,7 @@ def test_three_searches_and_each_once(daphne: int, now: datetime) -> None:
 def test_no_more_than_three_at_once(app: Flask, now: datetime) -> None:
     daphne = known(DAPHNE, now)
     deeds = [
-        lambda size=size: wishes.add(daphne, Wanted(size=size), now)  # type: ignore[misc]
+        lambda size=size: wishes.add(daphne, Wanted(size=size), now)
         for size in range(2, 8)
     ]
     results = at_once(app, *deeds)
