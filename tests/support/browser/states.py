@@ -128,7 +128,7 @@ def looked(town: Town) -> Place:
 
 def offered_game(town: Town) -> Table:
     """A game in which one seat is offered, and another player is away."""
-    game, seat = town.first("byzanz", "vacant")
+    game, seat = town.first("byzanz", "away")
     with reading() as session:
         if session.get_one(Seat, (game.id, (seat + 1) % 3)).offered_at:
             return game
