@@ -72,10 +72,7 @@ def test_three_searches_and_each_once(daphne: int, now: datetime) -> None:
 @pytest.mark.concurrency
 def test_no_more_than_three_at_once(app: Flask, now: datetime) -> None:
     daphne = known(DAPHNE, now)
-    deeds = [
-        lambda size=size: wishes.add(daphne, Wanted(size=size), now)
-        for size in range(2, 8)
-    ]
+    deeds = [lambda size=size: wishes.add(daphne, Wanted(size=size), now) for size in range(2, 8)]
     results = at_once(app, *deeds)
     assert sorted(map(str, results)) == sorted([str(None)] * 3 + [str(TooMany)] * 3)
     assert len(kept(daphne)) == 3
