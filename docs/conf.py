@@ -40,6 +40,7 @@ NAVIGATION = {
         "docs/backup",
         "docs/monitoring",
         "docs/containers",
+        "docs/community",
         "docs/languages",
     ],
     "Understand it": [

@@ -15,6 +15,7 @@ COLUMNS = (
     ("game", "past_unknown", sa.Boolean(), sa.false()),
     ("game", "counted_at", TIME, None),
     ("game", "open_until", TIME, None),
+    ("game", "opened_at", TIME, None),
     ("game", "asks", sa.Integer(), "0"),
     ("game", "keep_going", sa.Boolean(), sa.false()),
     ("game", "talk", sa.Boolean(), sa.true()),
@@ -26,8 +27,10 @@ COLUMNS = (
 )
 """Table, column, type and default; those without a default may be empty."""
 INDEXES = (
-    ("ix_game_uncounted", "ended_at", "status = 'over' AND counted_at IS NULL"),
-    ("ix_game_open", "open_until", "open_until IS NOT NULL"),
+    ("ix_game_uncounted", "game", ("ended_at",), "status = 'over' AND counted_at IS NULL"),
+    ("ix_game_open", "game", ("open_until",), "open_until IS NOT NULL"),
+    ("ix_game_took", "game", ("slug", "allowance", "ended_at"), "status = 'over'"),
+    ("ix_seat_offered", "seat", ("offered_at",), "offered_at IS NOT NULL"),
 )
 
 INDEXED = (
@@ -161,9 +164,9 @@ def _index_of_outbox(old: str, new: str, kinds: str) -> None:
 def upgrade() -> None:
     for table, name, kind, default in COLUMNS:
         op.add_column(table, sa.Column(name, kind, nullable=default is None, server_default=default))
-    for name, column, condition in INDEXES:
+    for name, table, columns, condition in INDEXES:
         where = sa.text(condition)
-        op.create_index(name, "game", [column], sqlite_where=where, postgresql_where=where)
+        op.create_index(name, table, [*columns], sqlite_where=where, postgresql_where=where)
     op.create_index(
         "ix_game_kept_going",
         "game",
@@ -179,6 +182,22 @@ def upgrade() -> None:
     for table, column in INDEXED:
         op.create_index(op.f(f"ix_{table}_{column}"), table, [column])
     _index_of_outbox("ix_outbox_invitations", "ix_outbox_reaching", "kind IN ('invite', 'nudge', 'signin')")
+    _open_tables()
+
+
+def _open_tables() -> None:
+    """Let listed tables that wait for players wait three weeks more."""
+    free = "SELECT 1 FROM seat WHERE seat.game_id = game.id AND seat.status = 'free'"
+    true = "1" if op.get_bind().dialect.name == "sqlite" else "true"
+    later = (
+        "CAST(strftime('%s', 'now', '+21 days') AS INTEGER) * 1000000"  # microseconds, as all times there
+        if op.get_bind().dialect.name == "sqlite"
+        else "now() + interval '21 days'"
+    )
+    op.execute(
+        f"UPDATE game SET open_until = {later}, opened_at = created_at "
+        f"WHERE listed = {true} AND status = 'inviting' AND EXISTS ({free})"
+    )
 
 
 def downgrade() -> None:
@@ -187,7 +206,7 @@ def downgrade() -> None:
         op.drop_table(table)
     op.drop_index("ix_person_handle", "person")
     op.drop_index("ix_game_kept_going", "game")
-    for name, _column, _condition in INDEXES:
-        op.drop_index(name, "game")
+    for name, table, _columns, _condition in INDEXES:
+        op.drop_index(name, table)
     for table, name, _kind, _default in reversed(COLUMNS):
         op.drop_column(table, name)

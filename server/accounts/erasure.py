@@ -33,6 +33,7 @@ from server.store.models import (
     Mail,
     Person,
     Seat,
+    Wish,
 )
 
 LOGGER = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ def erase(person_id: int, now: datetime) -> bool:
             _leave_game(session, game, person_id, now)
         session.flush()
         _forget_words(session, games, person_id, names, now)
-        for table in (BrowserSession, Absence, Link, IncomingMail):
+        for table in (BrowserSession, Absence, Link, IncomingMail, Wish):
             session.execute(delete(table).where(table.person_id == person_id))
         _clear(person)
     return truncate_log()

@@ -27,6 +27,7 @@ from server.store.models import (
     Person,
     Seat,
     StandingOrder,
+    Wish,
 )
 
 FILE_NAME = "byzanz.zip"
@@ -46,7 +47,7 @@ def archive(session: Session, person_id: int) -> bytes:
         ],
         "emails.json": _rows(session.scalars(about)),
     }
-    for table in (Absence, BrowserSession, IncomingMail, Link, ModeratorAction):
+    for table in (Absence, BrowserSession, IncomingMail, Link, ModeratorAction, Wish):
         theirs = select(table).where(table.person_id == person_id).order_by(table.id)
         files[f"{table.__tablename__}.json"] = _rows(session.scalars(theirs))
     organised = select(Game).where(Game.organiser_id == person_id).order_by(Game.created_at)

@@ -33,6 +33,8 @@ COOKIE_KEY = "login"
 """Where the cookie holds the token of the browser's session."""
 TABLE_KEY = "table"
 """Where the cookie holds the game with a free seat for which the visitor asked for a sign-in link."""
+SEAT_KEY = "seat"
+"""Where it holds the seat of that game, if it is a seat of a running game that wants a player."""
 USE_NOTED_EVERY = timedelta(hours=1)
 """How exact the last use of a session is, so that few requests write."""
 SESSION_LIFETIME = timedelta(days=90)

@@ -3,7 +3,8 @@
 Each function is one transaction, takes the time as `now`, and raises a kind of `Refused` if it changes nothing.
 `create` makes and confirms games, `invitations` is for invited people, `organiser` for the person who invites,
 `rematch` makes the next game of the same people, `time_control` checks the time of a table and `notify` queues the
-mails.
+mails. `tables` finds open tables, `expiry` ends them, `wishes` tells people of new ones, and `offers` is for seats of
+running games that want a player.
 
 Mails queued here, with `game_id`, and what their templates find in `details`:
 
@@ -18,7 +19,9 @@ Mails queued here, with `game_id`, and what their templates find in `details`:
   `left` (had accepted before), `joined` (took a free seat of a listed game), `silent` (no answer in two days,
   reminded now); `begun`: whether the game has begun with this; `ends`: whether no further game is offered by itself.
 - `cancelled` to an invited or seated person: `why`: `cancelled` (the game), `withdrawn` (the organiser gave up their
-  seat), `started` (the game began without them).
+  seat), `started` (the game began without them), `expired` (nobody took the free seats within three weeks).
+- `open_table` to the organiser of an open table that ends within a week: `until` when.
+- `wish` to a person who wants to hear of tables like those: `games`, their ids. No `game_id`.
 - `signin`: `link`, the id of the row in `link`; it expires, and the mail with it. No `game_id`.
 - `games`, links that a person requested: no details, no `game_id`; it lists their open turns when it is written.
 - `fresh`, a fresh link requested on the page of a dead one: `purpose`: `seat`, `invite` or `organise`.

@@ -14,13 +14,16 @@ from byzanz import chance
 from server import errors, play, validation
 from server.errors import Closed, NoSuchLink
 from server.lobby import names, notify
-from server.lobby.seats import check_name_free, seat_bot, seat_person, shuffle_seats
+from server.lobby.seats import check_name_free, seat_bot, seat_person, shuffle_seats, wait_for_players
 from server.lobby.time_control import ONE_DAY, TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, people
 from server.store.engine import transaction
 from server.store.models import Game, Person, Seat
 from server.validation import Guest
+
+ASKS = (0, 90, 95, 98)
+"""The percentages of decisions answered in time that an organiser may ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class GameRequest:
         language: in which the organiser asks; None if unknown.
         message: the organiser's personal line to the people they invite.
         keep_going: a day after its end, the next game of the same people is offered by itself.
+        asks: the percentage of decisions that whoever takes a free seat must have answered in time; 0: any.
     """
 
     organiser: Guest
@@ -55,6 +59,7 @@ class GameRequest:
     language: str | None = None
     message: str = ""
     keep_going: bool = False
+    asks: int = 0
 
     @property
     def guests(self) -> tuple[Guest, ...]:
@@ -94,6 +99,12 @@ def validated(request: GameRequest) -> GameRequest:
     validation.check_distinct_addresses(granted.guests)
     if request.free and not request.listed:
         raise errors.InvalidInput("Only games listed on the home page can have free seats.", field="free")
+    if request.asks not in ASKS:
+        raise errors.InvalidInput("Choose one of the percentages on offer.", field="asks")
+    if request.asks and not request.free:
+        raise errors.InvalidInput(
+            "Only a table with free seats can ask how reliably players answer.", field="asks"
+        )
     validation.check_player_count(rules, len(granted.guests) + len(granted.bots) + max(0, request.free))
     return granted
 
@@ -156,6 +167,7 @@ def create_rows(session: Session, request: GameRequest, persons: Mapping[str, Pe
         listed=request.listed,
         message=request.message,
         keep_going=request.keep_going,
+        asks=request.asks,
     )
     session.add(game)
     session.flush()
@@ -240,6 +252,7 @@ def _send_invitations(session: Session, game: Game, host: Person, cut: str, now:
             seat_person(session, game, seat, cut, now)
     game.status = "inviting"
     notify.begin_if_full(session, game, now)
+    wait_for_players(session, game, now)
 
 
 def lock_organised_game(session: Session, token: str, now: datetime) -> Game:

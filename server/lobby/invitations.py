@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from server import play, validation
 from server.errors import Closed, NoSuchLink
 from server.lobby import notify, rematch
-from server.lobby.seats import check_name_free, seat_person
+from server.lobby.seats import check_asked, check_name_free, seat_person, wait_for_players
 from server.play import positions
 from server.play.moderation.act import has_looked
 from server.store import links
@@ -94,6 +94,7 @@ def _seat_and_notify(session: Session, game: Game, seat: Seat, cut: str, now: da
     seat_person(session, game, seat, cut, now)
     session.flush()
     begun = notify.begin_if_full(session, game, now)
+    wait_for_players(session, game, now)
     notify.notify_organiser(session, game, seat, answer, now, begun=begun)
 
 
@@ -121,6 +122,7 @@ def withdraw(session: Session, game: Game, seat: Seat, now: datetime) -> None:
         seat.status, seat.cut, seat.answered_at = "declined", "", now
         ends = rematch.stop_if_declined(session, game)
         notify.notify_organiser(session, game, seat, answer, now, ends=ends)
+        wait_for_players(session, game, now)
 
 
 def refuse_all(person_id: int, refuse: bool) -> None:
@@ -136,7 +138,7 @@ def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datet
         The number of the seat.
 
     Raises:
-        NoSuchGame, Closed (not open, no seat free), InvalidInput (name or cut).
+        NoSuchGame, Closed (not open, no seat free, asked for more reliable players), InvalidInput (name or cut).
     """
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
     with transaction(game_id) as session:
@@ -151,6 +153,7 @@ def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datet
         free = next((seat for seat in seats if seat.status == "free"), None)
         if free is None:
             raise Closed("All seats are taken.")
+        check_asked(session, game, person_id)
         check_name_free(session, free, name)
         number = free.seat
         free.name, free.person_id = name, person_id

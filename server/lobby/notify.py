@@ -215,6 +215,26 @@ def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: da
     )
 
 
+def open_table_key(game_id: str, open_until: datetime) -> str:
+    """Return the key of the email that asks the organiser of a table what to do before it ends at this time."""
+    return f"open_table:{game_id}:{int(open_until.timestamp())}"
+
+
+def ask_about_open_table(session: Session, game: Game, now: datetime) -> None:
+    """Ask the organiser of an open table what to do, since it ends soon."""
+    assert game.organiser_id is not None
+    assert game.open_until is not None
+    outbox.enqueue(
+        session,
+        key=open_table_key(game.id, game.open_until),
+        kind="open_table",
+        person_id=game.organiser_id,
+        now=now,
+        game_id=game.id,
+        details={"until": game.open_until.isoformat()},
+    )
+
+
 def _has_heard(session: Session, seat: Seat) -> bool:
     """Whether a person has been mailed the invitation that is withdrawn now, and not only an earlier one."""
     about = (

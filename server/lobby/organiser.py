@@ -14,7 +14,7 @@ from server import errors, validation
 from server.errors import Closed, TooMany
 from server.lobby import notify, rematch
 from server.lobby.create import lock_organised_game
-from server.lobby.seats import renumber, seat_bot
+from server.lobby.seats import renumber, seat_bot, wait_for_players
 from server.lobby.time_control import TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, log, people
@@ -44,6 +44,13 @@ def _before_start(token: str, now: datetime) -> Iterator[tuple[Session, Game]]:
         if game.status != "inviting":
             raise Closed("The game has begun or was called off; its seats can no longer change.")
         yield session, game
+        wait_for_players(session, game, now)
+
+
+def keep_open(token: str, now: datetime) -> None:
+    """Let an open table wait for players for three weeks from now."""
+    with _before_start(token, now):
+        pass
 
 
 def _open_seat(session: Session, game: Game, number: int) -> Seat:
@@ -156,6 +163,21 @@ def fill(token: str, number: int, bot: str, now: datetime) -> bool:
         return notify.begin_if_full(session, game, now)
 
 
+def fill_all(token: str, bot: str, now: datetime) -> bool:
+    """Give every free seat to a bot; return whether the game has begun with it.
+
+    Args:
+        bot: their kind, `random`, `greedy` or `search`.
+    """
+    kind = validation.clean_bot(bot, "bot")
+    with _before_start(token, now) as (session, game):
+        seats = positions.seats_of(session, game.id)
+        for seat in seats:
+            if seat.status == "free":
+                seat_bot(seat, kind, [other.name for other in seats], now)
+        return notify.begin_if_full(session, game, now)
+
+
 def start(token: str, now: datetime) -> None:
     """Begin with those who are seated: the other seats are removed, and the rest move up in order.
 
@@ -184,20 +206,22 @@ def cancel(token: str, now: datetime) -> None:
             cancel_locked(session, game, now)
 
 
-def cancel_locked(session: Session, game: Game, now: datetime) -> None:
-    """Cancel a locked game that has not begun."""
+def cancel_locked(session: Session, game: Game, now: datetime, why: str = "cancelled") -> None:
+    """Cancel a locked game that has not begun; `why` as in the mail `cancelled`."""
     for seat in positions.seats_of(session, game.id):
         if game.status == "inviting":
-            notify.notify_cancelled(session, game, seat, "cancelled", now)
+            notify.notify_cancelled(session, game, seat, why, now)
     game.status = "cancelled"
-    game.ended_at, game.keep_going = now, False
+    game.ended_at, game.keep_going, game.open_until = now, False, None
     rematch.forget(session, game.id)
 
 
 def set_listed(token: str, listed: bool, now: datetime) -> None:
     """Show the game in the lobby, where anyone may watch it and take a free seat, or hide it."""
     with transaction(token) as session:
-        lock_organised_game(session, token, now).listed = listed
+        game = lock_organised_game(session, token, now)
+        game.listed = listed
+        wait_for_players(session, game, now)
 
 
 def set_keep_going(token: str, keep: bool, now: datetime) -> None:

@@ -146,6 +146,7 @@ def _request(game: Game, turned: Sequence[Seat], host: Person) -> GameRequest:
         plays=own is not None,
         listed=game.listed,
         keep_going=game.keep_going,
+        asks=game.asks if game.listed else 0,
     )
 
 

@@ -4,15 +4,45 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from server import errors, validation
+from server.community import reliability
 from server.lobby import names, notify
 from server.play import positions
 from server.store.models import Game, Seat
+
+WAITS = timedelta(days=21)
+"""How long a listed table waits for players after the last change of its seats."""
+
+
+def wait_for_players(session: Session, game: Game, now: datetime) -> None:
+    """Let a locked game with free seats wait for players from now on if it is listed; call it after each change."""
+    session.flush()
+    free = select(Seat.seat).where(Seat.game_id == game.id, Seat.status == "free").limit(1)
+    waits = game.listed and game.status == "inviting" and session.scalar(free) is not None
+    game.open_until = now + WAITS if waits else None
+    if waits:
+        game.opened_at = game.opened_at or now
+
+
+def check_asked(session: Session, game: Game, person_id: int) -> None:
+    """Check that a person who takes a seat answers as reliably as the organiser asks.
+
+    Raises:
+        Closed: they do not, or too little is known of them.
+    """
+    if not game.asks:
+        return
+    shown = reliability.shown(session, [person_id])[person_id]
+    if shown.new or shown.percent < game.asks:
+        raise errors.Closed(
+            "This table asks for players who have answered at least %(percent)s%% of their decisions in time.",
+            percent=game.asks,
+        )
 
 
 def seat_bot(seat: Seat, kind: str, taken: Sequence[str], now: datetime) -> None:

@@ -33,6 +33,7 @@ from server.play.deliveries import (
 )
 from server.play.moderation.moderate import moderate
 from server.play.moves import LONGEST_TEXT, REQUEST_ID, Receipt, begin, submit
+from server.play.offers import offer_seat, take_seat, withdraw_offer
 from server.play.orders import (
     MOST_ORDERS,
     OrderOutlook,
@@ -83,6 +84,7 @@ __all__ = [
     "mail_failed",
     "mail_switched_off",
     "moderate",
+    "offer_seat",
     "outlooks",
     "place_order",
     "preview_order",
@@ -91,8 +93,10 @@ __all__ = [
     "remind",
     "reset_future_turns",
     "submit",
+    "take_seat",
     "time_out",
     "turns_for_digest",
     "turns_in_digest",
+    "withdraw_offer",
     "withdraw_order",
 ]

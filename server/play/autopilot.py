@@ -33,8 +33,8 @@ def player_acted(table: Table, number: int, now: datetime) -> bool:
 
 
 def switch_off(table: Table, seat: SeatRow, now: datetime) -> None:
-    """Take a seat off autopilot, and clear the alerts that ask for a substitute."""
-    seat.autopilot, seat.left, seat.missed = False, False, 0
+    """Take a seat off autopilot; it is no longer offered, and the alerts that ask for a substitute are cleared."""
+    seat.autopilot, seat.left, seat.missed, seat.offered_at = False, False, 0, None
     _clear(table, seat, now)
 
 
@@ -110,8 +110,9 @@ def request_substitute(table: Table, seat: SeatRow, why: str, now: datetime) -> 
 
 
 def clear_alerts(table: Table, now: datetime) -> None:
-    """Clear the alerts about the players of a game that is over."""
+    """Clear the alerts about the players of a game that is over, and end the offers of its seats."""
     alerts.clear(table.session, f"rests:{table.game.id}", now)
     for seat in table.seats:
+        seat.offered_at = None
         if seat.autopilot:
             _clear(table, seat, now)

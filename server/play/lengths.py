@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import quantiles
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, literal, literal_column, select, union_all
 from sqlalchemy.orm import Session
 
 from server.store.models import Entry, Game, Seat
@@ -16,9 +16,38 @@ ENOUGH, MOST = 5, 30
 """How many ended games tell more than the defaults, and how many are looked at."""
 DECISIONS = {"byzanz": 30, "byzantium": 22, "empire": 20}
 """Decisions of a player, as games of bots have them; other games: 25."""
+KNOWN, OF_A_KIND = 10, 200
+"""How many ended games of one kind tell how long these take, and how many are looked at."""
 SHARE = 8
 """A player takes an eighth of the time per move, on average."""
 HOUR, DAY = 3600, 86400
+
+
+class Kind(NamedTuple):
+    """Games that take about as long: the same game, seats and time control.
+
+    Args:
+        size: the number of seats.
+        allowance, bank, days_off: as in `models.Game`.
+    """
+
+    slug: str
+    size: int
+    allowance: int
+    bank: int
+    days_off: str
+
+
+class Span(NamedTuple):
+    """Between which lengths the middle half of some games lies.
+
+    Args:
+        unit: `week`, `day` or `hour`; least, most: how many of them.
+    """
+
+    unit: str
+    least: int
+    most: int
 
 
 class Estimate(NamedTuple):
@@ -60,6 +89,51 @@ def estimate(session: Session, game: Game, seats: Sequence[AnySeat]) -> Estimate
         usual = decisions * players * game.allowance / SHARE
         least, most = usual * 0.75, usual * 1.25
     return Estimate(decisions, *_in_units(least, most))
+
+
+def took(session: Session, kinds: Collection[Kind]) -> dict[Kind, Span]:
+    """Return how long ended games of these kinds took, for those kinds of which enough have ended; one statement.
+
+    Only games between people count that were played to their end.
+    """
+    if not kinds:
+        return {}
+    found: dict[Kind, list[float]] = {kind: [] for kind in kinds}
+    for slug, size, allowance, bank, days_off, started, ended in session.execute(
+        union_all(*(_ended(kind) for kind in kinds))
+    ):
+        found[Kind(slug, size, allowance, bank, days_off)].append((ended - started).total_seconds())
+    return {
+        kind: Span(*_in_units(*quantiles(lengths, n=4)[::2]))
+        for kind, lengths in found.items()
+        if len(lengths) >= KNOWN
+    }
+
+
+def _ended(kind: Kind) -> Select[Any]:
+    """Return the query of the newest ended games of a kind."""
+    seats = select(func.count()).where(Seat.game_id == Game.id).correlate(Game)
+    people = seats.where(Seat.person_id.is_not(None))
+    like = (Game.slug == kind.slug, Game.allowance == kind.allowance, Game.bank == kind.bank)
+    # The status is no bound value, so that the planner sees the index.
+    over = (Game.status == literal_column("'over'"), Game.started_at.is_not(None))
+    newest = (
+        select(
+            Game.slug,
+            literal(kind.size).label("size"),
+            Game.allowance,
+            Game.bank,
+            Game.days_off,
+            Game.started_at,
+            Game.ended_at,
+        )
+        .where(*over, *like, Game.days_off == kind.days_off, ~Game.result.contains('"abandoned"'))
+        .where(seats.scalar_subquery() == kind.size, people.scalar_subquery() > 1)
+        .order_by(Game.ended_at.desc())
+        .limit(OF_A_KIND)
+        .subquery()
+    )
+    return select(newest)
 
 
 def _decisions(session: Session, games: Sequence[str]) -> int:

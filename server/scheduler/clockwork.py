@@ -27,6 +27,7 @@ from server.scheduler.jobs import (
     tick_purge,
     tick_rematches,
     tick_reminders,
+    tick_tables,
     tick_turns,
     tick_unreached,
 )
@@ -44,6 +45,8 @@ NUDGE_INTERVAL = 600.0
 """Seconds between checks for unanswered invitations."""
 REMATCH_INTERVAL = 600.0
 """Seconds between checks for games whose next one is to be offered."""
+TABLES_INTERVAL = 600.0
+"""Seconds between looks at the open tables."""
 PURGE_INTERVAL = 600.0
 """Seconds between deletions of old emails."""
 FIGURES_INTERVAL = 600.0
@@ -138,6 +141,7 @@ class Scheduler:
             self._schedule(DIGEST_INTERVAL, "digests", lambda: tick_digests(utc_now(), self._tick))
             self._schedule(NUDGE_INTERVAL, "nudges", lambda: tick_nudges(utc_now()))
             self._schedule(REMATCH_INTERVAL, "rematches", lambda: tick_rematches(utc_now()))
+            self._schedule(TABLES_INTERVAL, "tables", lambda: tick_tables(utc_now(), self._tick))
             self._schedule(PURGE_INTERVAL, "purge", lambda: tick_purge(utc_now(), self._tick))
             self._schedule(FIGURES_INTERVAL, "figures", lambda: tick_figures(utc_now()))
             self._waker.start()

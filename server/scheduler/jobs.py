@@ -19,7 +19,7 @@ from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
 from server import play
 from server.errors import Refused
-from server.lobby import organiser, rematch, trials
+from server.lobby import expiry, organiser, rematch, trials, wishes
 from server.mail import deliverability
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
@@ -212,6 +212,17 @@ def tick_purge(now: datetime, tick: float) -> int:
     receive.purge(now)
     trials.end_old(now)
     return outbox.purge(now)
+
+
+def tick_tables(now: datetime, tick: float) -> int:
+    """Look after the open tables, as careful as `tick_turns`: those that end soon or now, and emails about new ones.
+
+    Returns:
+        How many tables and readers were concerned.
+    """
+    with reading() as session:
+        until = heartbeat.enforced_until(session, now, tick)
+    return expiry.tend_open_tables(until) + wishes.tell(until) if until is not None else 0
 
 
 def tick_figures(now: datetime) -> int:

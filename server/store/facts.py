@@ -74,6 +74,7 @@ SENTENCES = {
     "not_over": N_("the game is not over"),
     "invitation_closed": N_("the invitation has been answered or withdrawn"),
     "confirmation_closed": N_("the game has been confirmed or called off"),
+    "table_closed": N_("the table no longer waits for players"),
     "link_dead": N_("the link has been used or has expired"),
     "no_digest": N_("the person no longer wants the daily email"),
     "newer_digest": N_("a newer daily email is waiting"),

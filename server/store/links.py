@@ -21,7 +21,7 @@ from server.store.engine import connection_of
 from server.store.models import Link, Person
 from server.store.rows import GameRow, LinkRow, PersonRow, SeatRow
 
-Purpose = Literal["seat", "stop", "invite", "organise", "signin", "reply", "feed", "noinvite", "keep"]
+Purpose = Literal["seat", "stop", "invite", "organise", "signin", "reply", "feed", "noinvite", "keep", "wish"]
 
 
 PATHS: dict[str, str] = {
@@ -33,6 +33,7 @@ PATHS: dict[str, str] = {
     "feed": "feed",
     "noinvite": "n",
     "keep": "k",
+    "wish": "w",
 }
 """The first path segment of each kind of link; a reply link is an email address instead."""
 

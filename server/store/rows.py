@@ -95,6 +95,7 @@ class SeatRow:
     bounces: int
     left: bool
     held_since: int
+    offered_at: datetime | None = None
     person: PersonRow | None = field(default=None, compare=False)
     absences: list[tuple[datetime, datetime]] = field(default_factory=list, compare=False)
 

@@ -229,7 +229,7 @@ CHANGED_BY_PLAY = {
     ],
     "seat": [
         *("name", "person_id", "bot", "silent", "bank"),
-        *("missed", "autopilot", "bounces", "left", "held_since"),
+        *("missed", "autopilot", "bounces", "left", "held_since", "offered_at"),
     ],
     "order": ["text", "status", "reason", "ended_at", "ended_seq"],
 }

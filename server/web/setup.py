@@ -31,15 +31,19 @@ from server.web.http import (
     sentence_if_unsure,
     zone_name,
 )
-from server.web.lobby import about, lobby, trials
+from server.web.lobby import about, lobby, tables, trials
 from server.web.lobby import invitations as lobby_invitations
+from server.web.lobby import offers as lobby_offers
 from server.web.moderation import game as moderation_game
 from server.web.seat import again, leave, live, orders, turn
+from server.web.seat import offers as seat_offers
 
 LOGGER = logging.getLogger(__name__)
 BLUEPRINTS = (
     lobby.blueprint,
     lobby_invitations.blueprint,
+    tables.blueprint,
+    lobby_offers.blueprint,
     about.blueprint,
     trials.blueprint,
     locale.blueprint,
@@ -51,6 +55,7 @@ BLUEPRINTS = (
     orders.blueprint,
     leave.blueprint,
     again.blueprint,
+    seat_offers.blueprint,
     pages.blueprint,
     sprites.blueprint,
     stylesheet.blueprint,

@@ -32,6 +32,8 @@ KINDS = (
     "held",
     "refused",
     "seated",
+    "open_table",
+    "wish",
 )
 
 
@@ -56,6 +58,8 @@ def queue(session: Any, made: Scene) -> None:
         game_id, name, seat = (
             ("open", "Ida", 1) if kind in ("invite", "nudge", "held") else ("here", "Daphne", 3)
         )
+        if kind == "open_table":
+            game_id, name, seat = "open", "Hugo", 0
         if kind in ("answered", "refused"):
             name, seat = "Alice", 0
         outbox.enqueue(
@@ -64,11 +68,13 @@ def queue(session: Any, made: Scene) -> None:
             kind=kind,
             person_id=made.person(name),
             now=made.now,
-            game_id=game_id,
+            game_id=None if kind == "wish" else game_id,
             seat=seat,
             seq=4 if kind in ("turn", "remind") else 1,
             details={
                 "last": 9,
+                "until": made.until,
+                "games": ["open"],
                 "answer": "accepted",
                 "why": "withdrawn",
                 "commitment": "0" * 64,

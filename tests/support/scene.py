@@ -23,7 +23,7 @@ from tests.support.forms import log_in
 
 BASE = "https://byzanz.test"
 PURPOSES: tuple[links.Purpose, ...] = (
-    *("seat", "invite", "organise", "stop", "signin", "feed", "noinvite", "keep"),
+    *("seat", "invite", "organise", "stop", "signin", "feed", "noinvite", "keep", "wish"),
 )
 UNKNOWN = "a" * 26
 """A token that was never issued."""
@@ -65,6 +65,11 @@ class Scene:
     look: int = 0
     """The seq of Mia's look into `here`."""
     alarm: int = 0
+
+    @property
+    def until(self) -> str:
+        """When the open table ends by itself."""
+        return (self.now + timedelta(days=21)).isoformat()
 
     def visitor(self, name: str, game: str = "here", cookie: bool = False) -> Visitor:
         """Return a person with their links to a game."""
@@ -169,7 +174,7 @@ def _running(session: Session, game_id: str, names: tuple[str, ...], now: dateti
 
 
 def _open(session: Session, now: datetime) -> None:
-    _game(session, "open", "Hugo", now, listed=True)
+    _game(session, "open", "Hugo", now, listed=True, open_until=now + timedelta(days=21), opened_at=now)
     for number, (name, status) in enumerate((("Hugo", "seated"), ("Ida", "invited"), ("", "free"))):
         person = _person(session, name, now).id if name else None
         session.add(Seat(game_id="open", seat=number, name=name, status=status, person_id=person))
@@ -184,7 +189,7 @@ def _links(session: Session, game_id: str, name: str, now: datetime) -> dict[str
             expires = now + timedelta(hours=1)
             made[purpose] = links.issue(session, purpose, person.id, now, expires_at=expires)
         else:
-            game = None if purpose in ("feed", "noinvite") else game_id
+            game = None if purpose in ("feed", "noinvite", "wish") else game_id
             made[purpose] = links.issue(session, purpose, person.id, now, game)
     return {purpose: links.token(link) for purpose, link in made.items()}
 

@@ -22,6 +22,7 @@ JOBS: dict[str, tuple[float, list[tuple[Any, ...]]]] = {
     "digests": (60, [("tick_digests", SECONDS)]),
     "nudges": (600, [("tick_nudges",)]),
     "rematches": (600, [("tick_rematches",)]),
+    "tables": (600, [("tick_tables", SECONDS)]),
     "purge": (600, [("tick_purge", SECONDS)]),
     "figures": (600, [("tick_figures",)]),
 }

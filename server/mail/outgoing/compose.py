@@ -136,6 +136,8 @@ def subject(variables: dict[str, Any]) -> str:
         return one_line(f"{variables['title']}: {variables['game']}")
     if "items" in variables:
         return one_line(_("Byzanz: your games"))
+    if variables["kind"] == "wish":
+        return one_line(_("Byzanz: open tables"))
     return one_line(_("Your Byzanz sign-in link"))
 
 

@@ -77,6 +77,10 @@ def template_context(
     if rows.mail.kind == "over" and rows.game is not None and context["result"]["reason"] != "abandoned":
         moments = timeline.load(session, rows.game, PUBLIC)
         context["highlights"] = [it for it, _seq in moments.highlights(context["result"]["winners"])]
+    elif rows.mail.kind == "wish":
+        context["tables"] = _wished_tables(session, rows)
+    elif rows.mail.kind == "open_table":
+        context["until"] = datetime.fromisoformat(context["details"]["until"])
     return context | _merged(session, rows, context, mail_links)
 
 
@@ -111,6 +115,20 @@ def _held_invitations(session: Session, rows: MailRows, links: Mapping[str, str]
             "game": one_line(game.name),
             "organiser": one_line(host.name) if (host := hosts[game.id]) else "",
             "link": links[game.id],
+        }
+        for game in games
+    ]
+
+
+def _wished_tables(session: Session, rows: MailRows) -> list[dict[str, Any]]:
+    games = relevance.wished_games(session, rows.mail)
+    return [
+        {
+            "title": rules_of(game.slug, game.rules).title,
+            "game": one_line(game.name),
+            "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
+            "free": sum(seat.status == "free" for seat in positions.seats_of(session, game.id)),
+            "link": f"{settings().base_url}/join/{game.id}",
         }
         for game in games
     ]

@@ -28,6 +28,7 @@ PURPOSES: dict[str, links.Purpose] = {
     "nudge": "invite",
     "confirm": "organise",
     "answered": "organise",
+    "open_table": "organise",
     "answer": "seat",
 }
 """Which of its reader's links each kind of mail carries."""
@@ -38,7 +39,7 @@ class MailLinks:
     """The addresses that a mail carries; None where it has none.
 
     Args:
-        stop: stops the mails of a game to its reader; in a digest all mails, in an invitation these.
+        stop: stops the mails of a game; in a digest all mails, in an invitation or about open tables these.
         reply: the email address to which moves are sent.
         seats: by game, for a mail that lists several.
     """
@@ -96,6 +97,8 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
         wanted["stop"] = ("stop", None, None)
     if mail.kind in relevance.INVITATIONS:
         wanted["stop"] = ("noinvite", None, None)
+    if mail.kind == "wish":
+        wanted["stop"] = ("wish", None, None)
     if game is None:
         return wanted
     purpose = given.get("purpose", "seat") if mail.kind == "fresh" else PURPOSES.get(mail.kind)

@@ -139,6 +139,24 @@ def _is_unconfirmed(_session: Session, rows: MailRows, _now: datetime) -> Fact |
     return None if rows.game and rows.game.status == "asked" else Fact("confirmation_closed")
 
 
+def wished_games(session: Session, mail: AnyMail) -> list[Game]:
+    """Return the tables of a mail about open tables that still wait for players, in the mail's order."""
+    ids = outbox.details(mail).get("games", [])
+    open_ones = select(Game).where(Game.id.in_(ids), Game.open_until.is_not(None), Game.listed)
+    found = {game.id: game for game in session.scalars(open_ones)}
+    return [found[game_id] for game_id in ids if game_id in found]
+
+
+def _any_table_waits(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
+    return None if wished_games(session, rows.mail) else Fact("table_closed")
+
+
+def _still_waits(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
+    until = session.scalar(select(Game.open_until).where(Game.id == rows.mail.game_id))
+    told = outbox.details(rows.mail)["until"]
+    return None if until is not None and until.isoformat() == told else Fact("table_closed")
+
+
 def _link_is_live(session: Session, rows: MailRows, now: datetime) -> Fact | None:
     given = outbox.details(rows.mail).get("link")
     link = session.get(Link, given) if given is not None else None
@@ -166,5 +184,7 @@ CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {
     "signin": _link_is_live,
     "keep": _link_is_live,
     "digest": _digest_is_due,
+    "open_table": _still_waits,
+    "wish": _any_table_waits,
 }
 """For each kind of mail, why it is outdated, or None; mails of other kinds report the past and stay true."""

@@ -44,7 +44,12 @@ class Newcomer:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One act as a moderator requested it."""
+    """One act as a moderator requested it, or a takeover by its `newcomer`.
+
+    Args:
+        reason: empty if none was asked for.
+        by: `moderator`, or `player` for a person who takes an offered seat.
+    """
 
     words: tuple[str, ...]
     reason: str
@@ -53,6 +58,7 @@ class Act:
     newcomer: Newcomer | None
     keep_link: bool = False
     """Of a `!link`: email the existing link again instead of a new one that revokes it."""
+    by: str = "moderator"
 
     def number(self, place: int) -> int:
         """The whole number at this place of the act's words."""
@@ -89,7 +95,7 @@ def has_looked(session: Session, game_id: str, person_id: int) -> bool:
 def write(table: Table, act: Act, seat: int | None = None) -> int:
     """Write the entry of an act, and return its seq."""
     move = " ".join(act.words)
-    return table.append(seat=seat, by="moderator", move=move, now=act.now, note=act.reason).seq
+    return table.append(seat=seat, by=act.by, move=move, now=act.now, note=act.reason or None).seq
 
 
 def record_only(table: Table, position: Position, act: Act, seat: int | None = None) -> int:

@@ -94,7 +94,7 @@ def replace(table: Table, position: Position, act: Act) -> int:
         table.mail("former", f"former:{table.game.id}:{seq}", former, act.now, seq=seq, details=details)
     running.advance(table, position, position.state, act.now, restart=frozenset({seat.seat}))
     if seat.person_id is not None:
-        _mail_holder(table, seat, "replaced", act, seq)
+        _mail_holder(table, seat, "replaced", act, seq, {"by": act.by})
     return seq
 
 

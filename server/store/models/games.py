@@ -13,8 +13,10 @@ from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
 
 _UNCOUNTED = "status = 'over' AND counted_at IS NULL"
+_OVER = "status = 'over'"
 _ON_HOLD = "quarantine IS NOT NULL"
 _INVITED = "status = 'invited'"
+_OFFERED = "offered_at IS NOT NULL"
 
 
 class Game(Base):
@@ -46,6 +48,15 @@ class Game(Base):
             "open_until",
             sqlite_where=text("open_until IS NOT NULL"),
             postgresql_where=text("open_until IS NOT NULL"),
+        ),
+        # How long games of one kind took.
+        Index(
+            "ix_game_took",
+            "slug",
+            "allowance",
+            "ended_at",
+            sqlite_where=text(_OVER),
+            postgresql_where=text(_OVER),
         ),
         # The games whose emails are still kept.
         Index(
@@ -106,6 +117,8 @@ class Game(Base):
     """When its result was counted."""
     open_until: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When a listed table that still waits for players ends by itself; None: it does not wait."""
+    opened_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    """When it first was a listed table that waits for players."""
     asks: Mapped[int] = mapped_column(default=0)
     """The percentage of decisions that whoever joins must have answered in time; 0: anybody may join."""
     keep_going: Mapped[bool] = mapped_column(default=False)
@@ -129,6 +142,8 @@ class Seat(Base):
         ),
         # Few invitations are unanswered.
         Index("ix_seat_invited", "invited_at", sqlite_where=text(_INVITED), postgresql_where=text(_INVITED)),
+        # Few seats of running games want another player.
+        Index("ix_seat_offered", "offered_at", sqlite_where=text(_OFFERED), postgresql_where=text(_OFFERED)),
     )
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"), primary_key=True)
     seat: Mapped[int] = mapped_column(primary_key=True)

@@ -13,7 +13,7 @@ from server.store.engine import Base, UtcTime
 class Link(Base):
     """A capability link; the token is stored nowhere.
 
-    `purpose`: seat, stop, invite, organise, signin, reply, feed, noinvite, keep.
+    `purpose`: seat, stop, invite, organise, signin, reply, feed, noinvite, keep, wish.
     """
 
     __tablename__ = "link"

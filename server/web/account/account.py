@@ -64,10 +64,12 @@ def redeem(token: str) -> ResponseReturnValue:
     visitor in as the stranger.
     """
     person = login.redeem(token, utc_now()) or unknown_link(token)
-    table = flask.session.get(login.TABLE_KEY)
+    table, seat = flask.session.get(login.TABLE_KEY), flask.session.get(login.SEAT_KEY)
     login.sign_in(person.id, browser_name(flask.request.user_agent.string), utc_now())
     locale.save_language()
     back = url_for("invitations.free_seat", game_id=table) if table else url_for("lobby.index")
+    if table and seat is not None:
+        back = url_for("offers.show", game_id=table, number=seat)
     return flask.redirect(back, 303)
 
 

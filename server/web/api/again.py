@@ -5,7 +5,8 @@ from __future__ import annotations
 from server.lobby import rematch
 from server.store import engine
 from server.web import http
-from server.web.api.views import WRITES, blueprint, seat_access
+from server.web.api.openapi import WRITES
+from server.web.api.views import blueprint, seat_access
 
 
 @blueprint.post("/seats/<token>/again")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -14,6 +16,8 @@ from server import play
 GAME_ID = r"^[0-9A-Za-z_-]{1,16}$"
 TOKEN = r"^[a-z2-7]{26}$"  # noqa: S105 - the shape of a link's token
 ORDER_ID = r"^[0-9]{1,9}$"
+READS, WRITES = "300/minute", "120/minute"
+"""Calls that one address may make."""
 LONGEST_BODY = 16 * 1024
 """Bytes; a move is far shorter."""
 NOT_NOW = "Not now; `code` is `stale`, `not_your_turn`, `paused` or `not_running`. Nothing has changed."
@@ -142,11 +146,14 @@ class NextGame(Body):
 MODELS = (MoveRequest, MoveReceipt, SeatState, ErrorBody, OrderRequest, OrderList, OrderReceipt, NextGame)
 
 
-def document(root: str = "") -> dict[str, Any]:
+def document(
+    root: str = "", more: Mapping[str, Any] = MappingProxyType({}), models: Sequence[type[Body]] = ()
+) -> dict[str, Any]:
     """Return the OpenAPI document of this API.
 
     Args:
         root: the path under which the server lies.
+        more: further paths; models: of their bodies.
     """
     return {
         "openapi": "3.1.0",
@@ -177,8 +184,9 @@ def document(root: str = "") -> dict[str, Any]:
                 "parameters": [_parameter("game_id", GAME_ID, "The ID of a game.")],
                 "get": _record("as everyone may see it"),
             },
+            **more,
         },
-        "components": {"schemas": _schemas()},
+        "components": {"schemas": _schemas((*MODELS, *models))},
     }
 
 
@@ -306,10 +314,10 @@ def _ref(model: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{model}"}
 
 
-def _schemas() -> dict[str, Any]:
+def _schemas(bodies: Iterable[type[Body]]) -> dict[str, Any]:
     examples = {rules.slug: rules.view(rules.setup(rules.seats[0], {}), PUBLIC) for rules in latest()}
     views = {f"VIEW_{slug}": TypeAdapter(type(view)) for slug, view in examples.items()}
-    models = {model.__name__: TypeAdapter(model) for model in MODELS}
+    models = {model.__name__: TypeAdapter(model) for model in bodies}
     found: dict[str, Any] = {}
     for name, adapter in (models | views).items():
         schema = adapter.json_schema(ref_template="#/components/schemas/{model}", mode="serialization")

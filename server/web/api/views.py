@@ -29,13 +29,11 @@ from server.store.models import Game
 from server.store.rows import AnyGame
 from server.store.table import load
 from server.web import http, locale
-from server.web.api import openapi
-from server.web.api.openapi import Body, MoveRequest, OrderRequest
+from server.web.api import openapi, tables
+from server.web.api.openapi import READS, WRITES, Body, MoveRequest, OrderRequest
 
 B = TypeVar("B", bound=Body)
 LOGGER = logging.getLogger(__name__)
-READS, WRITES = "300/minute", "120/minute"
-"""Calls that one address may make."""
 MESSAGES = {
     400: N_("The request could not be read."),
     404: N_("There is no such endpoint; see /api/v1/openapi.json."),
@@ -46,6 +44,7 @@ MESSAGES = {
 }
 """What an error says that no call raises itself, by its status; 400 stands for all others."""
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
+blueprint.register_blueprint(tables.blueprint)
 
 
 class NoSuchSeat(Refused):
@@ -177,7 +176,7 @@ def public_record(game_id: str) -> Response:
 @http.limiter.limit(READS)
 def description() -> dict[str, Any]:
     """Return the OpenAPI document of this API."""
-    return openapi.document(flask.request.script_root)
+    return openapi.document(flask.request.script_root, tables.PATHS, tables.MODELS)
 
 
 def seat_access(session: Session, token: str) -> links.SeatAccess:

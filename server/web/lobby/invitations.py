@@ -17,7 +17,7 @@ from server import errors, i18n, validation
 from server.accounts import login
 from server.config import settings
 from server.errors import InvalidInput, Refused, TooMany
-from server.lobby import create, invitations, names, notify, organiser, rematch
+from server.lobby import create, invitations, names, notify, offers, organiser, rematch
 from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
@@ -165,6 +165,8 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             may_keep_going=rematch.may_keep_going(session, game, utc_now()),
             may_start=sum(seat.status == "seated" for seat in seats) in rules.seats,
             bots=tuple(BOTS),
+            vacancies=offers.vacancies(session, game, by_player=False),
+            now=utc_now(),
             name=form.get("name", notify.requested_name(session, game)),
             message=form.get("message", game.message),
             cut=form.get("cut", names.random_cut()),
@@ -195,6 +197,10 @@ ACTS: dict[str, OrganiserAction] = {
     "invite": lambda token, seat, now: organiser.reinvite(token, seat, _guest(), now),
     "again": organiser.invite_again,
     "remove": organiser.remove,
+    "fill-all": lambda token, _seat, now: organiser.fill_all(token, flask.request.form.get("bot", ""), now),
+    "keep-open": lambda token, _seat, now: organiser.keep_open(token, now),
+    "offer": offers.offer_as_organiser,
+    "withdraw": lambda token, seat, now: offers.offer_as_organiser(token, seat, now, offered=False),
     "fill": lambda token, seat, now: organiser.fill(token, seat, flask.request.form.get("bot", ""), now),
     "start": lambda token, _seat, now: organiser.start(token, now),
     "cancel": lambda token, _seat, now: organiser.cancel(token, now),
@@ -241,7 +247,7 @@ def act(token: str) -> ResponseReturnValue:
         return _organiser_page(token, refusal)
     with reading() as session:
         game = organiser.organised_game(session, token, now)
-        starts = form["do"] in {"confirm", "fill", "remove", "start"}
+        starts = form["do"] in {"confirm", "fill", "fill-all", "remove", "start"}
         seat = _seat_url(session, game.organiser_id, game.id) if game and starts else None
     return flask.redirect(seat or url_for(".organise", token=token), 303)
 
@@ -282,6 +288,7 @@ def ask_link(game_id: str) -> ResponseReturnValue:
     except (InvalidInput, TooMany) as refusal:
         return _join_page(game_id, refusal)
     flask.session[login.TABLE_KEY] = game_id
+    flask.session.pop(login.SEAT_KEY, None)
     return render_template("account/link_sent.html", newcomers=open_game)
 
 

@@ -21,9 +21,9 @@ from server import errors, i18n, validation
 from server.accounts import login
 from server.config import settings
 from server.errors import InvalidInput, Refused
-from server.lobby import create, names, time_control
+from server.lobby import create, names, tables, time_control
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Seat
+from server.store.models import Game
 from server.validation import Guest
 from server.web.http import csrf, error_page, limiter
 from server.web.lobby import again, home, pace
@@ -31,8 +31,10 @@ from server.web.lobby.again import Group
 
 blueprint = Blueprint("lobby", __name__)
 
+FEW = 5
+"""Open tables that the home page shows."""
 MOST_LISTED = 50
-"""Games of one kind that the home page lists at most."""
+"""Running games that the home page lists at most."""
 
 
 @blueprint.app_template_filter("typed")
@@ -57,7 +59,7 @@ def index() -> ResponseReturnValue:
             awaiting=sum(entry.awaited for entry in own),
             games=games.latest(),
             titles={rules.slug: rules.title for rules in games.latest()},
-            open_games=_listed(session, Game.status == "inviting", Game.seats.any(Seat.status == "free")),
+            open_tables=tables.open_tables(session, tables.Wanted(), me.id if me else None, most=FEW)[0],
             running=_listed(session, Game.status == "running"),
         )
 
@@ -128,6 +130,7 @@ def new_form(fields: dict[str, str], refusal: Refused | None, group: Group | Non
         paces=time_control.PRESETS,
         allowances=_with(pace.ALLOWANCES, group, "allowance"),
         banks=_with(pace.BANKS, group, "bank"),
+        asks=create.ASKS,
         zones=validation.time_zones(),
     )
 
@@ -160,6 +163,7 @@ def _read_request(group: Group | None) -> create.GameRequest:
         language=i18n.current_language(),
         message=fields.get("message", ""),
         keep_going="keep_going" in fields,
+        asks=pace.read_number("asks", 0),
     )
 
 

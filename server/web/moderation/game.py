@@ -20,6 +20,7 @@ from byzanz.rules import ALL, PUBLIC, Viewer
 from server import play
 from server.accounts import login
 from server.errors import Refused, Stale
+from server.lobby import offers
 from server.play import autopilot, positions, turns
 from server.play.moderation import acts
 from server.play.moderation.act import holds_seat
@@ -98,6 +99,8 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "seats": seats,
         "names": tuple(seat.name for seat in seats),
         "host": persons.get(game.organiser_id or 0),
+        "vacancies": offers.vacancies(session, game, by_player=False),
+        "now": utc_now(),
         "unattended": autopilot.is_unattended(session, game),
         "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
     }
@@ -200,6 +203,22 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
     except Refused as refusal:
         return _game_page(game_id, flask.request.form, refusal)
     return page, moved.status if moved else 200
+
+
+@blueprint.post("/<game_id>/offer")
+def offer(game_id: str) -> ResponseReturnValue:
+    """Offer a seat whose player is away to other players, or end the offer."""
+    form, now = flask.request.form, utc_now()
+    number = whole_number(form.get("seat", ""), 99)
+    if number is None or form.get("do") not in ("offer", "withdraw"):
+        flask.abort(400)
+    with reading() as session:
+        _game(session, game_id)
+    try:
+        offers.offer_as_moderator(game_id, number, now, offered=form["do"] == "offer")
+    except Refused as refusal:
+        return _game_page(game_id, {}, refusal)
+    return flask.redirect(url_for(".game", game_id=game_id), 303)
 
 
 @blueprint.post("/<game_id>/act")

@@ -34,6 +34,7 @@ INDEXES: dict[str, set[str]] = {
     "purge": {"ix_outbox_expiring", "ix_game_undated", "ix_game_trial"},
     "nudges": {"ix_seat_invited", "ix_person_lost"},
     "rematches": {"ix_game_kept_going"},
+    "tables": {"ix_game_open"},
     "rejected emails": {"ix_outbox_failed"},
     "emails of a person": {"ix_outbox_person_id"},
     "metrics": {"ix_outbox_waiting", "ix_turn_refused_at", "ix_game_on_hold"},
@@ -44,11 +45,12 @@ QUERIES: dict[str, Callable[[Session], object]] = {
     "emails of a person": lambda session: outbox.count_queued(session, ("answer",), 1, NOW),
     "metrics": lambda session: not metrics.families(session, NOW),
 }
-WHOLE = {"ix_turn_bots", "ix_game_undated", "ix_game_trial", "ix_person_lost"}
+WHOLE = {"ix_turn_bots", "ix_game_undated", "ix_game_trial", "ix_game_open", "ix_person_lost"}
 """Indexes of few rows that are read from one end: bots to move, games that have just ended, those of visitors,
-and people whom no email reaches."""
+open tables, and people whom no email reaches."""
 MORE = {
     "nudges": {"ix_outbox_reader", "ix_outbox_person_id"},
+    "tables": {"ix_outbox_person_id"},
     "metrics": {"ix_outbox_tried"},
     "rejected emails": {"ix_seat_person_id"},
 }

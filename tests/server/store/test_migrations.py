@@ -517,3 +517,45 @@ def test_figures_of_any_size_are_stored_and_an_older_version_starts_anew() -> No
     downgrade(revision="0020")
     with engine.reading() as session:
         assert totals.stored(session) == {}
+
+
+# ---- open tables ----
+
+
+@pytest.mark.parametrize("empty", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.usefixtures("empty")
+def test_listed_tables_that_wait_for_players_get_three_weeks_more() -> None:
+    upgrade()
+    kinds = {
+        "open": ("inviting", True, "free"),
+        "private": ("inviting", False, "free"),
+        "full": ("inviting", True, "seated"),
+        "over": ("over", True, "free"),
+    }
+    with engine.transaction() as session:
+        for name, (status, listed, seat) in kinds.items():
+            game = Game(
+                id=name,
+                slug="byzanz",
+                rules=1,
+                name=name,
+                organiser_id=None,
+                status=status,
+                allowance=86400,
+                seed="00" * 32,
+                commitment="00" * 32,
+                created_at=NOW,
+                listed=listed,
+            )
+            session.add(game)
+            session.flush()
+            session.add(Seat(game_id=name, seat=0, name="", status=seat))
+    downgrade(revision="0022")
+    upgrade()
+    with engine.reading() as session:
+        games = {game.id: game for game in session.scalars(sa.select(Game))}
+    assert {name for name, game in games.items() if game.open_until} == {"open"}
+    until = games["open"].open_until
+    assert until is not None
+    assert abs(until - engine.utc_now() - timedelta(days=21)) < timedelta(hours=1)
+    assert games["open"].opened_at == NOW

@@ -116,6 +116,7 @@ def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
         "/rules/{}",
         "/{}",
         "/m/games?q={}&status={}",
+        "/tables?game={}&size={}&pace={}&language={}&free={}&page={}",
     ):
         asked = re.sub(r"\{\}", lambda _: payloads().replace("#", ""), path)
         yield _shown(path, there.ask(mia, "GET", asked))
@@ -125,6 +126,8 @@ def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
         (alice, "/account", ("name", "time_zone")),
         (mia, "/m/erase", ("address",)),
         (alice, "/join/open", ("name", "cut")),
+        (alice, "/take/there/1", ("name",)),
+        (alice, "/tables/wishes", ("game", "size", "pace")),
         (alice, f"/i/{ida['invite']}", ("name", "cut")),
         (alice, f"/o/{host['organise']}", ("guest",)),
         (alice, f"/t/{daphne['seat']}", ("move",)),
@@ -149,6 +152,7 @@ def drawn(there: Scene, payloads: Payloads) -> Iterator[Shown]:
     """Return every email and every page, when every text not written by the server is a payload."""
     fill(payloads, WORDS)
     details = {"name": payloads(), "error": payloads(), "answer": "accepted", "why": "withdrawn", "last": 9}
+    details |= {"until": there.until, "games": ["open"]}
     with engine.transaction() as session:
         session.execute(update(Mail).where(Mail.key.like("every:%")).values(details=json.dumps(details)))
     yield from mails()

@@ -116,6 +116,7 @@ def test_a_link_of_one_kind_opens_nothing_of_another(there: Scene) -> None:
         "feed": "/feed/",
         "noinvite": "/n/",
         "keep": "/k/",
+        "wish": "/w/",
     }
     assert set(paths) == set(PURPOSES)
     for tokens in there.tokens.values():
@@ -155,6 +156,7 @@ def mailed(there: Scene) -> set[str]:
         session.get_one(Person, there.person("Frank")).cadence = "digest"
         outbox.enqueue(session, key="d", kind="digest", person_id=there.person("Frank"), now=now)
         outbox.enqueue(session, key="m", kind="games", person_id=there.person("Daphne"), now=now)
+        outbox.enqueue(session, key="w", kind="wish", person_id=hugo, now=now, details={"games": ["open"]})
         outbox.enqueue(session, key="f", kind="fresh", person_id=hugo, now=now, game_id="open", seat=0)
     birds = Pigeons()
     while deliver(now, birds):
@@ -165,7 +167,7 @@ def mailed(there: Scene) -> set[str]:
         assert body is not None
         found |= set(re.findall(rf"{BASE}(/\S+)", body.get_content()))
         found |= set(re.findall(rf"<{BASE}(/[^>]+)>", message["List-Unsubscribe"] or ""))
-    assert {path.split("/")[1] for path in found} == {*"tinousg", "rules", "verify"}, made
+    assert {path.split("/")[1] for path in found} == {*"tinousgw", "join", "rules", "tables", "verify"}, made
     assert any("?move=" in path for path in found)
     assert {mail.kind for mail in everyone_mailed()} >= {"turn", "digest", "games"}
     return found

@@ -8,12 +8,15 @@ from functools import partial
 
 from sqlalchemy import select
 
+from server import play
 from server.accounts import absences, login
-from server.lobby import create, rematch, trials
+from server.lobby import create, offers, rematch, trials, wishes
+from server.lobby.tables import Wanted
 from server.mail.text import quoted
+from server.play import positions
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Link
+from server.store.models import Game, Link, Seat
 from tests.conftest import Table
 from tests.support.browser.town import (
     FRIENDS,
@@ -134,6 +137,54 @@ def looked(town: Town) -> Place:
     return Place(f"/m/here/look/{town.there.look}", "Mia")
 
 
+def offered_game(town: Town) -> Table:
+    """A game in which one seat is offered, and another player is away."""
+    game, seat = town.first("byzanz", "away")
+    with reading() as session:
+        if session.get_one(Seat, (game.id, (seat + 1) % 3)).offered_at:
+            return game
+    for number in ((seat + 1) % 3, (seat + 2) % 3):
+        play.leave(game.id, number, now=utc_now())
+    offers.offer_as_moderator(game.id, (seat + 1) % 3, utc_now())
+    return game
+
+
+def offered_seat(town: Town) -> str:
+    """The game and the number of an offered seat, as in the path of its page."""
+    game = offered_game(town)
+    with reading() as session:
+        return next(
+            f"{game.id}/{seat.seat}" for seat in positions.seats_of(session, game.id) if seat.offered_at
+        )
+
+
+def offered_table(town: Town) -> str:
+    """The path of the table of a player who is not away there."""
+    game = offered_game(town)
+    with reading() as session:
+        here = next(seat.seat for seat in positions.seats_of(session, game.id) if not seat.autopilot)
+    return url(game, here)
+
+
+def organise_vacant(town: Town) -> Place:
+    """The organiser's page of a running game whose players are away."""
+    game = offered_game(town)
+    with transaction() as session:
+        host = session.get_one(Game, game.id).organiser_id
+        assert host is not None
+        link = links.link_for(session, "organise", host, game.id, utc_now())
+        return Place(f"/o/{links.token(link)}")
+
+
+def tables_full(town: Town) -> Place:
+    """The open tables, an offered seat, and two searches."""
+    offered_game(town)
+    sam = town.there.person("Sam")
+    for which in (Wanted("byzanz", 4, 86400), Wanted()):
+        wishes.add(sam, which, utc_now())
+    return Place("/tables?game=byzanz&pace=3600", "Sam")
+
+
 def preview(act: str, reason: str = "A word.", status: int = 200, **fields: str) -> Way:
     """A preview of a moderator's action."""
     return sent("/m/here/preview", "Mia", status, act=act, reason=reason, **fields)
@@ -171,6 +222,20 @@ AROUND: dict[str, Way] = {
     "join": at("/join/open"),
     "join signed in": at("/join/open", "Sam"),
     "join refused": sent("/join/open", "Sam", 422, name="", cut=""),
+    "tables": at("/tables"),
+    "tables signed in": tables_full,
+    "tables refused": at("/tables?game=chess", status=422),
+    "tables nothing": at("/tables?game=empire&size=2&free=1", "Sam"),
+    "take": lambda town: Place(f"/take/{offered_seat(town)}"),
+    "take signed in": lambda town: Place(f"/take/{offered_seat(town)}", "Sam"),
+    "take refused": lambda town: Place(f"/take/{offered_seat(town)}", "Sam", {"name": ""}, 422),
+    "take no more": at("/take/there/1", "Sam"),
+    "offer": lambda town: Place(f"{offered_table(town)}/offer"),
+    "offer nobody": by_link("t", "there", "Gina", "seat", "/offer"),
+    "organise vacant": organise_vacant,
+    "moderate vacant": lambda town: Place(f"/m/{offered_seat(town).partition('/')[0]}", "Mia"),
+    "wishes": by_link("w", "there", "Eve", "wish"),
+    "no wishes any more": by_link("w", "there", "Gina", "wish", do="stop"),
     "stop": by_link("u", "here", "Alice", "stop"),
     "stopped": by_link("u", "there", "Gina", "stop", do="all"),
     "nothing here": at("/nothing", status=404),

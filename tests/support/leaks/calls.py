@@ -160,6 +160,7 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
         yield Call("HEAD", page)
     if world.pair.seed % 4 == 1:
         yield Call("GET", page, me)
+    yield Call("GET", f"{page}/offer")
     yield Call("GET", api)
     yield Call("GET", f"{api}/record")
     for query in _moments(world, head, seat):
@@ -228,6 +229,9 @@ def _of_public(world: World) -> Iterator[Call]:
     record = f"/api/v1/games/{world.game_id}/record"
     for path in (
         "/",
+        "/tables",
+        "/api/v1/tables",
+        f"/take/{world.game_id}/0",
         game,
         record,
         f"/join/{world.game_id}",
@@ -250,7 +254,15 @@ def _of_public(world: World) -> Iterator[Call]:
     for query in _moments(world, head, 0):
         yield Call("GET", f"{game}/history{query}")
     yield Call("GET", f"/api/v1/seats/{NOBODY}")
-    for path in ("/", game, f"/join/{world.game_id}", "/account", f"/m/{world.game_id}"):
+    for path in (
+        "/",
+        "/tables",
+        f"/take/{world.game_id}/0",
+        game,
+        f"/join/{world.game_id}",
+        "/account",
+        f"/m/{world.game_id}",
+    ):
         yield Call("GET", path, "Sam")
     moderate = f"/m/{world.game_id}"
     for path in ("/m/games?q=bob", f"{moderate}?at={head}", f"{moderate}?cause=order", f"{moderate}/look/1"):

@@ -249,7 +249,7 @@ def test_the_document_is_one_as_the_standard_wants_it(client: FlaskClient) -> No
             says_what = method == "post" and not path.endswith("/again")
             assert ("requestBody" in methods[method]) == says_what
             assert {status for status in responses if status[0] == "2"}
-            assert {"404", "429"} <= set(responses)
+            assert {"429", *(["404"] if "{" in path else [])} <= set(responses)
             for status, response in responses.items():
                 if status[0] == "4":
                     (body,) = set(references(response))
@@ -316,7 +316,7 @@ def test_the_api_keeps_to_its_document(app: Flask, table: Seating, mode: schemat
         if (
             mode == schemathesis.GenerationMode.POSITIVE or operation.body
         ):  # else nothing is left to get wrong
-            own = next(keys[place] for place in keys if place in operation.path)
+            own = next((keys[place] for place in keys if place in operation.path), {})
             call_often(operation.as_strategy(generation_mode=mode, path_parameters=own))
 
 

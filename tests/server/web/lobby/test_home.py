@@ -260,10 +260,11 @@ def test_two_hundred_games_take_as_many_statements_as_four(client: FlaskClient) 
     assert [text.endswith("Make your move") for text in texts(page, "mine")] == [True] * 50 + [False] * 150
 
 
-def test_tables_with_free_seats_and_games_in_progress_are_listed_the_newest_first(
+def test_the_fullest_open_tables_and_the_newest_games_in_progress_are_listed(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lobby, "MOST_LISTED", 2)
+    monkeypatch.setattr(lobby, "FEW", 2)
     open_ids, run_ids = [], []
     for number in range(3):
         at = NOW + number * DAY
@@ -275,17 +276,17 @@ def test_tables_with_free_seats_and_games_in_progress_are_listed_the_newest_firs
     organiser.set_listed(host, False, NOW)
     create.create_game(wish(listed=True, free=1), NOW + 9 * DAY)  # nobody has confirmed it
     page = look(client, "/")
-    assert listed(page, "open") == [(f"Open {n}", f"/join/{open_ids[n]}") for n in (2, 1)]
+    assert listed(page, "open") == [(f"Open {n}", f"/join/{open_ids[n]}") for n in (0, 1)]
     assert listed(page, "running") == [(f"Run {n}", f"/g/{run_ids[n]}") for n in (2, 1)]
-    assert "3 seats free, 1 day per move" in texts(page, "open")[0]
+    assert "1 of 3 seats free, 1 day per move" in texts(page, "open")[0]
     assert texts(page, "running")[0] == "Run 2 Byzanz"
     known = client.application.test_client()
     sign_in(known, BOB.address)
     assert "Byzanz: Alice, Theodora" in texts(look(known, "/"), "running")[0]
-    changed(open_ids[2], quarantine=quoted("a fault"))
+    changed(open_ids[0], quarantine=quoted("a fault"))
     changed(run_ids[2], status="over")
     page = look(client, "/")
-    assert [name for name, _ in listed(page, "open")] == ["Open 1", "Open 0"]
+    assert [name for name, _ in listed(page, "open")] == ["Open 1", "Open 2"]
     assert [name for name, _ in listed(page, "running")] == ["Run 1", "Run 0"]
     assert not {full, private} & set(page.html.split('"'))
 

@@ -240,7 +240,7 @@ def test_cancelling_ends_it(bare: FlaskClient) -> None:
     assert send(bare, f"/o/{host}", do="cancel").status_code == 303
     assert game_of(game_id).status == "cancelled"
     page = look(bare, f"/o/{host}")
-    assert "called this game off" in page.text
+    assert "This game was called off." in page.text
     assert page.html.count("<form") == page.html.count('<form class="languages"')
 
 

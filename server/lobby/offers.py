@@ -1,0 +1,180 @@
+"""Seats of running games that want a player: who may offer one, and who may take it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Row, func, select
+from sqlalchemy.orm import Session
+
+from server import play, validation
+from server.community import blocks
+from server.errors import Closed, NoSuchLink, TooMany
+from server.lobby import notify
+from server.lobby.create import lock_organised_game
+from server.lobby.seats import check_asked, check_name_free
+from server.play import offers, positions
+from server.play.moderation.act import has_looked
+from server.store import links
+from server.store.engine import parse_stamp, transaction
+from server.store.models import Entry, Game, Link, Person, Seat, Tenure
+
+FIRST_DECISIONS = 3
+"""Who takes a seat and leaves before so many decisions may not take another for a while."""
+NO_OTHER = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Vacancy:
+    """A seat whose player is away.
+
+    Args:
+        since: when they went away.
+        offered_from: when the reader may offer the seat.
+    """
+
+    seat: Seat
+    since: datetime
+    offered_from: datetime
+
+
+def vacancies(session: Session, game: Game, *, by_player: bool) -> list[Vacancy]:
+    """Return the seats of a running game whose players are away, in order.
+
+    Args:
+        by_player: for anybody at the table; otherwise for the organiser or a moderator.
+    """
+    seats = [
+        seat for seat in positions.seats_of(session, game.id) if seat.autopilot and seat.person_id is not None
+    ]
+    if game.status != "running" or not seats:
+        return []
+    since = offers.absent_since(session, game.id)
+    return [
+        Vacancy(seat, since[seat.seat], offers.offered_from(seat, since[seat.seat], by_player=by_player))
+        for seat in seats
+        if seat.seat in since
+    ]
+
+
+def offer_as_organiser(token: str, number: int, now: datetime, *, offered: bool = True) -> None:
+    """Offer a seat of the game whose organiser's page this token opens, or end the offer.
+
+    Raises:
+        NoSuchLink, Closed (the player is present, or not away for long enough), NotRunning.
+    """
+    with transaction(token) as session:
+        _offer(session, lock_organised_game(session, token, now), number, now, offered)
+
+
+def offer_as_moderator(game_id: str, number: int, now: datetime, *, offered: bool = True) -> None:
+    """Offer a seat of any game, or end the offer.
+
+    Raises:
+        NoSuchGame, Closed (the player is present, or not away for long enough), NotRunning.
+    """
+    with transaction(game_id) as session:
+        _offer(session, play.lock_game(session, game_id), number, now, offered)
+
+
+def _offer(session: Session, game: Game, number: int, now: datetime, offered: bool) -> None:
+    if offered:
+        play.offer_seat(session, game, number, now, by_player=False)
+    else:
+        play.withdraw_offer(session, game, number)
+
+
+def offer_as_player(token: str, number: int, now: datetime) -> None:
+    """Offer another seat of the game in which this token opens a seat.
+
+    Raises:
+        NoSuchLink, Closed (the player is present, or not away for long enough), NotRunning.
+    """
+    with transaction(token) as session:
+        link = links.find(session, "seat", token, now)
+        game = play.lock_game(session, link.game_id) if link and link.game_id else None
+        if link is None or game is None or links.seat_access(session, token, now) is None:
+            raise NoSuchLink("This link is not valid.")
+        play.offer_seat(session, game, number, now, by_player=True)
+
+
+def offered_seat(
+    session: Session, game_id: str, number: int, reader_id: int | None
+) -> tuple[Game, Seat] | None:
+    """Return an offered seat; None if it is not offered to this reader, whatever the reason."""
+    game, seat = session.get(Game, game_id), session.get(Seat, (game_id, number))
+    if game is None or seat is None or seat.offered_at is None or game.status != "running" or game.quarantine:
+        return None
+    return None if reader_id is not None and _is_blocked(session, game, reader_id) else (game, seat)
+
+
+def _is_blocked(session: Session, game: Game, person_id: int) -> bool:
+    """Whether a block stands between a person and anybody at a table."""
+    people = {seat.person_id for seat in positions.seats_of(session, game.id)} | {game.organiser_id}
+    return bool(blocks.between(session, person_id, {each for each in people if each is not None}))
+
+
+def take(game_id: str, number: int, person_id: int, name: str, now: datetime) -> str:
+    """Let a signed-in person take an offered seat; return the address of the seat.
+
+    Raises:
+        NoSuchGame, Closed (not offered, or not to them), TooMany (they have given one up lately), InvalidInput (name),
+        NotRunning, Broken.
+    """
+    name = validation.clean_name(name)
+    with transaction(game_id) as session:
+        game = play.lock_game(session, game_id)
+        person = session.get_one(Person, person_id, with_for_update={"key_share": True})
+        found = offered_seat(session, game_id, number, person_id)
+        if found is None:
+            raise offers.not_offered()
+        _check_taker(session, game, person_id, now)
+        check_asked(session, game, person_id)
+        check_name_free(session, found[1], name)
+        play.take_seat(session, game_id, number, person, name, now)
+        made = [links.link_for(session, purpose, person_id, game_id, now) for purpose in notify.EVERY_MAIL]
+        person.accepted = True
+        return links.url(made[0])
+
+
+def _check_taker(session: Session, game: Game, person_id: int, now: datetime) -> None:
+    """Check that a person has not seen hidden cards of this game, and keeps the seats that they take.
+
+    Raises:
+        Closed, TooMany.
+    """
+    sat = select(Seat.seat).where(Seat.game_id == game.id, Seat.person_id == person_id)
+    opened = select(Link.id).where(
+        Link.person_id == person_id, Link.game_id == game.id, Link.purpose == "seat"
+    )
+    if session.scalar(sat.limit(1)) is not None or session.scalar(opened.limit(1)) is not None:
+        raise Closed("You have or had a seat at this table, so you cannot take another.")
+    if has_looked(session, game.id, person_id):
+        raise Closed("You have viewed hidden hands in this game, so you cannot take a seat.")
+    if _gave_up_lately(session, person_id, now):
+        raise TooMany("You left a game right after you took a seat in it. Take another one 30 days later.")
+
+
+def _gave_up_lately(session: Session, person_id: int, now: datetime) -> bool:
+    """Whether a person has taken an offered seat and left it again within their first decisions, a short time ago."""
+    taken, left = Entry.__table__.alias("taken").c, Entry.__table__.alias("left").c
+    held = (
+        select(Tenure.game_id, Tenure.seat, Tenure.from_seq, Tenure.to_seq, left.at)
+        .join(left.seq.table, (left.game_id == Tenure.game_id) & (left.seq == Tenure.to_seq))
+        .join(taken.seq.table, (taken.game_id == Tenure.game_id) & (taken.seq == Tenure.from_seq))
+        .where(Tenure.person_id == person_id, taken.by == "player")
+        .where(taken.move.like("!replace %"), left.move.like("!leave %"))
+    )
+    return any(
+        parse_stamp(row.at) > now - NO_OTHER and _decisions(session, row) < FIRST_DECISIONS
+        for row in session.execute(held)
+    )
+
+
+def _decisions(session: Session, held: Row[Any]) -> int:
+    """Count what was decided in a seat between two entries, by its player, a standing order or the clock."""
+    between = (Entry.game_id == held.game_id, Entry.seq > held.from_seq, Entry.seq < held.to_seq)
+    made = (Entry.seat == held.seat, Entry.by != "rules", ~Entry.move.like("!%"))
+    return session.scalar(select(func.count()).select_from(Entry).where(*between, *made)) or 0

@@ -1,0 +1,244 @@
+"""Open tables, which wait for players, and seats of running games that want one: finding them by a filter."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, exists, func, or_, select
+from sqlalchemy.orm import Session
+
+from server import i18n, validation
+from server.community import blocks
+from server.errors import InvalidInput
+from server.play import lengths
+from server.play.lengths import Kind, Span
+from server.store.models import Game, Person, Seat
+
+A_PAGE = 20
+"""Tables on one page."""
+MOST_OFFERED = 10
+"""Seats of running games that are listed, those waiting longest first."""
+LAST_PAGE = 500
+PACES = (3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400)
+"""Seconds for a decision, at least, as the filter offers them."""
+FREE = Seat.status == "free"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A filter of tables; whatever is None may be anything.
+
+    Args:
+        slug: of the game.
+        size: seats of the table.
+        pace: seconds for a decision, at least.
+        language: of the organiser.
+        free: seats that nobody has taken, at least.
+    """
+
+    slug: str | None = None
+    size: int | None = None
+    pace: int | None = None
+    language: str | None = None
+    free: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """A table that waits for players.
+
+    Args:
+        size: all its seats; free: those that anybody may take.
+        seats: in order.
+        language: its organiser's, if they have chosen one.
+        took: how long games like this took, if that is known.
+    """
+
+    game: Game
+    size: int
+    free: int
+    seats: Sequence[Seat]
+    language: str | None
+    took: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedSeat:
+    """A seat of a running game that wants a player.
+
+    Args:
+        others: the other seats.
+        took: how long games like this took, if that is known.
+    """
+
+    game: Game
+    seat: Seat
+    others: Sequence[Seat]
+    took: Span | None
+
+
+def wanted(query: Mapping[str, str]) -> Wanted:
+    """Read the filter of an address: `game`, `size`, `pace`, `language` and `free`, each may be missing or empty.
+
+    Raises:
+        InvalidInput: a value is not one that a table can have.
+    """
+    game, language = query.get("game", ""), query.get("language", "")
+    if language and language not in i18n.NAMES:
+        raise _invalid("language", language)
+    return Wanted(
+        slug=validation.game_rules(game).slug if game else None,
+        size=_number(query, "size", 99),
+        pace=_number(query, "pace", validation.LONGEST_ALLOWANCE),
+        language=language or None,
+        free=_number(query, "free", 99),
+    )
+
+
+def _number(query: Mapping[str, str], name: str, most: int) -> int | None:
+    text = query.get(name, "")
+    if not text:
+        return None
+    number = validation.whole_number(text, most, 1)
+    if number is None:
+        raise _invalid(name, text)
+    return number
+
+
+def _invalid(field: str, text: str) -> InvalidInput:
+    return InvalidInput(
+        "“%(text)s” is not a value to filter tables by.", field=field, text=validation.excerpt(text)
+    )
+
+
+def open_tables(
+    session: Session, which: Wanted, reader_id: int | None, page: int = 1, most: int = A_PAGE
+) -> tuple[list[OpenTable], bool]:
+    """Return a page of the open tables, those with the fewest free seats first, and whether there are more.
+
+    Args:
+        reader_id: who asks, if signed in: tables of people with whom a block stands are left out.
+        page: from 1.
+        most: tables on a page.
+    """
+    query = _open(which, _hidden(session, reader_id)).offset((page - 1) * most).limit(most + 1)
+    found = session.execute(query).all()
+    seats = seats_of(session, [game.id for game, *_ in found])
+    took = lengths.took(session, {_kind(game, size) for game, size, *_ in found})
+    tables = [
+        OpenTable(game, size, free, seats[game.id], language, took.get(_kind(game, size)))
+        for game, size, free, language in found[:most]
+    ]
+    return tables, len(found) > most
+
+
+def matching(session: Session, which: Wanted, reader_id: int, *more: ColumnElement[bool]) -> list[Game]:
+    """Return the open tables that a person may be told about, in the order of `open_tables`; not their own.
+
+    Args:
+        more: further conditions.
+    """
+    own = select(Seat.game_id).where(Seat.person_id == reader_id)
+    others = (Game.organiser_id != reader_id, Game.id.not_in(own), *more)
+    query = _open(which, _hidden(session, reader_id)).where(*others).limit(A_PAGE)
+    return [game for game, *_ in session.execute(query)]
+
+
+def _open(which: Wanted, hidden: Collection[int]) -> Select[Any]:
+    """Return the query of open tables, each with its size, its free seats and its language."""
+    counted = (
+        select(Seat.game_id, func.count().label("size"), func.count().filter(FREE).label("free"))
+        .join(Game, Game.id == Seat.game_id)
+        .where(Game.open_until.is_not(None))
+        .group_by(Seat.game_id)
+        .subquery()
+    )
+    query = (
+        select(Game, counted.c.size, counted.c.free, Person.language)
+        .join(counted, counted.c.game_id == Game.id)
+        .outerjoin(Person, Person.id == Game.organiser_id)
+        .where(Game.open_until.is_not(None), Game.listed, Game.quarantine.is_(None))
+        .where(counted.c.free >= (which.free or 1), *_like(which), *_without(hidden))
+    )
+    if which.size is not None:
+        query = query.where(counted.c.size == which.size)
+    if which.language is not None:
+        query = query.where(Person.language == which.language)
+    return query.order_by(counted.c.free, Game.opened_at, Game.id)
+
+
+def _like(which: Wanted) -> Iterator[ColumnElement[bool]]:
+    if which.slug is not None:
+        yield Game.slug == which.slug
+    if which.pace is not None:
+        yield Game.allowance >= which.pace
+
+
+def _without(hidden: Collection[int]) -> Iterator[ColumnElement[bool]]:
+    if hidden:
+        there = exists().where(Seat.game_id == Game.id, Seat.status == "seated", Seat.person_id.in_(hidden))
+        yield ~there
+        yield or_(Game.organiser_id.is_(None), Game.organiser_id.not_in(hidden))
+
+
+def _hidden(session: Session, reader_id: int | None) -> set[int]:
+    """Return the people at listed tables and tables with offered seats with whom a block of the reader stands."""
+    if reader_id is None:
+        return set()
+    offered = select(Seat.game_id).where(Seat.offered_at.is_not(None))
+    games = or_(Game.open_until.is_not(None), Game.id.in_(offered))
+    seated = select(Seat.person_id).join(Game, Game.id == Seat.game_id).where(games, Seat.status == "seated")
+    everybody = session.scalars(seated.union(select(Game.organiser_id).where(games)))
+    return blocks.between(session, reader_id, {each for each in everybody if each is not None})
+
+
+def offered_seats(session: Session, which: Wanted, reader_id: int | None) -> list[OfferedSeat]:
+    """Return the seats of running games that want a player, those waiting longest first.
+
+    Args:
+        which: its `language` and `free` do not matter here.
+        reader_id: who asks, if signed in: tables of people with whom a block stands, and their own, are left out.
+    """
+    query = (
+        select(Game, Seat)
+        .join(Seat, Seat.game_id == Game.id)
+        .where(Seat.offered_at.is_not(None), Game.status == "running", Game.quarantine.is_(None))
+        .where(*_like(which), *_without(_hidden(session, reader_id)))
+    )
+    if which.size is not None:
+        size = select(func.count()).where(Seat.game_id == Game.id).correlate(Game).scalar_subquery()
+        query = query.where(size == which.size)
+    if reader_id is not None:
+        query = query.where(Game.id.not_in(select(Seat.game_id).where(Seat.person_id == reader_id)))
+    found = session.execute(query.order_by(Seat.offered_at, Seat.game_id).limit(MOST_OFFERED)).all()
+    return described(session, [(game, seat) for game, seat in found])
+
+
+def described(session: Session, found: Sequence[tuple[Game, Seat]]) -> list[OfferedSeat]:
+    """Return offered seats with what is said about them."""
+    seats = seats_of(session, [game.id for game, _ in found])
+    took = lengths.took(session, {_kind(game, len(seats[game.id])) for game, _ in found})
+    return [
+        OfferedSeat(
+            game,
+            seat,
+            [other for other in seats[game.id] if other.seat != seat.seat],
+            took.get(_kind(game, len(seats[game.id]))),
+        )
+        for game, seat in found
+    ]
+
+
+def seats_of(session: Session, game_ids: Collection[str]) -> Mapping[str, list[Seat]]:
+    """Return the seats of several games, in order."""
+    found: dict[str, list[Seat]] = defaultdict(list)
+    for seat in session.scalars(select(Seat).where(Seat.game_id.in_(game_ids)).order_by(Seat.seat)):
+        found[seat.game_id].append(seat)
+    return found
+
+
+def _kind(game: Game, size: int) -> Kind:
+    return Kind(game.slug, size, game.allowance, game.bank, game.days_off)

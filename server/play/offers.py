@@ -1,0 +1,104 @@
+"""Seats of running games that want another player: offering one, and taking it over.
+
+A seat may be offered once its player has left, or has been on autopilot for 72 hours. Who takes it becomes its holder
+as by a moderator's `!replace`; the entry is by the player who does it. The offer ends when the player returns.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from server.errors import Closed
+from server.play import mailing, positions, running
+from server.play.moderation.act import Act, Newcomer
+from server.play.moderation.seat_acts import replace
+from server.store import log
+from server.store.engine import parse_stamp
+from server.store.models import Game, Person, Seat
+from server.store.rows import AnySeat
+
+ABSENT = timedelta(hours=72)
+"""How long a seat is on autopilot before it may be offered; at once if its player has left."""
+LONG_ABSENT = timedelta(days=7)
+"""How long a player is away before the others at the table may offer the seat."""
+
+
+def absent_since(session: Session, game_id: str) -> dict[int, datetime]:
+    """Return since when the player of each seat on autopilot is away: they left, or the server began to play."""
+    since: dict[int, datetime] = {}
+    for act in log.acts(session, [game_id], "!autopilot", "!leave", "!replace"):
+        words = act.move.split(" ")
+        if words[0] == "!leave" or words[-1] == "on":
+            since.setdefault(int(words[1]), parse_stamp(act.at))
+        else:
+            since.pop(int(words[1]), None)
+    return since
+
+
+def offered_from(seat: AnySeat, since: datetime, *, by_player: bool) -> datetime:
+    """Return when a seat on autopilot may be offered.
+
+    Args:
+        since: when its player went away.
+        by_player: by anybody at the table; otherwise by the organiser or a moderator.
+    """
+    if by_player:
+        return since + LONG_ABSENT
+    return since if seat.left else since + ABSENT
+
+
+def offer_seat(session: Session, game: Game, number: int, now: datetime, *, by_player: bool) -> None:
+    """Offer a seat to other players; offering it twice changes nothing.
+
+    Args:
+        game: locked.
+        by_player: anybody at the table offers it; otherwise the organiser or a moderator.
+
+    Raises:
+        Closed: there is no such seat, its player is present, or has not been away for long enough.
+        NotRunning: the game has not begun, is over, or is on hold.
+    """
+    positions.check_running(game)
+    seat = session.get(Seat, (game.id, number))
+    if seat is None or seat.person_id is None or not seat.autopilot:
+        raise Closed("Only a seat whose player is away can be offered.")
+    since = absent_since(session, game.id).get(number)
+    if since is None or now < offered_from(seat, since, by_player=by_player):
+        raise Closed("%(name)s has not been away for long enough. Try again later.", name=seat.name)
+    seat.offered_at = seat.offered_at or now
+
+
+def withdraw_offer(session: Session, game: Game, number: int) -> None:
+    """End the offer of a seat of a locked game; ending it twice changes nothing."""
+    seat = session.get(Seat, (game.id, number))
+    if seat is not None:
+        seat.offered_at = None
+
+
+def take_seat(session: Session, game_id: str, number: int, person: Person, name: str, now: datetime) -> int:
+    """Give an offered seat to a person, with its hand and its cut; return the seq of the `!replace`.
+
+    Args:
+        person: with an address; the caller has checked whether they may have the seat.
+        name: at this table; nobody else there has it.
+
+    Raises:
+        Closed: the seat is not offered. NotRunning: the game cannot change. Broken: its log does not replay.
+    """
+    assert person.email is not None
+    with running.in_hand(session, game_id, now) as table:
+        position = running.position(table)
+        if number >= len(table.seats) or table.seats[number].offered_at is None:
+            raise not_offered()
+        newcomer = Newcomer(name, person.email)
+        act = Act(("!replace", str(number)), "", person.id, now, newcomer, by="player")
+        seq = replace(table, position, act)
+        mailing.mail_table(table, "act", f"act:{game_id}:{seq}", now, seq=seq, leave_out=number)
+        return seq
+
+
+def not_offered() -> Closed:
+    """The refusal of a takeover, whatever stands against it."""
+    return Closed("This seat is no longer offered.")
