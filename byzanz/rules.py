@@ -239,15 +239,17 @@ class Rules(ABC, Generic[S, V]):
         """
         return ()
 
-    def ranking(self, scores: Sequence[int], winners: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the place of each seat at the end, from 1, and the seat, the best first.
+    def places(self, state: S) -> tuple[int, ...]:
+        """Return the place of each seat as the game stands: 1 is first, and equal seats share a place.
 
-        Equal scores share a place, unless only one of them won.
+        By default the scores decide. A game that breaks ties overrides it; at the end, the winners are those placed 1.
         """
-        ranks = [
-            (seat not in winners, score if self.fewest_win else -score) for seat, score in enumerate(scores)
-        ]
-        return sorted((1 + sum(other < rank for other in ranks), seat) for seat, rank in enumerate(ranks))
+        scores = self.scores(state)
+        return placed([-score for score in scores] if self.fewest_win else scores)
+
+    def ranking(self, state: S) -> list[tuple[int, int]]:
+        """Return the place of each seat, as `places` has it, and the seat, the best first."""
+        return sorted((place, seat) for seat, place in enumerate(self.places(state)))
 
     def encode(self, state: S) -> str:
         """Return the state as one line of JSON, equal for equal states."""
@@ -262,6 +264,15 @@ class Rules(ABC, Generic[S, V]):
         """
         state: S = self.state_type(**{name: _frozen(value) for name, value in json.loads(text).items()})
         return state
+
+
+def placed(ranks: Sequence[Any]) -> tuple[int, ...]:
+    """Return the place of each rank: 1 plus the number of greater ones.
+
+    Args:
+        ranks: what the seats are compared by, one a seat; the greatest comes first.
+    """
+    return tuple([1 + sum(other > rank for other in ranks) for rank in ranks])
 
 
 def _frozen(value: Any) -> Any:

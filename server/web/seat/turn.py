@@ -247,8 +247,7 @@ def _page(
 
 def _ranking(position: Position) -> list[tuple[int, int]]:
     """Return the place and the seat of each player at the end, the best first; nothing before."""
-    outcome = position.outcome
-    return position.rules.ranking(outcome.scores, outcome.winners) if outcome else []
+    return position.rules.ranking(position.state) if position.outcome else []
 
 
 def _base_context(table: Table, token: str, access: SeatAccess) -> dict[str, Any]:
