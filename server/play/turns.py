@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.orm import Session
 
-from server.play import clock
+from server.play import answers, clock
 from server.store import alerts, statements
 from server.store.engine import connection_of
 from server.store.facts import Fact
@@ -84,6 +84,7 @@ def reconcile(
         if questions.get(seat) != turn.question or seat in restart:
             if seat not in restart and not table.game.paused:
                 _charge_bank(table, turn, now)
+                table.answered(seat, answers.seconds_of_turn(turn, table.seats[seat], now))
             del table.turns[seat]
     for seat, question in questions.items():
         if seat not in table.turns:
@@ -159,6 +160,7 @@ def stop(turn: TurnRow, why: Fact, now: datetime) -> None:
     """
     turn.refused_at = turn.refused_at or now
     turn.refused, turn.due_at, turn.remind_at = why, None, None
+    turn.mail_failed = True
 
 
 def extend(table: Table, turn: TurnRow, seconds: int) -> None:
