@@ -93,6 +93,13 @@ def reconcile(
     return opened
 
 
+def close_all(table: Table, now: datetime) -> None:
+    """Close the turns of a game that ends, the one that its last move has answered among them."""
+    for seat, turn in table.turns.items():
+        table.answered(seat, answers.seconds_of_turn(turn, table.seats[seat], now))
+    table.turns.clear()
+
+
 def _open(table: Table, seat: SeatRow, question: str, now: datetime) -> TurnRow:
     """A new turn; what its clock leaves out is fixed here, so that later settings cannot make an email untrue."""
     return TurnRow(

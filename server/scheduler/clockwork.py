@@ -26,6 +26,7 @@ from server.scheduler.jobs import (
     tick_outbox,
     tick_purge,
     tick_reminders,
+    tick_results,
     tick_turns,
     tick_unreached,
 )
@@ -43,6 +44,8 @@ NUDGE_INTERVAL = 600.0
 """Seconds between checks for unanswered invitations."""
 PURGE_INTERVAL = 600.0
 """Seconds between deletions of old emails."""
+RESULTS_INTERVAL = 60.0
+"""Seconds between looks for games that have ended."""
 FIGURES_INTERVAL = 600.0
 """Seconds between counts of all games."""
 TOTALS_INTERVAL = 15.0
@@ -135,6 +138,7 @@ class Scheduler:
             self._schedule(DIGEST_INTERVAL, "digests", lambda: tick_digests(utc_now(), self._tick))
             self._schedule(NUDGE_INTERVAL, "nudges", lambda: tick_nudges(utc_now()))
             self._schedule(PURGE_INTERVAL, "purge", lambda: tick_purge(utc_now(), self._tick))
+            self._schedule(RESULTS_INTERVAL, "results", lambda: tick_results(utc_now(), self._tick))
             self._schedule(FIGURES_INTERVAL, "figures", lambda: tick_figures(utc_now()))
             self._waker.start()
         self._scheduler.start()

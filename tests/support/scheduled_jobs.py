@@ -22,6 +22,7 @@ JOBS: dict[str, tuple[float, list[tuple[Any, ...]]]] = {
     "digests": (60, [("tick_digests", SECONDS)]),
     "nudges": (600, [("tick_nudges",)]),
     "purge": (600, [("tick_purge", SECONDS)]),
+    "results": (60, [("tick_results", SECONDS)]),
     "figures": (600, [("tick_figures",)]),
 }
 """The jobs: seconds between two runs, and the calls of one run with what they pass besides the time."""
