@@ -58,6 +58,7 @@ IDLE: dict[str, Callable[[datetime], int]] = {
     "digests": lambda now: jobs.tick_digests(now, TICK),
     "nudges": jobs.tick_nudges,
     "purge": lambda now: jobs.tick_purge(now, TICK),
+    "results": lambda now: jobs.tick_results(now, TICK),
 }
 """The jobs of the scheduler by their names; what each returns is how much there was to do. `figures` is left out."""
 

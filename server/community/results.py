@@ -28,9 +28,9 @@ LOGGER = logging.getLogger(__name__)
 
 def due(session: Session, until: datetime, limit: int) -> Sequence[str]:
     """Return games that ended up to a moment and were not counted, the earliest end first: a hint without a lock."""
-    uncounted = select(Game.id).where(Game.status == "over", Game.counted_at.is_(None), Game.trial.is_(False))
-    query = uncounted.where(Game.ended_at <= until).order_by(Game.ended_at, Game.id)
-    return session.scalars(query.limit(limit)).all()
+    ended = (Game.started_at.is_not(None), Game.ended_at.is_not(None), Game.ended_at <= until)
+    query = select(Game.id).where(*ended, Game.counted_at.is_(None), Game.trial.is_(False))
+    return session.scalars(query.order_by(Game.ended_at, Game.id).limit(limit)).all()
 
 
 def count(game_id: str, now: datetime) -> bool:

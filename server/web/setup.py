@@ -18,7 +18,7 @@ from server.i18n import N_
 from server.play.positions import Broken
 from server.store import engine
 from server.web import filters, locale, once, sprites, stylesheet, templating, waiting
-from server.web.account import account, feeds, leaving
+from server.web.account import account, answers, feeds, leaving
 from server.web.game import kept, pages, verify
 from server.web.http import (
     RETRY_AFTER,
@@ -48,6 +48,7 @@ BLUEPRINTS = (
     live.blueprint,
     feeds.blueprint,
     leaving.blueprint,
+    answers.blueprint,
     orders.blueprint,
     leave.blueprint,
     pages.blueprint,

@@ -88,15 +88,13 @@ class Life:
 
     def _note(self, act: Any) -> None:
         before, head = self.turns(), len(self.entries())
-        holders, unreached = dict(self.holders), set(self.unreached)
+        unreached = set(self.unreached)
         with suppress(Refused):
             act()
         for entry in self.entries()[head:]:
             if entry.seat is not None:
                 turn = before.pop(entry.seat, None) if not entry.move.startswith("!") else None
                 who = self.holders[entry.seat]
-                del holders[entry.seat]
-                holders[entry.seat] = who
                 self.told[entry.seq] = Told(who, turn, self.now, who in unreached)
 
     def turns(self) -> dict[int, Turn]:
@@ -159,8 +157,7 @@ class Life:
         address = f"{self.game.id}-{self.newcomers}@example.org"
         bot = "greedy" if self.dice.random() < 0.3 and sum(map(bool, self.holders.values())) > 2 else None
         who = Newcomer(name, "" if bot else address, bot)
-        act = {"reason": "so", "person_id": self.mia, "now": self.now}
-        play.moderate(self.game.id, f"!replace {seat}", newcomer=who, **act)
+        self.moderate(f"!replace {seat}", who)
         with engine.reading() as session:
             self.holders[seat] = positions.seats_of(session, self.game.id)[seat].person_id
 
@@ -168,7 +165,6 @@ class Life:
         seat = self.dice.choice(sorted(self.holders))
         if self.holders[seat] is not None:
             play.place_order(self.game.id, seat, "tax best always", now=self.now)
-            self.holders[seat] = self.holders[seat]
 
     def email_fails(self) -> None:
         for seat, turn in self.turns().items():
@@ -213,10 +209,12 @@ class Life:
         counting = [entry.seq for entry in record.effective(self.entries()) if entry.seat is not None]
         if not counting:
             return
-        act = {"reason": "so", "person_id": self.mia}
-        play.moderate(self.game.id, f"!void {self.dice.choice(counting[-4:])}", now=self.now, **act)
+        self.moderate(f"!void {self.dice.choice(counting[-4:])}")
         self.now += HOUR
-        play.moderate(self.game.id, "!resume", now=self.now, **act)
+        self.moderate("!resume")
+
+    def moderate(self, act: str, who: Newcomer | None = None) -> None:
+        play.moderate(self.game.id, act, reason="so", person_id=self.mia, now=self.now, newcomer=who)
 
     # What the diary says of it
 
@@ -226,19 +224,14 @@ class Life:
             game = session.get_one(Game, self.game.id)
             rules = positions.load(session, game).rules
         answers: dict[tuple[int, str], list[record.Entry]] = {}
-        turns_of: dict[tuple[int, str], Turn | None] = {}
         state = rules.setup(len(self.holders), {})
         for entry in record.effective(self.entries()):
             move = umpire.read_logged(rules, entry.move)
-            if entry.seat is not None and entry.by in ("player", "order", "clock", "autopilot"):
-                if rules.is_out_of_turn(state, entry.seat, move):
-                    pass
-                else:
-                    assert len(rules.moves(state, entry.seat)) >= 2, "a forced move is nobody's decision"
-                    key = entry.seat, str(rules.awaited(state)[entry.seat])
-                    answers.setdefault(key, []).append(entry)
+            seat, own = entry.seat, entry.by in ("player", "order", "clock", "autopilot")
+            if seat is not None and own and not rules.is_out_of_turn(state, seat, move):
+                assert len(rules.moves(state, seat)) >= 2, "a forced move is nobody's decision"
+                answers.setdefault((seat, str(rules.awaited(state)[seat])), []).append(entry)
             state = rules.apply(state, entry.seat, move)
-        del turns_of
         found = [self._decision(parts, person) for parts in answers.values()]
         return sorted(each for each in found if each is not None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import flask
@@ -15,13 +15,14 @@ from byzanz.bots import BOTS
 from byzanz.games import rules_of
 from server import errors, i18n, validation
 from server.accounts import login
+from server.community import reliability
 from server.config import settings
 from server.errors import InvalidInput, Refused
 from server.lobby import create, invitations, names, notify, organiser
 from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Link, Mail, Person
+from server.store.models import Game, Link, Mail, Person, Seat
 from server.web.http import GAME_ID, csrf, limiter, unknown_link
 
 blueprint = Blueprint("invitations", __name__)
@@ -44,6 +45,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             seat=found.seat,
             seats=(seats := positions.seats_of(session, found.game.id)),
             fixed=history.fixed_cuts(seats),
+            shown=_shown(session, seats),
             organiser=session.get(Person, found.game.organiser_id or 0),
             title=rules_of(found.game.slug, found.game.rules).title,
             length=lengths.estimate(session, found.game, seats),
@@ -56,6 +58,12 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
     return page, refusal.status if refusal else 200
+
+
+def _shown(session: Session, seats: Sequence[Seat]) -> dict[int, reliability.Shown]:
+    """Return how those who are seated answer, by person."""
+    seated = [seat.person_id for seat in seats if seat.status == "seated" and seat.person_id is not None]
+    return reliability.shown(session, seated)
 
 
 def _offered_name(found: invitations.Invitation) -> str:
@@ -150,6 +158,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             game=game,
             seats=seats,
             fixed=history.fixed_cuts(seats),
+            shown=_shown(session, seats),
             own=next((seat for seat in seats if seat.person_id == game.organiser_id), None),
             mails=_mails(session, game),
             title=rules.title,
@@ -289,6 +298,7 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             game=game,
             seats=seats,
             fixed=history.fixed_cuts(seats),
+            shown=_shown(session, seats),
             me=me,
             is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
             free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,

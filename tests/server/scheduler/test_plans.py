@@ -32,6 +32,7 @@ INDEXES: dict[str, set[str]] = {
     "outbox": {"ix_outbox_waiting"},
     "digests": {"ix_person_digest", "ix_turn_unstarted"},
     "purge": {"ix_outbox_expiring", "ix_game_undated", "ix_game_trial"},
+    "results": {"ix_game_uncounted"},
     "nudges": {"ix_seat_invited", "ix_person_lost"},
     "rejected emails": {"ix_outbox_failed"},
     "emails of a person": {"ix_outbox_person_id"},
