@@ -13,7 +13,7 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, exists, select
+from sqlalchemy import Row, delete, exists, select
 from sqlalchemy.orm import Session
 
 from server.community import conduct, reliability
@@ -26,11 +26,15 @@ from server.store.models import Conduct, Game, Person, Standing, Tenure
 LOGGER = logging.getLogger(__name__)
 
 
-def due(session: Session, until: datetime, limit: int) -> Sequence[str]:
-    """Return games that ended up to a moment and were not counted, the earliest end first: a hint without a lock."""
+def due(session: Session, until: datetime, limit: int) -> Sequence[Row[str, datetime | None]]:
+    """Return games that ended up to a moment and were not counted, the earliest first: a hint without a lock.
+
+    Returns:
+        Rows of a game's id and the time of its end.
+    """
     ended = (Game.started_at.is_not(None), Game.ended_at.is_not(None), Game.ended_at <= until)
-    query = select(Game.id).where(*ended, Game.counted_at.is_(None), Game.trial.is_(False))
-    return session.scalars(query.order_by(Game.ended_at, Game.id).limit(limit)).all()
+    query = select(Game.id, Game.ended_at).where(*ended, Game.counted_at.is_(None), Game.trial.is_(False))
+    return session.execute(query.order_by(Game.ended_at, Game.id).limit(limit)).all()
 
 
 def count(game_id: str, now: datetime) -> bool:

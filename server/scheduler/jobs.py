@@ -209,7 +209,7 @@ def tick_results(now: datetime, tick: float) -> int:
     with reading() as session:
         until = heartbeat.enforced_until(session, now, tick)
         games = results.due(session, until, RESULTS_AT_ONCE) if until else ()
-    return sum(_count_result(game_id, now) for game_id in games)
+    return sum(_count_result(game_id, now) for game_id, _ended_at in games)
 
 
 def _count_result(game_id: str, now: datetime) -> bool:
