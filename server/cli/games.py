@@ -110,7 +110,7 @@ def _recount(_args: Namespace) -> None:
 
     with app_context():
         games = recount.everything(engine.utc_now())
-    print(f"{games} finished games were counted.")
+    print(f"Finished games counted: {games}")
 
 
 def _add_moderator(args: Namespace) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -12,7 +14,7 @@ from flask import Flask
 from sqlalchemy import delete, select
 
 from server import play
-from server.accounts import erasure
+from server.accounts import erasure, export
 from server.community import conduct, recount, reliability, results
 from server.errors import NotRunning
 from server.lobby import trials
@@ -205,6 +207,22 @@ def test_a_visitors_game_is_not_counted_until_somebody_keeps_it() -> None:
             assert [row.person_id for row in rows] == ([ann.id] if keep else [])
             assert bool(session.scalars(select(Standing).where(Standing.game_id == game_id)).all()) == keep
     assert recount.everything(LATER) == 2
+
+
+def test_the_archive_of_a_person_contains_what_was_counted_of_them(table: Begin) -> None:
+    game = table(3, slug="byzantium", listed=True)
+    finish(game.id, NOW)
+    results.count(game.id, NOW)
+    with (
+        engine.reading() as session,
+        zipfile.ZipFile(io.BytesIO(export.archive(session, game.people[1]))) as zipped,
+    ):
+        found = {name: json.loads(zipped.read(f"{name}.json")) for name in ("standing", "conduct", "tenure")}
+        [shown] = json.loads(zipped.read("reliability.json"))
+    assert [row["game_id"] for row in found["conduct"]] == [game.id]
+    assert [(row["game_id"], row["seat"]) for row in found["standing"]] == [(game.id, 1)]
+    assert [row["seat"] for row in found["tenure"] if row["game_id"] == game.id] == [1]
+    assert shown["games"] == 1
 
 
 def test_a_finished_game_cannot_run_again_so_that_its_result_stays(table: Begin) -> None:

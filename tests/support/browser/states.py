@@ -14,7 +14,7 @@ from server.lobby import create, trials
 from server.mail.text import quoted
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Conduct, Link, Reliability
+from server.store.models import Conduct, Game, Link, Reliability
 from tests.support.browser.town import (
     FRIENDS,
     KINDS,
@@ -109,8 +109,9 @@ def answers_of(name: str, place: str) -> Way:
 
     def way(town: Town) -> Place:
         person, now = town.there.person(name), utc_now()
-        answers = json.dumps([[seq, -1 if seq % 9 == 2 else 3600 * seq] for seq in range(1, 20)])
         with transaction() as session:
+            entries = range(1, 1 + session.get_one(Game, "there").head)
+            answers = json.dumps([[seq, -1 if seq % 2 else 3600 * seq] for seq in entries])
             row = session.get(Conduct, ("there", person)) or Conduct(
                 game_id="there", person_id=person, ended_at=now, abandoned=True, substitute=False, answers=""
             )
