@@ -218,6 +218,26 @@ def test_an_outage_before_the_question_or_after_the_answer_changes_nothing(game:
     assert seq in counted(game, person)
 
 
+def test_a_turn_that_opens_again_has_nothing_to_do_with_an_outage_before(game: Table) -> None:
+    seat, person = first(game)
+    moderate(game, "!pause", NOW)
+    down(NOW + HOUR, NOW + 2 * HOUR)
+    moderate(game, "!resume", NOW + 3 * HOUR)
+    seq = answer(game.id, seat, NOW + 4 * HOUR)
+    assert seq in counted(game, person)
+
+
+def test_a_newcomers_turn_has_nothing_to_do_with_an_outage_before_they_came(game: Table) -> None:
+    seat, _ = first(game)
+    down(NOW + HOUR, NOW + 2 * HOUR)
+    moderate(game, f"!replace {seat}", NOW + 3 * HOUR, Newcomer("Georgios", "georgios@example.org"))
+    seq = answer(game.id, seat, NOW + 4 * HOUR)
+    with engine.reading() as session:
+        newcomer = people.find(session, "georgios@example.org")
+        assert newcomer is not None
+    assert seq in counted(game, newcomer.id)
+
+
 def test_a_turn_within_an_absence_entered_later_does_not_count(game: Table) -> None:
     seat, person = first(game)
     start_clock(game.id, seat, NOW)
