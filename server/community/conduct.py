@@ -23,11 +23,12 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from byzanz.rules import ALL
 from server.community import decisions
 from server.community.decisions import Decision
-from server.play import clock, positions
+from server.play import clock, history, positions
 from server.store import log
-from server.store.models import EXCUSED, Absence, Conduct, Entry, Game, Outage, Tenure
+from server.store.models import EXCUSED, Absence, Conduct, Game, Outage, Tenure
 
 MISSED = -1
 """In place of the seconds of a decision that was missed."""
@@ -44,9 +45,8 @@ def of_game(session: Session, game: Game, held: Sequence[Tenure]) -> list[Conduc
     """
     assert game.started_at is not None
     seats = len(positions.seats_of(session, game.id))
-    kept = select(Entry.seq, Entry.seconds).where(Entry.game_id == game.id)
-    seconds = {seq: value for seq, value in session.execute(kept)}  # noqa: C416 - a row is no pair to mypy
-    made = decisions.of_log(game, seats, log.entries(session, game.id), seconds)
+    entries = history.entries_for(session, game, ALL)
+    made = decisions.of_log(game, seats, entries, log.seconds(session, game.id))
     stops = _outages(session, game)
     counting = [each for each in made if _counts(each, stops)]
     people = sorted({tenure.person_id for tenure in held if tenure.person_id is not None})
@@ -61,7 +61,7 @@ def _outages(session: Session, game: Game) -> list[clock.Span]:
 def _counts(made: Decision, stops: Sequence[clock.Span]) -> bool:
     if made.seconds == EXCUSED or (made.seconds is None and made.by == "autopilot"):
         return False
-    return not any(start < made.at and made.opened_at < end for start, end in stops)
+    return not any(start < made.at and made.since < end for start, end in stops)
 
 
 def _of_person(
@@ -100,4 +100,4 @@ def _seconds(made: Decision, hours: clock.Hours | None) -> int:
     if made.seconds is not None:
         return made.seconds
     assert hours is not None
-    return max(0, int(clock.counted(made.opened_at, made.at, hours=hours)))
+    return max(0, int(clock.counted(made.since, made.at, hours=hours)))

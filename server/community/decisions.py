@@ -33,7 +33,7 @@ class Decision:
     Args:
         seat: from 0.
         seq: of the entry that completed the answer; of the first one that the server made, if it made any.
-        opened_at: when the question opened, or opened again after a pause or for a new player.
+        since: when the question opened, or opened again after a pause or for a new player.
         at: the time of that entry.
         by: its cause.
         seconds: of the clock, as the answer's entries keep them, or EXCUSED; None if they are too old to keep any.
@@ -41,7 +41,7 @@ class Decision:
 
     seat: int
     seq: int
-    opened_at: datetime
+    since: datetime
     at: datetime
     by: str
     seconds: int | None
@@ -62,7 +62,7 @@ class _Asked:
     """
 
     question: Question
-    opened_at: datetime
+    since: datetime
     parts: list[record.Entry] = field(default_factory=list)
     seconds: list[int | None] = field(default_factory=list)
 
@@ -70,7 +70,7 @@ class _Asked:
         told = next((part for part in self.parts if part.by in SERVERS), self.parts[-1])
         kept = [seconds for seconds in self.seconds if seconds is not None]
         seconds = None if len(kept) < len(self.seconds) else EXCUSED if EXCUSED in kept else sum(kept)
-        return Decision(seat, told.seq, self.opened_at, _time(told), told.by, seconds)
+        return Decision(seat, told.seq, self.since, _time(told), told.by, seconds)
 
 
 def of_log(
@@ -117,7 +117,7 @@ def _reopen(asked: Mapping[int, _Asked], verb: str, entry: record.Entry) -> None
     """Date the questions anew whose turns open again with an act: all after a pause, one for a new player."""
     for seat, each in asked.items():
         if verb == "!resume" or (verb == "!replace" and seat == entry.seat):
-            each.opened_at = _time(entry)
+            each.since = _time(entry)
 
 
 def _turn_over(asked: dict[int, _Asked], now: Mapping[int, Question], at: datetime) -> Iterator[Decision]:

@@ -17,7 +17,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from server.community.conduct import MISSED
-from server.store.models import Conduct, Entry, Game, Person, Reliability
+from server.store import log
+from server.store.models import Conduct, Game, Person, Reliability
 
 WINDOW = 200
 """Decisions."""
@@ -97,17 +98,9 @@ def misses(session: Session, person_id: int) -> list[Missed]:
     places = [(row.game_id, seq) for row in rows for seq, seconds in _answers(row)[::-1] if seconds == MISSED]
     places = places[:MOST_LISTED]
     games = {game_id for game_id, _ in places}
-    about = (
-        select(Entry.game_id, Entry.seq, Entry.at, Game.name)
-        .join(Game, Game.id == Entry.game_id)
-        .where(Entry.game_id.in_(games), Entry.seq.in_({seq for _, seq in places}))
-    )
-    known = {(row.game_id, row.seq): row for row in session.execute(about)}
-    return [Missed(*place[:1], known[place].name, place[1], _time(known[place].at)) for place in places]
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+    named = session.scalars(select(Game).where(Game.id.in_(games))).unique()
+    names, times = {game.id: game.name for game in named}, log.times(session, places)
+    return [Missed(game_id, names[game_id], seq, times[game_id, seq]) for game_id, seq in places]
 
 
 def refresh(session: Session, person_ids: Collection[int]) -> None:
