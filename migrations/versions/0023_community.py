@@ -28,7 +28,11 @@ COLUMNS = (
 )
 """Table, column, type and default; those without a default may be empty."""
 INDEXES = (
-    ("ix_game_uncounted", "ended_at", "started_at IS NOT NULL AND ended_at IS NOT NULL AND counted_at IS NULL"),
+    (
+        "ix_game_uncounted",
+        "ended_at",
+        "started_at IS NOT NULL AND ended_at IS NOT NULL AND counted_at IS NULL",
+    ),
     ("ix_game_open", "open_until", "open_until IS NOT NULL"),
 )
 
