@@ -60,6 +60,7 @@ IDLE: dict[str, Callable[[datetime], int]] = {
     "rematches": jobs.tick_rematches,
     "tables": lambda now: jobs.tick_tables(now, TICK),
     "purge": lambda now: jobs.tick_purge(now, TICK),
+    "results": lambda now: jobs.tick_results(now, TICK),
 }
 """The jobs of the scheduler by their names; what each returns is how much there was to do. `figures` is left out."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class RulesError(ValueError):
@@ -195,3 +195,21 @@ def dealt(due: Shuffle | None, move: Move) -> tuple[str, ...]:
     if sorted(move.args[1:]) != sorted(due.cards):
         raise IllegalMove("These are not the cards that are shuffled, each once.")
     return move.args[1:]
+
+
+def placed(ranks: Sequence[Any]) -> tuple[int, ...]:
+    """Return the place of each rank: 1 plus the number of greater ones.
+
+    Args:
+        ranks: what the seats are compared by, one a seat; the greatest comes first.
+    """
+    return tuple([1 + sum(other > rank for other in ranks) for rank in ranks])
+
+
+def ranked(places: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the place of each seat and the seat, the best first.
+
+    Args:
+        places: one a seat, from 1.
+    """
+    return sorted((place, seat) for seat, place in enumerate(places))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from byzanz.moves import AmbiguousMove, Move, UnreadableMove, UnreadableOrder
 
@@ -100,3 +101,10 @@ def completed(word: str, among: Sequence[str]) -> str:
             "%(word)s could be %(fits)s. Write more letters.", word=word, fits=" or ".join(named)
         )
     return fits[0] if fits else ""
+
+
+def frozen(value: Any) -> Any:
+    """Return a value read from JSON with tuples in place of lists."""
+    if not isinstance(value, list):
+        return value
+    return tuple([frozen(item) if isinstance(item, list) else item for item in value])

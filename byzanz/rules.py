@@ -15,8 +15,18 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from byzanz.chance import Draw
 from byzanz.charts import Chart, Heading, Highlight
-from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, UnreadableOrder
-from byzanz.parsing import read_move
+from byzanz.moves import (
+    Move,
+    Order,
+    OrderAnswer,
+    OrderCase,
+    Outcome,
+    Question,
+    Shuffle,
+    UnreadableOrder,
+    placed,
+)
+from byzanz.parsing import frozen, read_move
 
 PUBLIC: Literal["public"] = "public"
 """A viewer without a seat, for whom everything hidden stays hidden."""
@@ -61,28 +71,23 @@ class Rules(ABC, Generic[S, V]):
     grammar: ClassVar[Mapping[str, Sequence[Sequence[str]]]] = {}
     """The moves by verb: the words that may stand at each place after it. A game whose moves are not like this
     overrides `parse`."""
-
-    required: ClassVar[tuple[str, ...]] = ("version", "title", "seats", "state_type", "state_format")
-    """The class variables that a game must set."""
+    forgets: ClassVar[bool] = False
+    """Whether a view shows only the newest of what `news` tells, so that readers get the rest from the log."""
 
     def __init_subclass__(cls) -> None:
         """Say in one line what the class of a game lacks; a class without a slug is no game yet."""
         super().__init_subclass__()
         if "slug" not in cls.__dict__:
             return
-        lacking = [name for name in cls.required if not hasattr(cls, name)]
-        lacking += [
-            name for name in dir(cls) if getattr(getattr(cls, name, None), "__isabstractmethod__", False)
-        ]
+        declared = [name for base in reversed(cls.__mro__) for name in vars(base).get("__annotations__", ())]
+        lacking = [name for name in declared if not hasattr(cls, name)]
+        lacking += [it for it in dir(cls) if getattr(getattr(cls, it, 0), "__isabstractmethod__", False)]
         if cls.outcome is Rules.outcome and cls.over is Rules.over:
             lacking.append("outcome or over")
         if cls.parse is Rules.parse and not cls.grammar:
             lacking.append("grammar or parse")
         if lacking:
             raise TypeError(f"The game {cls.__name__} lacks: {', '.join(lacking)}. See byzanz/rules.py.")
-
-    forgets: ClassVar[bool] = False
-    """Whether a view shows only the newest of what `news` tells, so that readers get the rest from the log."""
 
     @abstractmethod
     def setup(self, seats: int, options: Mapping[str, Any]) -> S:
@@ -261,19 +266,11 @@ class Rules(ABC, Generic[S, V]):
         return ()
 
     def heading(self, view: V) -> Heading:
-        """Return the part of the game that a moment belongs to, for headings in the history; empty by default.
-
-        Args:
-            view: of PUBLIC, because everybody reads the headings.
-        """
+        """Return the part of the game that a view of PUBLIC belongs to, a heading in the history; empty by default."""
         return ()
 
     def charts(self, views: Sequence[V]) -> tuple[Chart, ...]:
-        """Return the charts of a finished game; none by default.
-
-        Args:
-            views: of PUBLIC, one after each move that counts, in order.
-        """
+        """Return the charts of a finished game, from PUBLIC's views after each move that counts; none by default."""
         return ()
 
     def news(self, view: V, moves: Sequence[str]) -> Sequence[Any]:
@@ -296,15 +293,13 @@ class Rules(ABC, Generic[S, V]):
         """
         return ()
 
-    def ranking(self, scores: Sequence[int], winners: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the place of each seat at the end, from 1, and the seat, the best first.
+    def places(self, state: S) -> tuple[int, ...]:
+        """Return the place of each seat as the game stands: 1 is first, and equal seats share a place.
 
-        Equal scores share a place, unless only one of them won.
+        By default the scores decide. A game that breaks ties overrides it; at the end, the winners are those placed 1.
         """
-        ranks = [
-            (seat not in winners, score if self.fewest_win else -score) for seat, score in enumerate(scores)
-        ]
-        return sorted((1 + sum(other < rank for other in ranks), seat) for seat, rank in enumerate(ranks))
+        scores = self.scores(state)
+        return placed([-score for score in scores] if self.fewest_win else scores)
 
     def encode(self, state: S) -> str:
         """Return the state as one line of JSON, equal for equal states."""
@@ -319,13 +314,6 @@ class Rules(ABC, Generic[S, V]):
         """
         state: S = self.state_type(**{name: frozen(value) for name, value in json.loads(text).items()})
         return state
-
-
-def frozen(value: Any) -> Any:
-    """Return a value read from JSON with tuples in place of lists."""
-    if not isinstance(value, list):
-        return value
-    return tuple([frozen(item) if isinstance(item, list) else item for item in value])
 
 
 def _first(_n: int) -> int:

@@ -45,6 +45,7 @@ NAVIGATION = {
     ],
     "Understand it": [
         "docs/architecture",
+        "docs/community",
         "docs/decisions/*",
         "docs/promises",
         "docs/benchmarks",

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move, NotAwaited, Question, Shuffle, check_setup, dealt
-from byzanz.rules import ALL, Rules, Viewer, frozen
+from byzanz.parsing import frozen
+from byzanz.rules import ALL, Rules, Viewer
 
 P = TypeVar("P")
 Cards: TypeAlias = tuple[str, ...]
@@ -75,7 +76,6 @@ class SealedGame(Rules[Round[P], Sight], Generic[P]):
     """
 
     state_type: ClassVar[type] = Round
-    required: ClassVar[tuple[str, ...]] = (*Rules.required, "position", "verb", "cards", "deck")
     position: ClassVar[type]
     """The author's dataclass of positions."""
     verb: ClassVar[str]

@@ -20,6 +20,8 @@ COLUMNS = (
     ("game", "keep_going", sa.Boolean(), sa.false()),
     ("game", "talk", sa.Boolean(), sa.true()),
     ("seat", "offered_at", TIME, None),
+    ("entry", "seconds", sa.Integer(), None),
+    ("turn", "mail_failed", sa.Boolean(), sa.false()),
     ("person", "handle", sa.String(20), None),
     ("person", "shown", sa.String(10), "nobody"),
     ("person", "talk", sa.String(10), "turns"),
@@ -27,7 +29,12 @@ COLUMNS = (
 )
 """Table, column, type and default; those without a default may be empty."""
 INDEXES = (
-    ("ix_game_uncounted", "game", ("ended_at",), "status = 'over' AND counted_at IS NULL"),
+    (
+        "ix_game_uncounted",
+        "game",
+        ("ended_at",),
+        "started_at IS NOT NULL AND ended_at IS NOT NULL AND counted_at IS NULL",
+    ),
     ("ix_game_open", "game", ("open_until",), "open_until IS NOT NULL"),
     ("ix_game_took", "game", ("slug", "allowance", "ended_at"), "status = 'over'"),
     ("ix_seat_offered", "seat", ("offered_at",), "offered_at IS NOT NULL"),
@@ -198,6 +205,83 @@ def _open_tables() -> None:
         f"UPDATE game SET open_until = {later}, opened_at = created_at "
         f"WHERE listed = {true} AND status = 'inviting' AND EXISTS ({free})"
     )
+
+    op.execute("UPDATE turn SET mail_failed = (refused IS NOT NULL OR anew)")
+    _fill_tenures()
+
+
+GAME = sa.table("game", sa.column("id"), sa.column("started_at"), sa.column("past_unknown"))
+SEAT = sa.table("seat", *map(sa.column, ("game_id", "seat", "person_id", "bot", "left")))
+PERSON = sa.table("person", sa.column("id"), sa.column("email"), sa.column("silent", sa.Boolean()))
+ENTRY = sa.table("entry", *map(sa.column, ("game_id", "seq", "seat", "move")))
+TENURE = sa.table("tenure", *map(sa.column, ("game_id", "seat", "from_seq", "person_id", "bot", "to_seq")))
+AT_ONCE = 1000
+
+
+def _fill_tenures() -> None:
+    """Write who held the seats of the games that have begun.
+
+    Without a `!replace`, the holder of a seat has held it from the start, except between leaving and returning, which
+    the log says. With one, nobody knows who sat there before: each seat gets one tenure, of its present holder, so that
+    later acts find one to end; such a game is marked, and never counted. An erased person holds nothing.
+    """
+    run = op.get_bind()
+    acts: dict[tuple[str, int], list[tuple[int, str]]] = {}
+    unknown = set()
+    move = ENTRY.c.move
+    wanted = move.like("!replace %") | move.like("!leave %") | move.like("!autopilot % off")
+    found = sa.select(ENTRY).where(wanted).order_by(ENTRY.c.game_id, ENTRY.c.seq)
+    for game_id, seq, seat, text in run.execute(found):
+        acts.setdefault((game_id, seat), []).append((seq, text))
+        if text.startswith("!replace"):
+            unknown.add(game_id)
+    rows = []
+    for seat in run.execute(_seats()).all():
+        known = seat.game_id not in unknown
+        rows += _tenures(seat, acts.get((seat.game_id, seat.seat), []) if known else [])
+    for at in range(0, len(rows), AT_ONCE):
+        run.execute(TENURE.insert(), rows[at : at + AT_ONCE])
+    if unknown:
+        marked = GAME.update().where(GAME.c.id == sa.bindparam("game")).values(past_unknown=sa.true())
+        run.execute(marked, [{"game": game_id} for game_id in sorted(unknown)])
+
+
+def _seats() -> sa.Select[tuple[object, ...]]:
+    """Select the seats of games that have begun, each with its holder unless they were erased."""
+    erased = PERSON.c.email.is_(None) & PERSON.c.silent  # a visitor has no address either
+    holder = sa.case((erased, sa.null()), else_=SEAT.c.person_id).label("holder")
+    return (
+        sa.select(SEAT.c.game_id, SEAT.c.seat, SEAT.c.bot, SEAT.c.left, holder)
+        .join(GAME, GAME.c.id == SEAT.c.game_id)
+        .outerjoin(PERSON, PERSON.c.id == SEAT.c.person_id)
+        .where(GAME.c.started_at.is_not(None))
+        .order_by(SEAT.c.game_id, SEAT.c.seat)
+    )
+
+
+def _tenures(seat: sa.Row[tuple[object, ...]], acts: list[tuple[int, str]]) -> list[dict[str, object]]:
+    """Return the tenures of a seat.
+
+    Args:
+        acts: with which its player left and returned, as seq and move; none if they are not to be trusted.
+    """
+    changes, gone = [(0, bool(seat.left) and not acts)], False
+    for seq, move in acts:
+        if move.startswith("!leave") != gone:
+            gone = not gone
+            changes.append((seq, gone))
+    ends = [seq for seq, _ in changes[1:]] + [None]
+    return [
+        {
+            "game_id": seat.game_id,
+            "seat": seat.seat,
+            "from_seq": seq,
+            "to_seq": end,
+            "person_id": None if left else seat.holder,
+            "bot": None if left else seat.bot,
+        }
+        for (seq, left), end in zip(changes, ends, strict=True)
+    ]
 
 
 def downgrade() -> None:

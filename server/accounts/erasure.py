@@ -11,7 +11,7 @@ import logging
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from server import play, validation
@@ -27,12 +27,16 @@ from server.store.models import (
     Absence,
     Alert,
     BrowserSession,
+    Conduct,
     Game,
     IncomingMail,
     Link,
     Mail,
     Person,
+    Reliability,
     Seat,
+    Standing,
+    Tenure,
     Wish,
 )
 
@@ -58,8 +62,10 @@ def erase(person_id: int, now: datetime) -> bool:
             _leave_game(session, game, person_id, now)
         session.flush()
         _forget_words(session, games, person_id, names, now)
-        for table in (BrowserSession, Absence, Link, IncomingMail, Wish):
+        for table in (BrowserSession, Absence, Link, IncomingMail, Conduct, Reliability, Wish):
             session.execute(delete(table).where(table.person_id == person_id))
+        for held in (Tenure, Standing):
+            session.execute(update(held).where(held.person_id == person_id).values(person_id=None))
         _clear(person)
     return truncate_log()
 
@@ -77,9 +83,10 @@ def _leave_running_games(person_id: int, now: datetime) -> None:
 
 
 def _lock_games(session: Session, person_id: int) -> Mapping[str, Game]:
-    """Return the games in which a person has a seat or which they organise, locked in the order of their ids."""
+    """Return the games in which a person has or had a seat or which they organise, locked in the order of their ids."""
     seated = select(Seat.game_id).where(Seat.person_id == person_id)
-    theirs = or_(Game.organiser_id == person_id, Game.id.in_(seated))
+    held = select(Tenure.game_id).where(Tenure.person_id == person_id)
+    theirs = or_(Game.organiser_id == person_id, Game.id.in_(seated), Game.id.in_(held))
     ids = session.scalars(select(Game.id).where(theirs).order_by(Game.id)).all()
     return {game_id: play.lock_game(session, game_id) for game_id in ids}
 

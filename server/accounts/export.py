@@ -19,14 +19,18 @@ from server.store.facts import Fact
 from server.store.models import (
     Absence,
     BrowserSession,
+    Conduct,
     Game,
     IncomingMail,
     Link,
     Mail,
     ModeratorAction,
     Person,
+    Reliability,
     Seat,
+    Standing,
     StandingOrder,
+    Tenure,
     Wish,
 )
 
@@ -50,6 +54,11 @@ def archive(session: Session, person_id: int) -> bytes:
     for table in (Absence, BrowserSession, IncomingMail, Link, ModeratorAction, Wish):
         theirs = select(table).where(table.person_id == person_id).order_by(table.id)
         files[f"{table.__tablename__}.json"] = _rows(session.scalars(theirs))
+    for beside in (Tenure, Standing, Conduct):
+        kept = select(beside).where(beside.person_id == person_id).order_by(beside.game_id)
+        files[f"{beside.__tablename__}.json"] = _rows(session.scalars(kept))
+    shown = select(Reliability).where(Reliability.person_id == person_id)
+    files["reliability.json"] = _rows(session.scalars(shown))
     organised = select(Game).where(Game.organiser_id == person_id).order_by(Game.created_at)
     files["organised.json"] = _rows(session.scalars(organised).unique())
     out = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Commands about games and moderators: create a game, appoint moderators."""
+"""Commands about games and moderators: create a game, count results again, appoint moderators."""
 
 from __future__ import annotations
 
@@ -56,6 +56,13 @@ def add(commands: Any) -> None:
     new.add_argument("--start", action="store_true", help="seat everyone without invitations, and start")
     new.set_defaults(run=_new)
 
+    recount = commands.add_parser(
+        "recount",
+        help="count the results of all finished games again",
+        description="Delete standings and reliability and count them again from the logs. It changes no game.",
+    )
+    recount.set_defaults(run=_recount)
+
     moderator = commands.add_parser("moderator", help="add, remove or list moderators")
     acts = moderator.add_subparsers(title="actions", metavar="ACTION", required=True)
     add_one = acts.add_parser("add", help="make a person a moderator")
@@ -95,6 +102,15 @@ def _seconds(option: str, text: str) -> int:
     if not found:
         raise CommandError(f"{option}: {text[:40]!r} must be a time like 90m, 24h or 3d", status=2)
     return int(found[1]) * round(UNITS[found[2]].total_seconds())
+
+
+def _recount(_args: Namespace) -> None:
+    from server.community import recount
+    from server.store import engine
+
+    with app_context():
+        games = recount.everything(engine.utc_now())
+    print(f"Finished games counted: {games}")
 
 
 def _add_moderator(args: Namespace) -> None:

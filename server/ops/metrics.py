@@ -25,6 +25,7 @@ from sqlalchemy.orm import Session
 from werkzeug.sansio.utils import get_host
 
 from byzanz import __version__
+from server.community import results
 from server.config import settings
 from server.ops import reach, requests
 from server.scheduler import heartbeat, jobs
@@ -110,6 +111,7 @@ def families(session: Session, now: datetime) -> list[Metric]:
     stored = totals.stored(session)
     return [
         *_of_games(session, stored),
+        *_of_results(session, now),
         *_of_mail(session, stored, now),
         *_of_health(session, stored, now),
     ]
@@ -149,6 +151,15 @@ def _of_games(session: Session, stored: Mapping[str, int]) -> Iterator[Metric]:
     stopped = _up_to_most(session, Turn.refused_at.is_not(None))
     yield _gauge("byzanz_turns_stopped", "Turns whose clock stands because no email arrives.", stopped)
     yield _counter("byzanz_entries", "Entries appended to the logs.", "by", CAUSES, stored, "entries")
+
+
+def _of_results(session: Session, now: datetime) -> Iterator[Metric]:
+    earliest = next((ended_at for _, ended_at in results.due(session, now, 1)), None) or now
+    yield _gauge(
+        "byzanz_results_oldest_seconds",
+        "How long the earliest finished game has waited for its result to be counted.",
+        (now - earliest).total_seconds(),
+    )
 
 
 def _of_mail(session: Session, stored: Mapping[str, int], now: datetime) -> Iterator[Metric]:

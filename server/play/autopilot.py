@@ -12,7 +12,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from server.play.notes import MISSED, NOBODY
-from server.store import alerts, log, people
+from server.store import alerts, log, people, tenures
 from server.store.facts import Fact
 from server.store.rows import AnyGame, SeatRow
 from server.store.table import Table
@@ -27,8 +27,11 @@ def player_acted(table: Table, number: int, now: datetime) -> bool:
     if not seat.autopilot:
         seat.missed = 0
         return False
+    had_left = seat.left
     switch_off(table, seat, now)
-    table.append(seat=number, by="player", move=f"!autopilot {number} off", now=now)
+    entry = table.append(seat=number, by="player", move=f"!autopilot {number} off", now=now)
+    if had_left:
+        tenures.change(table, seat, entry.seq)
     return True
 
 

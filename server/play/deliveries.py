@@ -110,6 +110,7 @@ def _stop(table: Table, turn: TurnRow, why: Fact, now: datetime, bounced: bool) 
 
 
 def _go_on(table: Table, turn: TurnRow, now: datetime) -> None:
+    turn.mail_failed = True
     if turn.started_at is None:
         turns.start(table, turn, now)
     seat = table.seats[turn.seat]

@@ -18,7 +18,7 @@ from server.errors import BadRequest, NoSuchLink, NotYourTurn, Paused, Stale
 from server.play import autopilot, history, positions, running
 from server.play.positions import Position
 from server.play.quarantines import quarantine_if_broken
-from server.store import log
+from server.store import log, tenures
 from server.store.engine import transaction
 from server.store.models import Game, Seat
 from server.store.table import Table
@@ -58,6 +58,7 @@ def begin(session: Session, game_id: str, now: datetime) -> None:
         game.started_at = now
         for seat in table.seats:
             seat.bank = game.bank
+        tenures.begin(table)
         state = positions.replay(game, len(table.seats), rules, [])
         running.advance(table, Position(game.id, rules, state, 0, paused=False, outcome=None), state, now)
     session.expire_all()

@@ -118,7 +118,7 @@ def finish(table: Table, outcome: Outcome, now: datetime) -> None:
     game.result = json.dumps(
         {"scores": list(outcome.scores), "winners": list(outcome.winners), "reason": outcome.reason}
     )
-    table.turns.clear()
+    turns.close_all(table, now)
     standing_orders.withdraw_all(table, None, Fact("game_over"), now)
     autopilot.clear_alerts(table, now)
     mail_table(table, "over", f"over:{game.id}", now, seq=game.head)

@@ -12,7 +12,7 @@ from server.errors import TooMany
 from server.play import autopilot, moves, running
 from server.play.positions import Position
 from server.play.quarantines import quarantine_if_broken
-from server.store import log, standing_orders
+from server.store import log, standing_orders, tenures
 from server.store.engine import stamp, transaction
 from server.store.facts import Fact
 from server.store.table import Table
@@ -81,7 +81,8 @@ def leave(game_id: str, seat: int, *, now: datetime, link_id: int | None = None)
         _check_leaves(table.session, game_id, seat, now)
         gone.autopilot, gone.left, gone.missed = True, True, 0
         standing_orders.withdraw_all(table, seat, Fact("left_game"), now)
-        table.append(seat=seat, by="player", move=f"!leave {seat}", now=now)
+        left = table.append(seat=seat, by="player", move=f"!leave {seat}", now=now)
+        tenures.change(table, gone, left.seq)
         autopilot.request_substitute(table, gone, "left", now)
         if gone.person_id is not None:
             key = f"left:{game_id}:{gone.person_id}:{now:%Y-%m-%d}"  # once a day, however often they leave

@@ -8,7 +8,7 @@ from typing import Any
 from byzanz import chance, umpire
 from byzanz import orders as ordering
 from byzanz.rules import Rules
-from server.play import autopilot
+from server.play import answers, autopilot
 from server.store import standing_orders
 from server.store.facts import Fact
 from server.store.table import Table
@@ -69,7 +69,8 @@ def _play_autopilot(table: Table, rules: Rules[Any, Any], state: Any, now: datet
             autopilot.pause_unattended(table, now)
             return None
         move = rules.fallback(rules.view(state, seat), rules.moves(state, seat))
-        table.append(seat=seat, by="autopilot", move=str(move), now=now)
+        seconds = answers.seconds_on_autopilot(table.seats[seat], now)
+        table.append(seat=seat, by="autopilot", move=str(move), now=now, seconds=seconds)
         return rules.apply(state, seat, move)
     return None
 

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from byzanz.charts import Chart, Heading, Highlight
 from byzanz.games import rules_of
+from byzanz.moves import ranked
 from byzanz.rules import PUBLIC, Rules, Viewer
 from server.play import history, positions
 from server.store import log
@@ -36,7 +37,7 @@ class Timeline:
         parts: of the game after each entry.
         facts: what each entry did, see `Rules.news`; None for an act.
         replay: returns the state after each of the first so many entries.
-        states: those replayed so far; only `view`, `charts` and `highlights` read them.
+        states: those replayed so far; only `view`, `ranking`, `charts` and `highlights` read them.
         counted: the moves that count and their views, once `charts` or `highlights` has computed them.
     """
 
@@ -52,6 +53,10 @@ class Timeline:
     def view(self, seq: int, viewer: Viewer | None = None) -> Any:
         """The table after an entry, as the viewer may know it, or as another `viewer` of whom they may know all."""
         return self.rules.view(self._states(seq)[seq - 1], self.viewer if viewer is None else viewer)
+
+    def ranking(self) -> list[tuple[int, int]]:
+        """The place of each seat after the last entry, and the seat, the best first."""
+        return ranked(self.rules.places(self._states(len(self.entries))[-1]))
 
     def _states(self, upto: int) -> Sequence[Any]:
         if len(self.states) < upto:

@@ -10,7 +10,7 @@ from byzanz.moves import Outcome
 from server.errors import Closed
 from server.play import positions, running
 from server.play.moderation.act import has_looked
-from server.store import links
+from server.store import links, tenures
 from server.store.engine import transaction
 from server.store.models import Person
 
@@ -33,6 +33,7 @@ def keep_trial(session: Session, game_id: str, person: Person, name: str, now: d
         assert seat.person_id is not None
         if seat.person_id != person.id:
             links.revoke(session, seat.person_id, game_id, now)
+            tenures.hand_over(session, game_id, seat.person_id, person.id)
         table.game.trial = False
         table.sit(seat, person, now)
         seat.name = name

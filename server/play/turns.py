@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.orm import Session
 
-from server.play import clock
+from server.play import answers, clock
 from server.store import alerts, statements
 from server.store.engine import connection_of
 from server.store.facts import Fact
@@ -84,12 +84,20 @@ def reconcile(
         if questions.get(seat) != turn.question or seat in restart:
             if seat not in restart and not table.game.paused:
                 _charge_bank(table, turn, now)
+                table.answered(seat, answers.seconds_of_turn(turn, table.seats[seat], now))
             del table.turns[seat]
     for seat, question in questions.items():
         if seat not in table.turns:
             table.turns[seat] = _open(table, table.seats[seat], question, now)
             opened.append(table.turns[seat])
     return opened
+
+
+def close_all(table: Table, now: datetime) -> None:
+    """Close the turns of a game that ends, the one that its last move has answered among them."""
+    for seat, turn in table.turns.items():
+        table.answered(seat, answers.seconds_of_turn(turn, table.seats[seat], now))
+    table.turns.clear()
 
 
 def _open(table: Table, seat: SeatRow, question: str, now: datetime) -> TurnRow:
@@ -161,6 +169,7 @@ def stop(turn: TurnRow, why: Fact, now: datetime) -> None:
     """
     turn.refused_at = turn.refused_at or now
     turn.refused, turn.due_at, turn.remind_at = why, None, None
+    turn.mail_failed = True
 
 
 def extend(table: Table, turn: TurnRow, seconds: int) -> None:

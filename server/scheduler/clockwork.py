@@ -27,6 +27,7 @@ from server.scheduler.jobs import (
     tick_purge,
     tick_rematches,
     tick_reminders,
+    tick_results,
     tick_tables,
     tick_turns,
     tick_unreached,
@@ -49,6 +50,8 @@ TABLES_INTERVAL = 600.0
 """Seconds between looks at the open tables."""
 PURGE_INTERVAL = 600.0
 """Seconds between deletions of old emails."""
+RESULTS_INTERVAL = 60.0
+"""Seconds between looks for games that have ended."""
 FIGURES_INTERVAL = 600.0
 """Seconds between counts of all games."""
 TOTALS_INTERVAL = 15.0
@@ -143,6 +146,7 @@ class Scheduler:
             self._schedule(REMATCH_INTERVAL, "rematches", lambda: tick_rematches(utc_now()))
             self._schedule(TABLES_INTERVAL, "tables", lambda: tick_tables(utc_now(), self._tick))
             self._schedule(PURGE_INTERVAL, "purge", lambda: tick_purge(utc_now(), self._tick))
+            self._schedule(RESULTS_INTERVAL, "results", lambda: tick_results(utc_now(), self._tick))
             self._schedule(FIGURES_INTERVAL, "figures", lambda: tick_figures(utc_now()))
             self._waker.start()
         self._scheduler.start()

@@ -1,4 +1,4 @@
-"""The scheduler's jobs, or ticks: due turns, reminders, bots, emails, digests.
+"""The scheduler's jobs, or ticks: due turns, reminders, bots, emails, digests, results.
 
 A tick reads hints without a lock, then checks again under the lock of one game at a time. An error in one game does
 not affect the others. Deadlines are rows: nothing is lost when a tick is late or a process dies.
@@ -18,6 +18,7 @@ from byzanz import bots
 from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
 from server import play
+from server.community import results
 from server.errors import Refused
 from server.lobby import expiry, organiser, rematch, trials, wishes
 from server.mail import deliverability
@@ -34,6 +35,7 @@ LOGGER = logging.getLogger(__name__)
 DUE_AT_ONCE = 200
 """Games whose overdue turns one tick plays; after an outage the backlog is worked off at this rate."""
 REMINDERS_AT_ONCE = 200
+RESULTS_AT_ONCE = 50
 COUNTED_AGAIN = 300
 """Seconds after which all games may be counted again."""
 STATUSES = ("asked", "inviting", "running", "over", "cancelled")
@@ -223,6 +225,25 @@ def tick_tables(now: datetime, tick: float) -> int:
     with reading() as session:
         until = heartbeat.enforced_until(session, now, tick)
     return expiry.tend_open_tables(until) + wishes.tell(until) if until is not None else 0
+
+
+def tick_results(now: datetime, tick: float) -> int:
+    """Count the results of games that have ended, and return how many; as careful as `tick_turns`.
+
+    A game that ended after the last moment at which every part was up waits: an outage may still turn out to lie in it.
+    """
+    with reading() as session:
+        until = heartbeat.enforced_until(session, now, tick)
+        games = results.due(session, until, RESULTS_AT_ONCE) if until else ()
+    return sum(_count_result(game_id, now) for game_id, _ended_at in games)
+
+
+def _count_result(game_id: str, now: datetime) -> bool:
+    try:
+        return results.count(game_id, now)
+    except Exception:
+        LOGGER.exception("game %s: its result could not be counted; the next tick tries again", game_id)
+        return False
 
 
 def tick_figures(now: datetime) -> int:

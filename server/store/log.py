@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, or_, select
@@ -32,6 +33,20 @@ def entries(session: Session, game_id: str, *, after: int = 0, upto: int | None 
     """Return the entries with `after` < seq ≤ `upto`, in order."""
     values = {"game": game_id, "after": after, "upto": NO_END if upto is None else upto}
     return [record.Entry(*row) for row in statements.ENTRIES.all(connection_of(session), values)]
+
+
+def seconds(session: Session, game_id: str) -> dict[int, int | None]:
+    """Return what is kept beside each entry of a game, by seq (`models.Entry.seconds`)."""
+    query = select(models.Entry.seq, models.Entry.seconds).where(models.Entry.game_id == game_id)
+    return {seq: value for seq, value in session.execute(query)}  # noqa: C416 - a row is no pair to mypy
+
+
+def times(session: Session, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], datetime]:
+    """Return the times of entries, by game and seq."""
+    entry = models.Entry
+    games, seqs = {game_id for game_id, _ in places}, {seq for _, seq in places}
+    query = select(entry.game_id, entry.seq, entry.at).where(entry.game_id.in_(games), entry.seq.in_(seqs))
+    return {(game_id, seq): datetime.fromisoformat(at) for game_id, seq, at in session.execute(query)}
 
 
 def since_own_move(

@@ -120,6 +120,7 @@ class TurnRow:
     remind_at: datetime | None = None
     refused: Fact | None = None
     refused_at: datetime | None = None
+    mail_failed: bool = False
 
 
 @dataclass(slots=True)

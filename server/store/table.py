@@ -106,6 +106,7 @@ class Table:
         now: datetime,
         note: str | None = None,
         request_id: str | None = None,
+        seconds: int = 0,
     ) -> record.Entry:
         """Append the next entry to the log; the stored state is then of the past, until a new one is set.
 
@@ -115,6 +116,7 @@ class Table:
             move: the canonical text.
             note: why; public for good.
             request_id: the client's id for this request, unique for a game's seat.
+            seconds: kept beside the log, as `models.Entry` explains.
         """
         entry = record.new_entry(
             self.game.head_hash,
@@ -126,11 +128,18 @@ class Table:
             note=note,
             salt=secrets.token_hex(16),
         )
-        about = {"game_id": self.game.id, "request_id": request_id}
+        about = {"game_id": self.game.id, "request_id": request_id, "seconds": seconds}
         self._entries.append(about | _values(entry, ENTRY))
         self.game.head, self.game.head_hash, self._last_at = entry.seq, entry.hash, entry.at
         self.snapshot = None
         return entry
+
+    def answered(self, seat: int, seconds: int) -> None:
+        """Keep with the first move of a seat in this transaction how long the clock of its turn had run."""
+        for entry in self._entries:
+            if entry["seat"] == seat and entry["by"] in ANSWERS and not entry["move"].startswith("!"):
+                entry["seconds"] = seconds
+                return
 
     def mail(self, kind: str, key: str, person_id: int, now: datetime, **about: Unpack[outbox.About]) -> None:
         """Queue an email about this game; nobody is emailed about a visitor's."""
@@ -211,6 +220,8 @@ class Table:
                 statement.run(run, values)
 
 
+ANSWERS = ("player", "order", "clock", "autopilot")
+"""The causes of entries that answer a person's question."""
 PERSON = [field.name for field in fields(PersonRow)]
 ORDER = [field.name for field in fields(OrderRow)]
 TURN = [field.name for field in fields(TurnRow)]

@@ -18,7 +18,7 @@ from server.i18n import N_
 from server.play.positions import Broken
 from server.store import engine
 from server.web import filters, locale, once, plain, sprites, stylesheet, templating, waiting
-from server.web.account import account, feeds, leaving
+from server.web.account import account, answers, feeds, leaving
 from server.web.game import kept, pages, verify
 from server.web.http import (
     RETRY_AFTER,
@@ -31,7 +31,7 @@ from server.web.http import (
     sentence_if_unsure,
     zone_name,
 )
-from server.web.lobby import about, lobby, tables, trials
+from server.web.lobby import about, joining, lobby, tables, trials
 from server.web.lobby import invitations as lobby_invitations
 from server.web.lobby import offers as lobby_offers
 from server.web.moderation import game as moderation_game
@@ -42,6 +42,7 @@ LOGGER = logging.getLogger(__name__)
 BLUEPRINTS = (
     lobby.blueprint,
     lobby_invitations.blueprint,
+    joining.blueprint,
     tables.blueprint,
     lobby_offers.blueprint,
     about.blueprint,
@@ -52,6 +53,7 @@ BLUEPRINTS = (
     live.blueprint,
     feeds.blueprint,
     leaving.blueprint,
+    answers.blueprint,
     orders.blueprint,
     leave.blueprint,
     again.blueprint,

@@ -217,6 +217,16 @@ class MiscountsThePoints(Sealed):
         return outcome and replace(outcome, scores=(9, 9))
 
 
+class PutsTheLoserFirst(Sealed):
+    def places(self, state: Duel) -> tuple[int, ...]:
+        return super().places(state)[::-1] if state.step == "over" else super().places(state)
+
+
+class SharesNoPlace(Sealed):
+    def places(self, state: Duel) -> tuple[int, ...]:
+        return tuple(2 * place - 1 for place in super().places(state))
+
+
 class TellsTheHandAsNews(Sealed):
     def news(self, view: DuelView, moves: Sequence[str]) -> list[Any]:
         return [view.hands] * len(moves)
@@ -282,6 +292,8 @@ PLANTED = [
     (TwoQuestionsAtOnce, contract.check_questions),
     (AsksAfterTheEnd, contract.check_ending),
     (MiscountsThePoints, contract.check_ending),
+    (PutsTheLoserFirst, contract.check_ending),
+    (SharesNoPlace, contract.check_ending),
     (FallsBackOnAnything, contract.check_fallback),
     (DreamsOfWhatCannotBe, contract.check_likely),
     (TellsSealedChoices, contract.check_told),

@@ -91,20 +91,3 @@ def test_a_game_that_was_ended_early_tells_what_there_was(slug: str, seats: int)
         for each in rules_of(slug).highlights(shown[:length], ()):
             assert each.place < length
             assert each.name != "turning point"
-
-
-@pytest.mark.parametrize(
-    ("slug", "scores", "winners", "expected"),
-    [
-        ("byzanz", (12, 27, 23), (1,), [(1, 1), (2, 2), (3, 0)]),
-        ("byzanz", (20, 27, 27), (2,), [(1, 2), (2, 1), (3, 0)]),  # more cards left broke the tie
-        ("byzanz", (20, 27, 20), (1,), [(1, 1), (2, 0), (2, 2)]),
-        ("byzanz", (5, 9, 9), (), [(1, 1), (1, 2), (3, 0)]),
-        ("byzantium", (4, 1, 2), (1,), [(1, 1), (2, 2), (3, 0)]),  # the fewest points win
-        ("empire", (14, 14), (0, 1), [(1, 0), (1, 1)]),
-    ],
-)
-def test_seats_are_ranked_by_score_with_the_winners_first(
-    slug: str, scores: tuple[int, ...], winners: tuple[int, ...], expected: list[tuple[int, int]]
-) -> None:
-    assert rules_of(slug).ranking(scores, winners) == expected

@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 
 from byzanz.chance import Draw, Stream, deal
-from byzanz.moves import AmbiguousMove, BadSetup, IllegalMove, Move, NotAwaited, RulesError, UnreadableMove
+from byzanz.moves import (
+    AmbiguousMove,
+    BadSetup,
+    IllegalMove,
+    Move,
+    NotAwaited,
+    RulesError,
+    UnreadableMove,
+    ranked,
+)
 from byzanz.rules import ALL, PUBLIC, Rules, Viewer
 from byzanz.umpire import play, replay
 
@@ -418,6 +427,11 @@ def check_ending(case: Case, number: int) -> None:
     assert len(outcome.scores) == case.seats
     assert outcome.winners
     assert list(outcome.winners) == sorted(set(outcome.winners) & set(range(case.seats)))
+    places = rules.places(last)
+    assert outcome.winners == tuple(seat for seat, place in enumerate(places) if place == 1)
+    assert places == tuple(1 + sum(other < place for other in places) for place in places)
+    best_first = [outcome.scores[seat] for _, seat in ranked(rules.places(last))]
+    assert best_first == sorted(best_first, reverse=not rules.fewest_win)
     assert not rules.awaited(last)
     assert rules.chance(last) is None
     for seat in range(case.seats):

@@ -66,6 +66,7 @@ ANSWERS = {
     "POST /account/sessions": "303 303 303 400 400 400 400 303",
     "POST /account/invitations": "303 303 303 400 400 400 400 303",
     "GET /account/data.zip": "303 303 303 200 200 200 200 303",
+    "GET /account/answers": "303 303 303 200 200 200 200 303",
     "GET /account/delete": "303 303 303 200 200 200 200 303",
     "GET /account/deleted": "200 200 200 200 200 200 200 200",
     "POST /account/delete": "303 303 303 422 422 422 422 303",

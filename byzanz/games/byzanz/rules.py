@@ -28,7 +28,7 @@ from byzanz.games.byzanz.cards import (
 from byzanz.games.byzanz.moves import ANSWERS, check_asked, deal, minimum_raise, sell
 from byzanz.games.byzanz.state import Lot, State, questions, scores, undealt
 from byzanz.games.byzanz.view import View, view_of
-from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, check_setup
+from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, check_setup, placed
 from byzanz.rules import Rules, Viewer
 
 
@@ -129,9 +129,12 @@ class Byzanz(Rules[State, View]):
         """Return the winner by profit, then by cards in hand; seats still equal share the win."""
         if state.step != "over":
             return None
-        ranks = list(zip(scores(state), map(len, state.hands), strict=True))
-        winners = tuple(seat for seat, rank in enumerate(ranks) if rank == max(ranks))
+        winners = tuple(seat for seat, place in enumerate(self.places(state)) if place == 1)
         return Outcome(scores(state), winners, "finished")
+
+    def places(self, state: State) -> tuple[int, ...]:
+        """Return the place of each seat by profit, then by cards in hand (docs/rules/byzanz.md)."""
+        return placed(list(zip(scores(state), map(len, state.hands), strict=True)))
 
     def parse(self, text: str) -> Move:
         """Read a player's line: `b sp2 c4`, `TAKE wi`, `sell m cloth1 cloth1`."""

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.games import rules_of
+from byzanz.moves import ranked
 from byzanz.rules import PUBLIC
 from server.config import settings
 from server.mail.outgoing import batching, relevance
@@ -157,13 +158,19 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "me": rows.seat.seat if rows.seat else None,
         "organiser": one_line(organiser.name) if organiser else "",
         "result": result,
-        "ranking": rules.ranking(result["scores"], result["winners"]) if result else (),
+        "ranking": _ranking(table) if rows.mail.kind == "over" and result else (),
         "head": game.head,
         "hash": game.head_hash,
         "commitment": game.commitment,
         "at": heads.marked(f"{game.id}.{game.head}.{game.head_hash[: heads.LENGTH]}"),
         "others": sum(seat.bot is None for seat in table.seats) > 1,
     } | (_invitation_context(session, rows, table) if rows.mail.kind in ("invite", "nudge") else {})
+
+
+def _ranking(table: Table) -> list[tuple[int, int]]:
+    """Return the place of each seat of a finished game, and the seat, the best first."""
+    position = positions.current(table)
+    return ranked(position.rules.places(position.state))
 
 
 def _invitation_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:

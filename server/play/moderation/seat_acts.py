@@ -18,7 +18,7 @@ from server.play.moderation.act import (
     write,
 )
 from server.play.positions import Position
-from server.store import links, people, standing_orders
+from server.store import links, people, standing_orders, tenures
 from server.store.facts import Fact
 from server.store.rows import SeatRow
 from server.store.table import Table
@@ -60,7 +60,10 @@ def switch(table: Table, position: Position, act: Act) -> int:
         )
     seq = write(table, act, seat.seat)
     if seat.autopilot:
+        had_left = seat.left
         autopilot.switch_off(table, seat, act.now)
+        if had_left:
+            tenures.change(table, seat, seq)
     else:
         seat.autopilot = True
         _mail_holder(table, seat, "autopilot", act, seq, {"reason": act.reason})
@@ -89,6 +92,7 @@ def replace(table: Table, position: Position, act: Act) -> int:
     table.game.trial = False
     standing_orders.withdraw_all(table, seat.seat, Fact("seat_replaced"), act.now)
     seq = seat.held_since = write(table, act, seat.seat)
+    tenures.change(table, seat, seq)
     if former is not None:
         details = {"by": seat.name, "reason": act.reason}
         table.mail("former", f"former:{table.game.id}:{seq}", former, act.now, seq=seq, details=details)

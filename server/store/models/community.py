@@ -57,7 +57,7 @@ class Conduct(Base):
     ended_at: Mapped[datetime] = mapped_column(UtcTime)
     """The end of the game."""
     abandoned: Mapped[bool]
-    """They left before the end and did not return."""
+    """They held no seat at the end: they had left, or their seat was given away."""
     substitute: Mapped[bool]
     """They took the seat over during the game and held it to the end."""
     answers: Mapped[str] = mapped_column(Text)
@@ -77,6 +77,7 @@ class Reliability(Base):
     games: Mapped[int]
     """Of the last 20 that count."""
     abandoned: Mapped[int]
+    """Of these, less those that they took over and finished."""
 
 
 class FormerHandle(Base):

@@ -12,7 +12,7 @@ from server.store.engine import Base, UtcTime
 from server.store.facts import Fact, FactColumn
 from server.store.models.people import Person
 
-_UNCOUNTED = "status = 'over' AND counted_at IS NULL"
+_UNCOUNTED = "started_at IS NOT NULL AND ended_at IS NOT NULL AND counted_at IS NULL"
 _OVER = "status = 'over'"
 _ON_HOLD = "quarantine IS NOT NULL"
 _INVITED = "status = 'invited'"
@@ -28,7 +28,7 @@ class Game(Base):
         Index("ix_game_trial", "created_at", sqlite_where=text("trial = 1"), postgresql_where=text("trial")),
         # Few games are on hold.
         Index("ix_game_on_hold", "id", sqlite_where=text(_ON_HOLD), postgresql_where=text(_ON_HOLD)),
-        # Few games have just ended.
+        # Few games have just ended; those that were called off never began.
         Index(
             "ix_game_uncounted",
             "ended_at",

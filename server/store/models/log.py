@@ -9,6 +9,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from server.store.engine import Base, Hex, Stamp, UtcTime
 
+EXCUSED = -1
+"""The `seconds` of an answer that says nothing about its player: email had failed, or they were away all the time."""
 _REQUESTED = "request_id IS NOT NULL"
 
 
@@ -40,6 +42,11 @@ class Entry(Base):
     salt: Mapped[str] = mapped_column(Hex(16))
     hash: Mapped[str] = mapped_column(Hex(32))
     request_id: Mapped[str | None] = mapped_column(String(64), default=None)
+    seconds: Mapped[int | None] = mapped_column(default=None)
+    """How long the clock of the turn that this answered had run, or EXCUSED; 0 for all other entries.
+
+    None: an entry from before this was kept. It stands beside the log, for what is counted after the game.
+    """
 
 
 class Snapshot(Base):

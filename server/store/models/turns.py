@@ -53,6 +53,8 @@ class Turn(Base):
     """Why the turn's email could not be delivered; the clock is stopped."""
     refused_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None, index=True)
     """When the clock was stopped."""
+    mail_failed: Mapped[bool] = mapped_column(default=False)
+    """An email about it has been refused or has bounced."""
 
 
 class StandingOrder(Base):

@@ -67,7 +67,7 @@ def redeem(token: str) -> ResponseReturnValue:
     table, seat = flask.session.get(login.TABLE_KEY), flask.session.get(login.SEAT_KEY)
     login.sign_in(person.id, browser_name(flask.request.user_agent.string), utc_now())
     locale.save_language()
-    back = url_for("invitations.free_seat", game_id=table) if table else url_for("lobby.index")
+    back = url_for("joining.free_seat", game_id=table) if table else url_for("lobby.index")
     if table and seat is not None:
         back = url_for("offers.show", game_id=table, number=seat)
     return flask.redirect(back, 303)

@@ -169,7 +169,7 @@ def _finished_context(session: Session, game: Game) -> dict[str, object]:
     return {
         "view": moments.view(game.head),
         "result": result,
-        "ranking": moments.rules.ranking(result["scores"], result["winners"]),
+        "ranking": moments.ranking(),
         "highlights": moments.highlights(result["winners"]),
         "short": charts.short_names(history.names_of(session, game)),
         "charts": [charts.draw(chart, seqs) for chart, seqs in moments.charts()],

@@ -1,8 +1,8 @@
-"""The invited player's page, the organiser's page, and joining a free seat; the first two need no cookie."""
+"""The invited player's page and the organiser's page; they need no cookie."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import flask
@@ -14,15 +14,15 @@ from sqlalchemy.orm import Session
 from byzanz.bots import BOTS
 from byzanz.games import rules_of
 from server import errors, i18n, validation
-from server.accounts import login
+from server.community import reliability
 from server.config import settings
-from server.errors import InvalidInput, Refused, TooMany
+from server.errors import InvalidInput, Refused
 from server.lobby import create, invitations, names, notify, offers, organiser, rematch
 from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
-from server.store.models import Game, Link, Mail, Person
-from server.web.http import GAME_ID, csrf, limiter, unknown_link
+from server.store.models import Game, Link, Mail, Person, Seat
+from server.web.http import csrf, limiter, unknown_link
 from server.web.lobby import pace
 
 blueprint = Blueprint("invitations", __name__)
@@ -45,6 +45,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             seat=found.seat,
             seats=(seats := positions.seats_of(session, found.game.id)),
             fixed=history.fixed_cuts(seats),
+            shown=shown_of(session, seats),
             organiser=session.get(Person, found.game.organiser_id or 0),
             title=rules_of(found.game.slug, found.game.rules).title,
             length=lengths.estimate(session, found.game, seats),
@@ -57,6 +58,12 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
         )
     return page, refusal.status if refusal else 200
+
+
+def shown_of(session: Session, seats: Sequence[Seat]) -> dict[int, reliability.Shown]:
+    """Return how those who are seated answer, by person."""
+    seated = [seat.person_id for seat in seats if seat.status == "seated" and seat.person_id is not None]
+    return reliability.shown(session, seated)
 
 
 def _offered_name(found: invitations.Invitation) -> str:
@@ -91,10 +98,11 @@ def _seat_url_if_begun(token: str, game_id: str, now: datetime) -> str | None:
     """Return the URL of the seat just accepted if the game has begun with it."""
     with reading() as session:
         link = links.find(session, "invite", token, now)
-        return _seat_url(session, link.person_id, game_id) if link else None
+        return seat_url(session, link.person_id, game_id) if link else None
 
 
-def _seat_url(session: Session, person_id: int | None, game_id: str) -> str | None:
+def seat_url(session: Session, person_id: int | None, game_id: str) -> str | None:
+    """Return the URL of a person's seat in a running game, None before the game has begun."""
     game = session.get_one(Game, game_id)
     if game.status != "running":
         return None
@@ -152,6 +160,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             game=game,
             seats=seats,
             fixed=history.fixed_cuts(seats),
+            shown=shown_of(session, seats),
             own=own,
             mails=_mails(session, game),
             title=rules.title,
@@ -248,79 +257,8 @@ def act(token: str) -> ResponseReturnValue:
     with reading() as session:
         game = organiser.organised_game(session, token, now)
         starts = form["do"] in {"confirm", "fill", "fill-all", "remove", "start"}
-        seat = _seat_url(session, game.organiser_id, game.id) if game and starts else None
+        seat = seat_url(session, game.organiser_id, game.id) if game and starts else None
     return flask.redirect(seat or url_for(".organise", token=token), 303)
-
-
-@blueprint.get("/join/<game_id>")
-def free_seat(game_id: str) -> ResponseReturnValue:
-    """Show a listed game with a free seat: its players, and the form for a signed-in person."""
-    return _join_page(game_id, None)
-
-
-@blueprint.post("/join/<game_id>")
-@limiter.limit("30/minute")
-def join(game_id: str) -> ResponseReturnValue:
-    """Take a free seat; for signed-in people only."""
-    form, now = flask.request.form, utc_now()
-    with reading() as session:
-        me = login.signed_in(session)
-    if me is None:
-        return _join_page(game_id, None)
-    try:
-        invitations.take_free_seat(game_id, me.id, form.get("name", ""), form.get("cut", ""), now)
-    except Refused as refusal:
-        return _join_page(game_id, refusal)
-    with reading() as session:
-        seat = _seat_url(session, me.id, game_id)
-    return flask.redirect(seat or url_for("lobby.index"), 303)
-
-
-@blueprint.post("/join/<game_id>/sign-in")
-@limiter.limit("10/hour")
-def ask_link(game_id: str) -> ResponseReturnValue:
-    """Mail a sign-in link to the address in the form, known or not, for it leads back to the table with a free seat."""
-    address = flask.request.form.get("address", "")
-    with reading() as session:
-        open_game = _listed_game(session, game_id).status == "inviting"
-    try:
-        login.mail_sign_in(address, utc_now(), i18n.current_language(), newcomers=open_game)
-    except (InvalidInput, TooMany) as refusal:
-        return _join_page(game_id, refusal)
-    flask.session[login.TABLE_KEY] = game_id
-    flask.session.pop(login.SEAT_KEY, None)
-    return render_template("account/link_sent.html", newcomers=open_game)
-
-
-def _listed_game(session: Session, game_id: str) -> Game:
-    game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
-    if game is None or not game.listed or game.status == "asked":
-        flask.abort(404)
-    return game
-
-
-def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
-    with reading() as session:
-        game = _listed_game(session, game_id)
-        seats = positions.seats_of(session, game.id)
-        me = login.signed_in(session)
-        form = flask.request.form
-        page = render_template(
-            "lobby/join.html",
-            game=game,
-            seats=seats,
-            fixed=history.fixed_cuts(seats),
-            me=me,
-            is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
-            free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,
-            length=lengths.estimate(session, game, seats),
-            title=rules_of(game.slug, game.rules).title,
-            name=form.get("name", me.name if me else ""),
-            cut=form.get("cut", names.random_cut()),
-            refusal=refusal,
-            wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
-        )
-    return page, refusal.status if refusal else 200
 
 
 # Authorised by the token in the URL; they work without cookies.

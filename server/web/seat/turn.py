@@ -15,7 +15,7 @@ from flask_babel import gettext as _
 from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
 
-from byzanz.moves import Move, RulesError
+from byzanz.moves import Move, RulesError, ranked
 from server import play
 from server.accounts import login
 from server.errors import Refused
@@ -249,8 +249,7 @@ def _page(
 
 def _ranking(position: Position) -> list[tuple[int, int]]:
     """Return the place and the seat of each player at the end, the best first; nothing before."""
-    outcome = position.outcome
-    return position.rules.ranking(outcome.scores, outcome.winners) if outcome else []
+    return ranked(position.rules.places(position.state)) if position.outcome else []
 
 
 def _base_context(table: Table, token: str, access: SeatAccess) -> dict[str, Any]:

@@ -30,7 +30,8 @@ from server.config.home import create_key
 from server.ops import doctor, logs, serve
 from server.store import engine, totals
 from server.store.models import Mail
-from tests.conftest import Table
+from tests.conftest import NOW, Table
+from tests.support.short_games import finish
 from tests.support.signals import terminate_through_another_thread
 
 Run = Callable[..., tuple[int, str, str]]
@@ -73,6 +74,7 @@ COMMANDS = [
         ["scheduler"],
         ["mail-in"],
         ["new"],
+        ["recount"],
         ["simulate"],
         ["verify"],
         ["export"],
@@ -435,6 +437,13 @@ def on_database(database_url: str, monkeypatch: pytest.MonkeyPatch, run: Run) ->
     monkeypatch.setenv("BYZANZ_SECRET_KEY", "a secret that only the tests know")
     monkeypatch.setenv("BYZANZ_MAIL_URL", "smtp://127.0.0.1:9")
     return run
+
+
+def test_recount_counts_finished_games_again(on_database: Run, table: Callable[..., Table]) -> None:
+    game = table(3, slug="byzantium")
+    assert on_database("recount") == (0, "Finished games counted: 0\n", "")
+    finish(game.id, NOW)
+    assert on_database("recount") == (0, "Finished games counted: 1\n", "")
 
 
 BAD_WISHES_OF_A_SERVER = [

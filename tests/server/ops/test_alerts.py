@@ -136,6 +136,7 @@ FIRING: dict[str, tuple[str, str, str]] = {
     "ByzanzMailInFailing": ('byzanz_mails_in_total{outcome="deferred"}', "0+1x60", "7x60"),
     "ByzanzTurnsStopped": ("byzanz_turns_stopped", "30x60", "20x60"),
     "ByzanzGameOnHold": ("byzanz_games_set_aside", "1x60", "0x60"),
+    "ByzanzResultsLate": ("byzanz_results_oldest_seconds", "0+300x170", "0x170"),
     "ByzanzAlertsOpen": ("byzanz_alarms_open", "1x170", "0x170"),
     "ByzanzErrors": ('byzanz_http_requests_total{route="/new",status="503"}', "0+1x60", "0+0.1x60"),
     "ByzanzSlow": (f'{SLOW}_bucket{{le="10"}} {SLOW}_bucket{{le="+Inf"}} {SLOW}_count', "0+9x60", "0+1x60"),
@@ -146,7 +147,7 @@ FIRING: dict[str, tuple[str, str, str]] = {
 def trials() -> Iterator[dict[str, Any]]:
     """Yield each alert with both values, for `promtool test rules`."""
     for alert, (series, *both) in FIRING.items():
-        step, until = ("5m", "14h") if alert == "ByzanzAlertsOpen" else ("1m", "1h")
+        step, until = ("5m", "14h") if alert in ("ByzanzResultsLate", "ByzanzAlertsOpen") else ("1m", "1h")
         for values, fires in zip(both, (1, 0), strict=True):
             query = f'count(ALERTS{{alertname="{alert}",alertstate="firing"}}) or vector(0)'
             expected = [{"labels": "{}", "value": fires}]

@@ -32,12 +32,13 @@ INDEXES: dict[str, set[str]] = {
     "outbox": {"ix_outbox_waiting"},
     "digests": {"ix_person_digest", "ix_turn_unstarted"},
     "purge": {"ix_outbox_expiring", "ix_game_undated", "ix_game_trial"},
+    "results": {"ix_game_uncounted"},
     "nudges": {"ix_seat_invited", "ix_person_lost"},
     "rematches": {"ix_game_kept_going"},
     "tables": {"ix_game_open"},
     "rejected emails": {"ix_outbox_failed"},
     "emails of a person": {"ix_outbox_person_id"},
-    "metrics": {"ix_outbox_waiting", "ix_turn_refused_at", "ix_game_on_hold"},
+    "metrics": {"ix_outbox_waiting", "ix_turn_refused_at", "ix_game_on_hold", "ix_game_uncounted"},
 }
 """The indexes, besides the keys, that each job searches, and two queries of pages that share its tables."""
 QUERIES: dict[str, Callable[[Session], object]] = {
@@ -55,7 +56,7 @@ MORE = {
     "rejected emails": {"ix_seat_person_id"},
 }
 """Further indexes that a job may use: by one of them it looks for an earlier email to the same person."""
-COUNTED = {"ix_outbox_waiting", "ix_outbox_tried", "ix_game_on_hold"}
+COUNTED = {"ix_outbox_waiting", "ix_outbox_tried", "ix_game_on_hold", "ix_game_uncounted"}
 """Indexes of few rows from which the metrics read one end, or count a limited number."""
 
 TABLES = {

@@ -30,6 +30,7 @@ from server.store.models import (
     Person,
     Seat,
     StandingOrder,
+    Tenure,
     Turn,
 )
 from tests.conftest import NOW, Table, settings
@@ -559,3 +560,97 @@ def test_listed_tables_that_wait_for_players_get_three_weeks_more() -> None:
     assert until is not None
     assert abs(until - engine.utc_now() - timedelta(days=21)) < timedelta(hours=1)
     assert games["open"].opened_at == NOW
+
+
+# ---- who held which seat ----
+
+
+@pytest.mark.parametrize("empty", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.usefixtures("empty")
+def test_games_that_have_begun_get_their_tenures_from_the_log() -> None:
+    upgrade(revision="0022")
+    with engine.db.engine.begin() as connection:
+        write_games(connection)
+    before = contents()
+    upgrade()
+    with engine.reading() as session:
+        query = sa.select(Tenure).order_by(Tenure.game_id, Tenure.seat, Tenure.from_seq)
+        found = [
+            (row.game_id, row.seat, row.from_seq, row.to_seq, row.person_id, row.bot)
+            for row in session.scalars(query)
+        ]
+        assert found == [
+            ("given", 0, 0, None, 1, None),
+            ("given", 1, 0, None, None, "greedy"),
+            ("given", 2, 0, None, None, None),
+            ("over", 0, 0, 3, 1, None),
+            ("over", 0, 3, 5, None, None),
+            ("over", 0, 5, None, 1, None),
+            ("over", 1, 0, None, None, "greedy"),
+            ("over", 2, 0, 4, 2, None),
+            ("over", 2, 4, None, None, None),
+            ("played", 0, 0, None, None, None),
+            ("visit", 0, 0, None, 4, None),
+        ]
+        games = {game.id: game for game in session.scalars(sa.select(Game))}
+        assert [name for name in sorted(games) if games[name].past_unknown] == ["given"]
+        assert {game.counted_at for game in games.values()} == {None}
+        failed = session.execute(sa.select(Turn.seat, Turn.mail_failed).order_by(Turn.seat)).all()
+        assert [tuple(row) for row in failed] == [(0, False), (1, True), (2, True)]
+        assert not any(session.scalars(sa.text("SELECT count(*) FROM entry WHERE seconds IS NOT NULL")))
+    downgrade(revision="0022")
+    assert contents() == before
+
+
+def write_games(connection: sa.Connection) -> None:
+    """Fill the tables of revision 0022: seats that were left, given away and erased, and a game that waits."""
+    tables = sa.MetaData()
+    tables.reflect(connection)
+
+    def insert(table: str, **values: Any) -> None:
+        columns = tables.tables[table].columns
+        row = {column.name: _some(column, connection) for column in columns if not column.nullable} | values
+        names = ", ".join(f'"{name}"' for name in row)
+        places = ", ".join(f":{name}" for name in row)
+        connection.execute(sa.text(f'INSERT INTO "{table}" ({names}) VALUES ({places})'), row)
+
+    when = 0 if connection.dialect.name == "sqlite" else NOW
+    for number, email in ((1, "a@b.test"), (2, "b@b.test"), (3, None), (4, None)):
+        insert("person", id=number, name=f"P{number}", email=email, silent=number == 3)
+    for name in ("given", "over", "played", "visit", "waits"):
+        begun = None if name == "waits" else when
+        insert("game", id=name, slug="byzanz", started_at=begun, trial=name == "visit")
+    seats: tuple[tuple[str, int, int | None, str | None, bool], ...] = (
+        ("given", 0, 1, None, False),
+        ("given", 1, None, "greedy", False),
+        ("given", 2, 2, None, True),
+        ("over", 0, 1, None, False),
+        ("over", 1, None, "greedy", False),
+        ("over", 2, 2, None, True),
+        ("played", 0, 3, None, False),
+        ("visit", 0, 4, None, False),
+        ("waits", 0, 1, None, False),
+    )
+    for game, seat, person, bot, left in seats:
+        insert("seat", game_id=game, seat=seat, name=f"{seat}", person_id=person, bot=bot, left=left)
+    acts = (
+        *(("given", 2, 0, "!leave 0"), ("given", 3, 0, "!replace 0"), ("given", 4, 2, "!leave 2")),
+        *(("over", 1, 0, "!autopilot 0 on"), ("over", 2, 0, "!autopilot 0 off"), ("over", 3, 0, "!leave 0")),
+        *(("over", 4, 2, "!leave 2"), ("over", 5, 0, "!autopilot 0 off"), ("played", 1, 0, "!note")),
+    )
+    for game, seq, seat, move in acts:
+        chained = {"salt": bytes(16), "hash": bytes(32)}
+        insert("entry", game_id=game, seq=seq, seat=seat, move=move, by="player", **chained)
+    insert("turn", game_id="given", seat=0, question="bid 1", hours="{}")
+    insert("turn", game_id="given", seat=1, question="bid 1", hours="{}", refused="550")
+    insert("turn", game_id="given", seat=2, question="bid 1", hours="{}", anew=True)
+
+
+def _some(column: sa.Column[Any], connection: sa.Connection) -> object:
+    """Return some value, as the driver takes it, for a column that needs one."""
+    kind = column.type
+    if isinstance(kind, (sa.DateTime, sa.TIMESTAMP)):
+        return 0 if connection.dialect.name == "sqlite" else NOW
+    if isinstance(kind, sa.Boolean):
+        return False
+    return 0 if isinstance(kind, sa.Integer) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -16,7 +17,7 @@ from server.mail.text import quoted
 from server.play import positions
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Game, Link, Seat
+from server.store.models import Conduct, Game, Link, Reliability, Seat
 from tests.conftest import Table
 from tests.support.browser.town import (
     FRIENDS,
@@ -118,6 +119,29 @@ def account_full(town: Town) -> Place:
     return Place("/account", "Eve")
 
 
+def answers_of(name: str, place: str) -> Way:
+    """A page that says how a person answers, who has missed some decisions and left a game."""
+
+    def way(town: Town) -> Place:
+        person, now = town.there.person(name), utc_now()
+        with transaction() as session:
+            entries = range(1, 1 + session.get_one(Game, "there").head)
+            answers = json.dumps([[seq, -1 if seq % 2 else 3600 * seq] for seq in entries])
+            row = session.get(Conduct, ("there", person)) or Conduct(
+                game_id="there", person_id=person, ended_at=now, abandoned=True, substitute=False, answers=""
+            )
+            row.answers = answers
+            session.add(row)
+            session.merge(
+                Reliability(
+                    person_id=person, decisions=200, missed=3, median=4 * 3600 + 9, games=20, abandoned=1
+                )
+            )
+        return Place(place, name)
+
+    return way
+
+
 def account_delete(name: str, ago: timedelta, status: int = 200, **fields: str) -> Way:
     """The page that deletes an account, some time after the person has signed in."""
 
@@ -201,6 +225,8 @@ AROUND: dict[str, Way] = {
     "account": at("/account", "Sam"),
     "account full": account_full,
     "account refused": sent("/account", "Sam", 422, do="save", name="", time_zone=""),
+    "answers": at("/account/answers", "Sam"),
+    "answers full": answers_of("Eve", "/account/answers"),
     "account delete": account_delete("Sam", timedelta(0)),
     "account delete refused": account_delete("Sam", timedelta(0), 422, do="delete"),
     "account delete later": account_delete("Gina", timedelta(hours=1)),
@@ -221,6 +247,7 @@ AROUND: dict[str, Way] = {
     "no invitations any more": by_link("n", "there", "Frank", "noinvite", do="never"),
     "join": at("/join/open"),
     "join signed in": at("/join/open", "Sam"),
+    "join someone known": answers_of("Hugo", "/join/open"),
     "join refused": sent("/join/open", "Sam", 422, name="", cut=""),
     "tables": at("/tables"),
     "tables signed in": tables_full,

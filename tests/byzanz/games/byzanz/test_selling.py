@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from byzanz.moves import IllegalMove, NotAwaited
+from byzanz.moves import IllegalMove, NotAwaited, ranked
 from tests.support.byzanz_positions import BYZANZ, after, answers, asked, at, differing, move, words
 
 LOT = "cloth4 grain1 merchant spice2 wood3"
@@ -272,6 +272,14 @@ def test_a_tie_goes_to_most_cards_in_hand_merchants_too():
 def test_still_tied_the_win_is_shared():
     kept = ("merchant", "cloth1 cloth4", "wine1", "spice2 spice3")
     assert outcome("wood1", "merchant", "", "", kept=kept) == ((5, 5, 1, 5), (0, 1), "finished")
+
+
+def test_a_tie_behind_the_winner_goes_to_most_cards_in_hand_too():
+    kept = ("merchant merchant", "cloth1 cloth4", "merchant", "")
+    state = after(ending("", "", "wood1", "wood2 wood3", kept=kept), "0 done", "1 done", "2 done", "3 done")
+    assert BYZANZ.scores(state) == (10, 5, 5, 0)
+    assert BYZANZ.places(state) == (1, 3, 2, 4)
+    assert ranked(BYZANZ.places(state)) == [(1, 0), (2, 2), (3, 1), (4, 3)]
 
 
 def test_there_is_no_outcome_before_all_are_done():

@@ -20,7 +20,8 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from byzanz.games import rules_of
+from byzanz.games.byzanz.rules import Byzanz
+from byzanz.moves import placed
 from server import play
 from server.accounts import login
 from server.mail import deliverability
@@ -845,9 +846,14 @@ def _sign_in(person_id: int) -> dict[str, int]:
     ],
 )
 def test_the_mail_about_the_end_tells_the_readers_place_and_ranks_everybody(
-    table: Begin, winners: tuple[int, ...], scores: tuple[int, ...], first: str
+    table: Begin,
+    monkeypatch: pytest.MonkeyPatch,
+    winners: tuple[int, ...],
+    scores: tuple[int, ...],
+    first: str,
 ) -> None:
-    game = table(4)
+    game, places = table(4), placed(scores)
+    monkeypatch.setattr(Byzanz, "places", lambda *_: places)
     post()
     with engine.transaction() as session:
         row = session.get_one(Game, game.id)
@@ -859,7 +865,7 @@ def test_the_mail_about_the_end_tells_the_readers_place_and_ranks_everybody(
     assert text.startswith(first)
     assert_same(text, words_of(html))
     html5lib.HTMLParser(strict=True).parse(html)
-    ranked = rules_of("byzanz").ranking(scores, winners)
+    ranked = sorted((place, seat) for seat, place in enumerate(places))
     listed = [
         f"{place}. {NAMES[seat]}: {scores[seat]}{' (won)' if seat in winners else ''}"
         for place, seat in ranked

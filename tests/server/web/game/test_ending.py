@@ -63,7 +63,12 @@ def test_the_podium_ranks_everybody_and_marks_the_winner(
     assert_sound(slug, page)
     places = [text(item) for item in by_class(page, "podium")]
     told, found = result(game.id), []
-    for place, seat in next(r for r in latest() if r.slug == slug).ranking(told["scores"], told["winners"]):
+    scores = told["scores"]
+    best_first = sorted(range(len(scores)), key=lambda seat: (seat not in told["winners"], scores[seat]))
+    if slug != "byzantium":
+        best_first.sort(key=lambda seat: (seat not in told["winners"], -scores[seat]))
+    for seat in best_first:
+        place = 1 + [scores[other] for other in best_first].index(scores[seat])
         name = ("Alice", "Bob", "Charlie")[seat]
         found.append(f"{name} {told['scores'][seat]}{', winner' if seat in told['winners'] else ''}{place}")
     assert places == found

@@ -337,7 +337,7 @@ def test_the_organiser_sees_the_newest_mail_of_this_game_to_each_guest(client: F
             mail.status = "failed"
     shown = [text.partition("Change")[0].strip() for text in texts(look(client, f"/o/{host}"), "seats")]
     shown = [text.partition(" since ")[0] for text in shown]
-    assert shown == ["Alice seated", "Bob email rejected", "Charlie invited"]
+    assert shown == ["Alice seated new here", "Bob email rejected", "Charlie invited"]
 
 
 def test_the_organiser_starts_with_as_many_as_the_game_takes(client: FlaskClient) -> None:

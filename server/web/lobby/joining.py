@@ -1,0 +1,93 @@
+"""The page of a listed game that has free seats, on which signed-in people join it."""
+
+from __future__ import annotations
+
+import flask
+from flask import Blueprint, render_template, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
+
+from byzanz.games import rules_of
+from server import i18n
+from server.accounts import login
+from server.errors import InvalidInput, Refused, TooMany
+from server.lobby import invitations, names
+from server.play import history, lengths, positions
+from server.store.engine import reading, utc_now
+from server.store.models import Game
+from server.web.http import GAME_ID, limiter
+from server.web.lobby import invitations as invitation_pages
+
+blueprint = Blueprint("joining", __name__)
+
+
+@blueprint.get("/join/<game_id>")
+def free_seat(game_id: str) -> ResponseReturnValue:
+    """Show a listed game with a free seat: its players, and the form for a signed-in person."""
+    return _join_page(game_id, None)
+
+
+@blueprint.post("/join/<game_id>")
+@limiter.limit("30/minute")
+def join(game_id: str) -> ResponseReturnValue:
+    """Take a free seat; for signed-in people only."""
+    form, now = flask.request.form, utc_now()
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return _join_page(game_id, None)
+    try:
+        invitations.take_free_seat(game_id, me.id, form.get("name", ""), form.get("cut", ""), now)
+    except Refused as refusal:
+        return _join_page(game_id, refusal)
+    with reading() as session:
+        seat = invitation_pages.seat_url(session, me.id, game_id)
+    return flask.redirect(seat or url_for("lobby.index"), 303)
+
+
+@blueprint.post("/join/<game_id>/sign-in")
+@limiter.limit("10/hour")
+def ask_link(game_id: str) -> ResponseReturnValue:
+    """Mail a sign-in link to the address in the form, known or not, for it leads back to the table with a free seat."""
+    address = flask.request.form.get("address", "")
+    with reading() as session:
+        open_game = _listed_game(session, game_id).status == "inviting"
+    try:
+        login.mail_sign_in(address, utc_now(), i18n.current_language(), newcomers=open_game)
+    except (InvalidInput, TooMany) as refusal:
+        return _join_page(game_id, refusal)
+    flask.session[login.TABLE_KEY] = game_id
+    flask.session.pop(login.SEAT_KEY, None)
+    return render_template("account/link_sent.html", newcomers=open_game)
+
+
+def _listed_game(session: Session, game_id: str) -> Game:
+    game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
+    if game is None or not game.listed or game.status == "asked":
+        flask.abort(404)
+    return game
+
+
+def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
+    with reading() as session:
+        game = _listed_game(session, game_id)
+        seats = positions.seats_of(session, game.id)
+        me = login.signed_in(session)
+        form = flask.request.form
+        page = render_template(
+            "lobby/join.html",
+            game=game,
+            seats=seats,
+            fixed=history.fixed_cuts(seats),
+            shown=invitation_pages.shown_of(session, seats),
+            me=me,
+            is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
+            free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,
+            length=lengths.estimate(session, game, seats),
+            title=rules_of(game.slug, game.rules).title,
+            name=form.get("name", me.name if me else ""),
+            cut=form.get("cut", names.random_cut()),
+            refusal=refusal,
+            wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
+        )
+    return page, refusal.status if refusal else 200
