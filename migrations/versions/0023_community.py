@@ -20,6 +20,7 @@ COLUMNS = (
     ("game", "talk", sa.Boolean(), sa.true()),
     ("seat", "offered_at", TIME, None),
     ("person", "handle", sa.String(20), None),
+    ("person", "skeleton", sa.String(20), None),
     ("person", "shown", sa.String(10), "nobody"),
     ("person", "talk", sa.String(10), "turns"),
     ("person", "silenced_until", TIME, None),
@@ -100,10 +101,11 @@ def _tables() -> None:
     )
     op.create_table(
         "former_handle",
-        sa.Column("handle", sa.String(20), nullable=False),
-        *_person(nullable=True),
+        sa.Column("digest", sa.String(64), nullable=False),
         sa.Column("until", TIME, nullable=False),
-        _key("handle"),
+        sa.Column("handle", sa.String(20)),
+        *_person(nullable=True),
+        _key("digest"),
     )
     op.create_table(
         "block",
@@ -157,7 +159,7 @@ def upgrade() -> None:
     for name, column, condition in INDEXES:
         where = sa.text(condition)
         op.create_index(name, "game", [column], sqlite_where=where, postgresql_where=where)
-    op.create_index("ix_person_handle", "person", ["handle"], unique=True)
+    op.create_index("ix_person_skeleton", "person", ["skeleton"], unique=True)
     _tables()
     held = sa.text("to_seq IS NULL")
     op.create_index("ix_tenure_held", "tenure", ["game_id", "seat"], sqlite_where=held, postgresql_where=held)
@@ -169,7 +171,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     for table in reversed(TABLES):
         op.drop_table(table)
-    op.drop_index("ix_person_handle", "person")
+    op.drop_index("ix_person_skeleton", "person")
     for name, _column, _condition in INDEXES:
         op.drop_index(name, "game")
     for table, name, _kind, _default in reversed(COLUMNS):

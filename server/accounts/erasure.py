@@ -15,6 +15,7 @@ from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
 from server import play, validation
+from server.community import blocks, handles
 from server.errors import Refused
 from server.lobby import invitations, organiser
 from server.mail import deliverability
@@ -59,6 +60,8 @@ def erase(person_id: int, now: datetime) -> bool:
         _forget_words(session, games, person_id, names, now)
         for table in (BrowserSession, Absence, Link, IncomingMail):
             session.execute(delete(table).where(table.person_id == person_id))
+        blocks.forget(session, person_id)
+        handles.forget(session, person, now)
         _clear(person)
     return truncate_log()
 

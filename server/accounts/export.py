@@ -13,12 +13,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import record
+from server.community import blocks
 from server.play import history, positions
 from server.store.engine import Base
 from server.store.facts import Fact
 from server.store.models import (
     Absence,
     BrowserSession,
+    FormerHandle,
     Game,
     IncomingMail,
     Link,
@@ -49,6 +51,9 @@ def archive(session: Session, person_id: int) -> bytes:
     for table in (Absence, BrowserSession, IncomingMail, Link, ModeratorAction):
         theirs = select(table).where(table.person_id == person_id).order_by(table.id)
         files[f"{table.__tablename__}.json"] = _rows(session.scalars(theirs))
+    blocked = [{"name": row.name, "at": _value(row.at)} for row in blocks.listed(session, person_id)]
+    former = select(FormerHandle).where(FormerHandle.person_id == person_id).order_by(FormerHandle.until)
+    files |= {"blocked.json": blocked, "former_handles.json": _rows(session.scalars(former))}
     organised = select(Game).where(Game.organiser_id == person_id).order_by(Game.created_at)
     files["organised.json"] = _rows(session.scalars(organised).unique())
     out = io.BytesIO()

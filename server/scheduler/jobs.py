@@ -18,6 +18,7 @@ from byzanz import bots
 from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
 from server import play
+from server.community import handles
 from server.errors import Refused
 from server.lobby import organiser, trials
 from server.mail import deliverability
@@ -195,6 +196,7 @@ def tick_purge(now: datetime, tick: float) -> int:
         if heartbeat.enforced_until(session, now, tick) is None:
             return 0
     receive.purge(now)
+    handles.purge(now)
     trials.end_old(now)
     return outbox.purge(now)
 

@@ -15,6 +15,7 @@ from byzanz.bots import BOTS
 from byzanz.games import rules_of
 from server import errors, i18n, validation
 from server.accounts import login
+from server.community import blocks
 from server.config import settings
 from server.errors import InvalidInput, Refused
 from server.lobby import create, invitations, names, notify, organiser
@@ -283,6 +284,8 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
         game = _listed_game(session, game_id)
         seats = positions.seats_of(session, game.id)
         me = login.signed_in(session)
+        if me is not None and blocks.at_table(session, game, me.id):  # as if all seats were taken
+            seats = [seat for seat in seats if seat.status != "free"]
         form = flask.request.form
         page = render_template(
             "lobby/join.html",

@@ -19,6 +19,7 @@ from byzanz.moves import BadSetup
 from byzanz.rules import PUBLIC
 from server import errors, i18n, validation
 from server.accounts import login
+from server.community import blocks
 from server.config import settings
 from server.errors import InvalidInput, Refused
 from server.lobby import create, names, time_control
@@ -46,6 +47,7 @@ def index() -> ResponseReturnValue:
     with reading() as session:
         me = login.signed_in(session)
         own = home.own_games(session, me) if me else []
+        seen = ~blocks.hides(session, me.id if me else None)
         return render_template(
             "lobby/lobby.html",
             me=me,
@@ -56,8 +58,8 @@ def index() -> ResponseReturnValue:
             awaiting=sum(entry.awaited for entry in own),
             games=games.latest(),
             titles={rules.slug: rules.title for rules in games.latest()},
-            open_games=_listed(session, Game.status == "inviting", Game.seats.any(Seat.status == "free")),
-            running=_listed(session, Game.status == "running"),
+            open_games=_listed(session, Game.status == "inviting", Game.seats.any(Seat.status == "free"), seen),
+            running=_listed(session, Game.status == "running", seen),
         )
 
 
