@@ -98,7 +98,9 @@ def names_of(session: Session, person_id: int, others: Collection[int]) -> dict[
     mine = select(Seat.game_id).where(Seat.person_id == person_id)
     query = select(Seat.person_id, Seat.name).join(Game, Game.id == Seat.game_id)
     met = query.where(Seat.person_id.in_(others), Seat.game_id.in_(mine), Game.started_at.is_not(None))
-    return {person: name for person, name in session.execute(met.order_by(Game.started_at, Game.id)) if person}
+    return {
+        person: name for person, name in session.execute(met.order_by(Game.started_at, Game.id)) if person
+    }
 
 
 def hides(session: Session, person_id: int | None) -> ColumnElement[bool]:

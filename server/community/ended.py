@@ -70,23 +70,27 @@ class Ended:
         return 100 * (behind + level / 2) / (self.size - 1)
 
 
-def of_person(session: Session, person_id: int, most: int, *, public: bool = False) -> list[Ended]:
+def of_person(
+    session: Session, person_id: int, most: int, *, after: int = 0, public: bool = False
+) -> list[Ended]:
     """Return the games that a person held a seat of at the end, the latest first.
 
     Args:
+        after: how many of the latest to leave out.
         public: only listed games with other people.
     """
     theirs = Game.id.in_(select(Standing.game_id).where(Standing.person_id == person_id))
     if not public:
-        return load(session, theirs, most)
+        return load(session, theirs, most, after)
     found = load(session, theirs & Game.listed, most)
     return [game for game in found if len(game.people) > 1]
 
 
-def load(session: Session, which: ColumnElement[bool], most: int) -> list[Ended]:
-    """Return counted games that were not ended early, the latest first; at most so many."""
+def load(session: Session, which: ColumnElement[bool], most: int, after: int = 0) -> list[Ended]:
+    """Return the games among the `most` latest, after some, that are counted and were not ended early."""
     query = select(Game).where(Game.status == "over", Game.quarantine.is_(None), ~Game.trial, which)
-    games = session.scalars(query.order_by(Game.ended_at.desc(), Game.id).limit(most)).all()
+    latest = query.order_by(Game.ended_at.desc(), Game.id).limit(most).offset(after)
+    games = session.scalars(latest).all()
     places = _places(session, [game.id for game in games])
     return [_ended(game, places[game.id]) for game in games if places[game.id] and _has_winner(game)]
 
@@ -99,7 +103,9 @@ def _places(session: Session, game_ids: list[str]) -> dict[str, list[Placed]]:
     query = select(Standing, Seat.name).join(
         Seat, (Seat.game_id == Standing.game_id) & (Seat.seat == Standing.seat)
     )
-    rows = session.execute(query.where(Standing.game_id.in_(game_ids)).order_by(Standing.game_id, Standing.seat))
+    rows = session.execute(
+        query.where(Standing.game_id.in_(game_ids)).order_by(Standing.game_id, Standing.seat)
+    )
     found: dict[str, list[Placed]] = defaultdict(list)
     for row, name in rows:
         placed = Placed(row.seat, name, row.person_id, row.bot, row.place, row.score)

@@ -27,7 +27,20 @@ MOST_RECORDS = 200
 """Records in one archive; more come in further archives."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 OWN = (
-    *("date", "id", "game", "name", "size", "place", "score", "points", "opponents", "scores", "seconds", "url"),
+    *(
+        "date",
+        "id",
+        "game",
+        "name",
+        "size",
+        "place",
+        "score",
+        "points",
+        "opponents",
+        "scores",
+        "seconds",
+        "url",
+    ),
 )
 """The columns of a person's results."""
 SEATS = ("date", "id", "game", "name", "size", "player", "bot", "place", "score", "points", "url")
@@ -35,7 +48,7 @@ SEATS = ("date", "id", "game", "name", "size", "player", "bot", "place", "score"
 
 
 def cell(value: object) -> object:
-    """Return a value for a cell of a spreadsheet: a text that would be taken for a formula begins with an apostrophe."""
+    """Return a value for a cell of a spreadsheet; a text that looks like a formula gets an apostrophe before it."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 

@@ -48,12 +48,12 @@ def group(session: Session, game_id: str) -> Group | None:
     people = found[0].people if found else frozenset()
     if len(people) < 2:
         return None
-    # As many of them as they are, and nobody else.
-    held = select(Standing.game_id).where(Standing.person_id.is_not(None)).group_by(Standing.game_id)
-    full = held.having(func.count() == len(people))
     theirs = select(Standing.game_id).where(Standing.person_id.in_(people)).group_by(Standing.game_id)
-    same = theirs.where(Standing.game_id.in_(full)).having(func.count() == len(people))
-    games = ended.load(session, Game.id.in_(same), MOST_GAMES)
+    all_of_them = theirs.having(func.count() == len(people))
+    others = select(Standing.game_id).where(
+        Standing.person_id.not_in(people), Standing.game_id.in_(all_of_them)
+    )
+    games = ended.load(session, Game.id.in_(all_of_them) & Game.id.not_in(others), MOST_GAMES)
     members = [_member(games, person) for person in people]
     return Group(sorted(members, key=lambda each: (-each.points, each.place, each.name)), games)
 

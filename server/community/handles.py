@@ -15,7 +15,6 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from byzanz.bots import BOTS
-from server import validation
 from server.config import settings
 from server.errors import InvalidInput, TooMany
 from server.store.engine import insert, transaction
@@ -46,7 +45,7 @@ RESERVED = (
 
 
 def skeleton(handle: str) -> str:
-    """Return what is equal for handles that look alike: in any letter case, `0` for `o`, `1` for `l` and `i`, and so on."""
+    """Return what is equal for handles that look alike: in any letter case, with `0` for `o`, `1` for `l` or `i` …"""
     return handle.casefold().translate(_ALIKE)
 
 
@@ -109,7 +108,7 @@ def _give_up(session: Session, person: Person, now: datetime) -> None:
     mine = select(func.count()).where(FormerHandle.person_id == person.id, FormerHandle.until > now)
     if (session.scalar(mine) or 0) >= CHANGES_A_YEAR:
         raise TooMany(
-            "You can give up or change a handle %(most)s times a year. Keep this one, and hide your profile if you like.",
+            "You can change or give up your handle %(most)s times a year. You can still hide your profile.",
             most=CHANGES_A_YEAR,
         )
     kept = {"handle": person.handle, "person_id": person.id, "until": now + KEPT_FOR}

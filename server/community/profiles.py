@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, aliased
 
 from server.community import blocks, ended, handles
 from server.community.ended import Ended
-from server.store.models import Game, Person, Standing
+from server.store.models import Game, Person, Seat, Standing
 
 MOST_COUNTED = 500
 """The latest games of a person that are counted."""
@@ -55,6 +55,16 @@ class Company:
 
     met: int
     before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opponent:
+    """Somebody with whom a person sat at a table; the handle if there is a profile to see."""
+
+    seat: int
+    name: str
+    handle: str | None
+    is_blocked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +141,18 @@ def company(session: Session, person_id: int, other_id: int) -> Company:
     games = ended.load(session, Game.id.in_(shared), MOST_COUNTED)
     before = sum(game.of(person_id).place < game.of(other_id).place for game in games)
     return Company(len(games), before)
+
+
+def opponents(session: Session, game_id: str, person_id: int) -> list[Opponent]:
+    """Return the people at a table but for one of them; none if that one does not hold a seat there."""
+    held = select(Seat).where(Seat.game_id == game_id, Seat.person_id.is_not(None)).order_by(Seat.seat)
+    seats = {seat.person_id: seat for seat in session.scalars(held) if seat.person_id is not None}
+    if seats.pop(person_id, None) is None:
+        return []
+    shown, blocked = handles_for(session, person_id, seats), blocks.blocked_by(session, person_id)
+    return [
+        Opponent(seat.seat, seat.name, shown.get(other), other in blocked) for other, seat in seats.items()
+    ]
 
 
 def handles_for(session: Session, viewer_id: int, people: Iterable[int]) -> dict[int, str]:

@@ -78,8 +78,14 @@ def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[A
         raise Outdated(Fact("silent"))
     if person.no_invitations and mail.kind in INVITATIONS:
         raise Outdated(Fact("no_invitations"))
-    if mail.kind in INVITATIONS and table is not None and _blocked(session, person.id, table.game.organiser_id):
-        raise Outdated(Fact("no_invitations"))  # the same words, so that no moderator's screen tells of a block
+    if (
+        mail.kind in INVITATIONS
+        and table is not None
+        and _blocked(session, person.id, table.game.organiser_id)
+    ):
+        raise Outdated(
+            Fact("no_invitations")
+        )  # the same words, so that no moderator's screen tells of a block
     if seat is not None and seat.silent and mail.kind not in REQUESTED | ABOUT_OTHERS:
         raise Outdated(Fact("silent_here"))
     if mail.kind in FOR_SEATED and (seat is None or seat.status != "seated"):

@@ -176,17 +176,33 @@ def save() -> ResponseReturnValue:
                 login.renew_feed(me.id, now)
             case "cadence":
                 mail_settings.set_cadence(me.id, form.get("cadence", ""), now)
-            case "handle":
-                handles.choose(me.id, form.get("handle", ""), form.get("shown", ""), now)
-            case "unblock" if (
-                other := validation.whole_number(form.get("other", ""), 999_999_999)
-            ) is not None:
-                blocks.unblock(me.id, other)
             case _:
                 flask.abort(400)
     except Refused as refusal:
         return _account_page(refusal)
     return flask.redirect(url_for(".account"), 303)
+
+
+@blueprint.post("/account/profile")
+@limiter.limit("30/minute")
+def save_profile() -> ResponseReturnValue:
+    """Save the handle and who sees the profile, or unblock somebody, depending on the button."""
+    form = flask.request.form
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return flask.redirect(url_for(".sign_in"), 303)
+    other = validation.whole_number(form.get("other", ""), 999_999_999)
+    try:
+        if form.get("do") == "handle":
+            handles.choose(me.id, form.get("handle", ""), form.get("shown", ""), utc_now())
+        elif form.get("do") == "unblock" and other is not None:
+            blocks.unblock(me.id, other)
+        else:
+            flask.abort(400)
+    except Refused as refusal:
+        return _account_page(refusal)
+    return flask.redirect(url_for(".account") + "#profile", 303)
 
 
 def _save(person_id: int) -> None:

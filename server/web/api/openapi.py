@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from byzanz import __version__
 from byzanz.games import latest
 from byzanz.rules import PUBLIC
 from server import play
+from server.web.api import people
+from server.web.api.body import Body
 
 GAME_ID = r"^[0-9A-Za-z_-]{1,16}$"
 TOKEN = r"^[a-z2-7]{26}$"  # noqa: S105 - the shape of a link's token
@@ -27,12 +29,6 @@ UNAVAILABLE = (
     "The database did not answer (`unavailable`). `message` says whether nothing has changed or nobody knows. Wait "
     "`Retry-After` seconds; a move is repeated with the same `request_id`, which plays nothing twice."
 )
-
-
-class Body(BaseModel):
-    """The base of all bodies: the string under a field is its description."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class MoveRequest(Body):
@@ -132,7 +128,16 @@ class ErrorBody(Body):
     error: ErrorDetail
 
 
-MODELS = (MoveRequest, MoveReceipt, SeatState, ErrorBody, OrderRequest, OrderList, OrderReceipt)
+MODELS = (
+    MoveRequest,
+    MoveReceipt,
+    SeatState,
+    ErrorBody,
+    OrderRequest,
+    OrderList,
+    OrderReceipt,
+    people.PersonState,
+)
 
 
 def document(root: str = "") -> dict[str, Any]:
@@ -168,6 +173,10 @@ def document(root: str = "") -> dict[str, Any]:
             "/api/v1/games/{game_id}/record": {
                 "parameters": [_parameter("game_id", GAME_ID, "The ID of a game.")],
                 "get": _record("as everyone may see it"),
+            },
+            "/api/v1/people/{handle}": {
+                "parameters": [_parameter("handle", people.HANDLE, "The handle of a person.")],
+                "get": people.described(_common(), _json),
             },
         },
         "components": {"schemas": _schemas()},

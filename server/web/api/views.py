@@ -29,8 +29,9 @@ from server.store.models import Game
 from server.store.rows import AnyGame
 from server.store.table import load
 from server.web import http, locale
-from server.web.api import openapi
-from server.web.api.openapi import Body, MoveRequest, OrderRequest
+from server.web.api import openapi, people
+from server.web.api.body import Body
+from server.web.api.openapi import MoveRequest, OrderRequest
 
 B = TypeVar("B", bound=Body)
 LOGGER = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ MESSAGES = {
 }
 """What an error says that no call raises itself, by its status; 400 stands for all others."""
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
+blueprint.register_blueprint(people.blueprint)
 
 
 class NoSuchSeat(Refused):

@@ -58,7 +58,9 @@ def index() -> ResponseReturnValue:
             awaiting=sum(entry.awaited for entry in own),
             games=games.latest(),
             titles={rules.slug: rules.title for rules in games.latest()},
-            open_games=_listed(session, Game.status == "inviting", Game.seats.any(Seat.status == "free"), seen),
+            open_games=_listed(
+                session, Game.status == "inviting", Game.seats.any(Seat.status == "free"), seen
+            ),
             running=_listed(session, Game.status == "running", seen),
         )
 
