@@ -10,7 +10,7 @@ from typing import Any
 
 from byzanz import chance
 from server.store import engine, people
-from server.store.models import Game, Person, Seat, Standing
+from server.store.models import Conduct, Game, Person, Seat, Standing
 from tests.conftest import NOW, Table, begun
 from tests.support.tables import make, position
 
@@ -26,7 +26,9 @@ def somebody(name: str, **values: Any) -> int:
 
 def handled(name: str, handle: str, shown: str = "all") -> int:
     """Return the id of a person with a handle."""
-    return somebody(name, handle=handle, skeleton=handle.lower().translate(str.maketrans("oli_s", "011-5")), shown=shown)
+    return somebody(
+        name, handle=handle, skeleton=handle.lower().translate(str.maketrans("oli_s", "011-5")), shown=shown
+    )
 
 
 def counted(
@@ -77,7 +79,9 @@ def counted(
             bot = "greedy" if person is None else None
             seat = Seat(game_id=game_id, seat=number, name=name, status="seated", person_id=person, bot=bot)
             session.add(seat)
-            session.add(Standing(game_id=game_id, seat=number, place=place, score=score, person_id=person, bot=bot))
+            session.add(
+                Standing(game_id=game_id, seat=number, place=place, score=score, person_id=person, bot=bot)
+            )
     return game_id
 
 
@@ -94,12 +98,34 @@ def played(game_id: str, size: int = 2, slug: str = "empire", **more: Any) -> Ta
     while (now := position(game_id)).awaited:
         seat = min(now.awaited)
         make(table, seat, str(dice.choice(now.rules.moves(now.state, seat)[:6])))
-    outcome = now.outcome
-    assert outcome is not None
+    count(table)
+    return table
+
+
+def count(table: Table) -> None:
+    """Count a game that was played to its end, unless that is done."""
+    now = position(table.id)
+    assert now.outcome is not None
     with engine.transaction() as session:
-        session.get_one(Game, game_id).counted_at = NOW
-        for place, number in now.rules.ranking(outcome.scores, outcome.winners):
-            standing = Standing(game_id=game_id, seat=number, place=place, score=outcome.scores[number])
+        game = session.get_one(Game, table.id)
+        if game.counted_at is not None:
+            return
+        game.counted_at = NOW
+        for place, number in now.rules.ranking(now.outcome.scores, now.outcome.winners):
+            standing = Standing(game_id=table.id, seat=number, place=place, score=now.outcome.scores[number])
             standing.person_id = table.people[number]
             session.add(standing)
-    return table
+
+
+def habits_of(person_id: int, game_id: str) -> None:
+    """Store how long a person took for three decisions in a finished game."""
+    conduct = Conduct(
+        game_id=game_id,
+        person_id=person_id,
+        ended_at=NOW,
+        abandoned=False,
+        substitute=False,
+        answers="[[1, 60], [2, 5400], [3, 90000]]",
+    )
+    with engine.transaction() as session:
+        session.add(conduct)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import io
 
 import flask
 from flask import Blueprint, Response, render_template, url_for
@@ -19,8 +19,6 @@ from server.store.models import Person, Standing
 from server.web.http import limiter
 
 blueprint = Blueprint("habits", __name__)
-IN_MEMORY = 4 * 1024 * 1024
-"""Bytes of an archive beyond which it is made in a temporary file."""
 
 
 @blueprint.get("/account/habits")
@@ -82,9 +80,9 @@ def records() -> ResponseReturnValue:
             return flask.redirect(url_for("account.sign_in"), 303)
         before = (part - 1) * exports.MOST_RECORDS
         found = ended.of_person(session, me.id, exports.MOST_RECORDS, after=before)
-        # It is closed, and so deleted, with the response.
-        file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
+        file = io.BytesIO()
         exports.records(session, found, file)
-    file.seek(0)
+    response = Response(file.getvalue(), content_type="application/zip")
     name = "byzanz-records.zip" if part == 1 else f"byzanz-records-{part}.zip"
-    return flask.send_file(file, "application/zip", as_attachment=True, download_name=name, max_age=None)
+    response.headers.set("Content-Disposition", "attachment", filename=name)
+    return response

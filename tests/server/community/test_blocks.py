@@ -25,6 +25,8 @@ from tests.support.mail_servers import Pigeons
 from tests.support.pages import look
 from tests.support.results import counted, handled, played, somebody
 
+pytestmark = pytest.mark.usefixtures("app")
+
 DAY = timedelta(days=1)
 
 
@@ -44,7 +46,7 @@ def letters(now: object = NOW) -> list[tuple[str, str]]:
 # ---- the list ----
 
 
-def test_a_block_stands_in_both_directions_and_is_one_sided(app: Flask) -> None:
+def test_a_block_stands_in_both_directions_and_is_one_sided() -> None:
     ann, bob, cara = somebody("Alice"), somebody("Bob"), somebody("Charlie")
     blocks.block(ann, bob, NOW)
     blocks.block(ann, bob, NOW + DAY)
@@ -63,7 +65,7 @@ def test_a_block_stands_in_both_directions_and_is_one_sided(app: Flask) -> None:
     assert between(ann, bob) == set()
 
 
-def test_nobody_blocks_themselves_or_more_than_fifty(app: Flask) -> None:
+def test_nobody_blocks_themselves_or_more_than_fifty() -> None:
     ann = somebody("Alice")
     with pytest.raises(InvalidInput):
         blocks.block(ann, ann, NOW)
@@ -88,7 +90,7 @@ def test_two_presses_at_once_are_one_block_and_the_limit_holds(app: Flask) -> No
     assert sorted(answer is TooMany for answer in at_once(app, *deeds)) == [False, True, True, True]
 
 
-def test_the_list_names_people_as_at_the_last_table(app: Flask) -> None:
+def test_the_list_names_people_as_at_the_last_table() -> None:
     ann, bob, cara, dora = somebody("Alice"), somebody("Bob"), handled("Gina", "Cara"), somebody("Hugo")
     counted("g1", ["Alice", "Bob"], [1, 2], at=NOW - DAY)
     counted("g2", ["Alice", "Bob"], [1, 2], at=NOW + DAY)
@@ -103,7 +105,7 @@ def test_the_list_names_people_as_at_the_last_table(app: Flask) -> None:
 
 @pytest.mark.changes_busy_table
 @pytest.mark.parametrize("leaver", ["Alice", "Bob"])
-def test_blocks_go_with_either_person(app: Flask, leaver: str) -> None:
+def test_blocks_go_with_either_person(leaver: str) -> None:
     blocks.block(somebody("Alice"), somebody("Bob"), NOW)
     blocks.block(somebody("Charlie"), somebody("Daphne"), NOW)
     erasure.erase(somebody(leaver), NOW)
@@ -142,11 +144,13 @@ def test_an_invitation_between_the_two_is_never_mailed_and_the_organiser_sees_no
 
 def _without_cut(page: str) -> str:
     """Return a page without what is random on it."""
-    lines = [line for line in page.splitlines() if "Request ID" not in line and "fingerprint" not in line.lower()]
+    lines = [
+        line for line in page.splitlines() if "Request ID" not in line and "fingerprint" not in line.lower()
+    ]
     return "\n".join(lines)
 
 
-def test_silence_after_two_days_is_told_to_the_organiser_as_ever(app: Flask) -> None:
+def test_silence_after_two_days_is_told_to_the_organiser_as_ever() -> None:
     blocks.block(person(BOB, NOW), person(ALICE, NOW), NOW)
     invited(NOW, players=(BOB, CHARLIE))
     letters()
@@ -157,7 +161,7 @@ def test_silence_after_two_days_is_told_to_the_organiser_as_ever(app: Flask) -> 
     assert len(mails("nudge", BOB)) == 1
 
 
-def test_nobody_is_told_that_a_game_is_called_off_of_whose_invitation_they_never_heard(app: Flask) -> None:
+def test_nobody_is_told_that_a_game_is_called_off_of_whose_invitation_they_never_heard() -> None:
     blocks.block(person(BOB, NOW), person(ALICE, NOW), NOW)
     _game, host = invited(NOW, players=(BOB, CHARLIE))
     letters()
@@ -182,7 +186,9 @@ def test_the_invitation_stands_on_no_page_of_the_invited(client: FlaskClient, pa
 # ---- the lobby ----
 
 
-def listed_table(names: tuple[str, ...], game_id: str = "open1", status: str = "inviting", free: bool = True) -> str:
+def listed_table(
+    names: tuple[str, ...], game_id: str = "open1", status: str = "inviting", free: bool = True
+) -> str:
     """Make a listed table organised by the first one, at which the others sit."""
     ids = [somebody(name) for name in names]
     with engine.transaction() as session:
@@ -265,10 +271,21 @@ def test_running_games_go_on(client: FlaskClient, table: Callable[..., Table]) -
 
 
 def _same(page: str) -> str:
-    return "\n".join(line for line in page.splitlines() if "request_id" not in line and "Request ID" not in line)
+    return "\n".join(
+        line for line in page.splitlines() if "request_id" not in line and "Request ID" not in line
+    )
 
 
-PAGES = ("/account", "/account/habits", "/g/shared", "/g/shared/group", "/p/Alice", "/p/Dora", "/about", "/rules/byzanz")
+PAGES = (
+    "/account",
+    "/account/habits",
+    "/g/shared",
+    "/g/shared/group",
+    "/p/Alice",
+    "/p/Dora",
+    "/about",
+    "/rules/byzanz",
+)
 
 
 def test_the_pages_of_the_blocked_are_the_same_to_the_byte_except_for_lists(client: FlaskClient) -> None:

@@ -22,6 +22,8 @@ from tests.conftest import NOW
 from tests.support.at_once import at_once
 from tests.support.results import counted, handled, person_of, somebody
 
+pytestmark = pytest.mark.usefixtures("app")
+
 DAY = timedelta(days=1)
 
 
@@ -32,7 +34,21 @@ def test_a_handle_is_letters_digits_and_hyphens(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["An", "x" * 21, "1ann", "-ann", "_ann", "änn", "ann b", "ann.b", "ann\n", "аnn", "ann\u202e", "<b>x</b>", "a'b"],
+    [
+        "An",
+        "x" * 21,
+        "1ann",
+        "-ann",
+        "_ann",
+        "änn",
+        "ann b",
+        "ann.b",
+        "ann\n",
+        "аnn",
+        "ann\u202e",
+        "<b>x</b>",
+        "a'b",
+    ],
 )
 def test_anything_else_is_refused(text: str) -> None:
     if text == "ann\n":  # surrounding blanks go
@@ -45,7 +61,18 @@ def test_anything_else_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("admin", "Admin", "ADM1N", "adm-in", "a_dmin", "admin1", "Admin-2026", "m0derator", "byzanz", "Byzanz_7"),
+        *(
+            "admin",
+            "Admin",
+            "ADM1N",
+            "adm-in",
+            "a_dmin",
+            "admin1",
+            "Admin-2026",
+            "m0derator",
+            "byzanz",
+            "Byzanz_7",
+        ),
         *("FormerPlayer", "former-player", "former_p1ayer", "nobody", "system", "nu11"),
         *BOTS,
         *(name for cast in names.CAST.values() for name in cast),
@@ -68,16 +95,21 @@ def test_handles_that_look_alike_have_one_skeleton(handle: str, data: st.DataObj
     assert handles.skeleton(other) == handles.skeleton(handle)
 
 
-@given(st.text(string.ascii_lowercase, min_size=3, max_size=20), st.text(string.ascii_lowercase, min_size=3, max_size=20))
+@given(
+    st.text(string.ascii_lowercase, min_size=3, max_size=20),
+    st.text(string.ascii_lowercase, min_size=3, max_size=20),
+)
 def test_handles_that_differ_otherwise_have_different_ones(one: str, other: str) -> None:
     table = str.maketrans("i", "l")
-    assert (handles.skeleton(one) == handles.skeleton(other)) == (one.translate(table) == other.translate(table))
+    assert (handles.skeleton(one) == handles.skeleton(other)) == (
+        one.translate(table) == other.translate(table)
+    )
 
 
 LIKE_SOLO = ("Solo", "solo", "SOLO", "S0lo", "so1o", "SOI0")
 
 
-def test_nobody_imitates_another(app: Flask) -> None:
+def test_nobody_imitates_another() -> None:
     ann, bob = somebody("Alice"), somebody("Bob")
     handles.choose(ann, "Solo", "all", NOW)
     for text in LIKE_SOLO[1:]:
@@ -90,7 +122,7 @@ def test_nobody_imitates_another(app: Flask) -> None:
         assert session.query(FormerHandle).count() == 0
 
 
-def test_without_a_handle_nothing_is_shown(app: Flask) -> None:
+def test_without_a_handle_nothing_is_shown() -> None:
     ann = somebody("Alice")
     assert (person_of(ann).handle, person_of(ann).shown) == (None, "nobody")
     handles.choose(ann, "", "all", NOW)
@@ -99,7 +131,7 @@ def test_without_a_handle_nothing_is_shown(app: Flask) -> None:
         handles.choose(ann, "Solo", "friends", NOW)
 
 
-def test_a_handle_given_up_is_kept_for_its_owner_for_a_year(app: Flask) -> None:
+def test_a_handle_given_up_is_kept_for_its_owner_for_a_year() -> None:
     ann, bob = somebody("Alice"), somebody("Bob")
     handles.choose(ann, "Solo", "all", NOW)
     handles.choose(ann, "", "all", NOW)
@@ -113,7 +145,7 @@ def test_a_handle_given_up_is_kept_for_its_owner_for_a_year(app: Flask) -> None:
     assert person_of(bob).handle == "Solo"
 
 
-def test_a_handle_can_be_changed_three_times_a_year(app: Flask) -> None:
+def test_a_handle_can_be_changed_three_times_a_year() -> None:
     ann = somebody("Alice")
     for text in ("Eins", "Zwei", "Drei", "Vier"):
         handles.choose(ann, text, "all", NOW)
@@ -131,13 +163,16 @@ def test_a_handle_can_be_changed_three_times_a_year(app: Flask) -> None:
 def test_of_many_who_take_a_handle_at_once_one_gets_it(app: Flask) -> None:
     people = [somebody(f"Guest{n}") for n in range(6)]
 
-    deeds = [partial(handles.choose, person, text, "all", NOW) for person, text in zip(people, LIKE_SOLO, strict=True)]
+    deeds = [
+        partial(handles.choose, person, text, "all", NOW)
+        for person, text in zip(people, LIKE_SOLO, strict=True)
+    ]
     answers = at_once(app, *deeds)
     assert sorted(answer is InvalidInput for answer in answers) == [False] + [True] * 5
 
 
 @pytest.mark.changes_busy_table
-def test_the_handle_of_an_erased_person_can_be_checked_and_not_read(app: Flask) -> None:
+def test_the_handle_of_an_erased_person_can_be_checked_and_not_read() -> None:
     ann, bob = somebody("Alice"), somebody("Bob")
     handles.choose(ann, "Quill", "all", NOW)
     handles.choose(ann, "Feather", "all", NOW)
@@ -152,7 +187,7 @@ def test_the_handle_of_an_erased_person_can_be_checked_and_not_read(app: Flask) 
             handles.choose(bob, text, "all", NOW + 364 * DAY)
 
 
-def test_a_profile_is_seen_by_those_for_whom_it_is(app: Flask) -> None:
+def test_a_profile_is_seen_by_those_for_whom_it_is() -> None:
     counted("g", ["Alice", "Bob"], [1, 2])
     ann, bob, cara = somebody("Alice"), somebody("Bob"), somebody("Gina")
     seen = {}
@@ -168,7 +203,7 @@ def test_a_profile_is_seen_by_those_for_whom_it_is(app: Flask) -> None:
     }
 
 
-def test_a_handle_is_found_in_any_case_and_as_no_look_alike(app: Flask) -> None:
+def test_a_handle_is_found_in_any_case_and_as_no_look_alike() -> None:
     ann = handled("Alice", "Solo")
     with engine.reading() as session:
         found = [handles.find(session, text) for text in ("Solo", "SOLO", "S0lo", "so", "nobody-here")]

@@ -8,7 +8,6 @@ from itertools import product
 from math import comb, prod
 
 import pytest
-from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,8 @@ from server.store import engine
 from server.store.models import Game
 from tests.conftest import NOW
 from tests.support.results import counted, handled, played, somebody
+
+pytestmark = pytest.mark.usefixtures("app")
 
 DAY = timedelta(days=1)
 odds = st.lists(st.sampled_from([1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 6, 2 / 3]), max_size=40)
@@ -85,7 +86,7 @@ def profile_of(person: int) -> profiles.Profile:
         return profiles.profile(session, found)
 
 
-def test_listed_games_count_by_game_and_size(app: Flask) -> None:
+def test_listed_games_count_by_game_and_size() -> None:
     ann = handled("Alice", "Solo")
     counted("g1", ["Alice", "Bob", "Charlie"], [1, 2, 3])
     counted("g2", ["Bob", "Alice", "Charlie"], [1, 1, 3], at=NOW + DAY)
@@ -101,9 +102,10 @@ def test_listed_games_count_by_game_and_size(app: Flask) -> None:
 
 
 @pytest.mark.parametrize(
-    "what", [{"listed": False}, {"early": True}, {"quarantine": "x"}, {"trial": True}, {"names": ["Alice", "Bot"]}]
+    "what",
+    [{"listed": False}, {"early": True}, {"quarantine": "x"}, {"trial": True}, {"names": ["Alice", "Bot"]}],
 )
-def test_what_never_counts_in_public(app: Flask, what: dict[str, object]) -> None:
+def test_what_never_counts_in_public(what: dict[str, object]) -> None:
     ann = handled("Alice", "Solo")
     values = dict(what)
     names = values.pop("names", ["Alice", "Bob"])
@@ -118,7 +120,7 @@ def test_what_never_counts_in_public(app: Flask, what: dict[str, object]) -> Non
     assert (list(found.tallies), list(found.latest)) == ([], [])
 
 
-def test_a_running_game_and_one_not_counted_yet_do_not_count(app: Flask) -> None:
+def test_a_running_game_and_one_not_counted_yet_do_not_count() -> None:
     ann = handled("Alice", "Solo")
     counted("g1", ["Alice", "Bob"], [1, 2])
     with engine.transaction() as session:
@@ -126,7 +128,7 @@ def test_a_running_game_and_one_not_counted_yet_do_not_count(app: Flask) -> None
     assert not profile_of(ann).tallies
 
 
-def test_at_most_twenty_games_are_listed(app: Flask) -> None:
+def test_at_most_twenty_games_are_listed() -> None:
     ann = handled("Alice", "Solo")
     for n in range(profiles.LATEST + 2):
         counted(f"g{n}", ["Alice", "Bob"], [1, 2], at=NOW + n * DAY)
@@ -136,7 +138,7 @@ def test_at_most_twenty_games_are_listed(app: Flask) -> None:
     assert found.tallies[0].played == profiles.LATEST + 2
 
 
-def test_two_people_together_count_all_their_games(app: Flask) -> None:
+def test_two_people_together_count_all_their_games() -> None:
     ann, bob = somebody("Alice"), somebody("Bob")
     counted("g1", ["Alice", "Bob"], [1, 2], listed=False)
     counted("g2", ["Bob", "Alice", "Charlie"], [2, 1, 3])
@@ -149,7 +151,7 @@ def test_two_people_together_count_all_their_games(app: Flask) -> None:
         assert profiles.company(session, ann, somebody("Gina")) == profiles.Company(0, 0)
 
 
-def test_a_played_game_counts(app: Flask) -> None:
+def test_a_played_game_counts() -> None:
     table = played("g1", 3, "byzantium", listed=True)
     ann = handled("Alice", "Solo")
     assert ann == table.people[0]
