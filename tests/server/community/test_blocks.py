@@ -127,7 +127,8 @@ def test_an_invitation_between_the_two_is_never_mailed_and_the_organiser_sees_no
         names = {"name": f"A table {blocked}"}
         if blocked:
             pair = (person(ALICE, NOW), person(BOB, NOW))
-            blocks.block(*(pair if blocker == "organiser" else reversed(pair)), NOW)
+            one, other = pair if blocker == "organiser" else reversed(pair)
+            blocks.block(one, other, NOW)
         game_id, host = invited(NOW, **names)
         sent = letters()
         assert (BOB.address in {reader for reader, _ in sent}) is not blocked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,7 @@ def of(game_id: str) -> groups.Group | None:
         return groups.group(session, game_id)
 
 
-def ranking(game_id: str) -> list[tuple[str, int, int, float, float]]:
+def ranking(game_id: str) -> list[tuple[Any, ...]]:
     found = of(game_id)
     assert found is not None
     return [(each.name, each.played, each.won, each.place, each.points) for each in found.members]

@@ -169,10 +169,12 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
     yield Call("GET", f"{page}/leave")
     yield Call("GET", f"{page}/orders")
     yield Call("GET", f"{page}/head")
+    yield Call("GET", f"{page}/group")
     yield Call("GET", f"{api}/orders")
     yield from _refused(world, page, api, head)
-    for path in ("/", "/account", f"/join/{world.game_id}", game):
+    for path in ("/", "/account", f"/join/{world.game_id}", game, f"{game}/group", "/account/results.json"):
         yield Call("GET", path, me)
+    yield Call("GET", "/account/habits", me)
     yield Call("GET", f"/u/{stop}")
     for path in (f"/feed/{feed}.ics", f"/feed/{feed}.atom"):
         yield Call("GET", path)

@@ -137,8 +137,7 @@ def test_the_api_says_what_a_visitor_may_see(client: FlaskClient) -> None:
     assert (tally.game, tally.size, tally.played, tally.won) == ("byzanz", 3, 3, 1)
     assert (tally.even, tally.chance, tally.place) == (1.0, [0, 3], 2.0)
     assert "Secret" not in answer.text
-    paths = client.get("/api/v1/openapi.json").json["paths"]
-    assert "/api/v1/people/{handle}" in paths
+    assert '"/api/v1/people/{handle}"' in client.get("/api/v1/openapi.json").text
 
 
 # ---- blocking ----
