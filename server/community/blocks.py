@@ -25,7 +25,7 @@ class Blocked:
     """A person on somebody's list of blocked people.
 
     Args:
-        name: theirs at the last table where the two met, else their handle.
+        name: theirs at the last table where the two met, else their handle; empty if they have none.
     """
 
     person_id: int
@@ -90,7 +90,7 @@ def listed(session: Session, person_id: int) -> list[Blocked]:
         query.where(Block.person_id == person_id).order_by(Block.at.desc(), Block.other_id)
     ).all()
     names = names_of(session, person_id, [row.other_id for row in rows])
-    return [Blocked(row.other_id, names.get(row.other_id) or row.handle or "–", row.at) for row in rows]
+    return [Blocked(row.other_id, names.get(row.other_id) or row.handle or "", row.at) for row in rows]
 
 
 def names_of(session: Session, person_id: int, others: Collection[int]) -> dict[int, str]:

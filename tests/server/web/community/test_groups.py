@@ -34,8 +34,8 @@ def test_it_shows_the_ranking_and_the_games(client: FlaskClient) -> None:
     log_in(client, somebody("Alice"))
     shown = " ".join("".join(look(client, "/g/g1/group").root.itertext()).split())
     assert "All finished games of exactly these people: Alice and Bob." in shown
-    assert "Alice221.00100.0" in shown
-    assert "Bob202.0025.0" in shown
+    assert "Alice100.0221.00" in shown
+    assert "Bob25.0202.00" in shown
     assert "<b>x</b>" in shown
     assert "<b>x" not in client.get("/g/g1/group").text
     assert "1. Alice 40 · 2. Bob 30 · 3. Bot 20" in shown
