@@ -86,42 +86,35 @@ def of_person(
     return [game for game in found if len(game.people) > 1]
 
 
+_GAME = (Game.id, Game.slug, Game.rules, Game.name, Game.listed, Game.started_at, Game.ended_at, Game.result)
+_SEAT = (Standing.seat, Seat.name, Standing.person_id, Standing.bot, Standing.place, Standing.score)
+
+
 def load(session: Session, which: ColumnElement[bool], most: int, after: int = 0) -> list[Ended]:
     """Return the games among the `most` latest, after some, that are counted and were not ended early."""
-    query = select(Game).where(Game.status == "over", Game.quarantine.is_(None), ~Game.trial, which)
+    over = (Game.status == "over", Game.started_at.is_not(None), Game.ended_at.is_not(None))
+    query = select(*_GAME).where(*over, Game.quarantine.is_(None), ~Game.trial, which)
     latest = query.order_by(Game.ended_at.desc(), Game.id).limit(most).offset(after)
-    games = session.scalars(latest).all()
-    places = _places(session, [game.id for game in games])
-    return [_ended(game, places[game.id]) for game in games if places[game.id] and _has_winner(game)]
-
-
-def _has_winner(game: Game) -> bool:
-    return bool(game.result and json.loads(game.result)["winners"])
+    games = session.execute(latest).all()
+    places = _places(session, [game[0] for game in games])
+    found = []
+    for game_id, slug, version, name, listed, started_at, ended_at, result in games:
+        if game_id in places and result and json.loads(result)["winners"]:
+            assert started_at is not None
+            assert ended_at is not None
+            title, seats = rules_of(slug, version).title, tuple(places[game_id])
+            found.append(Ended(game_id, slug, title, name, listed, started_at, ended_at, seats))
+    return found
 
 
 def _places(session: Session, game_ids: list[str]) -> dict[str, list[Placed]]:
-    query = select(Standing, Seat.name).join(
+    query = select(Standing.game_id, *_SEAT).join(
         Seat, (Seat.game_id == Standing.game_id) & (Seat.seat == Standing.seat)
     )
     rows = session.execute(
         query.where(Standing.game_id.in_(game_ids)).order_by(Standing.game_id, Standing.seat)
     )
     found: dict[str, list[Placed]] = defaultdict(list)
-    for row, name in rows:
-        placed = Placed(row.seat, name, row.person_id, row.bot, row.place, row.score)
-        found[row.game_id].append(placed)
+    for game_id, seat, name, person_id, bot, place, score in rows:
+        found[game_id].append(Placed(seat, name, person_id, bot, place, score))
     return found
-
-
-def _ended(game: Game, places: list[Placed]) -> Ended:
-    ended = game.ended_at or game.created_at
-    return Ended(
-        id=game.id,
-        slug=game.slug,
-        title=rules_of(game.slug, game.rules).title,
-        name=game.name,
-        listed=game.listed,
-        started_at=game.started_at or ended,
-        ended_at=ended,
-        seats=tuple(places),
-    )

@@ -144,8 +144,12 @@ def company(session: Session, person_id: int, other_id: int) -> Company:
 
 
 def opponents(session: Session, game_id: str, person_id: int) -> list[Opponent]:
-    """Return the people at a table but for one of them; none if that one does not hold a seat there."""
-    held = select(Seat).where(Seat.game_id == game_id, Seat.person_id.is_not(None)).order_by(Seat.seat)
+    """Return the people at a table but for one of them; none if that one does not hold a seat there.
+
+    Erased people are left out.
+    """
+    held = select(Seat).join(Person, Person.id == Seat.person_id).order_by(Seat.seat)
+    held = held.where(Seat.game_id == game_id, Person.email.is_not(None))
     seats = {seat.person_id: seat for seat in session.scalars(held) if seat.person_id is not None}
     if seats.pop(person_id, None) is None:
         return []

@@ -84,6 +84,7 @@ def described(common: dict[str, Any], answer: Callable[[str, str], dict[str, Any
 
 @blueprint.get("/people/<handle>")
 @http.limiter.limit(READS)
+@http.costly
 def person(handle: str) -> dict[str, Any]:
     """Return a profile that everybody may see."""
     with reading() as session:

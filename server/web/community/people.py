@@ -13,12 +13,13 @@ from server.accounts import login
 from server.community import blocks, profiles
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Person, Seat
-from server.web.http import GAME_ID, limiter
+from server.web.http import GAME_ID, costly, limiter
 
 blueprint = Blueprint("people", __name__)
 
 
 @blueprint.get("/p/<handle>")
+@costly
 def profile(handle: str) -> ResponseReturnValue:
     """Show a profile; an unknown, a hidden and a blocking one are the same page that says that there is none."""
     with reading() as session:
