@@ -76,16 +76,8 @@ def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[A
         raise Outdated(Fact("no_address"))
     if person.silent and mail.kind not in REQUESTED:
         raise Outdated(Fact("silent"))
-    if person.no_invitations and mail.kind in INVITATIONS:
-        raise Outdated(Fact("no_invitations"))
-    if (
-        mail.kind in INVITATIONS
-        and table is not None
-        and _blocked(session, person.id, table.game.organiser_id)
-    ):
-        raise Outdated(
-            Fact("no_invitations")
-        )  # the same words, so that no moderator's screen tells of a block
+    if mail.kind in INVITATIONS and (person.no_invitations or _is_blocked(session, person.id, table)):
+        raise Outdated(Fact("no_invitations"))  # the same for both: no moderator's page tells of a block
     if seat is not None and seat.silent and mail.kind not in REQUESTED | ABOUT_OTHERS:
         raise Outdated(Fact("silent_here"))
     if mail.kind in FOR_SEATED and (seat is None or seat.status != "seated"):
@@ -102,9 +94,10 @@ def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[A
     return rows
 
 
-def _blocked(session: Session, person_id: int, organiser_id: int | None) -> bool:
+def _is_blocked(session: Session, person_id: int, table: Table | None) -> bool:
     """Whether a block stands between a person and the organiser who invites them."""
-    return organiser_id is not None and bool(blocks.between(session, person_id, [organiser_id]))
+    host = table.game.organiser_id if table is not None else None
+    return host is not None and bool(blocks.between(session, person_id, [host]))
 
 
 def held_games(session: Session, person_id: int) -> list[Game]:
