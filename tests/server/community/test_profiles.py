@@ -44,9 +44,9 @@ def test_the_bounds_are_exact(chances: list[Fraction]) -> None:
         exact[sum(wins)] += ways
     _even, low, high = profiles.by_chance([float(p) for p in chances])
     tail = Fraction(1, 40)
-    assert sum(exact[:low]) <= tail < sum(exact[: low + 1])
+    assert sum(exact[:low]) <= tail <= sum(exact[: low + 1])  # equal: floats may round either way
     assert sum(exact[high + 1 :]) <= tail
-    assert high == 0 or sum(exact[high:]) > tail
+    assert high == 0 or sum(exact[high:]) >= tail
     assert sum(exact[low : high + 1]) >= Fraction(95, 100)
 
 
