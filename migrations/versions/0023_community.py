@@ -23,6 +23,7 @@ COLUMNS = (
     ("entry", "seconds", sa.Integer(), None),
     ("turn", "mail_failed", sa.Boolean(), sa.false()),
     ("person", "handle", sa.String(20), None),
+    ("person", "skeleton", sa.String(20), None),
     ("person", "shown", sa.String(10), "nobody"),
     ("person", "talk", sa.String(10), "turns"),
     ("person", "silenced_until", TIME, None),
@@ -110,10 +111,11 @@ def _tables() -> None:
     )
     op.create_table(
         "former_handle",
-        sa.Column("handle", sa.String(20), nullable=False),
-        *_person(nullable=True),
+        sa.Column("digest", sa.String(64), nullable=False),
         sa.Column("until", TIME, nullable=False),
-        _key("handle"),
+        sa.Column("handle", sa.String(20)),
+        *_person(nullable=True),
+        _key("digest"),
     )
     op.create_table(
         "block",
@@ -181,7 +183,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("keep_going = 1"),
         postgresql_where=sa.text("keep_going"),
     )
-    op.create_index("ix_person_handle", "person", ["handle"], unique=True)
+    op.create_index("ix_person_skeleton", "person", ["skeleton"], unique=True)
     _tables()
     held = sa.text("to_seq IS NULL")
     op.create_index("ix_tenure_held", "tenure", ["game_id", "seat"], sqlite_where=held, postgresql_where=held)
@@ -288,7 +290,7 @@ def downgrade() -> None:
     _index_of_outbox("ix_outbox_reaching", "ix_outbox_invitations", "kind IN ('invite', 'nudge')")
     for table in reversed(TABLES):
         op.drop_table(table)
-    op.drop_index("ix_person_handle", "person")
+    op.drop_index("ix_person_skeleton", "person")
     op.drop_index("ix_game_kept_going", "game")
     for name, table, _columns, _condition in INDEXES:
         op.drop_index(name, table)

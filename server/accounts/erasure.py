@@ -15,6 +15,7 @@ from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from server import play, validation
+from server.community import blocks, handles
 from server.errors import Refused
 from server.lobby import invitations, organiser
 from server.mail import deliverability
@@ -66,6 +67,8 @@ def erase(person_id: int, now: datetime) -> bool:
             session.execute(delete(table).where(table.person_id == person_id))
         for held in (Tenure, Standing):
             session.execute(update(held).where(held.person_id == person_id).values(person_id=None))
+        blocks.forget(session, person_id)
+        handles.forget(session, person, now)
         _clear(person)
     return truncate_log()
 

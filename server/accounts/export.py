@@ -13,6 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import record
+from server.community import blocks
 from server.play import history, positions
 from server.store.engine import Base
 from server.store.facts import Fact
@@ -20,6 +21,7 @@ from server.store.models import (
     Absence,
     BrowserSession,
     Conduct,
+    FormerHandle,
     Game,
     IncomingMail,
     Link,
@@ -59,6 +61,9 @@ def archive(session: Session, person_id: int) -> bytes:
         files[f"{beside.__tablename__}.json"] = _rows(session.scalars(kept))
     shown = select(Reliability).where(Reliability.person_id == person_id)
     files["reliability.json"] = _rows(session.scalars(shown))
+    blocked = [{"name": row.name, "at": _value(row.at)} for row in blocks.listed(session, person_id)]
+    former = select(FormerHandle).where(FormerHandle.person_id == person_id).order_by(FormerHandle.until)
+    files |= {"blocked.json": blocked, "former_handles.json": _rows(session.scalars(former))}
     organised = select(Game).where(Game.organiser_id == person_id).order_by(Game.created_at)
     files["organised.json"] = _rows(session.scalars(organised).unique())
     out = io.BytesIO()

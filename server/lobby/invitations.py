@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import play, validation
+from server.community import blocks
 from server.errors import Closed, NoSuchLink
 from server.lobby import notify, rematch
 from server.lobby.seats import check_asked, check_name_free, seat_person, wait_for_players
@@ -151,7 +152,7 @@ def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datet
         if has_looked(session, game.id, person_id):
             raise Closed("You have viewed hidden hands in this game, so you cannot take a seat.")
         free = next((seat for seat in seats if seat.status == "free"), None)
-        if free is None:
+        if free is None or blocks.at_table(session, game, person_id):  # nobody is told of a block
             raise Closed("All seats are taken.")
         check_asked(session, game, person_id)
         check_name_free(session, free, name)

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from byzanz import chance
 from server import play
+from server.community import blocks
 from server.errors import TooMany
 from server.play import history, positions
 from server.store import alerts, links, outbox
@@ -203,6 +204,8 @@ def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: da
     if seat.status not in {"invited", "seated"} or (seat.status == "invited" and seat.invited_at is None):
         return
     if seat.status == "invited" and not _has_heard(session, seat):
+        return
+    if seat.status == "invited" and blocks.between(session, seat.person_id, [game.organiser_id or 0]):
         return
     outbox.enqueue(
         session,

@@ -1,13 +1,14 @@
-"""Template filters for hours and days: weekdays, times of day, dates of an absence."""
+"""Template filters for lists, hours, days and numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from babel.dates import get_day_names
+from babel.dates import format_skeleton, get_day_names
 from babel.lists import format_list
+from babel.numbers import format_decimal
 from flask import Flask
 from flask_babel import format_date, get_locale
 
@@ -23,6 +24,9 @@ def init_app(app: Flask) -> None:
         "weekdays": weekdays,
         "wall": time_of_day,
         "dates": date_range,
+        "day": day,
+        "month": month,
+        "decimal": decimal,
     }
 
 
@@ -51,6 +55,21 @@ def date_range(span: Span, zone: str) -> str:
     first, last = days_of(span, zone)
     texts = format_date(first, i18n.day_format()), format_date(last, i18n.day_format())
     return texts[0] if first == last else f"{texts[0]} – {texts[1]}"
+
+
+def day(at: datetime, zone: str) -> str:
+    """Format the day of a moment, with its year, in a time zone."""
+    return str(format_date(at.astimezone(ZoneInfo(zone)), "medium", rebase=False))
+
+
+def month(at: datetime) -> str:
+    """Format the month of a moment: March 2026."""
+    return str(format_skeleton("yMMMM", at, locale=get_locale() or "en"))
+
+
+def decimal(value: float, digits: int) -> str:
+    """Format a number with this many digits after the decimal point or comma."""
+    return str(format_decimal(value, format=f"0.{'0' * digits}", locale=get_locale() or "en"))
 
 
 def days_of(span: Span, zone: str) -> tuple[date, date]:

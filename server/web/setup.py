@@ -19,6 +19,7 @@ from server.play.positions import Broken
 from server.store import engine
 from server.web import filters, locale, once, plain, sprites, stylesheet, templating, waiting
 from server.web.account import account, answers, feeds, leaving
+from server.web.community import groups, habits, people
 from server.web.game import kept, pages, verify
 from server.web.http import (
     RETRY_AFTER,
@@ -63,6 +64,9 @@ BLUEPRINTS = (
     stylesheet.blueprint,
     verify.blueprint,
     moderation_game.blueprint,
+    people.blueprint,
+    groups.blueprint,
+    habits.blueprint,
 )
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "

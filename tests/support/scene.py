@@ -18,7 +18,7 @@ from server import play
 from server.mail.text import quoted
 from server.play.moderation.act import Newcomer
 from server.store import alerts, engine, links, log, people
-from server.store.models import Alert, Game, Link, Person, Seat
+from server.store.models import Alert, Block, Game, Link, Person, Seat
 from tests.support.forms import log_in
 
 BASE = "https://byzanz.test"
@@ -54,8 +54,8 @@ class Scene:
     """Two running games, one game with an open seat, and their people.
 
     `here`: Alice (organises), Zoe (replaced Bob), Charlie (his first link was revoked), Daphne (moderates); `there`:
-    Eve, Frank, Gina; `open`: Hugo organises and plays, Ida is invited, one seat is open. Sam is a spectator; Mia
-    moderates and has no seat.
+    Eve, Frank, Gina; `open`: Hugo organises and plays, Ida is invited, one seat is open; he has a
+    profile and blocks Bob. Sam is a spectator; Mia moderates and has no seat.
     """
 
     app: Flask
@@ -122,6 +122,7 @@ def scene(app: Flask, now: datetime) -> Scene:
             ):
                 _running(session, game_id, names, now)
             _open(session, now)
+            _known(session, now)
             for name in ("Sam", "Mia", "Daphne"):
                 _person(session, name, now).moderator = name != "Sam"
             for game_id, name in (
@@ -179,6 +180,13 @@ def _open(session: Session, now: datetime) -> None:
         person = _person(session, name, now).id if name else None
         session.add(Seat(game_id="open", seat=number, name=name, status=status, person_id=person))
     session.flush()
+
+
+def _known(session: Session, now: datetime) -> None:
+    """Hugo has a profile that everybody may see but Bob, whom he blocks."""
+    hugo = _person(session, "Hugo", now)
+    hugo.handle, hugo.skeleton, hugo.shown = "Hugo", "hug0", "all"
+    session.add(Block(person_id=hugo.id, other_id=_person(session, "Bob", now).id, at=now))
 
 
 def _links(session: Session, game_id: str, name: str, now: datetime) -> dict[str, str]:

@@ -8,6 +8,7 @@ from sqlalchemy import select, update
 
 from server import play
 from server.accounts import absences, login
+from server.community import blocks, handles
 from server.lobby import invitations
 from server.mail import deliverability
 from server.mail.text import quoted
@@ -16,7 +17,7 @@ from server.store.facts import Fact
 from server.store.models import Game, IncomingMail, Mail, Person, Seat, Turn
 from server.validation import Guest
 from tests.conftest import NOW, begun
-from tests.support.invitations import ALICE, BOB, DAPHNE, invited, person, token
+from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, invited, person, token
 from tests.support.mails import submit
 
 ZENO = Guest("Zenobia Quillfeather", "zenobia.quill@palmyra.example")
@@ -68,6 +69,10 @@ def zenobia() -> int:
     with engine.transaction() as session:
         me = session.get_one(Person, zeno_id)
         me.time_zone, me.moderator = "Asia/Damascus", True
+    handles.choose(zeno_id, "Zenobia", "all", NOW)
+    handles.choose(zeno_id, "Quillfeather", "all", NOW)
+    blocks.block(zeno_id, person(CHARLIE, NOW), NOW)
+    blocks.block(person(BOB, NOW), zeno_id, NOW)
     absences.add_absence(zeno_id, "2026-04-01", "2026-04-03", NOW)
     with engine.transaction() as session:
         me = session.get_one(Person, zeno_id)

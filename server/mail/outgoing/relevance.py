@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import play
+from server.community import blocks
 from server.store import outbox
 from server.store.facts import Fact
 from server.store.models import NO_TURN, WAITING, Game, Link, Mail, Person, Seat
@@ -75,8 +76,8 @@ def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[A
         raise Outdated(Fact("no_address"))
     if person.silent and mail.kind not in REQUESTED:
         raise Outdated(Fact("silent"))
-    if person.no_invitations and mail.kind in INVITATIONS:
-        raise Outdated(Fact("no_invitations"))
+    if mail.kind in INVITATIONS and (person.no_invitations or _is_blocked(session, person.id, table)):
+        raise Outdated(Fact("no_invitations"))  # the same for both: no moderator's page tells of a block
     if seat is not None and seat.silent and mail.kind not in REQUESTED | ABOUT_OTHERS:
         raise Outdated(Fact("silent_here"))
     if mail.kind in FOR_SEATED and (seat is None or seat.status != "seated"):
@@ -93,13 +94,20 @@ def load_rows(session: Session, mail: AnyMail, now: datetime, beside: Sequence[A
     return rows
 
 
+def _is_blocked(session: Session, person_id: int, table: Table | None) -> bool:
+    """Whether a block stands between a person and the organiser who invites them."""
+    host = table.game.organiser_id if table is not None else None
+    return host is not None and bool(blocks.between(session, person_id, [host]))
+
+
 def held_games(session: Session, person_id: int) -> list[Game]:
     """Return the games with invitations to a person that are held and still open, the oldest invitation first."""
     held = (NO_TURN, Mail.person_id == person_id, Mail.kind == "held", WAITING)
     query = select(Game).join(Mail, Mail.game_id == Game.id).join(Seat, Seat.game_id == Game.id)
     invited = (Game.status == "inviting", Seat.person_id == person_id, Seat.status == "invited")
     found = session.scalars(query.where(*held, *invited).order_by(Mail.id)).unique()
-    return list({game.id: game for game in found}.values())
+    hidden = blocks.around(session, person_id)
+    return list({game.id: game for game in found if game.organiser_id not in hidden}.values())
 
 
 def _seat(table: Table | None, mail: AnyMail) -> SeatRow | None:

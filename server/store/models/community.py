@@ -81,13 +81,16 @@ class Reliability(Base):
 
 
 class FormerHandle(Base):
-    """A handle that somebody gave up; nobody else gets it for a year."""
+    """A handle that somebody gave up; nobody else gets it or one that looks like it for a year."""
 
     __tablename__ = "former_handle"
-    handle: Mapped[str] = mapped_column(String(20), primary_key=True)
-    person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True)
-    """Who may take it back; None: they were erased."""
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """Of its skeleton (`server/community/handles.py`), hex: an erased person's handle can be checked, not read."""
     until: Mapped[datetime] = mapped_column(UtcTime)
+    handle: Mapped[str | None] = mapped_column(String(20), default=None)
+    """As it was; None: they were erased."""
+    person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"), index=True, default=None)
+    """Who may take it back; None: they were erased."""
 
 
 class Block(Base):

@@ -22,7 +22,7 @@ class Person(Base):
     __table_args__ = (
         # Few of many people get digests, and of few of these one may be due now.
         Index("ix_person_digest", "digest_at", sqlite_where=text(_DIGEST), postgresql_where=text(_DIGEST)),
-        Index("ix_person_handle", "handle", unique=True),
+        Index("ix_person_skeleton", "skeleton", unique=True),
         # Few people cannot be reached; the moderators' desk lists them all.
         Index("ix_person_lost", "id", sqlite_where=text(_LOST), postgresql_where=text(_LOST)),
     )
@@ -60,6 +60,8 @@ class Person(Base):
 
     handle: Mapped[str | None] = mapped_column(String(20), default=None)
     """The name under which others find them; None: they have no profile and stand in no list."""
+    skeleton: Mapped[str | None] = mapped_column(String(20), default=None)
+    """What all handles that look like theirs have in common (`server/community/handles.py`)."""
     shown: Mapped[str] = mapped_column(String(10), default="nobody")
     """Who sees their profile: `nobody`, `met` (people with whom they have played) or `all`."""
     talk: Mapped[str] = mapped_column(String(10), default="turns")

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from server import i18n, validation
 from server.accounts import absences, login, mail_settings
+from server.community import blocks, handles
 from server.errors import InvalidInput, Refused
 from server.lobby import invitations, time_control
 from server.mail.outgoing import digest
@@ -111,6 +112,7 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             feed=_feed(session, me),
             browsers=login.sessions_of(session, me.id),
             this_browser=login.current_session(),
+            blocked=blocks.listed(session, me.id),
             refusal=refusal,
         )
     return page, refusal.status if refusal else 200
@@ -126,7 +128,7 @@ def _feed(session: Session, me: Person) -> str | None:
 def _fields(me: Person) -> dict[str, str]:
     """Return the values of the forms: what was just typed, else what is stored."""
     fields = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
-    fields["language"] = me.language or ""
+    fields |= {"language": me.language or "", "handle": me.handle or "", "shown": me.shown}
     if me.quiet_from is not None and me.quiet_to is not None:
         fields |= {"quiet_from": time_of_day(me.quiet_from), "quiet_to": time_of_day(me.quiet_to)}
     return fields | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
@@ -140,7 +142,12 @@ def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
         .where(Seat.person_id == me.id, Game.status.in_(("inviting", "running")))
         .order_by(Game.created_at.desc())
     )
-    return [(game, seat) for game, seat in session.execute(query).unique()]
+    hidden = blocks.around(session, me.id)
+    return [
+        (game, seat)
+        for game, seat in session.execute(query).unique()
+        if seat.status != "invited" or game.organiser_id not in hidden
+    ]
 
 
 @blueprint.post("/account")
@@ -176,6 +183,28 @@ def save() -> ResponseReturnValue:
     except Refused as refusal:
         return _account_page(refusal)
     return flask.redirect(url_for(".account"), 303)
+
+
+@blueprint.post("/account/profile")
+@limiter.limit("30/minute")
+def save_profile() -> ResponseReturnValue:
+    """Save the handle and who sees the profile, or unblock somebody, depending on the button."""
+    form = flask.request.form
+    with reading() as session:
+        me = login.signed_in(session)
+    if me is None:
+        return flask.redirect(url_for(".sign_in"), 303)
+    other = validation.whole_number(form.get("other", ""), 999_999_999)
+    try:
+        if form.get("do") == "handle":
+            handles.choose(me.id, form.get("handle", ""), form.get("shown", ""), utc_now())
+        elif form.get("do") == "unblock" and other is not None:
+            blocks.unblock(me.id, other)
+        else:
+            flask.abort(400)
+    except Refused as refusal:
+        return _account_page(refusal)
+    return flask.redirect(url_for(".account") + "#profile", 303)
 
 
 def _save(person_id: int) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from byzanz import __version__
 from byzanz.games import latest
 from byzanz.rules import PUBLIC
 from server import play
+from server.web.api.body import Body
 
 GAME_ID = r"^[0-9A-Za-z_-]{1,16}$"
 TOKEN = r"^[a-z2-7]{26}$"  # noqa: S105 - the shape of a link's token
@@ -31,12 +32,6 @@ UNAVAILABLE = (
     "The database did not answer (`unavailable`). `message` says whether nothing has changed or nobody knows. Wait "
     "`Retry-After` seconds; a move is repeated with the same `request_id`, which plays nothing twice."
 )
-
-
-class Body(BaseModel):
-    """The base of all bodies: the string under a field is its description."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class MoveRequest(Body):
@@ -172,7 +167,7 @@ def document(
                 "post": _leave(),
             },
             "/api/v1/seats/{token}/orders/{order_id}": {
-                "parameters": [_token(), _parameter("order_id", ORDER_ID, "The `id` of an order.")],
+                "parameters": [_token(), parameter("order_id", ORDER_ID, "The `id` of an order.")],
                 "delete": _withdraw(),
             },
             "/api/v1/seats/{token}/again": {"parameters": [_token()], "post": _again()},
@@ -181,7 +176,7 @@ def document(
                 "get": _record("as this seat may see it"),
             },
             "/api/v1/games/{game_id}/record": {
-                "parameters": [_parameter("game_id", GAME_ID, "The ID of a game.")],
+                "parameters": [parameter("game_id", GAME_ID, "The ID of a game.")],
                 "get": _record("as everyone may see it"),
             },
             **more,
@@ -191,66 +186,66 @@ def document(
 
 
 def _token() -> dict[str, Any]:
-    return _parameter("token", TOKEN, "The last part of a seat's link, `/t/<token>`.")
+    return parameter("token", TOKEN, "The last part of a seat's link, `/t/<token>`.")
 
 
-def _parameter(name: str, pattern: str, description: str) -> dict[str, Any]:
+def parameter(name: str, pattern: str, description: str) -> dict[str, Any]:
     schema = {"type": "string", "pattern": pattern}
     return {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
 
 
 def _seat() -> dict[str, Any]:
     answers = {
-        "200": _json("SeatState", "The seat now."),
-        "409": _json("ErrorBody", "The game has not begun, or is on hold."),
+        "200": answer("SeatState", "The seat now."),
+        "409": answer("ErrorBody", "The game has not begun, or is on hold."),
     }
     return {
         "operationId": "seat",
         "summary": "What the seat can see and do now.",
-        "responses": answers | _common(),
+        "responses": answers | common(),
     }
 
 
 def _move() -> dict[str, Any]:
     answers = {
-        "200": _json("MoveReceipt", "A repeated request; nothing was played again."),
-        "201": _json("MoveReceipt", "Played."),
-        "400": _json("ErrorBody", "The body is not JSON."),
-        "409": _json("ErrorBody", NOT_NOW),
-        "413": _json("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
-        "415": _json("ErrorBody", "The body is not sent as application/json."),
-        "422": _json("ErrorBody", REFUSED),
+        "200": answer("MoveReceipt", "A repeated request; nothing was played again."),
+        "201": answer("MoveReceipt", "Played."),
+        "400": answer("ErrorBody", "The body is not JSON."),
+        "409": answer("ErrorBody", NOT_NOW),
+        "413": answer("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
+        "415": answer("ErrorBody", "The body is not sent as application/json."),
+        "422": answer("ErrorBody", REFUSED),
     }
     body = {"required": True, "content": {"application/json": {"schema": _ref("MoveRequest")}}}
     return {
         "operationId": "move",
         "summary": "Play a move for the seat.",
         "requestBody": body,
-        "responses": answers | _common(),
+        "responses": answers | common(),
     }
 
 
 def _orders() -> dict[str, Any]:
     answers = {
-        "200": _json("OrderList", "The orders of the seat."),
-        "409": _json("ErrorBody", "The game has not begun."),
+        "200": answer("OrderList", "The orders of the seat."),
+        "409": answer("ErrorBody", "The game has not begun."),
     }
     return {
         "operationId": "orders",
         "summary": "The seat's standing orders.",
-        "responses": answers | _common(),
+        "responses": answers | common(),
     }
 
 
 def _leave() -> dict[str, Any]:
     answers = {
-        "201": _json("OrderReceipt", "The order was stored or has already been carried out."),
-        "400": _json("ErrorBody", "The body is not JSON."),
-        "409": _json("ErrorBody", "The game has not begun, is over, or is on hold."),
-        "413": _json("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
-        "415": _json("ErrorBody", "The body is not sent as application/json."),
-        "422": _json("ErrorBody", "Not an order, or one that can never apply; nothing has changed."),
-        "429": _json(
+        "201": answer("OrderReceipt", "The order was stored or has already been carried out."),
+        "400": answer("ErrorBody", "The body is not JSON."),
+        "409": answer("ErrorBody", "The game has not begun, is over, or is on hold."),
+        "413": answer("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
+        "415": answer("ErrorBody", "The body is not sent as application/json."),
+        "422": answer("ErrorBody", "Not an order, or one that can never apply; nothing has changed."),
+        "429": answer(
             "ErrorBody", "Too many requests from this address, or too many orders for this seat (`too_many`)."
         ),
     }
@@ -259,31 +254,31 @@ def _leave() -> dict[str, Any]:
         "operationId": "leave_order",
         "summary": "Place a standing order; it stays hidden until the game is over.",
         "requestBody": body,
-        "responses": _common() | answers,
+        "responses": common() | answers,
     }
 
 
 def _withdraw() -> dict[str, Any]:
     answers = {
         "204": {"description": "The order was withdrawn."},
-        "409": _json("ErrorBody", "The game has not begun, is over, or is on hold."),
+        "409": answer("ErrorBody", "The game has not begun, is over, or is on hold."),
     }
     return {
         "operationId": "withdraw_order",
         "summary": "Withdraw a standing order.",
-        "responses": answers | _common(),
+        "responses": answers | common(),
     }
 
 
 def _again() -> dict[str, Any]:
     answers = {
-        "200": _json("NextGame", "It had been made already; nothing has changed."),
-        "201": _json("NextGame", "Made; this player organises it, and the others are invited."),
-        "409": _json("ErrorBody", "Not over, or the player had left it (`closed`); or `not_everybody`."),
-        "429": _json("ErrorBody", "Too many requests from this address, or invitations today (`too_many`)."),
+        "200": answer("NextGame", "It had been made already; nothing has changed."),
+        "201": answer("NextGame", "Made; this player organises it, and the others are invited."),
+        "409": answer("ErrorBody", "Not over, or the player had left it (`closed`); or `not_everybody`."),
+        "429": answer("ErrorBody", "Too many requests from this address, or invitations today (`too_many`)."),
     }
     summary = "Play again with the same people, each moved on by one seat."
-    return {"operationId": "again", "summary": summary, "responses": _common() | answers}
+    return {"operationId": "again", "summary": summary, "responses": common() | answers}
 
 
 def _record(whose: str) -> dict[str, Any]:
@@ -293,20 +288,20 @@ def _record(whose: str) -> dict[str, Any]:
             "description": "JSON Lines: a header, the entries and, once the game is over, the result.",
             "content": {"application/jsonl": text},
         },
-        "409": _json("ErrorBody", "The game has not begun, or is on hold."),
+        "409": answer("ErrorBody", "The game has not begun, or is on hold."),
     }
-    return {"summary": f"The record, {whose}.", "responses": answers | _common()}
+    return {"summary": f"The record, {whose}.", "responses": answers | common()}
 
 
-def _common() -> dict[str, Any]:
+def common() -> dict[str, Any]:
     return {
-        "404": _json("ErrorBody", "There is no such seat or game."),
-        "429": _json("ErrorBody", "Too many requests from this address; wait a minute."),
-        "503": _json("ErrorBody", UNAVAILABLE),
+        "404": answer("ErrorBody", "There is no such seat or game."),
+        "429": answer("ErrorBody", "Too many requests from this address; wait a minute."),
+        "503": answer("ErrorBody", UNAVAILABLE),
     }
 
 
-def _json(model: str, description: str) -> dict[str, Any]:
+def answer(model: str, description: str) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"schema": _ref(model)}}}
 
 

@@ -29,8 +29,9 @@ from server.store.models import Game
 from server.store.rows import AnyGame
 from server.store.table import load
 from server.web import http, locale
-from server.web.api import openapi, tables
-from server.web.api.openapi import READS, WRITES, Body, MoveRequest, OrderRequest
+from server.web.api import openapi, people, tables
+from server.web.api.body import Body
+from server.web.api.openapi import READS, WRITES, MoveRequest, OrderRequest
 
 B = TypeVar("B", bound=Body)
 LOGGER = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ MESSAGES = {
 """What an error says that no call raises itself, by its status; 400 stands for all others."""
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
 blueprint.register_blueprint(tables.blueprint)
+blueprint.register_blueprint(people.blueprint)
 
 
 class NoSuchSeat(Refused):
@@ -176,7 +178,9 @@ def public_record(game_id: str) -> Response:
 @http.limiter.limit(READS)
 def description() -> dict[str, Any]:
     """Return the OpenAPI document of this API."""
-    return openapi.document(flask.request.script_root, tables.PATHS, tables.MODELS)
+    return openapi.document(
+        flask.request.script_root, tables.PATHS | people.PATHS, (*tables.MODELS, people.PersonState)
+    )
 
 
 def seat_access(session: Session, token: str) -> links.SeatAccess:

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, aliased
 
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server.accounts import login
+from server.community import profiles
 from server.config import settings
 from server.errors import Refused
 from server.lobby import rematch
@@ -165,7 +166,7 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
 def _finished_context(session: Session, game: Game) -> dict[str, object]:
     """Return the context of a finished game: its table, result, highlights, charts and revealed orders."""
     moments = timeline.load(session, game, ALL)
-    result = json.loads(game.result or "null")
+    result, me = json.loads(game.result or "null"), login.signed_in(session)
     return {
         "view": moments.view(game.head),
         "result": result,
@@ -176,6 +177,7 @@ def _finished_context(session: Session, game: Game) -> dict[str, object]:
         "openings": history.jumps(moments.openings()),
         "revealed": standing_orders.of_game(session, game.id),
         "base_url": settings().base_url,
+        "opponents": profiles.opponents(session, game.id, me.id) if me else (),
     }
 
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from byzanz.games import rules_of
 from server import i18n
 from server.accounts import login
+from server.community import blocks
 from server.errors import InvalidInput, Refused, TooMany
 from server.lobby import invitations, names
 from server.play import history, lengths, positions
@@ -73,6 +74,8 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
         game = _listed_game(session, game_id)
         seats = positions.seats_of(session, game.id)
         me = login.signed_in(session)
+        if me is not None and blocks.at_table(session, game, me.id):  # as if all seats were taken
+            seats = [seat for seat in seats if seat.status != "free"]
         form = flask.request.form
         page = render_template(
             "lobby/join.html",

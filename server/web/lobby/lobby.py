@@ -19,6 +19,7 @@ from byzanz.moves import BadSetup
 from byzanz.rules import PUBLIC
 from server import errors, i18n, validation
 from server.accounts import login
+from server.community import blocks
 from server.config import settings
 from server.errors import InvalidInput, Refused
 from server.lobby import create, names, tables, time_control
@@ -49,6 +50,7 @@ def index() -> ResponseReturnValue:
     with reading() as session:
         me = login.signed_in(session)
         own = home.own_games(session, me) if me else []
+        seen = ~blocks.hides(session, me.id if me else None)
         return render_template(
             "lobby/lobby.html",
             me=me,
@@ -60,7 +62,7 @@ def index() -> ResponseReturnValue:
             games=games.latest(),
             titles={rules.slug: rules.title for rules in games.latest()},
             open_tables=tables.open_tables(session, tables.Wanted(), me.id if me else None, most=FEW)[0],
-            running=_listed(session, Game.status == "running"),
+            running=_listed(session, Game.status == "running", seen),
         )
 
 

@@ -206,6 +206,11 @@ def test_the_archive_holds_what_is_stored_about_one_person(zeno: int) -> None:
     assert "Asia/Damascus" in files["account.json"]
     assert {game["game"]["name"] for game in json.loads(files["games.json"])} >= {"hers", "of Alice"}
     assert len(json.loads(files["absence.json"])) == 1
+    assert "Quillfeather" in files["account.json"]
+    assert [row["handle"] for row in json.loads(files["former_handles.json"])] == ["Zenobia"]
+    assert [row["name"] for row in json.loads(files["blocked.json"])] == [
+        "Charlie"
+    ]  # and nobody who blocks her
     assert {"records/running.jsonl", "records/over.jsonl"} <= set(files)
     assert (
         '"by":"chance","move":"shuffle deal"' in files["records/running.jsonl"]

@@ -1,22 +1,299 @@
-"""Blocks stand between two people, whoever of them wanted it."""
+"""Blocks: what they keep apart, in both directions, and that nobody can tell that there is one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
 
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from server.accounts import erasure
 from server.community import blocks
+from server.errors import Closed, InvalidInput, TooMany
+from server.lobby import invitations, organiser
+from server.mail.outgoing.deliver import deliver
 from server.store import engine
-from tests.conftest import Table
-from tests.support.rematches import block
+from server.store.models import Block, Game, Seat
+from tests.conftest import NOW, Table
+from tests.support.at_once import at_once
+from tests.support.forms import log_in
+from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, invited, mails, person, seats_of
+from tests.support.mail_servers import Pigeons
+from tests.support.pages import look
+from tests.support.results import counted, handled, played, somebody
+
+pytestmark = pytest.mark.usefixtures("app")
+
+DAY = timedelta(days=1)
 
 
-def test_a_block_counts_in_both_directions_and_for_those_two_alone(table: Callable[..., Table]) -> None:
-    a, b, c, d = table(4).people
-    block(a, b)
-    block(c, a)
-    block(c, d)
+def between(one: int, *others: int) -> set[int]:
     with engine.reading() as session:
-        assert blocks.between(session, a, [b, c, d]) == {b, c}
-        assert blocks.between(session, a, [d]) == set()
-        assert blocks.between(session, b, [a, c, d]) == {a}
-        assert blocks.between(session, d, []) == set()
+        return blocks.between(session, one, others)
+
+
+def letters(now: object = NOW) -> list[tuple[str, str]]:
+    """Send what waits; return the reader and the subject of each email."""
+    birds = Pigeons()
+    while deliver(now, birds):  # type: ignore[arg-type]
+        pass
+    return [(message["To"].addresses[0].addr_spec, message["Subject"]) for message in birds.sent]
+
+
+# ---- the list ----
+
+
+def test_a_block_stands_in_both_directions_and_is_one_sided() -> None:
+    ann, bob, cara = somebody("Alice"), somebody("Bob"), somebody("Charlie")
+    blocks.block(ann, bob, NOW)
+    blocks.block(ann, bob, NOW + DAY)
+    assert between(ann, bob, cara) == {bob}
+    assert between(bob, ann, cara) == {ann}
+    assert between(cara, ann, bob) == set()
+    assert between(ann) == set()
+    with engine.reading() as session:
+        assert (blocks.blocked_by(session, ann), blocks.blocked_by(session, bob)) == ({bob}, set())
+        assert (blocks.blockers_of(session, ann), blocks.blockers_of(session, bob)) == (set(), {ann})
+        assert [row.at for row in session.query(Block)] == [NOW]
+    blocks.unblock(bob, ann)  # not theirs to take back
+    assert between(bob, ann) == {ann}
+    blocks.unblock(ann, bob)
+    blocks.unblock(ann, bob)
+    assert between(ann, bob) == set()
+
+
+def test_nobody_blocks_themselves_or_more_than_fifty() -> None:
+    ann = somebody("Alice")
+    with pytest.raises(InvalidInput):
+        blocks.block(ann, ann, NOW)
+    others = [somebody(f"Guest{n}") for n in range(blocks.MOST + 1)]
+    for other in others[:-1]:
+        blocks.block(ann, other, NOW)
+    blocks.block(ann, others[0], NOW)
+    with pytest.raises(TooMany):
+        blocks.block(ann, others[-1], NOW)
+    blocks.unblock(ann, others[0])
+    blocks.block(ann, others[-1], NOW)
+
+
+@pytest.mark.concurrency
+def test_two_presses_at_once_are_one_block_and_the_limit_holds(app: Flask) -> None:
+    ann, bob = somebody("Alice"), somebody("Bob")
+    for n in range(blocks.MOST - 1):
+        blocks.block(ann, somebody(f"Guest{n}"), NOW)
+    assert at_once(app, *[partial(blocks.block, ann, bob, NOW)] * 4) == [None] * 4
+    blocks.unblock(ann, bob)
+    deeds = [partial(blocks.block, ann, somebody(f"Late{n}"), NOW) for n in range(4)]
+    assert sorted(answer is TooMany for answer in at_once(app, *deeds)) == [False, True, True, True]
+
+
+def test_the_list_names_people_as_at_the_last_table() -> None:
+    ann, bob, cara, dora = somebody("Alice"), somebody("Bob"), handled("Gina", "Cara"), somebody("Hugo")
+    counted("g1", ["Alice", "Bob"], [1, 2], at=NOW - DAY)
+    counted("g2", ["Alice", "Bob"], [1, 2], at=NOW + DAY)
+    with engine.transaction() as session:
+        session.get_one(Seat, ("g2", 1)).name = "Robert"
+    for days, other in enumerate((bob, cara, dora)):
+        blocks.block(ann, other, NOW + days * DAY)
+    with engine.reading() as session:
+        names = [(row.person_id, row.name) for row in blocks.listed(session, ann)]
+    assert names == [(dora, ""), (cara, "Cara"), (bob, "Robert")]
+
+
+@pytest.mark.changes_busy_table
+@pytest.mark.parametrize("leaver", ["Alice", "Bob"])
+def test_blocks_go_with_either_person(leaver: str) -> None:
+    blocks.block(somebody("Alice"), somebody("Bob"), NOW)
+    blocks.block(somebody("Charlie"), somebody("Daphne"), NOW)
+    erasure.erase(somebody(leaver), NOW)
+    with engine.reading() as session:
+        assert session.query(Block).count() == 1
+
+
+# ---- invitations ----
+
+
+@pytest.mark.parametrize("blocker", ["organiser", "guest"])
+def test_an_invitation_between_the_two_is_never_mailed_and_the_organiser_sees_no_difference(
+    client: FlaskClient, blocker: str
+) -> None:
+    pages = {}
+    for blocked in (False, True):
+        with engine.transaction() as session:
+            session.query(Block).delete()
+        names = {"name": f"A table {blocked}"}
+        if blocked:
+            pair = (person(ALICE, NOW), person(BOB, NOW))
+            one, other = pair if blocker == "organiser" else reversed(pair)
+            blocks.block(one, other, NOW)
+        game_id, host = invited(NOW, **names)
+        sent = letters()
+        assert (BOB.address in {reader for reader, _ in sent}) is not blocked
+        assert CHARLIE.address in {reader for reader, _ in sent}
+        assert [seat.status for seat in seats_of(game_id)] == ["seated", "invited", "invited"]
+        organiser.remind(host, 1, NOW + DAY)
+        assert (BOB.address in {reader for reader, _ in letters(NOW + DAY)}) is not blocked
+        page = client.get(f"/o/{host}").text
+        for secret in (host, game_id, names["name"]):
+            page = page.replace(secret, "…")
+        pages[blocked] = _without_cut(page)
+    assert pages[False] == pages[True]
+
+
+def _without_cut(page: str) -> str:
+    """Return a page without what is random on it."""
+    lines = [
+        line for line in page.splitlines() if "Request ID" not in line and "fingerprint" not in line.lower()
+    ]
+    return "\n".join(lines)
+
+
+def test_silence_after_two_days_is_told_to_the_organiser_as_ever() -> None:
+    blocks.block(person(BOB, NOW), person(ALICE, NOW), NOW)
+    invited(NOW, players=(BOB, CHARLIE))
+    letters()
+    assert organiser.send_nudges(NOW + 2 * DAY) == 2
+    sent = letters(NOW + 2 * DAY)
+    assert [reader for reader, _ in sent].count(ALICE.address) >= 1
+    assert BOB.address not in {reader for reader, _ in sent}
+    assert len(mails("nudge", BOB)) == 1
+
+
+def test_nobody_is_told_that_a_game_is_called_off_of_whose_invitation_they_never_heard() -> None:
+    blocks.block(person(BOB, NOW), person(ALICE, NOW), NOW)
+    _game, host = invited(NOW, players=(BOB, CHARLIE))
+    letters()
+    organiser.cancel(host, NOW + DAY)
+    readers = {reader for reader, _ in letters(NOW + DAY)}
+    assert CHARLIE.address in readers
+    assert BOB.address not in readers
+
+
+@pytest.mark.parametrize("path", ["/", "/account"])
+def test_the_invitation_stands_on_no_page_of_the_invited(client: FlaskClient, path: str) -> None:
+    invited(NOW, organiser=DAPHNE, players=(BOB, CHARLIE), name="A welcome table")
+    blocks.block(person(ALICE, NOW), person(BOB, NOW), NOW)
+    invited(NOW, players=(BOB, CHARLIE), name="A hidden table")
+    letters()
+    log_in(client, person(BOB, NOW))
+    page = client.get(path).text
+    assert "A hidden table" not in page
+    assert "A welcome table" in page
+
+
+# ---- the lobby ----
+
+
+def listed_table(
+    names: tuple[str, ...], game_id: str = "open1", status: str = "inviting", free: bool = True
+) -> str:
+    """Make a listed table organised by the first one, at which the others sit."""
+    ids = [somebody(name) for name in names]
+    with engine.transaction() as session:
+        game = Game(
+            id=game_id,
+            slug="byzanz",
+            rules=1,
+            name=f"Listed {game_id}",
+            organiser_id=ids[0],
+            status=status,
+            allowance=86400,
+            seed="00" * 32,
+            commitment="00" * 32,
+            created_at=NOW,
+            listed=True,
+        )
+        session.add(game)
+        session.flush()
+        for number, (name, person_id) in enumerate(zip(names[1:], ids[1:], strict=True)):
+            session.add(Seat(game_id=game_id, seat=number, name=name, status="seated", person_id=person_id))
+        if free:
+            session.add(Seat(game_id=game_id, seat=len(names) - 1, name="", status="free"))
+    return game_id
+
+
+@pytest.mark.parametrize("theirs", [("Bob", "Charlie"), ("Charlie", "Bob")], ids=["organised", "seated"])
+@pytest.mark.parametrize("direction", [(0, 1), (1, 0)], ids=["blocker", "blocked"])
+def test_tables_of_the_other_are_hidden_and_full(
+    client: FlaskClient, theirs: tuple[str, ...], direction: tuple[int, int]
+) -> None:
+    listed_table(theirs)
+    listed_table(("Charlie", "Daphne"), "open2")
+    pair = (somebody("Alice"), somebody("Bob"))
+    log_in(client, pair[0])
+    assert "Listed open1" in client.get("/").text
+    blocks.block(pair[direction[0]], pair[direction[1]], NOW)
+    page = client.get("/").text
+    assert "Listed open1" not in page
+    assert "Listed open2" in page
+    for own, free in (("open1", False), ("open2", True)):
+        joining = look(client, f"/join/{own}").root
+        text = " ".join("".join(joining.itertext()).split())
+        assert ("This table has no free seats." in text) is not free
+        assert ("Free seat" in text) is free
+    with pytest.raises(Closed, match="All seats are taken"):
+        invitations.take_free_seat("open1", pair[0], "Alice", "", NOW)
+    assert client.get("/join/open1").status_code == 200
+    assert "Listed open1" in app_of(client).get("/").text  # a visitor is nobody in particular
+
+
+def app_of(client: FlaskClient) -> FlaskClient:
+    """Return another browser."""
+    return client.application.test_client()
+
+
+def test_running_tables_of_the_other_are_not_listed_either(client: FlaskClient) -> None:
+    listed_table(("Charlie", "Bob"), "watch", status="running", free=False)
+    log_in(client, somebody("Alice"))
+    assert "Listed watch" in client.get("/").text
+    blocks.block(somebody("Bob"), somebody("Alice"), NOW)
+    assert "Listed watch" not in client.get("/").text
+
+
+def test_a_table_without_an_organiser_is_not_hidden(client: FlaskClient) -> None:
+    listed_table(("Charlie", "Daphne"))
+    with engine.transaction() as session:
+        session.get_one(Game, "open1").organiser_id = None
+    log_in(client, somebody("Alice"))
+    blocks.block(somebody("Alice"), somebody("Bob"), NOW)
+    assert "Listed open1" in client.get("/").text
+
+
+def test_running_games_go_on(client: FlaskClient, table: Callable[..., Table]) -> None:
+    game = table(3)
+    before = client.get(f"/t/{game.tokens[1]}").text
+    blocks.block(game.people[0], game.people[1], NOW)
+    assert _same(client.get(f"/t/{game.tokens[1]}").text) == _same(before)
+    log_in(client, game.people[1])
+    assert "The Golden Horn" in client.get("/").text
+
+
+def _same(page: str) -> str:
+    return "\n".join(
+        line for line in page.splitlines() if "request_id" not in line and "Request ID" not in line
+    )
+
+
+PAGES = (
+    "/account",
+    "/account/habits",
+    "/g/shared",
+    "/g/shared/group",
+    "/p/Alice",
+    "/p/Dora",
+    "/about",
+    "/rules/byzanz",
+)
+
+
+def test_the_pages_of_the_blocked_are_the_same_to_the_byte_except_for_lists(client: FlaskClient) -> None:
+    played("shared")
+    handled("Daphne", "Dora")
+    bob = somebody("Bob")
+    log_in(client, bob)
+    before = {path: _same(client.get(path).text) for path in PAGES}
+    blocks.block(somebody("Alice"), bob, NOW)
+    assert {path: _same(client.get(path).text) for path in PAGES} == before

@@ -122,6 +122,14 @@ FORMS: dict[str, dict[str, list[str]]] = {
         "name": ["Alice"],
         "time_zone": ["UTC"],
     },
+    "/account/profile": {
+        "do": ["handle", "unblock"],
+        "handle": ["Solo", "hug0", "", "admin"],
+        "shown": ["nobody", "met", "all"],
+        "other": ["1", "2", "3"],
+    },
+    "/p/<handle>/block": {"do": ["block", "unblock"]},
+    "/g/<game_id>/block": {"do": ["block", "unblock"], "seat": ["0", "1"]},
     "/m/<game_id>/look": {"viewer": ["0", "3", "all", "public"], "reason": WORDS},
     "/m/<game_id>/preview": MODERATE,
     "/m/<game_id>/act": MODERATE,
@@ -148,6 +156,7 @@ QUERY = {
     "pace": ["86400"],
     "language": ["de"],
     "free": ["1"],
+    "part": ["1", "2"],
 }
 ODD = [
     *("", " ", "0", "-1", "2", "99999999999999999999", "1e9", "٣", "\0", "\r\nX: y", "\u202e", "%", "%s%n"),
@@ -173,7 +182,8 @@ def filled(there: Scene, pattern: str, data: st.DataObject) -> str:
     """Draw a path of this pattern: mostly tokens and ids that open something, else anything."""
     purpose = DOORS.get(pattern.split("/")[1], "")
     tokens = [links[purpose] for links in there.tokens.values() if purpose in links]
-    ids = {"token": [*tokens, UNKNOWN], "game_id": ["here", "there", "open"]}
+    ids = {"token": [*tokens, UNKNOWN], "game_id": ["here", "there", "open"], "handle": ["Hugo", "solo"]}
+    ids["kind"] = ["csv", "json"]
     path = ""
     for part in pattern.split("/")[1:]:
         good = ids.get(part.strip("<>"), ["1", "2", "7", "byzanz"])

@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from server import play
 from server.accounts import absences, login
+from server.community import blocks, handles
 from server.lobby import create, offers, rematch, trials, wishes
 from server.lobby.tables import Wanted
 from server.mail.text import quoted
@@ -34,6 +35,7 @@ from tests.support.browser.town import (
 )
 from tests.support.forms import session_of
 from tests.support.invitations import BOB, CHARLIE, DAPHNE, invited, token, wish
+from tests.support.results import count, counted, habits_of, handled
 from tests.support.tables import make, position, url
 
 Way = Callable[[Town], Place]
@@ -142,6 +144,51 @@ def answers_of(name: str, place: str) -> Way:
     return way
 
 
+def account_known(town: Town) -> Place:
+    """An account with a handle and somebody blocked."""
+    eve = town.there.person("Eve")
+    handles.choose(eve, "Eudokia", "met", utc_now())
+    blocks.block(eve, town.there.person("Sam"), utc_now())
+    return Place("/account", "Eve")
+
+
+def known(town: Town) -> None:
+    """Make finished games, counted, of people who are in each page about them."""
+    if "known" not in town.places:
+        town.places["known"] = Place("/")
+        names = ("Alice", "Bob", "A person with a name of forty characters")
+        for n, places in enumerate(((1, 2, 3), (2, 1, 3), (1, 1, 3))):
+            counted(f"known{n}", names, places, at=utc_now(), name=f"The Golden Harbour of Trebizond {n}")
+        alice = handled("Alice", "Anna-Komnene")
+        habits_of(alice, "known0")
+
+
+def profile(person: str | None) -> Way:
+    """A profile, its owner's or somebody else's view of it."""
+
+    def way(town: Town) -> Place:
+        known(town)
+        return Place("/p/Anna-Komnene", person)
+
+    return way
+
+
+def about_me(path: str) -> Way:
+    """A page about Alice's games."""
+
+    def way(town: Town) -> Place:
+        known(town)
+        return Place(path, "Alice")
+
+    return way
+
+
+def opponents(town: Town) -> Place:
+    """The page of a finished game, for one of its players."""
+    count(town.over("byzanz"))
+    return Place("/g/byzanz-over", "Alice")
+
+
 def account_delete(name: str, ago: timedelta, status: int = 200, **fields: str) -> Way:
     """The page that deletes an account, some time after the person has signed in."""
 
@@ -224,6 +271,16 @@ AROUND: dict[str, Way] = {
     "sign in by link": by_link("s", "open", "Hugo", "signin"),
     "account": at("/account", "Sam"),
     "account full": account_full,
+    "account known": account_known,
+    "account handle refused": sent("/account/profile", "Sam", 422, do="handle", handle="-", shown="met"),
+    "profile": profile(None),
+    "profile of an opponent": profile("Bob"),
+    "own profile": profile("Alice"),
+    "no profile": at("/p/Nobody-here", status=404),
+    "habits": about_me("/account/habits"),
+    "habits of nobody": at("/account/habits", "Sam"),
+    "group": about_me("/g/known0/group"),
+    "opponents": opponents,
     "account refused": sent("/account", "Sam", 422, do="save", name="", time_zone=""),
     "answers": at("/account/answers", "Sam"),
     "answers full": answers_of("Eve", "/account/answers"),

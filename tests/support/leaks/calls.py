@@ -172,10 +172,13 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
     yield Call("POST", f"{api}/again")
     yield Call("GET", f"{page}/orders")
     yield Call("GET", f"{page}/head")
+    yield Call("GET", f"{page}/group")
     yield Call("GET", f"{api}/orders")
     yield from _refused(world, page, api, head)
-    for path in ("/", "/account", "/account/answers", f"/join/{world.game_id}", game):
+    own_pages = ("/account", "/account/answers", "/account/results.json")
+    for path in ("/", *own_pages, f"/join/{world.game_id}", game, f"{game}/group"):
         yield Call("GET", path, me)
+    yield Call("GET", "/account/habits", me)
     yield Call("GET", f"/u/{stop}")
     for path in (f"/feed/{feed}.ics", f"/feed/{feed}.atom"):
         yield Call("GET", path)

@@ -23,6 +23,7 @@ from tests.conftest import NOW, Table
 from tests.conftest import settings as configured
 from tests.support.api_calls import fault, moderated, refused, seen
 from tests.support.in_hand import append
+from tests.support.results import counted, handled
 
 Seating = Callable[..., Table]
 
@@ -309,6 +310,9 @@ TOKENS: list[str] = []
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
 def test_the_api_keeps_to_its_document(app: Flask, table: Seating, mode: schemathesis.GenerationMode) -> None:
     keys = {"{token}": {"token": table(3).tokens[0]}, "{game_id}": {"game_id": "g1"}}
+    counted("ended", ["Alice", "Bob"], [1, 2])
+    handled("Alice", "Solo")
+    keys["{handle}"] = {"handle": "Solo"}
     schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", app)
     for found in schema.get_all_operations():
         operation = found.ok()  # type: ignore[union-attr]
