@@ -24,6 +24,7 @@ COLUMNS = (
     ("person", "shown", sa.String(10), "nobody"),
     ("person", "talk", sa.String(10), "turns"),
     ("person", "silenced_until", TIME, None),
+    ("person", "silenced_why", sa.String(200), None),
 )
 """Table, column, type and default; those without a default may be empty."""
 INDEXES = (

@@ -15,6 +15,7 @@ from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
 from server import play, validation
+from server.community import reports
 from server.errors import Refused
 from server.lobby import invitations, organiser
 from server.mail import deliverability
@@ -31,8 +32,11 @@ from server.store.models import (
     IncomingMail,
     Link,
     Mail,
+    Mute,
+    Notes,
     Person,
     Seat,
+    Word,
 )
 
 LOGGER = logging.getLogger(__name__)
@@ -57,7 +61,8 @@ def erase(person_id: int, now: datetime) -> bool:
             _leave_game(session, game, person_id, now)
         session.flush()
         _forget_words(session, games, person_id, names, now)
-        for table in (BrowserSession, Absence, Link, IncomingMail):
+        session.execute(delete(Mute).where(Mute.other_id == person_id))
+        for table in (BrowserSession, Absence, Link, IncomingMail, Word, Mute, Notes):
             session.execute(delete(table).where(table.person_id == person_id))
         _clear(person)
     return truncate_log()
@@ -125,7 +130,8 @@ def _forget_words(
             )
             mail.details = json.dumps(details | hidden)
     quoting = deliverability.alert_keys(person_id, game_ids)
-    session.execute(delete(Alert).where(Alert.key.in_(quoting)))
+    reported = Alert.key.startswith(reports.alert_prefix(person_id))
+    session.execute(delete(Alert).where(or_(Alert.key.in_(quoting), reported)))
 
 
 def _clear(person: Person) -> None:
@@ -134,3 +140,4 @@ def _clear(person: Person) -> None:
     person.unreachable = person.suppressed = person.seen_at = person.lost_at = person.retry_at = None
     person.moderator, person.silent, person.cadence = False, True, "each"
     person.accepted = person.no_invitations = False
+    person.silenced_until = person.silenced_why = None

@@ -24,9 +24,12 @@ from server.store.models import (
     Link,
     Mail,
     ModeratorAction,
+    Mute,
+    Notes,
     Person,
     Seat,
     StandingOrder,
+    Word,
 )
 
 FILE_NAME = "byzanz.zip"
@@ -49,6 +52,9 @@ def archive(session: Session, person_id: int) -> bytes:
     for table in (Absence, BrowserSession, IncomingMail, Link, ModeratorAction):
         theirs = select(table).where(table.person_id == person_id).order_by(table.id)
         files[f"{table.__tablename__}.json"] = _rows(session.scalars(theirs))
+    for spoken in (Word, Notes, Mute):
+        written = select(spoken).where(spoken.person_id == person_id).order_by(*spoken.__table__.primary_key)
+        files[f"{spoken.__tablename__}.json"] = _rows(session.scalars(written))
     organised = select(Game).where(Game.organiser_id == person_id).order_by(Game.created_at)
     files["organised.json"] = _rows(session.scalars(organised).unique())
     out = io.BytesIO()

@@ -9,6 +9,7 @@ from server.errors import InvalidInput
 
 _JOINER = "\u200d"
 """Joins emoji to one; the only invisible character that is kept."""
+_SPACES = re.compile(r"\s")
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 
@@ -39,7 +40,7 @@ def cleaned(text: str, *, longest: int, most_lines: int, field: str = "text") ->
 
 
 def _line(text: str) -> str:
-    return "".join(char for char in text.replace("\t", " ") if _is_kept(char)).rstrip()
+    return "".join(_SPACES.sub(" ", char) for char in text if char == "\t" or _is_kept(char)).rstrip()
 
 
 def _is_kept(char: str) -> bool:

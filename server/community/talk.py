@@ -19,7 +19,7 @@ from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
 from server.store import words as stored
 from server.store.engine import transaction
 from server.store.models import Link, Person, Seat, Word
-from server.store.rows import AnyGame
+from server.store.rows import AnyGame, AnyPerson, AnySeat
 
 LONGEST = 500
 """Characters of what is said at once."""
@@ -136,21 +136,44 @@ def check_open(game: AnyGame, now: datetime) -> None:
         raise Closed("You can talk at this table once the game has begun.")
     if game.ended_at is not None and now >= game.ended_at + OPEN_AFTER_END:
         raise Closed("This game ended more than 30 days ago; its table talk is closed.")
+    if game.trial:
+        raise Closed("Only bots play here, and they do not talk.")
     if not game.talk:
         raise Closed("Table talk is closed in this game.")
 
 
 def _check_speaker(session: Session, seat: Seat, now: datetime) -> None:
     """Refuse a person who has left, from whom talk was taken, or who has said enough for a day."""
-    if seat.left:
-        raise Closed("You have left this game. Come back before you talk at its table.")
+    check_present(seat)
     person = session.get_one(Person, seat.person_id)
-    if person.silenced_until is not None and now < person.silenced_until:
-        until = f"{person.silenced_until:%Y-%m-%d %H:%M} UTC"
-        raise Closed("A moderator has closed table talk for you until %(until)s.", until=until)
+    check_silenced(person, now)
     recent = (Word.person_id == person.id, Word.game_id == seat.game_id, Word.at > now - timedelta(days=1))
     if (session.scalar(select(func.count()).select_from(Word).where(*recent)) or 0) >= A_DAY:
         raise TooMany("You have said %(most)s things at this table within a day. Go on tomorrow.", most=A_DAY)
+
+
+def check_present(seat: AnySeat) -> None:
+    """Refuse a player who has left.
+
+    Raises:
+        Closed: they have.
+    """
+    if seat.left:
+        raise Closed("You have left this game. Come back before you talk at its table.")
+
+
+def check_silenced(person: AnyPerson, now: datetime) -> None:
+    """Refuse a person from whom a moderator has taken table talk.
+
+    Raises:
+        Closed: until when, and why.
+    """
+    if person.silenced_until is not None and now < person.silenced_until:
+        raise Closed(
+            "A moderator has taken table talk from you until %(until)s: %(why)s",
+            until=f"{person.silenced_until:%Y-%m-%d %H:%M} UTC",
+            why=person.silenced_why or "–",
+        )
 
 
 def take_back(game_id: str, person_id: int, number: int) -> bool:

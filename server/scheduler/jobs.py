@@ -18,6 +18,7 @@ from byzanz import bots
 from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
 from server import play
+from server.community import reports
 from server.errors import Refused
 from server.lobby import organiser, trials
 from server.mail import deliverability
@@ -196,6 +197,7 @@ def tick_purge(now: datetime, tick: float) -> int:
             return 0
     receive.purge(now)
     trials.end_old(now)
+    reports.purge(now)
     return outbox.purge(now)
 
 

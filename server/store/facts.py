@@ -29,6 +29,7 @@ SENTENCES = {
         "More than %(most)s invitations were sent within an hour. Further ones to new addresses wait for a day."
     ),
     "game_rests": N_("A game is paused because nobody in it is responding."),
+    "word_reported": N_("A player reported what was said at a table (number %(number)s)."),
     "seat_left": N_("A player has left their game: give the seat to someone else."),
     "seat_lost": N_("Email to a player has failed for 72 hours; the server is playing for them."),
     "log_behind": N_(

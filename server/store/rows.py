@@ -71,6 +71,7 @@ class PersonRow:
     quiet_to: int | None
     language: str | None
     silenced_until: datetime | None
+    silenced_why: str | None
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ from server.web.http import (
 from server.web.lobby import about, lobby, trials
 from server.web.lobby import invitations as lobby_invitations
 from server.web.moderation import game as moderation_game
-from server.web.seat import leave, live, orders, turn
+from server.web.seat import leave, live, orders, talk, turn
 
 LOGGER = logging.getLogger(__name__)
 BLUEPRINTS = (
@@ -45,6 +45,7 @@ BLUEPRINTS = (
     locale.blueprint,
     account.blueprint,
     turn.blueprint,
+    talk.blueprint,
     live.blueprint,
     feeds.blueprint,
     leaving.blueprint,

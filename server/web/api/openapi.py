@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from byzanz import __version__
 from byzanz.games import latest
 from byzanz.rules import PUBLIC
 from server import play
+from server.web.api.bodies import (
+    Body,
+    OrderList,
+    OrderReceipt,
+    OrderRequest,
+    WordList,
+    WordReceipt,
+    WordRequest,
+)
 
 GAME_ID = r"^[0-9A-Za-z_-]{1,16}$"
 TOKEN = r"^[a-z2-7]{26}$"  # noqa: S105 - the shape of a link's token
@@ -29,12 +38,6 @@ UNAVAILABLE = (
 )
 
 
-class Body(BaseModel):
-    """The base of all bodies: the string under a field is its description."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True)
-
-
 class MoveRequest(Body):
     """A move to be played."""
 
@@ -51,42 +54,6 @@ class MoveReceipt(Body):
 
     seq: int
     """The number of its entry."""
-
-
-class OrderRequest(Body):
-    """A standing order to be left."""
-
-    order: Annotated[str, Field(min_length=1, max_length=play.LONGEST_TEXT, examples=["pass this lot"])]
-    """One line of text in the grammar of the game (docs/orders.md)."""
-
-
-class OrderState(Body):
-    """A standing order of the seat; hidden from others until the game is over."""
-
-    id: int
-    """Counts this seat's orders from 1."""
-    order: str
-    """Canonical text."""
-    status: str
-    """`standing`, or `resting` after a void until it is confirmed, or `stopped`."""
-    reason: str | None
-    """Why it stopped."""
-
-
-class OrderList(Body):
-    """The standing orders of the seat, oldest first."""
-
-    orders: list[OrderState]
-
-
-class OrderReceipt(Body):
-    """The result of leaving an order."""
-
-    id: int
-    order: str
-    """Canonical text."""
-    seq: int
-    """The head of the log afterwards: an order that answers an open question is carried out at once."""
 
 
 class Result(Body):
@@ -132,7 +99,10 @@ class ErrorBody(Body):
     error: ErrorDetail
 
 
-MODELS = (MoveRequest, MoveReceipt, SeatState, ErrorBody, OrderRequest, OrderList, OrderReceipt)
+MODELS = (
+    *(MoveRequest, MoveReceipt, SeatState, ErrorBody, OrderRequest, OrderList, OrderReceipt),
+    *(WordRequest, WordReceipt, WordList),
+)
 
 
 def document(root: str = "") -> dict[str, Any]:
@@ -161,6 +131,7 @@ def document(root: str = "") -> dict[str, Any]:
                 "parameters": [_token(), _parameter("order_id", ORDER_ID, "The `id` of an order.")],
                 "delete": _withdraw(),
             },
+            "/api/v1/seats/{token}/words": {"parameters": [_token()], "get": _words(), "post": _say()},
             "/api/v1/seats/{token}/record": {
                 "parameters": [_token()],
                 "get": _record("as this seat may see it"),
@@ -199,18 +170,14 @@ def _move() -> dict[str, Any]:
     answers = {
         "200": _json("MoveReceipt", "A repeated request; nothing was played again."),
         "201": _json("MoveReceipt", "Played."),
-        "400": _json("ErrorBody", "The body is not JSON."),
         "409": _json("ErrorBody", NOT_NOW),
-        "413": _json("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
-        "415": _json("ErrorBody", "The body is not sent as application/json."),
         "422": _json("ErrorBody", REFUSED),
     }
-    body = {"required": True, "content": {"application/json": {"schema": _ref("MoveRequest")}}}
     return {
         "operationId": "move",
         "summary": "Play a move for the seat.",
-        "requestBody": body,
-        "responses": answers | _common(),
+        "requestBody": _sent("MoveRequest"),
+        "responses": _common() | _unread() | answers,
     }
 
 
@@ -229,21 +196,67 @@ def _orders() -> dict[str, Any]:
 def _leave() -> dict[str, Any]:
     answers = {
         "201": _json("OrderReceipt", "The order was stored or has already been carried out."),
-        "400": _json("ErrorBody", "The body is not JSON."),
         "409": _json("ErrorBody", "The game has not begun, is over, or is on hold."),
-        "413": _json("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
-        "415": _json("ErrorBody", "The body is not sent as application/json."),
         "422": _json("ErrorBody", "Not an order, or one that can never apply; nothing has changed."),
         "429": _json(
             "ErrorBody", "Too many requests from this address, or too many orders for this seat (`too_many`)."
         ),
     }
-    body = {"required": True, "content": {"application/json": {"schema": _ref("OrderRequest")}}}
     return {
         "operationId": "leave_order",
         "summary": "Place a standing order; it stays hidden until the game is over.",
-        "requestBody": body,
+        "requestBody": _sent("OrderRequest"),
+        "responses": _common() | _unread() | answers,
+    }
+
+
+def _words() -> dict[str, Any]:
+    schema = {"type": "integer", "minimum": 0, "maximum": 999_999_999}
+    after = {
+        "name": "after",
+        "in": "query",
+        "description": "Only words with a higher number.",
+        "schema": schema,
+    }
+    answers = {
+        "200": _json("WordList", "What was said, oldest first."),
+        "422": _json("ErrorBody", "A wrong `after`."),
+    }
+    return {
+        "operationId": "words",
+        "summary": "What was said at the table, as this seat may read it.",
+        "parameters": [after],
         "responses": _common() | answers,
+    }
+
+
+def _say() -> dict[str, Any]:
+    answers = {
+        "200": _json("WordReceipt", "A repeated request; nothing was said again."),
+        "201": _json("WordReceipt", "Said."),
+        "409": _json("ErrorBody", "Nobody, or not this seat, can talk now (`closed`)."),
+        "422": _json("ErrorBody", "The text is empty or too long, or the request ID was used for another."),
+        "429": _json(
+            "ErrorBody", "Too many requests from this address, or enough said for a day (`too_many`)."
+        ),
+    }
+    return {
+        "operationId": "say",
+        "summary": "Say something to everybody at the table.",
+        "requestBody": _sent("WordRequest"),
+        "responses": _common() | _unread() | answers,
+    }
+
+
+def _sent(model: str) -> dict[str, Any]:
+    return {"required": True, "content": {"application/json": {"schema": _ref(model)}}}
+
+
+def _unread() -> dict[str, Any]:
+    return {
+        "400": _json("ErrorBody", "The body is not JSON."),
+        "413": _json("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
+        "415": _json("ErrorBody", "The body is not sent as application/json."),
     }
 
 
