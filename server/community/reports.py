@@ -47,7 +47,7 @@ def report(game_id: str, person_id: int, number: int, now: datetime) -> None:
             return
         recent = (Alert.key.startswith(alert_prefix(person_id)), Alert.at > now - timedelta(days=1))
         if (session.scalar(select(func.count()).select_from(Alert).where(*recent)) or 0) >= A_DAY:
-            raise TooMany("You have reported %(most)s things within a day. Go on tomorrow.", most=A_DAY)
+            raise TooMany("You can report %(most)s messages a day. Go on tomorrow.", most=A_DAY)
         alerts.raise_alert(session, key, Fact("word_reported", {"number": number}), now, game_id)
 
 
@@ -106,7 +106,7 @@ def hide(game_id: str, number: int, reason: str, moderator_id: int, now: datetim
         _check_moderator(session, game_id, moderator_id)
         word = session.scalar(select(Word).where(Word.game_id == game_id, Word.number == number))
         if word is None:
-            raise BadRequest("There is no such word any more; its writer may have deleted it.")
+            raise BadRequest("This message no longer exists. Its writer may have deleted it.")
         word.hidden_at, word.hidden_why = word.hidden_at or now, why
 
 

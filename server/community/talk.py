@@ -149,7 +149,7 @@ def _check_speaker(session: Session, seat: Seat, now: datetime) -> None:
     check_silenced(person, now)
     recent = (Word.person_id == person.id, Word.game_id == seat.game_id, Word.at > now - timedelta(days=1))
     if (session.scalar(select(func.count()).select_from(Word).where(*recent)) or 0) >= A_DAY:
-        raise TooMany("You have said %(most)s things at this table within a day. Go on tomorrow.", most=A_DAY)
+        raise TooMany("You can say something %(most)s times a day at one table. Go on tomorrow.", most=A_DAY)
 
 
 def check_present(seat: AnySeat) -> None:

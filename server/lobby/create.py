@@ -39,6 +39,7 @@ class GameRequest:
         listed: shown in the lobby, where anyone may take a free seat.
         language: in which the organiser asks; None if unknown.
         message: the organiser's personal line to the people they invite.
+        talk: those seated may talk beside the log.
     """
 
     organiser: Guest
@@ -53,6 +54,7 @@ class GameRequest:
     listed: bool = False
     language: str | None = None
     message: str = ""
+    talk: bool = True
 
     @property
     def guests(self) -> tuple[Guest, ...]:
@@ -153,6 +155,7 @@ def create_rows(session: Session, request: GameRequest, persons: Mapping[str, Pe
         time_zone=request.time_zone,
         listed=request.listed,
         message=request.message,
+        talk=request.talk,
     )
     session.add(game)
     session.flush()

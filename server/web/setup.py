@@ -18,7 +18,7 @@ from server.i18n import N_
 from server.play.positions import Broken
 from server.store import engine
 from server.web import filters, locale, once, sprites, stylesheet, templating, waiting
-from server.web.account import account, feeds, leaving
+from server.web.account import account, feeds, leaving, mutes
 from server.web.game import kept, pages, verify
 from server.web.http import (
     RETRY_AFTER,
@@ -33,7 +33,7 @@ from server.web.http import (
 )
 from server.web.lobby import about, lobby, trials
 from server.web.lobby import invitations as lobby_invitations
-from server.web.moderation import game as moderation_game
+from server.web.moderation import talk as moderation
 from server.web.seat import leave, live, orders, talk, turn
 
 LOGGER = logging.getLogger(__name__)
@@ -49,13 +49,14 @@ BLUEPRINTS = (
     live.blueprint,
     feeds.blueprint,
     leaving.blueprint,
+    mutes.blueprint,
     orders.blueprint,
     leave.blueprint,
     pages.blueprint,
     sprites.blueprint,
     stylesheet.blueprint,
     verify.blueprint,
-    moderation_game.blueprint,
+    moderation.blueprint,
 )
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "

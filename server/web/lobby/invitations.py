@@ -188,6 +188,8 @@ ACTS: dict[str, OrganiserAction] = {
     "start": lambda token, _seat, now: organiser.start(token, now),
     "cancel": lambda token, _seat, now: organiser.cancel(token, now),
     "list": lambda token, _seat, now: organiser.set_listed(token, True, now),
+    "talk": lambda token, _seat, now: organiser.set_talk(token, True, now),
+    "hush": lambda token, _seat, now: organiser.set_talk(token, False, now),
     "unlist": lambda token, _seat, now: organiser.set_listed(token, False, now),
 }
 """The organiser's actions, by the value that their buttons post as `do`."""

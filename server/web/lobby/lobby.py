@@ -103,6 +103,7 @@ def _initial_fields() -> dict[str, str]:
         "address": (me.email or "") if me else "",
         "time_zone": (me.time_zone or "UTC") if me else "UTC",
         "plays": "yes",
+        "talk": "yes",
         "strength": DEFAULT_BOT,
         "pace": "daily",
         "allowance": "86400",
@@ -147,6 +148,7 @@ def _read_request() -> create.GameRequest:
         listed="listed" in fields,
         language=i18n.current_language(),
         message=fields.get("message", ""),
+        talk="talk" in fields,
     )
 
 
