@@ -32,6 +32,7 @@ NAVIGATION = {
     "Use it": [
         "docs/rules/*",
         "docs/orders",
+        "docs/community",
         "docs/mail-in",
         "docs/deploy",
         "docs/settings",

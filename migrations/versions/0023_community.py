@@ -163,6 +163,8 @@ def upgrade() -> None:
     _tables()
     held = sa.text("to_seq IS NULL")
     op.create_index("ix_tenure_held", "tenure", ["game_id", "seat"], sqlite_where=held, postgresql_where=held)
+    hidden = sa.text("hidden_at IS NOT NULL")
+    op.create_index("ix_word_hidden", "word", ["hidden_at"], sqlite_where=hidden, postgresql_where=hidden)
     op.create_index("ix_conduct_person_id", "conduct", ["person_id", "ended_at"])
     for table, column in INDEXED:
         op.create_index(op.f(f"ix_{table}_{column}"), table, [column])

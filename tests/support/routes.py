@@ -100,7 +100,7 @@ ANSWERS = {
     "POST /m/<game_id>/look": "404 404 404 404 404 409 303 404",
     "GET /m/<game_id>/look/<int:seq>": "404 404 404 404 404 404 200 404",
     "POST /m/<game_id>/preview": "404 404 404 404 404 200 200 404",
-    "POST /m/<game_id>/talk": "404 404 404 404 404 422 422 404",
+    "POST /m/<game_id>/talk": "404 404 404 404 404 409 422 404",
     "POST /m/<game_id>/act": "404 404 404 404 404 409 409 404",
     "GET /healthz": "200 200 200 200 200 200 200 200",
     "GET /readyz": "503 503 503 503 503 503 503 503",  # no scheduler beats in a test

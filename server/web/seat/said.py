@@ -18,7 +18,7 @@ from server.web.game.talk import MOST, dated, woven
 from server.web.http import refusal_text
 
 NEWEST = 3
-"""The words of others that stand among the news."""
+"""The words of others that stand among the news, shortened; the log has them whole."""
 DONE = ("said", "reported", "muted", "deleted", "noted")
 """What the page confirms."""
 

@@ -170,6 +170,8 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
     yield Call("GET", f"{page}/orders")
     yield Call("GET", f"{page}/head")
     yield Call("GET", f"{api}/orders")
+    yield Call("GET", f"{api}/words")
+    yield Call("POST", f"{page}/say", body={"text": "", "request_id": "silent"})
     yield from _refused(world, page, api, head)
     for path in ("/", "/account", f"/join/{world.game_id}", game):
         yield Call("GET", path, me)
