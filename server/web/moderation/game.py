@@ -179,7 +179,9 @@ def show_look(game_id: str, seq: int) -> ResponseReturnValue:
             entry=entry,
             viewer=viewer,
             readable=log_context is not None,
-            heard=reports.heard(session, game.id, parse_stamp(entry.at), MOST_WORDS),
+            heard=None
+            if isinstance(viewer, int)  # the entry names one hand and nothing else
+            else reports.heard(session, game.id, parse_stamp(entry.at), MOST_WORDS),
         )
 
 

@@ -17,7 +17,7 @@ from server.community import talk
 from server.community.plain_text import cleaned
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchGame, NoSuchLink, Refused, TooMany
 from server.store import engine, links
-from server.store.models import Block, Game, Link, Mute, Person, Seat, Word
+from server.store.models import Block, Game, Link, Mail, Mute, Person, Seat, Turn, Word
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.mails import change, row, submit
@@ -42,6 +42,12 @@ def since(game: Table, seat: int, seq: int) -> list[str]:
 def count() -> int:
     with engine.reading() as session:
         return session.scalar(select(func.count()).select_from(Word)) or 0
+
+
+def turns_and_mails() -> list[str]:
+    with engine.reading() as session:
+        rows = [*session.execute(select(Turn.__table__)), *session.execute(select(Mail.__table__))]
+        return [str(row._mapping) for row in rows]
 
 
 def add(*rows: object) -> None:
@@ -69,9 +75,10 @@ def test_everybody_at_the_table_reads_it(game: Table) -> None:
 
 
 def test_the_log_and_the_page_of_the_game_do_not_change(game: Table) -> None:
-    before = row(Game, game.id)
+    before, beside = row(Game, game.id), turns_and_mails()
     say(game, 0, "Hello")
     after = row(Game, game.id)
+    assert turns_and_mails() == beside  # no clock starts, and nothing is sent
     assert (after.head, after.head_hash, after.revision) == (before.head, before.head_hash, before.revision)
 
 

@@ -72,6 +72,19 @@ def test_words_are_read_after_a_recorded_look_and_up_to_it(mia: FlaskClient, gam
     assert "Said later" in look(mia, read_words(mia, game)).text
 
 
+@pytest.mark.parametrize(("viewer", "shown"), [("all", True), ("0", False), ("1", False)])
+def test_a_look_at_one_hand_shows_no_words(mia: FlaskClient, game: Table, viewer: str, shown: bool) -> None:
+    answer = send(mia, f"/m/{game.id}", {"viewer": viewer, "reason": "x"}, viewer="0")
+    assert ("Rude words" in look(mia, answer.headers["Location"]).text) == shown
+
+
+def test_the_players_see_that_their_talk_was_read(mia: FlaskClient, game: Table) -> None:
+    read_words(mia, game)
+    page = look(mia, f"/t/{game.tokens[2]}").text
+    assert "A moderator views what everyone can see, and reads the table talk." in page
+    assert "reported" in page
+
+
 def test_another_moderators_look_shows_nothing(mia: FlaskClient, game: Table) -> None:
     path = read_words(mia, game)
     with engine.transaction() as session:
