@@ -19,6 +19,7 @@ COLUMNS = (
     ("game", "asks", sa.Integer(), "0"),
     ("game", "keep_going", sa.Boolean(), sa.false()),
     ("game", "talk", sa.Boolean(), sa.true()),
+    ("game", "said", sa.Integer(), "0"),
     ("seat", "offered_at", TIME, None),
     ("entry", "seconds", sa.Integer(), None),
     ("turn", "mail_failed", sa.Boolean(), sa.false()),
@@ -27,6 +28,7 @@ COLUMNS = (
     ("person", "shown", sa.String(10), "nobody"),
     ("person", "talk", sa.String(10), "turns"),
     ("person", "silenced_until", TIME, None),
+    ("person", "silenced_why", sa.String(200), None),
 )
 """Table, column, type and default; those without a default may be empty."""
 INDEXES = (
@@ -187,6 +189,8 @@ def upgrade() -> None:
     _tables()
     held = sa.text("to_seq IS NULL")
     op.create_index("ix_tenure_held", "tenure", ["game_id", "seat"], sqlite_where=held, postgresql_where=held)
+    hidden = sa.text("hidden_at IS NOT NULL")
+    op.create_index("ix_word_hidden", "word", ["hidden_at"], sqlite_where=hidden, postgresql_where=hidden)
     op.create_index("ix_conduct_person_id", "conduct", ["person_id", "ended_at"])
     for table, column in INDEXED:
         op.create_index(op.f(f"ix_{table}_{column}"), table, [column])

@@ -15,7 +15,7 @@ from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from server import play, validation
-from server.community import blocks, handles
+from server.community import blocks, handles, reports
 from server.errors import Refused
 from server.lobby import invitations, organiser
 from server.mail import deliverability
@@ -33,12 +33,15 @@ from server.store.models import (
     IncomingMail,
     Link,
     Mail,
+    Mute,
+    Notes,
     Person,
     Reliability,
     Seat,
     Standing,
     Tenure,
     Wish,
+    Word,
 )
 
 LOGGER = logging.getLogger(__name__)
@@ -63,7 +66,19 @@ def erase(person_id: int, now: datetime) -> bool:
             _leave_game(session, game, person_id, now)
         session.flush()
         _forget_words(session, games, person_id, names, now)
-        for table in (BrowserSession, Absence, Link, IncomingMail, Conduct, Reliability, Wish):
+        session.execute(delete(Mute).where(Mute.other_id == person_id))
+        for table in (
+            BrowserSession,
+            Absence,
+            Link,
+            IncomingMail,
+            Conduct,
+            Reliability,
+            Wish,
+            Word,
+            Mute,
+            Notes,
+        ):
             session.execute(delete(table).where(table.person_id == person_id))
         for held in (Tenure, Standing):
             session.execute(update(held).where(held.person_id == person_id).values(person_id=None))
@@ -136,7 +151,8 @@ def _forget_words(
             )
             mail.details = json.dumps(details | hidden)
     quoting = deliverability.alert_keys(person_id, game_ids)
-    session.execute(delete(Alert).where(Alert.key.in_(quoting)))
+    reported = Alert.key.startswith(reports.alert_prefix(person_id))
+    session.execute(delete(Alert).where(or_(Alert.key.in_(quoting), reported)))
 
 
 def _clear(person: Person) -> None:
@@ -145,3 +161,4 @@ def _clear(person: Person) -> None:
     person.unreachable = person.suppressed = person.seen_at = person.lost_at = person.retry_at = None
     person.moderator, person.silent, person.cadence = False, True, "each"
     person.accepted = person.no_invitations = False
+    person.silenced_until = person.silenced_why = None

@@ -27,6 +27,8 @@ from server.store.models import (
     Link,
     Mail,
     ModeratorAction,
+    Mute,
+    Notes,
     Person,
     Reliability,
     Seat,
@@ -34,6 +36,7 @@ from server.store.models import (
     StandingOrder,
     Tenure,
     Wish,
+    Word,
 )
 
 FILE_NAME = "byzanz.zip"
@@ -64,6 +67,9 @@ def archive(session: Session, person_id: int) -> bytes:
     blocked = [{"name": row.name, "at": _value(row.at)} for row in blocks.listed(session, person_id)]
     former = select(FormerHandle).where(FormerHandle.person_id == person_id).order_by(FormerHandle.until)
     files |= {"blocked.json": blocked, "former_handles.json": _rows(session.scalars(former))}
+    for spoken in (Word, Notes, Mute):
+        written = select(spoken).where(spoken.person_id == person_id).order_by(*spoken.__table__.primary_key)
+        files[f"{spoken.__tablename__}.json"] = _rows(session.scalars(written))
     organised = select(Game).where(Game.organiser_id == person_id).order_by(Game.created_at)
     files["organised.json"] = _rows(session.scalars(organised).unique())
     out = io.BytesIO()

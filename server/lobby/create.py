@@ -44,6 +44,7 @@ class GameRequest:
         message: the organiser's personal line to the people they invite.
         keep_going: a day after its end, the next game of the same people is offered by itself.
         asks: the percentage of decisions that whoever takes a free seat must have answered in time; 0: any.
+        talk: those seated may talk beside the log.
     """
 
     organiser: Guest
@@ -60,6 +61,7 @@ class GameRequest:
     message: str = ""
     keep_going: bool = False
     asks: int = 0
+    talk: bool = True
 
     @property
     def guests(self) -> tuple[Guest, ...]:
@@ -168,6 +170,7 @@ def create_rows(session: Session, request: GameRequest, persons: Mapping[str, Pe
         message=request.message,
         keep_going=request.keep_going,
         asks=request.asks,
+        talk=request.talk,
     )
     session.add(game)
     session.flush()
@@ -294,16 +297,10 @@ def quick_game(
     """
     if not players:
         raise errors.InvalidInput("Name at least one player, as “Ann <ann@example.org>”.", field="players")
-    draft = GameRequest(
-        organiser=players[0],
-        slug=slug,
-        name=names.random_game_name() if name is None else name,
-        time_control=time_control,
-        players=players[1:],
-        bots=bots,
-        time_zone=time_zone,
+    title = names.random_game_name() if name is None else name
+    request = validated(
+        GameRequest(players[0], slug, title, time_control, players[1:], bots, time_zone=time_zone)
     )
-    request = validated(draft)
     with transaction() as session:
         persons = _persons(session, [(guest.address, guest.name) for guest in request.everyone], now)
         game = create_rows(session, request, persons, now)

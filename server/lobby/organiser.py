@@ -259,6 +259,19 @@ def set_time_control(token: str, pace: TimeControl, now: datetime) -> None:
         game.allowance, game.bank, game.days_off = pace
 
 
+def set_talk(token: str, allowed: bool, now: datetime) -> None:
+    """Close the talk of the table, or allow it again before the game has begun.
+
+    Raises:
+        Closed: it can no longer be allowed: a moderator may have closed it.
+    """
+    with transaction(token) as session:
+        game = lock_organised_game(session, token, now)
+        if allowed and game.status not in ("asked", "inviting"):
+            raise Closed("The game has begun. Only a moderator can open its table talk again.")
+        game.talk = allowed
+
+
 def send_nudges(now: datetime, limit: int = 100) -> int:
     """Remind people of invitations unanswered for 48 hours, each once, and tell the organisers; return how many."""
     with reading() as session:

@@ -18,7 +18,7 @@ from byzanz import bots
 from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move
 from server import play
-from server.community import handles, results
+from server.community import handles, reports, results
 from server.errors import Refused
 from server.lobby import expiry, organiser, rematch, trials, wishes
 from server.mail import deliverability
@@ -214,6 +214,7 @@ def tick_purge(now: datetime, tick: float) -> int:
     receive.purge(now)
     handles.purge(now)
     trials.end_old(now)
+    reports.purge(now)
     return outbox.purge(now)
 
 

@@ -133,7 +133,7 @@
     if (count <= 0) return false;
     const mine = yours && awaited.includes(Number(seat));
     const main = document.getElementById("main");
-    if (live.dataset.soon || (mine && !main.querySelector("#play :checked"))) {
+    if (!main.querySelector("textarea:focus") && (live.dataset.soon || (mine && !main.querySelector("#play :checked")))) {
       const within = main.contains(document.activeElement);
       const fresh = await renew(here);
       if (within) focusOn(fresh.querySelector("h1") || fresh);

@@ -30,6 +30,7 @@ SENTENCES = {
         "Further invitations to new addresses wait for a day, and newcomers get no sign-in links."
     ),
     "game_rests": N_("A game is paused because nobody in it is responding."),
+    "word_reported": N_("A player reported what was said at a table (number %(number)s)."),
     "seat_left": N_("A player has left their game: give the seat to someone else."),
     "seat_lost": N_("Email to a player has failed for 72 hours; the server is playing for them."),
     "log_behind": N_(

@@ -40,6 +40,7 @@ class GameRow:
     paused: bool
     result: str | None
     quarantine: Fact | None
+    talk: bool
 
 
 @dataclass(slots=True)
@@ -69,6 +70,8 @@ class PersonRow:
     quiet_from: int | None
     quiet_to: int | None
     language: str | None
+    silenced_until: datetime | None
+    silenced_why: str | None
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from server.i18n import N_
 from server.play.positions import Broken
 from server.store import engine
 from server.web import filters, locale, once, plain, sprites, stylesheet, templating, waiting
-from server.web.account import account, answers, feeds, leaving
+from server.web.account import account, answers, feeds, leaving, mutes
 from server.web.community import groups, habits, people
 from server.web.game import kept, pages, verify
 from server.web.http import (
@@ -35,8 +35,8 @@ from server.web.http import (
 from server.web.lobby import about, joining, lobby, tables, trials
 from server.web.lobby import invitations as lobby_invitations
 from server.web.lobby import offers as lobby_offers
-from server.web.moderation import game as moderation_game
-from server.web.seat import again, leave, live, orders, turn
+from server.web.moderation import talk as moderation
+from server.web.seat import again, leave, live, orders, talk, turn
 from server.web.seat import offers as seat_offers
 
 LOGGER = logging.getLogger(__name__)
@@ -51,10 +51,12 @@ BLUEPRINTS = (
     locale.blueprint,
     account.blueprint,
     turn.blueprint,
+    talk.blueprint,
     live.blueprint,
     feeds.blueprint,
     leaving.blueprint,
     answers.blueprint,
+    mutes.blueprint,
     orders.blueprint,
     leave.blueprint,
     again.blueprint,
@@ -63,7 +65,7 @@ BLUEPRINTS = (
     sprites.blueprint,
     stylesheet.blueprint,
     verify.blueprint,
-    moderation_game.blueprint,
+    moderation.blueprint,
     people.blueprint,
     groups.blueprint,
     habits.blueprint,

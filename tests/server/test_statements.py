@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from server.community import notes, talk
 from server.mail.outgoing import deliver
 from server.store import engine, links
 from tests.conftest import NOW, Table
@@ -16,7 +17,7 @@ from tests.support.mail_servers import Pigeons
 from tests.support.mails import post, submit
 from tests.support.statements import built, listing, statements
 
-MOVE, PAGE, MAIL = 11, 6, 12
+MOVE, PAGE, MAIL = 11, 7, 12
 """The most statements that each may take."""
 
 
@@ -44,6 +45,26 @@ def test_a_move_through_the_page(game: Table, client: FlaskClient) -> None:
         answer = client.post(f"/t/{game.tokens[1]}", data=form)
     assert answer.status_code == 303
     assert len(sent) <= MOVE, listing(sent)
+
+
+def test_a_move_without_words_asks_nothing_about_talk(game: Table, client: FlaskClient) -> None:
+    talk.say(game.id, game.people[0], "Hello", request_id="k", now=NOW)
+    with statements(engine.db.engine) as sent:
+        form = {"move": "pass", "seen": "2", "request_id": "a", "say": " "}
+        assert client.post(f"/t/{game.tokens[1]}", data=form).status_code == 303
+    assert len(sent) <= MOVE, listing(sent)
+    assert "word" not in listing(sent)
+
+
+def test_the_page_of_a_turn_asks_once_for_all_words_and_notes(game: Table, client: FlaskClient) -> None:
+    post(NOW)
+    for number in range(8):
+        talk.say(game.id, game.people[number % 4], "Hello", request_id=f"{number}", now=NOW)
+    notes.write(game.id, game.people[1], "Nothing", NOW)
+    with statements(engine.db.engine) as sent:
+        assert client.get(f"/t/{game.tokens[1]}").status_code == 200
+    assert len(sent) <= PAGE, listing(sent)
+    assert sum("FROM word" in each for each in sent) == 1
 
 
 @pytest.mark.parametrize("sent_before", [False, True], ids=["clock waits", "clock runs"])

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from server import play
 from server.accounts import absences, login
-from server.community import blocks, handles
+from server.community import blocks, handles, mutes, notes, reports, talk
 from server.lobby import invitations
 from server.mail import deliverability
 from server.mail.text import quoted
@@ -64,6 +64,7 @@ def zenobia() -> int:
     invited(NOW, players=(ZENO, BOB), name="of Alice")
     alices = next(game for game in games() if game.name == "of Alice")
     invitations.accept(token("invite", ZENO, alices.id, NOW), "Zenobia Q", "", NOW)
+    _talk(zeno_id)
     login.mail_sign_in(ZENO.address, NOW)
     login.renew_feed(zeno_id, NOW)
     with engine.transaction() as session:
@@ -91,6 +92,18 @@ def zenobia() -> int:
             session, key="v", kind="vacant", person_id=bob, now=NOW, game_id="running", details=details
         )
     return zeno_id
+
+
+def _talk(zeno_id: int) -> None:
+    """Let her talk at two tables, note something, and mute and report Alice, who has muted her."""
+    for game_id in ("running", "over"):
+        talk.say(game_id, zeno_id, "I knit with a quill", request_id="z", now=NOW)
+        notes.write(game_id, zeno_id, "Palmyra holds the wine", NOW)
+    alice = person(ALICE, NOW)
+    said = talk.say("running", alice, "Hello", request_id="a", now=NOW)
+    reports.report("running", zeno_id, said.number, NOW)
+    mutes.mute(zeno_id, "running", said.number)
+    mutes.mute(alice, "running", said.number - 1)
 
 
 def games() -> list[Game]:

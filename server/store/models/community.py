@@ -13,6 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from server.store.engine import Base, UtcTime
 
 _HELD = "to_seq IS NULL"
+_HIDDEN = "hidden_at IS NOT NULL"
 
 
 class Tenure(Base):
@@ -130,6 +131,8 @@ class Word(Base):
     __table_args__ = (
         UniqueConstraint("game_id", "number"),
         UniqueConstraint("game_id", "person_id", "request_id"),
+        # Few words are hidden.
+        Index("ix_word_hidden", "hidden_at", sqlite_where=text(_HIDDEN), postgresql_where=text(_HIDDEN)),
     )
     id: Mapped[int] = mapped_column(init=False, primary_key=True)
     game_id: Mapped[str] = mapped_column(ForeignKey("game.id"))

@@ -68,6 +68,8 @@ class Person(Base):
     """Table talk comes by email with their `turns`, `once` it is said (at most one an hour and game), or `never`."""
     silenced_until: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """A moderator has taken table talk from them until then."""
+    silenced_why: Mapped[str | None] = mapped_column(String(200), default=None)
+    """The reason, for them and for moderators."""
 
 
 class BrowserSession(Base):

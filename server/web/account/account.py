@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from server import i18n, validation
 from server.accounts import absences, login, mail_settings
-from server.community import blocks, handles
+from server.community import blocks, handles, mutes
 from server.errors import InvalidInput, Refused
 from server.lobby import invitations, time_control
 from server.mail.outgoing import digest
@@ -110,6 +110,7 @@ def _account_page(refusal: Refused | None) -> ResponseReturnValue:
             zones=validation.time_zones(),
             hour=digest.digest_minute(me),
             feed=_feed(session, me),
+            muted=mutes.muted(session, me.id),
             browsers=login.sessions_of(session, me.id),
             this_browser=login.current_session(),
             blocked=blocks.listed(session, me.id),

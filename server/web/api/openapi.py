@@ -12,7 +12,7 @@ from byzanz import __version__
 from byzanz.games import latest
 from byzanz.rules import PUBLIC
 from server import play
-from server.web.api.body import Body
+from server.web.api.bodies import Body, OrderList, OrderReceipt, OrderRequest
 
 GAME_ID = r"^[0-9A-Za-z_-]{1,16}$"
 TOKEN = r"^[a-z2-7]{26}$"  # noqa: S105 - the shape of a link's token
@@ -50,42 +50,6 @@ class MoveReceipt(Body):
 
     seq: int
     """The number of its entry."""
-
-
-class OrderRequest(Body):
-    """A standing order to be left."""
-
-    order: Annotated[str, Field(min_length=1, max_length=play.LONGEST_TEXT, examples=["pass this lot"])]
-    """One line of text in the grammar of the game (docs/orders.md)."""
-
-
-class OrderState(Body):
-    """A standing order of the seat; hidden from others until the game is over."""
-
-    id: int
-    """Counts this seat's orders from 1."""
-    order: str
-    """Canonical text."""
-    status: str
-    """`standing`, or `resting` after a void until it is confirmed, or `stopped`."""
-    reason: str | None
-    """Why it stopped."""
-
-
-class OrderList(Body):
-    """The standing orders of the seat, oldest first."""
-
-    orders: list[OrderState]
-
-
-class OrderReceipt(Body):
-    """The result of leaving an order."""
-
-    id: int
-    order: str
-    """Canonical text."""
-    seq: int
-    """The head of the log afterwards: an order that answers an open question is carried out at once."""
 
 
 class Result(Body):
@@ -131,14 +95,7 @@ class ErrorBody(Body):
     error: ErrorDetail
 
 
-class NextGame(Body):
-    """The game that follows a finished one."""
-
-    id: str
-    """Of the game, which begins once everybody has accepted."""
-
-
-MODELS = (MoveRequest, MoveReceipt, SeatState, ErrorBody, OrderRequest, OrderList, OrderReceipt, NextGame)
+MODELS = (MoveRequest, MoveReceipt, SeatState, ErrorBody, OrderRequest, OrderList, OrderReceipt)
 
 
 def document(
@@ -159,20 +116,19 @@ def document(
         },
         "servers": [{"url": f"{root}/"}],
         "paths": {
-            "/api/v1/seats/{token}": {"parameters": [_token()], "get": _seat()},
-            "/api/v1/seats/{token}/moves": {"parameters": [_token()], "post": _move()},
+            "/api/v1/seats/{token}": {"parameters": [token()], "get": _seat()},
+            "/api/v1/seats/{token}/moves": {"parameters": [token()], "post": _move()},
             "/api/v1/seats/{token}/orders": {
-                "parameters": [_token()],
+                "parameters": [token()],
                 "get": _orders(),
                 "post": _leave(),
             },
             "/api/v1/seats/{token}/orders/{order_id}": {
-                "parameters": [_token(), parameter("order_id", ORDER_ID, "The `id` of an order.")],
+                "parameters": [token(), parameter("order_id", ORDER_ID, "The `id` of an order.")],
                 "delete": _withdraw(),
             },
-            "/api/v1/seats/{token}/again": {"parameters": [_token()], "post": _again()},
             "/api/v1/seats/{token}/record": {
-                "parameters": [_token()],
+                "parameters": [token()],
                 "get": _record("as this seat may see it"),
             },
             "/api/v1/games/{game_id}/record": {
@@ -185,11 +141,13 @@ def document(
     }
 
 
-def _token() -> dict[str, Any]:
+def token() -> dict[str, Any]:
+    """Return the parameter `token` of a path."""
     return parameter("token", TOKEN, "The last part of a seat's link, `/t/<token>`.")
 
 
 def parameter(name: str, pattern: str, description: str) -> dict[str, Any]:
+    """Return a parameter of a path; `pattern` is its regular expression."""
     schema = {"type": "string", "pattern": pattern}
     return {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
 
@@ -210,18 +168,14 @@ def _move() -> dict[str, Any]:
     answers = {
         "200": answer("MoveReceipt", "A repeated request; nothing was played again."),
         "201": answer("MoveReceipt", "Played."),
-        "400": answer("ErrorBody", "The body is not JSON."),
         "409": answer("ErrorBody", NOT_NOW),
-        "413": answer("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
-        "415": answer("ErrorBody", "The body is not sent as application/json."),
         "422": answer("ErrorBody", REFUSED),
     }
-    body = {"required": True, "content": {"application/json": {"schema": _ref("MoveRequest")}}}
     return {
         "operationId": "move",
         "summary": "Play a move for the seat.",
-        "requestBody": body,
-        "responses": answers | common(),
+        "requestBody": sent("MoveRequest"),
+        "responses": common() | unread() | answers,
     }
 
 
@@ -240,21 +194,31 @@ def _orders() -> dict[str, Any]:
 def _leave() -> dict[str, Any]:
     answers = {
         "201": answer("OrderReceipt", "The order was stored or has already been carried out."),
-        "400": answer("ErrorBody", "The body is not JSON."),
         "409": answer("ErrorBody", "The game has not begun, is over, or is on hold."),
-        "413": answer("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
-        "415": answer("ErrorBody", "The body is not sent as application/json."),
         "422": answer("ErrorBody", "Not an order, or one that can never apply; nothing has changed."),
         "429": answer(
             "ErrorBody", "Too many requests from this address, or too many orders for this seat (`too_many`)."
         ),
     }
-    body = {"required": True, "content": {"application/json": {"schema": _ref("OrderRequest")}}}
     return {
         "operationId": "leave_order",
         "summary": "Place a standing order; it stays hidden until the game is over.",
-        "requestBody": body,
-        "responses": common() | answers,
+        "requestBody": sent("OrderRequest"),
+        "responses": common() | unread() | answers,
+    }
+
+
+def sent(model: str) -> dict[str, Any]:
+    """Return the description of a body that is sent."""
+    return {"required": True, "content": {"application/json": {"schema": _ref(model)}}}
+
+
+def unread() -> dict[str, Any]:
+    """Return the answers to a body that cannot be read."""
+    return {
+        "400": answer("ErrorBody", "The body is not JSON."),
+        "413": answer("ErrorBody", f"The body is longer than {LONGEST_BODY} bytes."),
+        "415": answer("ErrorBody", "The body is not sent as application/json."),
     }
 
 
@@ -270,17 +234,6 @@ def _withdraw() -> dict[str, Any]:
     }
 
 
-def _again() -> dict[str, Any]:
-    answers = {
-        "200": answer("NextGame", "It had been made already; nothing has changed."),
-        "201": answer("NextGame", "Made; this player organises it, and the others are invited."),
-        "409": answer("ErrorBody", "Not over, or the player had left it (`closed`); or `not_everybody`."),
-        "429": answer("ErrorBody", "Too many requests from this address, or invitations today (`too_many`)."),
-    }
-    summary = "Play again with the same people, each moved on by one seat."
-    return {"operationId": "again", "summary": summary, "responses": common() | answers}
-
-
 def _record(whose: str) -> dict[str, Any]:
     text = {"schema": {"type": "string"}}
     answers = {
@@ -294,6 +247,7 @@ def _record(whose: str) -> dict[str, Any]:
 
 
 def common() -> dict[str, Any]:
+    """Return the answers that every call can give."""
     return {
         "404": answer("ErrorBody", "There is no such seat or game."),
         "429": answer("ErrorBody", "Too many requests from this address; wait a minute."),
@@ -302,6 +256,7 @@ def common() -> dict[str, Any]:
 
 
 def answer(model: str, description: str) -> dict[str, Any]:
+    """Return an answer whose body is one of the models."""
     return {"description": description, "content": {"application/json": {"schema": _ref(model)}}}
 
 

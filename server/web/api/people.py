@@ -12,7 +12,7 @@ from server.errors import Refused
 from server.store.engine import reading, stamp
 from server.web import http
 from server.web.api import openapi
-from server.web.api.body import Body
+from server.web.api.bodies import Body
 from server.web.api.openapi import READS
 
 HANDLE = r"^[A-Za-z][A-Za-z0-9_-]{2,19}$"

@@ -14,7 +14,7 @@ from server.play.lengths import Span
 from server.store import engine
 from server.web import http
 from server.web.api import openapi
-from server.web.api.body import Body
+from server.web.api.bodies import Body
 
 blueprint = Blueprint("tables", __name__)
 

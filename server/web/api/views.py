@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import flask
-from flask import Blueprint, Flask, Response
+from flask import Blueprint, Response
 from flask_babel import gettext
 from pydantic import ValidationError
 from sqlalchemy.orm import Session
@@ -30,8 +30,8 @@ from server.store.rows import AnyGame
 from server.store.table import load
 from server.web import http, locale
 from server.web.api import openapi, people, tables
-from server.web.api.body import Body
-from server.web.api.openapi import READS, WRITES, MoveRequest, OrderRequest
+from server.web.api.bodies import Body, OrderRequest
+from server.web.api.openapi import READS, WRITES, MoveRequest
 
 B = TypeVar("B", bound=Body)
 LOGGER = logging.getLogger(__name__)
@@ -63,19 +63,12 @@ class InvalidJson(Refused):
     code = "bad_json"
 
 
-def init_app(app: Flask) -> None:
-    """Register the API; every error under /api/ is reported as JSON."""
-    http.csrf.exempt(blueprint)  # authorised by the token in the URL, not by a cookie
-    app.register_blueprint(blueprint)
-    app.before_request(_no_such_call)
-
-
 @blueprint.get("/seats/<token>")
 @http.limiter.limit(READS)
 def seat(token: str) -> dict[str, Any]:
     """Return what the seat may know and do now."""
     with engine.reading() as session:
-        access = seat_access(session, token)
+        access = opened_seat(session, token)
         return _seat_state(session, access.game.id, access.seat.seat)
 
 
@@ -84,9 +77,9 @@ def seat(token: str) -> dict[str, Any]:
 def move(token: str) -> tuple[dict[str, Any], int]:
     """Play a move for the seat."""
     with engine.reading() as session:
-        access = seat_access(session, token)
+        access = opened_seat(session, token)
     presence.note(access.link.person_id, engine.utc_now())
-    body = _body(MoveRequest)
+    body = body_of(MoveRequest)
     game_id, number = access.game.id, access.seat.seat
     try:
         receipt = play.submit(
@@ -109,7 +102,7 @@ def move(token: str) -> tuple[dict[str, Any], int]:
 def seat_orders(token: str) -> dict[str, Any]:
     """Return the standing orders of the seat, for its owner alone."""
     with engine.reading() as session:
-        access = seat_access(session, token)
+        access = opened_seat(session, token)
         _require_begun(access.game)
         rows = standing_orders.of_seat(session, access.game.id, access.seat.seat)
         orders = [
@@ -129,8 +122,8 @@ def seat_orders(token: str) -> dict[str, Any]:
 def leave_order(token: str) -> tuple[dict[str, Any], int]:
     """Place a standing order for the seat."""
     with engine.reading() as session:
-        access = seat_access(session, token)
-    body = _body(OrderRequest)
+        access = opened_seat(session, token)
+    body = body_of(OrderRequest)
     try:
         left = play.place_order(
             access.game.id, access.seat.seat, body.order, now=engine.utc_now(), link_id=access.link.id
@@ -145,7 +138,7 @@ def leave_order(token: str) -> tuple[dict[str, Any], int]:
 def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
     """Withdraw a standing order of the seat."""
     with engine.reading() as session:
-        access = seat_access(session, token)
+        access = opened_seat(session, token)
     if not re.fullmatch(openapi.ORDER_ID[1:-1], order_id):
         raise NoSuchOrder("This order is no longer active.")
     now, link_id = engine.utc_now(), access.link.id
@@ -158,7 +151,7 @@ def withdraw_order(token: str, order_id: str) -> tuple[str, int]:
 def seat_record(token: str) -> Response:
     """Return the record as this seat may see it."""
     with engine.reading() as session:
-        access = seat_access(session, token)
+        access = opened_seat(session, token)
         return _record(session, access.game, access.seat.seat)
 
 
@@ -174,16 +167,8 @@ def public_record(game_id: str) -> Response:
         return _record(session, game, PUBLIC)
 
 
-@blueprint.get("/openapi.json")
-@http.limiter.limit(READS)
-def description() -> dict[str, Any]:
-    """Return the OpenAPI document of this API."""
-    return openapi.document(
-        flask.request.script_root, tables.PATHS | people.PATHS, (*tables.MODELS, people.PersonState)
-    )
-
-
-def seat_access(session: Session, token: str) -> links.SeatAccess:
+def opened_seat(session: Session, token: str) -> links.SeatAccess:
+    """Return the seat that a token opens, or answer in JSON that there is none."""
     access = links.seat_access(session, token, engine.utc_now())
     if access is None:
         raise NoSuchSeat("This link does not open a seat. Open it in a browser to request a fresh one.")
@@ -191,7 +176,8 @@ def seat_access(session: Session, token: str) -> links.SeatAccess:
     return access
 
 
-def _body(model: type[B]) -> B:
+def body_of(model: type[B]) -> B:
+    """Return the body of this request; a malformed one is refused."""
     if not flask.request.is_json:
         flask.abort(415)
     flask.request.max_content_length = openapi.LONGEST_BODY
@@ -310,7 +296,7 @@ for _kind in engine.UNAVAILABLE:
     blueprint.register_error_handler(_kind, _unavailable)
 
 
-def _no_such_call() -> Response | None:
+def no_such_call() -> Response | None:
     """Answer unknown API routes in JSON: Flask would render the pages' error page."""
     error = flask.request.routing_exception
     under_api = flask.request.path.startswith("/api/")

@@ -87,8 +87,13 @@ def lines_of(
 def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str, fact: Any) -> HistoryLine:
     at = parse_stamp(entry.at)
     voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
-    when = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
-    return HistoryLine(entry, at, when, None if record.table_act(entry) else voided, fact)
+    return HistoryLine(entry, at, short(at, zone), None if record.table_act(entry) else voided, fact)
+
+
+def short(at: datetime, zone: str) -> str:
+    """Return a moment as lines of the log give it: without a year, in a time zone."""
+    text: str = format_datetime(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()}, HH:mm", rebase=False)
+    return text
 
 
 def names_of(session: Session, game: AnyGame) -> tuple[str, ...]:

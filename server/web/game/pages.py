@@ -25,7 +25,7 @@ from server.store import links, log, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Rematch
 from server.store.rows import AnyGame
-from server.web.game import charts, history, kept, mail_log
+from server.web.game import charts, history, kept, mail_log, talk
 from server.web.http import GAME_ID, costly, error_page, refusal_text, seat_access
 
 blueprint = Blueprint("game", __name__)
@@ -88,7 +88,8 @@ def seat_history(token: str) -> ResponseReturnValue:
         here = url_for(".seat_history", token=token)
         back = url_for("turn.show", token=token)
         own = mail_log.of_seat(session, access.seat, zone)
-        return _history(session, access.game, access.seat.seat, zone, here, back, own)
+        said = talk.lines(session, access.game, access.link.person_id, zone)
+        return _history(session, access.game, access.seat.seat, zone, here, back, own, said, token)
 
 
 def _zone(session: Session, game: Game) -> str:
@@ -128,6 +129,8 @@ def _history(
     here: str,
     back: str,
     items: Sequence[mail_log.MailLogItem] = (),
+    said: Sequence[talk.WordLine] = (),
+    token: str | None = None,
 ) -> ResponseReturnValue:
     if game.quarantine:
         raise Broken(str(game.quarantine))
@@ -137,8 +140,9 @@ def _history(
     except Refused as error:
         return error_page(400, _("Entry not found"), refusal_text(error), back=here)
     beside = mail_log.by_entry(context, items)
+    talk.weave(context, said)
     me = viewer if isinstance(viewer, int) else None
-    return render_template("game/history.html", back=back, beside=beside, me=me, **context)
+    return render_template("game/history.html", back=back, beside=beside, me=me, token=token, **context)
 
 
 def _running_context(session: Session, game: Game) -> dict[str, object]:

@@ -215,6 +215,8 @@ ACTS: dict[str, OrganiserAction] = {
     "cancel": lambda token, _seat, now: organiser.cancel(token, now),
     "pace": lambda token, _seat, now: organiser.set_time_control(token, pace.read_time_control(), now),
     "list": lambda token, _seat, now: organiser.set_listed(token, True, now),
+    "talk": lambda token, _seat, now: organiser.set_talk(token, True, now),
+    "hush": lambda token, _seat, now: organiser.set_talk(token, False, now),
     "unlist": lambda token, _seat, now: organiser.set_listed(token, False, now),
     "go-on": lambda token, _seat, now: organiser.set_keep_going(token, True, now),
     "end": lambda token, _seat, now: organiser.set_keep_going(token, False, now),

@@ -106,6 +106,7 @@ def _initial_fields() -> dict[str, str]:
         "address": (me.email or "") if me else "",
         "time_zone": (me.time_zone or "UTC") if me else "UTC",
         "plays": "yes",
+        "talk": "yes",
         "strength": DEFAULT_BOT,
         "pace": "daily",
         "allowance": "86400",
@@ -166,6 +167,7 @@ def _read_request(group: Group | None) -> create.GameRequest:
         message=fields.get("message", ""),
         keep_going="keep_going" in fields,
         asks=pace.read_number("asks", 0),
+        talk="talk" in fields,
     )
 
 

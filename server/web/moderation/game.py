@@ -19,13 +19,14 @@ from byzanz.games import rules_of
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server import play
 from server.accounts import login
+from server.community import reports
 from server.errors import Refused, Stale
 from server.lobby import offers
 from server.play import autopilot, positions, turns
 from server.play.moderation import acts
 from server.play.moderation.act import holds_seat
 from server.store import log
-from server.store.engine import reading, utc_now
+from server.store.engine import parse_stamp, reading, utc_now
 from server.store.models import Entry, Game, ModeratorAction, Person
 from server.validation import whole_number
 from server.web.game import history, mail_log
@@ -36,6 +37,8 @@ blueprint = Blueprint("moderation", __name__, url_prefix="/m")
 blueprint.register_blueprint(desk.blueprint)
 MOST_MAILS = 60
 """Outgoing and incoming mails on the page of a game: the newest."""
+MOST_WORDS = 100
+"""What was said, on the page of a look: the newest."""
 
 
 @blueprint.before_request
@@ -47,7 +50,8 @@ def _only_moderators() -> None:
     g.me = me
 
 
-def _game(session: Session, game_id: str) -> Game:
+def known_game(session: Session, game_id: str) -> Game:
+    """Return the game with this ID, or answer that there is no such page."""
     game = session.get(Game, game_id) if GAME_ID.fullmatch(game_id) else None
     if game is None:
         flask.abort(404)
@@ -62,12 +66,13 @@ def game(game_id: str) -> ResponseReturnValue:
     """
     query = flask.request.args
     chosen = {"act": query.get("do", ""), "seat": query.get("of", ""), "entry": query.get("entry", "")}
-    return _game_page(game_id, chosen)
+    return game_page(game_id, chosen)
 
 
-def _game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = None) -> ResponseReturnValue:
+def game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = None) -> ResponseReturnValue:
+    """Return the page of a game, with what was typed into a form that was refused."""
     with reading() as session:
-        game = _game(session, game_id)
+        game = known_game(session, game_id)
         seated = holds_seat(session, game.id, g.me.id)
         items = mail_log.of_game(session, game, desk.zone(), player_id=g.me.id if seated else None)
         log_context = _history_context(session, game, PUBLIC, url_for(".game", game_id=game.id))
@@ -79,6 +84,8 @@ def _game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = 
             readable=log_context is not None,
             undo=_undoable(session, game, form.get("entry", "")),
             looks=_looks(session, game),
+            said=reports.count(session, game),
+            longest_silence=reports.LONGEST_SILENCE,
             holds_seat=seated,
             mails=[item for item in reversed(items) if item.status != "received"][:MOST_MAILS],
             received=[item for item in reversed(items) if item.status == "received"][:MOST_MAILS],
@@ -94,13 +101,13 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
     persons = {person.id: person for person in session.scalars(select(Person).where(Person.id.in_(ids)))}
     return {
         "zone": desk.zone(),
+        "now": utc_now(),
         "game": game,
         "title": rules_of(game.slug, game.rules).title,
         "seats": seats,
         "names": tuple(seat.name for seat in seats),
         "host": persons.get(game.organiser_id or 0),
         "vacancies": offers.vacancies(session, game, by_player=False),
-        "now": utc_now(),
         "unattended": autopilot.is_unattended(session, game),
         "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
     }
@@ -147,12 +154,12 @@ def look(game_id: str) -> ResponseReturnValue:
     """Reveal hidden hands: leaves an entry with the reason, which the players see, and leads to what was revealed."""
     form = flask.request.form
     with reading() as session:
-        _game(session, game_id)
+        known_game(session, game_id)
     try:
         act = f"!look {form.get('viewer', '')}"
         seq = play.moderate(game_id, act, reason=form.get("reason", ""), person_id=g.me.id, now=utc_now())
     except Refused as refusal:
-        return _game_page(game_id, flask.request.form, refusal)
+        return game_page(game_id, flask.request.form, refusal)
     return flask.redirect(url_for(".show_look", game_id=game_id, seq=seq), 303)
 
 
@@ -160,7 +167,7 @@ def look(game_id: str) -> ResponseReturnValue:
 def show_look(game_id: str, seq: int) -> ResponseReturnValue:
     """Show the game up to one of the moderator's looks, with the hands it revealed."""
     with reading() as session:
-        game = _game(session, game_id)
+        game = known_game(session, game_id)
         entry = next((entry for entry in _looks(session, game) if entry.seq == seq), None)
         if entry is None or holds_seat(session, game.id, g.me.id):
             flask.abort(404)
@@ -170,10 +177,13 @@ def show_look(game_id: str, seq: int) -> ResponseReturnValue:
         log_context = _history_context(session, game, viewer, here, last=seq)
         return render_template(
             "moderation/look.html",
-            **{"game": game} | (log_context or {}),
+            **{"game": game, "zone": desk.zone()} | (log_context or {}),
             entry=entry,
             viewer=viewer,
             readable=log_context is not None,
+            heard=None
+            if isinstance(viewer, int)  # the entry names one hand and nothing else
+            else reports.heard(session, game.id, parse_stamp(entry.at), MOST_WORDS),
         )
 
 
@@ -187,7 +197,7 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
     try:
         requested = forms.read_act(flask.request.form)
         with reading() as session:
-            game = _game(session, game_id)
+            game = known_game(session, game_id)
             reason = flask.request.form.get("reason", "")
             acts.check(session, game, requested.words, reason, g.me.id)
             page = render_template(
@@ -201,7 +211,7 @@ def _preview_page(game_id: str, moved: Refused | None) -> ResponseReturnValue:
                 refusal=moved,
             )
     except Refused as refusal:
-        return _game_page(game_id, flask.request.form, refusal)
+        return game_page(game_id, flask.request.form, refusal)
     return page, moved.status if moved else 200
 
 
@@ -213,11 +223,11 @@ def offer(game_id: str) -> ResponseReturnValue:
     if number is None or form.get("do") not in ("offer", "withdraw"):
         flask.abort(400)
     with reading() as session:
-        _game(session, game_id)
+        known_game(session, game_id)
     try:
         offers.offer_as_moderator(game_id, number, now, offered=form["do"] == "offer")
     except Refused as refusal:
-        return _game_page(game_id, {}, refusal)
+        return game_page(game_id, {}, refusal)
     return flask.redirect(url_for(".game", game_id=game_id), 303)
 
 
@@ -226,7 +236,7 @@ def act(game_id: str) -> ResponseReturnValue:
     """Carry out a previewed act, unless the game has moved on since: then show a new preview."""
     form = flask.request.form
     with reading() as session:
-        _game(session, game_id)
+        known_game(session, game_id)
     seen = whole_number(form.get("seen", ""), 999_999_999)
     if seen is None:
         flask.abort(400)
@@ -245,5 +255,5 @@ def act(game_id: str) -> ResponseReturnValue:
     except Stale as moved:
         return _preview_page(game_id, moved)
     except Refused as refusal:
-        return _game_page(game_id, flask.request.form, refusal)
+        return game_page(game_id, flask.request.form, refusal)
     return flask.redirect(url_for(".game", game_id=game_id), 303)

@@ -32,7 +32,7 @@ from server.store.table import Table, load
 from server.validation import whole_number
 from server.web.game import history
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
-from server.web.seat import bots, preselect
+from server.web.seat import bots, preselect, said
 from server.web.seat import played as after_move
 
 blueprint = Blueprint("turn", __name__)
@@ -125,8 +125,11 @@ def move(token: str) -> ResponseReturnValue:
         )
     except Refused as error:
         return _redraw(token, error.status, Problem(refusal_text(error, access.game.slug)), form)
+    unsaid = said.say_along(access, form.request_id, utc_now())
     if receipt.bots_next:
         bots.wait(access.game.id)
+    if unsaid is not None:
+        return with_unsaid(token, unsaid, receipt.seq)
     return flask.redirect(url_for(".show", token=token, played=receipt.seq), 303)
 
 
@@ -192,6 +195,13 @@ def _redraw(token: str, status: int, problem: Problem, form: MoveForm) -> Respon
         return _page(session, token, access, problem, form.ticked, since), status
 
 
+def with_unsaid(token: str, refusal: Refused, played: int | None = None) -> ResponseReturnValue:
+    """Show the current page with words that were refused, to be changed; `played` is the move that came with them."""
+    with reading() as session:
+        access = seat_access(session, token)
+        return _page(session, token, access, unsaid=refusal_text(refusal), played=played), refusal.status
+
+
 def _page(
     session: Session,
     token: str,
@@ -202,6 +212,7 @@ def _page(
     preselected: str | None = None,
     lost_entry: int | None = None,
     played: int | None = None,
+    unsaid: str | None = None,
 ) -> str:
     game, number = access.game, access.seat.seat
     if game.quarantine and game.status in ("running", "over"):
@@ -215,7 +226,7 @@ def _page(
     table = load(session, game.id, utc_now(), ended=(number, after))
     assert table is not None
     context = _base_context(table, token, access) | {"problem": problem, "ticked": ticked, "chosen": None}
-    context["lost_entry"] = lost_entry
+    context |= {"lost_entry": lost_entry, "unsaid": unsaid}
     if table.game.status not in ("running", "over"):
         return render_template("seat/turn.html", view=None, **context)
     position = positions.current(table)
@@ -236,6 +247,7 @@ def _page(
         "request_id": secrets.token_urlsafe(16),
         "soon": bool(table.turns) and all(turn.bot for turn in table.turns.values()),
     }
+    context |= said.context(table, access, context["lines"], after, _zone(access), utc_now())
     if own is not None and own.seq == played:
         since_own = play_history.told(position.rules, view, [own, *entries])
         zone, elsewhere = _zone(access), context["next"]

@@ -23,7 +23,7 @@ from server.play import history
 from server.scheduler import jobs
 from server.store import engine, links, log, outbox
 from server.store.facts import Fact
-from server.store.models import Alert, BrowserSession, Game, Link, Person, Seat, Turn
+from server.store.models import Alert, BrowserSession, Game, Link, Mute, Notes, Person, Seat, Turn, Word
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.forms import log_in
@@ -75,6 +75,15 @@ def test_no_trace_of_name_or_address_stays(client: FlaskClient, zeno: int) -> No
         pass
     assert not traces("".join(str(message) for message in birds.sent))
     assert {message["To"].addresses[0].addr_spec for message in birds.sent} >= {ALICE.address}
+
+
+def test_what_an_erased_person_said_and_noted_goes_with_them(zeno: int) -> None:
+    erasure.erase(zeno, NOW)
+    with engine.reading() as session:
+        assert list(session.scalars(select(Word.text).where(Word.game_id == "running"))) == ["Hello"]
+        assert session.scalars(select(Notes)).all() == []
+        assert session.scalars(select(Mute)).all() == []
+        assert session.scalars(select(Alert).where(Alert.key.like("word:%"))).all() == []
 
 
 def test_the_row_of_an_erased_person_says_nothing_of_them(zeno: int) -> None:
@@ -211,6 +220,9 @@ def test_the_archive_holds_what_is_stored_about_one_person(zeno: int) -> None:
     assert [row["name"] for row in json.loads(files["blocked.json"])] == [
         "Charlie"
     ]  # and nobody who blocks her
+    assert {word["text"] for word in json.loads(files["word.json"])} == {"I knit with a quill"}
+    assert {notes["text"] for notes in json.loads(files["notes.json"])} == {"Palmyra holds the wine"}
+    assert len(json.loads(files["mute.json"])) == 1
     assert {"records/running.jsonl", "records/over.jsonl"} <= set(files)
     assert (
         '"by":"chance","move":"shuffle deal"' in files["records/running.jsonl"]

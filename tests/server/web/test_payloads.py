@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -18,9 +20,10 @@ from sqlalchemy import delete, update
 from werkzeug.test import TestResponse
 
 from server import play
+from server.community import notes, reports, talk
 from server.store import engine
 from server.store.facts import Fact, FactColumn
-from server.store.models import Alert, Game, Mail, Person, Seat, Turn
+from server.store.models import Alert, Game, Mail, Notes, Person, Seat, Turn, Word
 from tests.support.browser.chromium import browser
 from tests.support.every_mail import Shown, mails, queue
 from tests.support.folders import STATIC
@@ -38,7 +41,10 @@ SHAPES = (
     "{{{{ [].__class__ }}}}<b>pwned({n})",
 )
 NUMBER = re.compile(r"pwned\((\d+)\)")
-WORDS = ((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Game, "message"), (Alert, "text"))
+WORDS = (
+    *((Person, "name"), (Seat, "name"), (Seat, "cut"), (Game, "name"), (Game, "message"), (Alert, "text")),
+    *((Word, "text"), (Word, "hidden_why"), (Notes, "text"), (Person, "silenced_why")),
+)
 """Texts written by people."""
 FAULTS = ((Person, "unreachable"), (Mail, "error"), (Turn, "refused"))
 """Texts from mail servers."""
@@ -76,9 +82,22 @@ def there(app: Flask, payloads: Payloads) -> Scene:
     for game_id in ("here", "there"):
         play.moderate(game_id, "!note", reason=payloads(), person_id=mia, now=engine.utc_now())
     play.moderate("there", "!abandon", reason=payloads(), person_id=mia, now=engine.utc_now())
+    _talk(made)
     with engine.transaction() as session:
         queue(session, made)
     return made
+
+
+def _talk(there: Scene) -> None:
+    """Let three people talk at one table, of whom one word is hidden and one player is silenced; one keeps notes."""
+    now = engine.utc_now()
+    for name in ("Alice", "Daphne", "Daphne"):
+        talk.say("here", there.person(name), "Hello", request_id=secrets.token_hex(), now=now)
+    notes.write("here", there.person("Alice"), "The wine is with Zoe", now)
+    reports.hide("here", 2, "rude", there.person("Mia"), now)
+    play.moderate("here", "!look public", reason="reported", person_id=there.person("Mia"), now=now)
+    with engine.transaction() as session:
+        session.get_one(Person, there.person("Zoe")).silenced_until = now + timedelta(days=1)
 
 
 def fill(payloads: Payloads, columns: Iterable[tuple[Any, str]]) -> None:
@@ -130,7 +149,10 @@ def pages(there: Scene, payloads: Payloads) -> Iterator[Shown]:
         (alice, "/tables/wishes", ("game", "size", "pace")),
         (alice, f"/i/{ida['invite']}", ("name", "cut")),
         (alice, f"/o/{host['organise']}", ("guest",)),
-        (alice, f"/t/{daphne['seat']}", ("move",)),
+        (alice, f"/t/{daphne['seat']}", ("move", "say")),
+        (alice, f"/t/{daphne['seat']}/say", ("text", "request_id")),
+        (alice, f"/t/{daphne['seat']}/notes", ("notes",)),
+        (mia, "/m/here/talk", ("reason", "days", "number")),
         (mia, "/m/here/preview", ("reason", "who", "entry", "hours")),
         (mia, "/m/here/preview", ("reason", "who")),
         (mia, "/m/here/look", ("reason", "viewer")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -11,14 +12,14 @@ from sqlalchemy import select
 
 from server import play
 from server.accounts import absences, login
-from server.community import blocks, handles
+from server.community import blocks, handles, mutes, notes, reports, talk
 from server.lobby import create, offers, rematch, trials, wishes
 from server.lobby.tables import Wanted
 from server.mail.text import quoted
 from server.play import positions
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Conduct, Game, Link, Reliability, Seat
+from server.store.models import Conduct, Game, Link, Person, Reliability, Seat, Word
 from tests.conftest import Table
 from tests.support.browser.town import (
     FRIENDS,
@@ -256,6 +257,24 @@ def tables_full(town: Town) -> Place:
     return Place("/tables?game=byzanz&pace=3600", "Sam")
 
 
+def talked(town: Town) -> Place:
+    """The page of a moderator's look, with what was said."""
+    alice, mia, now = town.there.person("Alice"), town.there.person("Mia"), utc_now()
+    for text in ("Hello", "Hello again\nand more"):
+        talk.say("here", alice, text, request_id=secrets.token_hex(), now=now)
+    reports.hide("here", 1, "twice", mia, now)
+    seq = moderate(town, "here", "!look public")
+    return Place(f"/m/here/look/{seq}", "Mia")
+
+
+def account_muted(town: Town) -> Place:
+    """An account from which somebody is muted."""
+    game, seat = spoken(town, "byzanz", "s-muted")
+    mutes.mute(game.people[(seat + 1) % 3], game.id, 1)
+    with reading() as session:
+        return Place("/account", session.get_one(Person, game.people[(seat + 1) % 3]).name)
+
+
 def preview(act: str, reason: str = "A word.", status: int = 200, **fields: str) -> Way:
     """A preview of a moderator's action."""
     return sent("/m/here/preview", "Mia", status, act=act, reason=reason, **fields)
@@ -351,6 +370,9 @@ AROUND: dict[str, Way] = {
     "moderate extend": preview("extend", seat="3", hours="12"),
     "moderate refused": preview("note", reason="", status=422),
     "moderate look": looked,
+    "moderate talk": talked,
+    "moderate talk refused": sent("/m/here/talk", "Mia", 422, do="silence", seat="0", days="400", reason="x"),
+    "account muted": account_muted,
 }
 
 
@@ -396,6 +418,37 @@ def receipt(slug: str, town: Town) -> Place:
     now = position(game.id)
     seq = make(game, seat, str(now.rules.moves(now.state, seat)[0]), at=utc_now())
     return Place(f"{url(game, seat)}?played={seq}")
+
+
+def spoken(town: Town, slug: str, name: str) -> tuple[Table, int]:
+    """The game and the seat to move of a table at which all have said something: long, short, and hidden."""
+    game, seat = town.first(slug, name)
+    now = utc_now()
+    for number in range(3):
+        person = game.people[(seat + number) % len(game.people)]
+        for text in (
+            "Good morning",
+            "https://example.org/" + "a" * 90,
+            "One line\nand another\n\nand a third",
+        ):
+            talk.say(game.id, person, text, request_id=secrets.token_hex(), now=now)
+    with transaction() as session:
+        word = session.scalars(select(Word).where(Word.game_id == game.id, Word.number == 5)).one()
+        word.hidden_at, word.hidden_why = now, "rude"
+    notes.write(game.id, game.people[seat], "Bob holds the wine.\nKeep the merchants.", now)
+    return game, seat
+
+
+def said(slug: str, town: Town, rest: str = "") -> Place:
+    """A table at which people talk."""
+    game, seat = spoken(town, slug, f"s-said{len(rest)}")
+    return Place(url(game, seat) + rest)
+
+
+def unsaid(slug: str, town: Town) -> Place:
+    """Something was refused that a player wanted to say."""
+    game, seat = town.first(slug, "s-unsaid")
+    return Place(f"{url(game, seat)}/say", None, {"text": "a" * 501, "request_id": "k"}, 422)
 
 
 def ordered(slug: str, town: Town) -> Place:
@@ -454,6 +507,10 @@ def of_game(slug: str) -> dict[str, Way]:
         f"{slug} refused": partial(refused, slug),
         f"{slug} stale": partial(stale, slug),
         f"{slug} receipt": partial(receipt, slug),
+        f"{slug} said": partial(said, slug),
+        f"{slug} said and done": partial(said, slug, rest="?done=noted"),
+        f"{slug} said in the history": partial(said, slug, rest="/history"),
+        f"{slug} unsaid": partial(unsaid, slug),
         f"{slug} ordered": partial(ordered, slug),
         f"{slug} plan": partial(plan, slug),
         f"{slug} order": partial(order, slug),

@@ -174,6 +174,8 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
     yield Call("GET", f"{page}/head")
     yield Call("GET", f"{page}/group")
     yield Call("GET", f"{api}/orders")
+    yield Call("GET", f"{api}/words")
+    yield Call("POST", f"{page}/say", body={"text": "", "request_id": "silent"})
     yield from _refused(world, page, api, head)
     own_pages = ("/account", "/account/answers", "/account/results.json")
     for path in ("/", *own_pages, f"/join/{world.game_id}", game, f"{game}/group"):

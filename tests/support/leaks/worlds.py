@@ -30,7 +30,19 @@ from server.play import running
 from server.play.positions import Position
 from server.store import engine, links, log, outbox, people
 from server.store.facts import Fact
-from server.store.models import Entry, Game, Link, Mail, Person, Seat, Snapshot, StandingOrder, Turn
+from server.store.models import (
+    Entry,
+    Game,
+    Link,
+    Mail,
+    Notes,
+    Person,
+    Seat,
+    Snapshot,
+    StandingOrder,
+    Turn,
+    Word,
+)
 from tests.conftest import NAMES, NOW, settings
 from tests.support.leaks.games import Step
 from tests.support.leaks.pairs import Pair, Play
@@ -169,6 +181,7 @@ class World:
                 self._seat_people(session)
                 self._lay_out(session, laid)
                 self._leave_orders(session)
+                self._talk(session)
             for number, step in enumerate(live):
                 self._decide(number, step)
             self._send_mails()
@@ -271,6 +284,25 @@ class World:
             position = Position(game.id, rules, state, game.head, paused=False, outcome=None)
             running.advance(hand, position, state, LATER)
         session.refresh(game)
+
+    def _talk(self, session: Session) -> None:
+        """Let everybody talk, which only players read, and note something, which only its writer reads."""
+        game = session.get_one(Game, self.game_id)
+        for seat in range(self.pair.seats):
+            person = self.person(session, seat).id
+            said = Word(
+                game_id=game.id,
+                number=seat + 1,
+                person_id=person,
+                seat=seat,
+                text=f"{NAMES[seat]} speaks" + (f" in {self.tag}" if self.seat is None else ""),
+                at=LATER,
+                seq=game.head,
+                request_id=f"{seat}",
+            )
+            noted = "A thought" + (f" in {self.tag}" if seat != self.seat else "")
+            session.add_all([said, Notes(game_id=game.id, person_id=person, text=noted, changed_at=LATER)])
+        game.said = self.pair.seats
 
     def _leave_orders(self, session: Session) -> None:
         """Leave orders; in the other world the others have suspended or ended orders, and the viewer's are the same."""

@@ -200,11 +200,19 @@ def test_every_button_of_the_organiser_works(bare: FlaskClient) -> None:
     assert game_of(game_id).listed
     assert send(bare, page, do="unlist").status_code == 303
     assert not game_of(game_id).listed
+    assert send(bare, page, do="hush").status_code == 303
+    assert not game_of(game_id).talk
+    assert send(bare, page, do="talk").status_code == 303
+    assert game_of(game_id).talk
     invitations.accept(token("invite", DAPHNE, game_id, NOW), "Daphne", "", NOW)
     answer = send(bare, page, do="start")
     assert answer.headers["Location"] == f"https://byzanz.test/t/{token('seat', ALICE, game_id, NOW)}"
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Leontios", "Daphne"]
     assert "has started" in look(bare, page).text
+    assert send(bare, page, do="hush").status_code == 303
+    assert not game_of(game_id).talk
+    assert bare.post(page, data={"do": "talk"}).status_code == 409  # a moderator may have closed it
+    assert not game_of(game_id).talk
 
 
 def test_the_organiser_changes_the_time_control(bare: FlaskClient) -> None:

@@ -101,7 +101,7 @@ def test_the_form_offers_three_strengths_of_bots_the_weakest_first(client: Flask
 def test_every_choice_of_the_form_counts(client: FlaskClient) -> None:
     _action, filled = form(look(client, "/new"), plays="yes")
     chosen = filled | WISH
-    del chosen["plays"]
+    del chosen["plays"], chosen["talk"]
     chosen |= {
         "players": "bob@example.org",
         "bots": "3",
@@ -114,7 +114,7 @@ def test_every_choice_of_the_form_counts(client: FlaskClient) -> None:
     assert client.post("/new", data=chosen).status_code == 303
     game = only_game()
     assert (game.allowance, game.time_zone, game.listed) == (3600, "Europe/Amsterdam", True)
-    assert (game.bank, game.days_off) == (14400, "26")
+    assert (game.bank, game.days_off, game.talk) == (14400, "26", False)
     assert [(seat.name, seat.status) for seat in seats_of(game.id)] == [
         ("Bob", "invited"), ("Psellos", "seated"), ("Komnene", "seated"), ("Anthemios", "seated"),
         ("", "free"), ("", "free"),
@@ -135,6 +135,7 @@ def test_a_pace_has_a_name_and_is_told_in_words(
     assert send(client, "/new", {**WISH, "pace": pace, "time_zone": "America/New_York"}).status_code == 303
     game = only_game()
     assert (game.allowance, game.bank, game.days_off) == had
+    assert game.talk
     words = {
         "relaxed": "2 days per move, plus a time bank of 4 days; no clock on Saturday and Sunday (New York)",
         "daily": "1 day per move, plus a time bank of 2 days",

@@ -274,7 +274,8 @@ def test_a_paused_game_offers_no_choices(client: FlaskClient, table: Any):
     play.moderate(game.id, "!abandon", reason="Enough", person_id=_moderator(), now=NOW)
     page = look(client, url(game, seat))
     assert "<title>The Golden Horn" in page.html
-    assert {form.get("action") for form in page.root.iter("form")} <= {"/language"}
+    notes = f"{url(game, seat)}/notes"
+    assert {form.get("action") for form in page.root.iter("form")} <= {"/language", notes}
 
 
 def sale_out_of_turn(game: Any) -> int:

@@ -1,0 +1,182 @@
+"""Reports of what was said, and what moderators do about table talk: hide it, close it, take it from a person."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from server import play
+from server.errors import BadRequest, Closed, InvalidInput, TooMany
+from server.play.moderation.act import holds_seat
+from server.store import alerts
+from server.store import words as stored
+from server.store.engine import transaction
+from server.store.facts import Fact
+from server.store.models import Alert, Game, Person, Seat, Word
+from server.validation import whole_number
+
+A_DAY = 10
+"""How often a person may report something within a day."""
+LONGEST_REASON = 200
+LONGEST_SILENCE = 365
+"""Days for which talk can be taken from a person."""
+KEPT_HIDDEN = timedelta(days=30)
+"""How long moderators can still read what they have hidden."""
+
+
+def report(game_id: str, person_id: int, number: int, now: datetime) -> None:
+    """Raise an alert about something that was said; once for each reporter, whatever moderators do about it.
+
+    Raises:
+        BadRequest: the reporter cannot read it, or said it themselves.
+        TooMany: they have reported much today.
+    """
+    with transaction() as session:
+        reporter = session.get_one(Person, person_id, with_for_update=True)  # or two requests count as one
+        rows, _notes = stored.read(session, game_id, reporter.id, after=number - 1)
+        said = next((row for row in rows if row.number == number and row.hidden_at is None), None)
+        if said is None or said.person_id == reporter.id:
+            raise BadRequest("Nobody else has said this here. Reload the page.")
+        key = f"{alert_prefix(person_id)}{game_id}:{number}"
+        if session.scalar(select(Alert.id).where(Alert.key == key)) is not None:
+            return
+        recent = (Alert.key.startswith(alert_prefix(person_id)), Alert.at > now - timedelta(days=1))
+        if (session.scalar(select(func.count()).select_from(Alert).where(*recent)) or 0) >= A_DAY:
+            raise TooMany("You can report %(most)s messages a day. Go on tomorrow.", most=A_DAY)
+        alerts.raise_alert(session, key, Fact("word_reported", {"number": number}), now, game_id)
+
+
+def alert_prefix(person_id: int) -> str:
+    """Return how the keys of all alerts begin that a person has raised."""
+    return f"word:{person_id}:"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Something said at a table, for a moderator.
+
+    Args:
+        name: of the person, or of the seat if they hold it.
+        text: empty if it was hidden long ago.
+    """
+
+    number: int
+    name: str
+    text: str
+    at: datetime
+    hidden_why: str | None
+
+
+def heard(session: Session, game_id: str, upto: datetime, most: int) -> list[Heard]:
+    """Return the newest words up to a moderator's look, oldest first, hidden ones included.
+
+    Args:
+        upto: the time of the look.
+    """
+    query = select(Word, Seat.name, Person.name, Seat.person_id).join(Person, Person.id == Word.person_id)
+    query = query.join(Seat, (Seat.game_id == Word.game_id) & (Seat.seat == Word.seat))
+    query = query.where(Word.game_id == game_id, Word.at <= upto).order_by(Word.number.desc()).limit(most)
+    return [
+        Heard(
+            number=word.number,
+            name=seat_name if holder == word.person_id else person_name,
+            text=word.text,
+            at=word.at,
+            hidden_why=word.hidden_why if word.hidden_at else None,
+        )
+        for word, seat_name, person_name, holder in reversed(session.execute(query).all())
+    ]
+
+
+def hide(game_id: str, number: int, reason: str, moderator_id: int, now: datetime) -> None:
+    """Hide something that was said from the table, which reads the reason instead.
+
+    Raises:
+        Closed: the moderator plays at this table.
+        InvalidInput: there is no reason, or it is too long. BadRequest: there is no such word.
+    """
+    why = _reason(reason)
+    with transaction(game_id) as session:
+        play.lock_game(session, game_id)
+        _check_moderator(session, game_id, moderator_id)
+        word = session.scalar(select(Word).where(Word.game_id == game_id, Word.number == number))
+        if word is None:
+            raise BadRequest("This message no longer exists. Its writer may have deleted it.")
+        word.hidden_at, word.hidden_why = word.hidden_at or now, why
+
+
+def set_talk(game_id: str, allowed: bool, reason: str, moderator_id: int, now: datetime) -> None:
+    """Close the talk of a table, or open it again; the log gets a note with the reason.
+
+    Raises:
+        Closed: the moderator plays at this table.
+        InvalidAct: there is no reason.
+    """
+    with transaction(game_id) as session:
+        _check_moderator(session, play.lock_game(session, game_id).id, moderator_id)
+    play.moderate(game_id, "!note", reason=reason, person_id=moderator_id, now=now)
+    with transaction(game_id) as session:
+        play.lock_game(session, game_id).talk = allowed
+
+
+def silence(game_id: str, seat: str, days: str, reason: str, moderator_id: int, now: datetime) -> None:
+    """Take table talk, at all tables, from the person who holds a seat; they read the reason, and nobody else is told.
+
+    Args:
+        seat: its number, as a form gives it; days: 1 to 365, or 0 to give talk back.
+
+    Raises:
+        Closed: the moderator plays at this table, or nobody holds the seat.
+        InvalidInput: the days or the reason are not valid.
+    """
+    why, number = _reason(reason), whole_number(days, LONGEST_SILENCE)
+    if number is None:
+        raise InvalidInput("Give 0 to %(most)s days.", field="days", most=LONGEST_SILENCE)
+    with transaction(game_id) as session:
+        game = play.lock_game(session, game_id)
+        _check_moderator(session, game.id, moderator_id)
+        held = session.get(Seat, (game.id, whole_number(seat, 99)))
+        if held is None or held.person_id is None:
+            raise Closed("Nobody holds this seat.")
+        person = session.get_one(Person, held.person_id)
+        person.silenced_until = now + timedelta(days=number) if number else None
+        person.silenced_why = why if number else None
+
+
+def purge(now: datetime) -> int:
+    """Delete the text of what was hidden a month ago, and return how many words."""
+    old = (Word.hidden_at <= now - KEPT_HIDDEN, Word.text != "")
+    with transaction() as session:
+        ids: Sequence[str] = session.scalars(
+            select(Word.game_id).where(*old).distinct().order_by(Word.game_id)
+        ).all()
+        for game_id in ids:
+            play.lock_game(session, game_id)
+        found = session.scalars(select(Word).where(*old, Word.game_id.in_(ids))).all()
+        for word in found:
+            word.text = ""
+    return len(found)
+
+
+def count(session: Session, game: Game) -> int:
+    """Return how much is said at a table, without reading it."""
+    return session.scalar(select(func.count()).select_from(Word).where(Word.game_id == game.id)) or 0
+
+
+def _check_moderator(session: Session, game_id: str, moderator_id: int) -> None:
+    if holds_seat(session, game_id, moderator_id):
+        raise Closed("You have a seat at this table. Another moderator must decide.")
+
+
+def _reason(text: str) -> str:
+    reason = " ".join(unicodedata.normalize("NFC", text).split())
+    if not reason or len(reason) > LONGEST_REASON or not reason.isprintable():
+        raise InvalidInput(
+            "Give a reason of 1 to %(most)s characters, on one line.", field="reason", most=LONGEST_REASON
+        )
+    return reason

@@ -1,0 +1,97 @@
+"""Table talk in the API: what was said, for a seat's player alone, and saying something."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import flask
+
+from server.community import talk
+from server.errors import BadRequest
+from server.store import engine, presence
+from server.validation import excerpt, whole_number
+from server.web import http
+from server.web.api import openapi
+from server.web.api.bodies import WordList, WordReceipt, WordRequest
+from server.web.api.openapi import READS, WRITES
+from server.web.api.views import blueprint, body_of, opened_seat
+
+MODELS = (WordRequest, WordReceipt, WordList)
+LAST = 999_999_999
+"""The highest number of a word."""
+PATHS: dict[str, Any] = {
+    "/api/v1/seats/{token}/words": {
+        "parameters": [openapi.token()],
+        "get": {
+            "operationId": "words",
+            "summary": "What was said at the table, as this seat may read it.",
+            "parameters": [
+                {
+                    "name": "after",
+                    "in": "query",
+                    "description": "Only words with a higher number.",
+                    "schema": {"type": "integer", "minimum": 0, "maximum": LAST},
+                }
+            ],
+            "responses": openapi.common()
+            | {
+                "200": openapi.answer("WordList", "What was said, oldest first."),
+                "422": openapi.answer("ErrorBody", "A wrong `after`."),
+            },
+        },
+        "post": {
+            "operationId": "say",
+            "summary": "Say something to everybody at the table.",
+            "requestBody": openapi.sent("WordRequest"),
+            "responses": openapi.common()
+            | openapi.unread()
+            | {
+                "200": openapi.answer("WordReceipt", "A repeated request; nothing was said again."),
+                "201": openapi.answer("WordReceipt", "Said."),
+                "409": openapi.answer("ErrorBody", "Nobody, or not this seat, can talk now (`closed`)."),
+                "422": openapi.answer(
+                    "ErrorBody", "The text is empty or too long, or the request ID was used for another."
+                ),
+                "429": openapi.answer(
+                    "ErrorBody", "Too many requests from this address, or enough said for a day (`too_many`)."
+                ),
+            },
+        },
+    }
+}
+
+
+@blueprint.get("/seats/<token>/words")
+@http.limiter.limit(READS)
+def words(token: str) -> dict[str, Any]:
+    """Return what the player of the seat may read; `?after=` gives only what is newer."""
+    text = flask.request.args.get("after", "0")
+    after = whole_number(text, LAST)
+    if after is None:
+        raise BadRequest("“%(text)s” must be a whole number.", text=excerpt(text))
+    with engine.reading() as session:
+        access = opened_seat(session, token)
+        said = talk.words(session, access.game.id, access.link.person_id, after)
+    rows = [dataclasses.asdict(each) | {"at": engine.stamp(each.at)} for each in said]
+    return {"words": [{name: value for name, value in row.items() if name != "why"} for row in rows]}
+
+
+@blueprint.post("/seats/<token>/words")
+@http.limiter.limit(WRITES)
+def say(token: str) -> tuple[dict[str, Any], int]:
+    """Say something to the table."""
+    with engine.reading() as session:
+        access = opened_seat(session, token)
+    now = engine.utc_now()
+    presence.note(access.link.person_id, now)
+    body = body_of(WordRequest)
+    said = talk.say(
+        access.game.id,
+        access.link.person_id,
+        body.text,
+        request_id=body.request_id,
+        now=now,
+        link_id=access.link.id,
+    )
+    return {"number": said.number}, 201 if said.at == now else 200

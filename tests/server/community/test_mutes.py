@@ -1,0 +1,77 @@
+"""Muting: one-sided, repeatable, and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select
+
+from server.community import mutes, talk
+from server.errors import BadRequest
+from server.store import engine
+from server.store.models import Mute, Seat
+from tests.conftest import NOW, Table
+from tests.support.at_once import at_once
+from tests.support.mails import change
+
+Begin = Callable[..., Table]
+
+
+@pytest.fixture
+def game(table: Begin) -> Table:
+    found = table(3)
+    talk.say(found.id, found.people[1], "Hello", request_id="k", now=NOW)
+    return found
+
+
+def muted(person: int) -> list[tuple[int, str]]:
+    with engine.reading() as session:
+        return [(other, name) for other, name in mutes.muted(session, person)]
+
+
+def rows() -> int:
+    with engine.reading() as session:
+        return session.scalar(select(func.count()).select_from(Mute)) or 0
+
+
+def test_a_person_is_muted_once_and_heard_again(game: Table) -> None:
+    me, other = game.people[:2]
+    for _ in range(2):
+        mutes.mute(me, game.id, 1)
+    assert muted(me) == [(other, "Bob")]
+    assert muted(other) == []
+    assert rows() == 1
+    mutes.unmute(other, me)
+    assert rows() == 1
+    mutes.unmute(me, other)
+    assert rows() == 0
+
+
+@pytest.mark.parametrize(("person", "number"), [(1, 1), (0, 2), (0, 0)])
+def test_nobody_mutes_themselves_or_what_was_never_said(game: Table, person: int, number: int) -> None:
+    with pytest.raises(BadRequest):
+        mutes.mute(game.people[person], game.id, number)
+    assert rows() == 0
+
+
+def test_somebody_who_sits_nowhere_with_me_any_more_has_no_name(game: Table, table: Begin) -> None:
+    table(4, game_id="g2")  # other names of Bob's stand at other tables
+    mutes.mute(game.people[0], game.id, 1)
+    for game_id in (game.id, "g2", "busy"):
+        with engine.reading() as session:
+            seat = session.scalar(
+                select(Seat.seat).where(Seat.game_id == game_id, Seat.person_id == game.people[1])
+            )
+        if game_id != "busy":
+            change(Seat, (game_id, seat), person_id=None)
+    assert muted(game.people[0]) == [(game.people[1], "Bob")]  # from the busy table
+    assert muted(game.people[2]) == []
+
+
+@pytest.mark.concurrency
+def test_several_requests_at_once_make_one_mute(app: Flask, game: Table) -> None:
+    me = game.people[0]
+    assert at_once(app, *[lambda: mutes.mute(me, game.id, 1)] * 8) == [None] * 8
+    assert rows() == 1
