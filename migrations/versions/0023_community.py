@@ -18,6 +18,7 @@ COLUMNS = (
     ("game", "asks", sa.Integer(), "0"),
     ("game", "keep_going", sa.Boolean(), sa.false()),
     ("game", "talk", sa.Boolean(), sa.true()),
+    ("game", "said", sa.Integer(), "0"),
     ("seat", "offered_at", TIME, None),
     ("person", "handle", sa.String(20), None),
     ("person", "shown", sa.String(10), "nobody"),

@@ -40,6 +40,8 @@ class GameRow:
     paused: bool
     result: str | None
     quarantine: Fact | None
+    talk: bool
+    said: int
 
 
 @dataclass(slots=True)
@@ -69,6 +71,8 @@ class PersonRow:
     quiet_from: int | None
     quiet_to: int | None
     language: str | None
+    talk: str
+    silenced_until: datetime | None
 
 
 @dataclass(slots=True)

@@ -105,6 +105,8 @@ class Game(Base):
     """A day after the end, the next game of the same people is offered by itself."""
     talk: Mapped[bool] = mapped_column(default=True)
     """Those seated may talk beside the log."""
+    said: Mapped[int] = mapped_column(default=0)
+    """How many words were ever said at the table, deleted ones included: no number is given twice."""
     seats: Mapped[list[Seat]] = relationship(init=False, order_by="Seat.seat", viewonly=True)
 
 

@@ -1,0 +1,95 @@
+"""The one statement that reads what was said at a table, for a reader and nobody else.
+
+A page of a seat and an email run it, so it is compiled once, and brings the reader's notes along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import and_, bindparam, exists, literal_column, null, or_, select, union_all
+from sqlalchemy.orm import Session
+
+from server.store.engine import connection_of
+from server.store.models import Block, Mute, Notes, Seat, Word
+from server.store.prepared import Prepared
+
+ALL_OF_THEM = 1_000_000
+word, mute, block, notes = Word.__mapper__.c, Mute.__mapper__.c, Block.__mapper__.c, Notes.__mapper__.c
+held, own = Seat.__table__.alias("held").c, Seat.__table__.alias("own").c
+_reader: Any = bindparam("reader")
+_game: Any = bindparam("game")
+_SEATED = exists().where(
+    own.game_id == _game, own.person_id == _reader, own.status == literal_column("'seated'")
+)
+_MUTED = exists().where(mute.person_id == _reader, mute.other_id == word.person_id)
+_BLOCKED = exists().where(
+    or_(
+        and_(block.person_id == _reader, block.other_id == word.person_id),
+        and_(block.person_id == word.person_id, block.other_id == _reader),
+    )
+)
+_said = (
+    select(
+        word.number,
+        word.seat,
+        word.person_id,
+        word.text,
+        word.at,
+        word.seq,
+        word.hidden_at,
+        word.hidden_why,
+        held.name,
+        held.person_id.label("holder_id"),
+    )
+    .join(held.seat.table, and_(held.game_id == word.game_id, held.seat == word.seat))
+    .where(word.game_id == _game, word.number > bindparam("after"), word.seq >= bindparam("seq"))
+    .where(_SEATED, ~_MUTED, ~_BLOCKED)
+    .order_by(word.number.desc())
+    .limit(bindparam("most"))
+    .subquery()
+)
+_zero: Any = literal_column("0")
+_noted = select(
+    _zero, _zero, notes.person_id, notes.text, notes.changed_at, _zero, null(), null(), null(), null()
+).where(notes.game_id == _game, notes.person_id == _reader)
+WORDS = Prepared(union_all(select(_said), _noted))
+"""The newest words that a person seated may read, the newest first, and as number 0 what they noted for themselves."""
+
+
+@dataclass(slots=True)
+class WordRow:
+    """A word with the seat at which it was said; the first columns are explained in `models.Word`.
+
+    Args:
+        name: of the seat now.
+        holder_id: who holds it now.
+    """
+
+    number: int
+    seat: int
+    person_id: int
+    text: str
+    at: datetime
+    seq: int
+    hidden_at: datetime | None
+    hidden_why: str | None
+    name: str
+    holder_id: int | None
+
+
+def read(
+    session: Session, game_id: str, reader_id: int, *, after: int = 0, seq: int = 0, most: int = ALL_OF_THEM
+) -> tuple[list[WordRow], str]:
+    """Return the newest words that a person may read, oldest first, and their own notes at this game.
+
+    Args:
+        after: only words with a higher number.
+        seq: only words said after this entry.
+    """
+    values = {"game": game_id, "reader": reader_id, "after": after, "seq": seq, "most": most}
+    rows = [WordRow(*found) for found in WORDS.all(connection_of(session), values)]
+    said = sorted((row for row in rows if row.number), key=lambda row: row.number)
+    return said, next((row.text for row in rows if not row.number), "")
