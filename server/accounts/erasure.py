@@ -134,3 +134,4 @@ def _clear(person: Person) -> None:
     person.unreachable = person.suppressed = person.seen_at = person.lost_at = person.retry_at = None
     person.moderator, person.silent, person.cadence = False, True, "each"
     person.accepted = person.no_invitations = False
+    person.talk = "turns"

@@ -16,13 +16,13 @@ from byzanz import record
 from byzanz.games import rules_of
 from byzanz.rules import PUBLIC
 from server.config import settings
-from server.mail.outgoing import batching, relevance
+from server.mail.outgoing import batching, relevance, said
 from server.mail.outgoing.mail_links import MailLinks
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
 from server.play import history, lengths, notes, positions, turns
-from server.store import facts, heads, outbox, standing_orders
-from server.store.models import Game, Person
+from server.store import facts, heads, log, outbox, standing_orders
+from server.store.models import Game, Link, Person
 from server.store.rows import AnyGame, AnyMail, AnyPerson
 from server.store.table import Table
 
@@ -73,7 +73,31 @@ def template_context(
         }
     if rows.mail.kind == "answer":
         context |= _answer_context(session, rows)
-    return context | _merged(session, rows, context, mail_links)
+    context |= _merged(session, rows, context, mail_links)
+    return context | {"table_talk": _said(session, rows, context)}
+
+
+def _said(session: Session, rows: MailRows, context: dict[str, Any]) -> said.Talk:
+    """Return the table talk that a mail tells: since the reader's own last move, or since the turn they replied to."""
+    mail, game, merged = rows.mail, rows.game, context["merged_mails"]
+    if (
+        game is None
+        or rows.seat is None
+        or rows.seat.status != "seated"
+        or not said.is_wanted(game, rows.person)
+    ):
+        return said.Talk()
+    if mail.kind == "talk":
+        return said.news(session, mail, merged)
+    if mail.kind in ("turn", "remind"):
+        return said.since(session, game, rows.person, context["last_own"], merged)
+    if mail.kind == "over":
+        last_own = log.last_move(session, game.id, rows.seat.seat, ("player", "bot"))
+        return said.since(session, game, rows.person, last_own, merged)
+    used = session.get(Link, context["details"].get("reply")) if mail.kind == "answer" else None
+    return (
+        said.Talk() if used is None or used.seq is None else said.since(session, game, rows.person, used.seq)
+    )
 
 
 def _merged(
@@ -83,8 +107,10 @@ def _merged(
     merged, mail = batching.mergeable(rows), rows.mail
     if mail.kind == "turn":  # it does not contain the news of entries that it leaves out
         first = context["entries"][0].seq if context["entries"] else mail.seq
-        merged = [other for other in merged if other.seq and first and other.seq >= first]
-    more: dict[str, Any] = {"merged": tuple(other.id for other in merged)}
+        merged = [
+            other for other in merged if other.kind == "talk" or (other.seq and first and other.seq >= first)
+        ]
+    more: dict[str, Any] = {"merged": tuple(other.id for other in merged), "merged_mails": merged}
     if mail.kind == "held":
         more |= {"game": "", "title": "", "invitations": _held_invitations(session, rows, mail_links.seats)}
     elif mail.kind == "answered":
@@ -175,6 +201,7 @@ def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
         "told": told,
         "facts": {entry.seq: fact for entry, fact in told},
         "left_out": table.game.head - last_own - len(seen),
+        "last_own": last_own,
         "stopped": [
             {"text": row.text, "reason": one_line(facts.sentence(row.reason))}
             for row in standing_orders.shown(table, seat)
@@ -209,11 +236,22 @@ def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
             line | {"text": one_line(line["text"]), "why": _refusal_text(line)} for line in given["lines"]
         ],
         "fault": _refusal_text(given),
+        "speech": _speech(given.get("words")),
+        "talk": bool(given.get("talk")),
         "since": since[:LOG_LINES],
         "more": len(since) > LOG_LINES,
         "asked": rows.turn is not None,
         "most": LEGAL_MOVES,
     }
+
+
+def _speech(words: Mapping[str, Any] | None) -> str:
+    """Return what became of the words in a mail, as a sentence; "" if there were none."""
+    if not words:
+        return ""
+    if words["said"]:
+        return str(gettext("Your words were said to the table."))
+    return str(gettext("Your words were not said to the table: %(why)s", why=_refusal_text(words)))
 
 
 def _refusal_text(given: Mapping[str, Any]) -> str:

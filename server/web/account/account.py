@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import flask
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
@@ -167,13 +169,21 @@ def save() -> ResponseReturnValue:
                 mail_settings.mute_all(me.id, do == "mute-all", now)
             case "feed":
                 login.renew_feed(me.id, now)
-            case "cadence":
-                mail_settings.set_cadence(me.id, form.get("cadence", ""), now)
+            case "cadence" | "talk":
+                _save_emails(me.id, do, now)
             case _:
                 flask.abort(400)
     except Refused as refusal:
         return _account_page(refusal)
     return flask.redirect(url_for(".account"), 303)
+
+
+def _save_emails(person_id: int, do: str, now: datetime) -> None:
+    chosen = flask.request.form.get(do, "")
+    if do == "cadence":
+        mail_settings.set_cadence(person_id, chosen, now)
+    else:
+        mail_settings.set_talk(person_id, chosen)
 
 
 def _save(person_id: int) -> None:
@@ -240,14 +250,18 @@ def unsubscribe_form(token: str) -> ResponseReturnValue:
 def unsubscribe(token: str) -> ResponseReturnValue:
     """Mute or unmute; without a choice, as mail clients post it (RFC 8058), mute this game.
 
-    The link in a digest is about no single game: there it mutes all mail.
+    The link in a digest is about no single game: there it mutes all mail. With `?do=talk`, as an email about nothing
+    but table talk has it, it stops only these.
 
     It answers with a page instead of a redirect, which mail clients would not follow.
     """
     now = utc_now()
     with reading() as session:
         link = links.find(session, "stop", token, now) or unknown_link(token)
-    match flask.request.form.get("do", "game" if link.game_id else "all"):
+    only_talk = flask.request.args.get("do") == "talk"
+    match flask.request.form.get("do", "talk" if only_talk else "game" if link.game_id else "all"):
+        case "talk" if (talk := flask.request.form.get("talk", "turns")) in mail_settings.TALK:
+            mail_settings.set_talk(link.person_id, talk)
         case "game" | "undo-game" as do if link.game_id:
             mail_settings.mute(link.game_id, link.person_id, do == "game", now)
         case "all" | "undo-all" as do:
