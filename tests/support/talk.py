@@ -42,7 +42,8 @@ def letter(text: str, *, sender: str, head: str = "") -> bytes:
     number = next(_numbers)
     return (
         f"From: {sender}\nMessage-ID: <w{number}@example.org>\nSubject: Re: Byzanz\n{head}"
-        f"Content-Type: text/plain; charset=utf-8\n\n{text}\n\nOn Mon, 2 Mar 2026 at 11:00, Byzanz wrote:\n\n> a quote\n"
+        f"Content-Type: text/plain; charset=utf-8\n\n{text}\n\n"
+        "On Mon, 2 Mar 2026 at 11:00, Byzanz wrote:\n\n> a quote\n"
     ).encode()
 
 
