@@ -33,6 +33,7 @@ NAVIGATION = {
         "docs/rules/*",
         "docs/orders",
         "docs/mail-in",
+        "docs/community",
         "docs/deploy",
         "docs/settings",
         "docs/mail-out",

@@ -65,7 +65,7 @@ FORMS: dict[str, dict[str, list[str]]] = {
         "bot": ["greedy", "random"],
         "cut": WORDS,
     },
-    "/u/<token>": {"do": ["game", "undo-game", "all", "undo-all"]},
+    "/u/<token>": {"do": ["game", "undo-game", "all", "undo-all", "talk"], "talk": ["once", "never"]},
     "/join/<game_id>": {"name": WORDS, "cut": WORDS},
     "/sign-in": {"address": ["alice@example.org", "bob@example.org"]},
     "/link": {"token": [UNKNOWN]},
@@ -84,7 +84,8 @@ FORMS: dict[str, dict[str, list[str]]] = {
         "game": ["byzanz"],
     },
     "/account": {
-        "do": ["save", "mute", "unmute", "mute-all", "unmute-all"],
+        "do": ["save", "mute", "unmute", "mute-all", "unmute-all", "talk"],
+        "talk": ["turns", "once", "never"],
         "game": ["here", "there"],
         "name": ["Alice"],
         "time_zone": ["UTC"],

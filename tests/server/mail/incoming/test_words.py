@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from byzanz.games import rules_of
 from server import play
 from server.community import talk
-from server.mail.incoming import quoting, receive, words
+from server.mail.incoming import commands, quoting, receive, words
 from server.store import engine, links
 from server.store.models import Block, Mute, Person, Seat, Turn
 from tests.conftest import NOW, Table
@@ -110,10 +110,10 @@ def test_what_can_be_the_end_of_the_words_or_a_move_is_neither(last: str) -> Non
 
 @pytest.mark.parametrize("slug", ["byzanz", "empire", "byzantium"])
 def test_no_game_has_a_move_that_says(slug: str) -> None:
-    assert not words.commands.is_readable(rules_of(slug), "say hello")
+    assert not commands.is_readable(rules_of(slug), "say hello")
 
 
-@given(st.text(st.characters(exclude_categories=("Cs",)), max_size=200), st.booleans())
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200), st.booleans())
 def test_any_text_can_be_read(text: str, whole: bool) -> None:
     found = (read_talk if whole else read)(text)
     assert not (found.fault and found.words)
@@ -390,7 +390,7 @@ def test_the_two_addresses_of_a_seat_do_what_they_say(game: Table) -> None:
     assert moves_of(game.id, 0) == []  # the address says nothing about what its writer had seen
     for other in ("seat", "stop"):
         with engine.transaction() as session:
-            link = links.link_for(session, other, game.people[0], game.id, NOW)  # type: ignore[arg-type]
+            link = links.link_for(session, other, game.people[0], game.id, NOW)
             with pytest.raises(receive.NoSuchAddress):
                 receive.receive(
                     letter("Hi.", sender=ALICE), ALICE, f"talk+{links.token(link)}@byzanz.test", NOW

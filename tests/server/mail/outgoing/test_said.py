@@ -13,9 +13,10 @@ from flask.testing import FlaskClient
 
 from server import play
 from server.accounts import erasure, mail_settings
+from server.errors import InvalidInput
 from server.mail import deliverability
 from server.mail.outgoing import deliver, said
-from server.mail.outgoing.smtp import PermanentFailure, TemporaryFailure
+from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
 from server.store import engine, presence
 from server.store.facts import Fact
@@ -408,7 +409,7 @@ def test_what_is_said_while_an_email_is_on_its_way_gets_another(game: Table) -> 
     say(game, 2, "one")
 
     class Slow(Pigeons):
-        def send(self, message) -> None:  # type: ignore[no-untyped-def]
+        def send(self, message: Message) -> None:
             super().send(message)
             say(game, 2, "two", LATER)
 
@@ -473,9 +474,11 @@ def test_an_email_about_talk_that_fails_touches_no_turn(game: Table, fault: str)
     head = row(Game, game.id).head
     (mail,) = talk_mails(game)
     why = quoted("550 5.1.1 no such user")
-    birds = Pigeons(
-        *{"refused": [PermanentFailure(why)], "later": [TemporaryFailure(why)]}.get(fault, [])  # type: ignore[call-arg]
-    )
+    faults: dict[str, list[Exception]] = {
+        "refused": [PermanentFailure(why)],
+        "later": [TemporaryFailure(why)],
+    }
+    birds = Pigeons(*faults.get(fault, []))
     deliver.deliver(LATER, birds)
     if fault in ("bounced", "expired"):
         deliverability.handle_bounce(mail.id, why, LATER + MINUTE, lasting=fault == "bounced")
@@ -505,5 +508,5 @@ def test_the_setting_is_one_of_three(game: Table) -> None:
     for choice in mail_settings.TALK:
         mail_settings.set_talk(game.people[0], choice)
         assert row(Person, game.people[0]).talk == choice
-    with pytest.raises(mail_settings.InvalidInput):
+    with pytest.raises(InvalidInput):
         mail_settings.set_talk(game.people[0], "loud")
