@@ -78,26 +78,28 @@ def template_context(
 
 
 def _said(session: Session, rows: MailRows, context: dict[str, Any]) -> said.Talk:
-    """Return the table talk that a mail tells: since the reader's own last move, or since the turn they replied to."""
-    mail, game, merged = rows.mail, rows.game, context["merged_mails"]
-    if (
-        game is None
-        or rows.seat is None
-        or rows.seat.status != "seated"
-        or not said.is_wanted(game, rows.person)
-    ):
+    """Return the table talk that a mail tells."""
+    merged, seat = context["merged_mails"], rows.seat
+    if rows.game is None or seat is None or not said.is_wanted(rows.game, rows.person):
         return said.Talk()
-    if mail.kind == "talk":
-        return said.news(session, mail, merged)
-    if mail.kind in ("turn", "remind"):
-        return said.since(session, game, rows.person, context["last_own"], merged)
-    if mail.kind == "over":
-        last_own = log.last_move(session, game.id, rows.seat.seat, ("player", "bot"))
-        return said.since(session, game, rows.person, last_own, merged)
-    used = session.get(Link, context["details"].get("reply")) if mail.kind == "answer" else None
-    return (
-        said.Talk() if used is None or used.seq is None else said.since(session, game, rows.person, used.seq)
-    )
+    if rows.mail.kind == "talk":
+        return said.news(session, rows.mail, merged)
+    after = _told_before(session, rows.game, seat.seat, context)
+    return said.Talk() if after is None else said.since(session, rows.game, rows.person, after, merged)
+
+
+def _told_before(session: Session, game: AnyGame, seat: int, context: dict[str, Any]) -> int | None:
+    """Return the entry from which on a mail tells the table talk; None if it tells none.
+
+    That is the reader's own last move; in an answer, the head when the turn opened to which they replied.
+    """
+    if context["kind"] in ("turn", "remind"):
+        return int(context["last_own"])
+    if context["kind"] == "over":
+        return log.last_move(session, game.id, seat, ("player", "bot"))
+    address = context["details"].get("reply") if context["kind"] == "answer" else None
+    used = session.get(Link, address) if address is not None else None
+    return used.seq if used is not None else None
 
 
 def _merged(
