@@ -258,8 +258,7 @@ def unsubscribe(token: str) -> ResponseReturnValue:
     now = utc_now()
     with reading() as session:
         link = links.find(session, "stop", token, now) or unknown_link(token)
-    only_talk = flask.request.args.get("do") == "talk"
-    match flask.request.form.get("do", "talk" if only_talk else "game" if link.game_id else "all"):
+    match flask.request.form.get("do", "talk" if _only_talk() else "game" if link.game_id else "all"):
         case "talk" if (talk := flask.request.form.get("talk", "turns")) in mail_settings.TALK:
             mail_settings.set_talk(link.person_id, talk)
         case "game" | "undo-game" as do if link.game_id:
@@ -273,6 +272,11 @@ def unsubscribe(token: str) -> ResponseReturnValue:
     return _unsubscribe_page(token)
 
 
+def _only_talk() -> bool:
+    """Whether this is the link from an email about nothing but table talk."""
+    return flask.request.args.get("do") == "talk"
+
+
 def _unsubscribe_page(token: str) -> ResponseReturnValue:
     with reading() as session:
         link = links.find(session, "stop", token, utc_now()) or unknown_link(token)
@@ -284,6 +288,7 @@ def _unsubscribe_page(token: str) -> ResponseReturnValue:
             token=token,
             game=session.get(Game, link.game_id) if link.game_id else None,
             seat=seat,
+            only_talk=_only_talk(),
             hour=digest.digest_minute(session.get_one(Person, link.person_id)),
             person=session.get_one(Person, link.person_id),
         )
