@@ -159,6 +159,7 @@ AROUND: dict[str, Way] = {
     "join signed in": at("/join/open", "Sam"),
     "join refused": sent("/join/open", "Sam", 422, name="", cut=""),
     "stop": by_link("u", "here", "Alice", "stop"),
+    "talk stopped": by_link("u", "there", "Frank", "stop", "?do=talk", do="talk"),
     "stopped": by_link("u", "there", "Gina", "stop", do="all"),
     "nothing here": at("/nothing", status=404),
     "no such link": at(f"/t/{'a' * 26}", status=404),

@@ -247,6 +247,15 @@ def test_who_wants_it_at_once_gets_an_email_and_nobody_else(game: Table) -> None
     assert (mail.status, mail.seat) == ("sent", 1)
 
 
+def test_nobody_is_told_their_own_words(game: Table) -> None:
+    wants(game, 1, "once")
+    say(game, 2, "Hello, Bob.")
+    say(game, 1, "Hello, Charlie.")
+    (text,) = talk_to("Bob")
+    assert "- Charlie: Hello, Bob.\n" in text
+    assert "Hello, Charlie." not in text
+
+
 def test_an_email_stores_none_of_the_words(game: Table) -> None:
     wants(game, 1, "once")
     say(game, 2, "A secret.")
@@ -421,7 +430,7 @@ def test_what_is_said_while_an_email_is_on_its_way_gets_another(game: Table) -> 
     assert re.findall("Charlie: (one|two)", text) == ["two"]
 
 
-def test_a_game_on_hold_a_trial_and_a_finished_one(game: Table) -> None:
+def test_a_game_on_hold_waits_and_a_finished_one_does_not(game: Table) -> None:
     wants(game, 1, "once")
     say(game, 2, "one")
     change(Game, game.id, quarantine=Fact("game_over"))
@@ -432,8 +441,6 @@ def test_a_game_on_hold_a_trial_and_a_finished_one(game: Table) -> None:
     say(game, 2, "Good game.", LATER + MINUTE)
     (text,) = talk_to("Bob", LATER + 4 * MINUTE)
     assert "- Charlie: Good game." in text
-    change(Game, game.id, trial=True)
-    say(game, 2, "again", LATER + 2 * HOUR)
     assert len(talk_mails(game)) == 2
 
 
