@@ -133,6 +133,7 @@ def test_words_are_said_as_typed(text: str) -> None:
         ("😀", "😀"),
         ("Nice one.\n\nBest\nAlice", "Nice one."),
         ("Nice one.\nAlice", "Nice one."),
+        ("Nice one.\nBye\nis not\nwhat I\nmean.", "Nice one.\nBye\nis not\nwhat I\nmean."),
         ("Get well soon!", "Get well soon!"),
         ("My iPhone is broken,\nso I am late.", "My iPhone is broken,\nso I am late."),
         ("See you.\n\nSent from my iPhone", "See you."),
@@ -224,6 +225,18 @@ def test_refused_words_do_not_swallow_the_move(game: Table) -> None:
         in text
     )
     assert_same(text, words_of(html_of(message)))
+
+
+@one_database
+def test_an_answer_tells_what_was_said_since_the_turn_began(game: Table) -> None:
+    say(game, 1, "Before the email.")
+    (mail,) = post()
+    say(game, 2, "After it.")
+    answer(mail, "bid olive1", sender=ALICE)
+    say(game, 3, "After the move.")
+    (text,) = to_alice()
+    told = "- Bob: Before the email.\n- Charlie: After it.\n- Daphne: After the move.\n"
+    assert f"Said since that turn began\n\n{told}" in text
 
 
 @one_database
@@ -365,6 +378,8 @@ def test_strangers_and_machines_cannot_speak_there(game: Table) -> None:
     assert answer(mail, "Hello.", sender="bob@example.org") == "from a different address"
     away = letter("I am away.", sender=ALICE, head="Auto-Submitted: auto-replied\n")
     receive.receive(away, ALICE, str(mail["Reply-To"]), NOW)
+    ours = str(mail["Reply-To"])
+    assert answer(mail, "Hello.", sender=ours) == "ignored: it is one of our own emails"
     assert len(said(game)) == 1
     (text,) = to_alice()
     assert text.startswith("Words to this table came from a different address, so nothing was said.")
@@ -376,6 +391,17 @@ def test_the_address_dies_with_the_seats_links(game: Table) -> None:
     play.moderate(game.id, "!link 0", reason="lost", person_id=game.people[3], now=NOW)
     with pytest.raises(receive.NoSuchAddress):
         answer(mail, "Hello.", sender=ALICE)
+
+
+@one_database
+def test_a_link_revoked_at_that_moment_says_nothing(game: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    def revoke(*_: object) -> None:
+        play.moderate(game.id, "!link 0", reason="lost", person_id=game.people[3], now=NOW)
+
+    mail = talk_mail(game)
+    monkeypatch.setattr("server.mail.deliverability.mark_reachable", revoke)
+    assert answer(mail, "Hello.", sender=ALICE) == "words not said to the table"
+    assert len(said(game)) == 1
 
 
 @one_database
