@@ -34,6 +34,7 @@ NAVIGATION = {
         "docs/orders",
         "docs/community",
         "docs/mail-in",
+        "docs/community",
         "docs/deploy",
         "docs/settings",
         "docs/mail-out",

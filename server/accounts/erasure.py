@@ -162,3 +162,4 @@ def _clear(person: Person) -> None:
     person.moderator, person.silent, person.cadence = False, True, "each"
     person.accepted = person.no_invitations = False
     person.silenced_until = person.silenced_why = None
+    person.talk = "turns"

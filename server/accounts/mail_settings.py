@@ -15,6 +15,8 @@ from server.store.models import Game, Person, Seat
 
 CADENCES = ("each", "once", "digest")
 """How often a person can be emailed about their turns."""
+TALK = ("turns", "once", "never")
+"""How table talk can come by email: with the emails about turns, at once in emails of its own, or not at all."""
 
 
 def mute(game_id: str, person_id: int, silent: bool, now: datetime) -> None:
@@ -60,6 +62,18 @@ def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
             return
         for seat in places:
             play.digest_switched_off(session, seat.game_id, seat.seat, now)
+
+
+def set_talk(person_id: int, talk: str) -> None:
+    """Set how a person is emailed what is said at their tables, one of `TALK`; no clock depends on it.
+
+    Raises:
+        InvalidInput: there is no such choice.
+    """
+    if talk not in TALK:
+        raise InvalidInput("Choose how you want to get table talk by email.", field="talk")
+    with transaction() as session:
+        session.get_one(Person, person_id).talk = talk
 
 
 def _lock_running_games(session: Session, person_id: int) -> Sequence[Seat]:

@@ -14,6 +14,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from server import play
+from server.community import talk_mail
 from server.community.plain_text import cleaned
 from server.errors import BadRequest, Closed, InvalidInput, NoSuchLink, TooMany
 from server.store import words as stored
@@ -97,6 +98,8 @@ def say(
             request_id=request_id,
         )
         session.add(word)
+        session.flush()
+        talk_mail.announce(session, game, word, now)
         return word
 
 

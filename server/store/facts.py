@@ -43,6 +43,9 @@ SENTENCES = {
     "ignored": N_("ignored: %(why)s"),
     "another_address": N_("from a different address"),
     "carried_out": N_("%(done)s of %(of)s lines carried out"),
+    "said": N_("words said to the table"),
+    "not_said": N_("words not said to the table"),
+    "with_words": "%(lines)s; %(words)s",
     "failed": N_("failed: %(said)s"),
     "expired": N_("not delivered in time: %(said)s"),
     "delayed": N_("delayed: %(said)s"),
@@ -80,6 +83,8 @@ SENTENCES = {
     "no_digest": N_("the person no longer wants the daily email"),
     "newer_digest": N_("a newer daily email is waiting"),
     "nothing_to_tell": N_("it is not the person’s turn in any game"),
+    "no_talk": N_("the person does not want table talk at once any more"),
+    "words_read": N_("the person has read the words, or may not read them any more"),
     "told_by_another": N_("another email already says this"),
     # Why it was not handed over
     "quarantined": N_("the game is on hold"),

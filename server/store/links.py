@@ -151,10 +151,14 @@ def existing(
     )
 
 
-def reply_address(link: Link | LinkRow) -> str | None:
-    """Return the address for replies by email, or None while BYZANZ_MAIL_DOMAIN is not set."""
+def reply_address(link: Link | LinkRow, *, talk: bool = False) -> str | None:
+    """Return the address for replies by email, or None while BYZANZ_MAIL_DOMAIN is not set.
+
+    Args:
+        talk: all that is sent there is said to the table.
+    """
     domain = settings().mail_domain
-    return f"play+{token(link)}@{domain}" if domain else None
+    return f"{'talk' if talk else 'play'}+{token(link)}@{domain}" if domain else None
 
 
 def find(session: Session, purpose: Purpose, text: str, now: datetime) -> Link | None:

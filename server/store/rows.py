@@ -41,6 +41,7 @@ class GameRow:
     result: str | None
     quarantine: Fact | None
     talk: bool
+    said: int
 
 
 @dataclass(slots=True)
@@ -70,6 +71,7 @@ class PersonRow:
     quiet_from: int | None
     quiet_to: int | None
     language: str | None
+    talk: str
     silenced_until: datetime | None
     silenced_why: str | None
 

@@ -18,7 +18,7 @@ from server.i18n import N_
 from server.play.positions import Broken
 from server.store import engine
 from server.web import filters, locale, once, plain, sprites, stylesheet, templating, waiting
-from server.web.account import account, answers, feeds, leaving, mutes
+from server.web.account import account, answers, feeds, leaving, mutes, unsubscribe
 from server.web.community import groups, habits, people
 from server.web.game import kept, pages, verify
 from server.web.http import (
@@ -50,6 +50,7 @@ BLUEPRINTS = (
     trials.blueprint,
     locale.blueprint,
     account.blueprint,
+    unsubscribe.blueprint,
     turn.blueprint,
     talk.blueprint,
     live.blueprint,

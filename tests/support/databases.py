@@ -14,6 +14,7 @@ from typing import Self
 
 import flask_migrate
 import sqlalchemy as sa
+from flask import Flask
 
 from server import create_app
 from server.config import Settings
@@ -167,3 +168,20 @@ class PostgresClone:
             self._clone()
         self._connection.exec_driver_sql(self._clearing(empty))
         return self.url
+
+
+def kept(app: Flask) -> Path:
+    """Return a copy of the SQLite database of an application."""
+    with engine.db.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    file = Path(app.config["SQLALCHEMY_DATABASE_URI"].removeprefix("sqlite:///"))
+    return Path(shutil.copy(file, file.with_suffix(".fresh")))
+
+
+def restore(copy: Path) -> None:
+    """Restore the copy."""
+    engine.db.engine.dispose()
+    file = copy.with_suffix(".db")
+    for old in file.parent.glob(f"{file.name}*"):
+        old.unlink()
+    shutil.copy(copy, file)

@@ -11,7 +11,7 @@ import pytest
 from server.mail.outgoing import batching
 from server.mail.outgoing.deliver import deliver
 from server.store import engine, outbox
-from server.store.models import Mail
+from server.store.models import Game, Mail, Person, Word
 from tests.support.mail_servers import Pigeons
 from tests.support.scene import Scene
 
@@ -34,7 +34,11 @@ KINDS = (
     "seated",
     "open_table",
     "wish",
+    "talk",
 )
+
+SAID = "<b>2 > 1</b> & 😀 https://evil.example/"
+"""What is said at the table, so that each email has to escape it."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,8 @@ class Shown:
 
 
 def queue(session: Any, made: Scene) -> None:
-    """Queue an email of each kind to a suitable recipient."""
+    """Queue an email of each kind to a suitable recipient; something was said at the table that most are about."""
+    speak(session, made)
     for kind in KINDS:
         game_id, name, seat = (
             ("open", "Ida", 1) if kind in ("invite", "nudge", "held") else ("here", "Daphne", 3)
@@ -82,6 +87,27 @@ def queue(session: Any, made: Scene) -> None:
                 "before": ["2" * 64, "3" * 64],
             },
         )
+
+
+def speak(session: Any, made: Scene) -> None:
+    """Let players say something at the table, as nobody would; one of them wants to hear of it at once."""
+    game = session.get_one(Game, "here")
+    for number, name in enumerate(("Alice", "Daphne", "Alice"), game.said + 1):
+        session.add(
+            Word(
+                game_id=game.id,
+                number=number,
+                person_id=made.person(name),
+                seat=0 if name == "Alice" else 3,
+                text=f"{SAID}\n{'w' * 480 if number == 1 else 'two'}\nthree\nfour",
+                at=made.now,
+                seq=game.head,
+                request_id=f"every-{number}",
+            )
+        )
+        game.said = number
+    session.get_one(Person, made.person("Daphne")).talk = "once"
+    session.get_one(Person, made.person("Daphne")).seen_at = None
 
 
 def mails() -> Iterator[Shown]:

@@ -35,6 +35,8 @@ class Letter:
     count: int | None = None
     report: str | None = None
     nobody: bool = False
+    words: str = ""
+    answered: bool = True
 
     def raw(self, reply: str, bounce: str) -> bytes:
         """Return the email, addressed to the reply and bounce addresses of a turn email."""
@@ -62,7 +64,8 @@ class Desk:
 
     def address(self, to: str) -> str:
         """Return a recipient as the manifest names it."""
-        return {"reply": self.reply, "bounce": self.bounce, "complaints": f"complaints@{DOMAIN}"}[to]
+        own = {"reply": self.reply, "talk": self.reply.replace("play+", "talk+"), "bounce": self.bounce}
+        return (own | {"complaints": f"complaints@{DOMAIN}"})[to]
 
     def send(self, letter: Letter, now: datetime = NOW) -> str:
         """Receive an email of the corpus."""

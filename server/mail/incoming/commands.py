@@ -108,6 +108,11 @@ def read_lines(rules: Rules[Any, Any], said: tuple[str, ...]) -> list[ReplyLine]
     return lines
 
 
+def is_readable(rules: Rules[Any, Any], said: str) -> bool:
+    """Whether a line can be read as a move or an order of this game, legal or not."""
+    return _read_line(rules, said).fault is None
+
+
 def _read_line(rules: Rules[Any, Any], said: str) -> ReplyLine:
     first, _blank, rest = said.partition(" ")
     word = first.casefold()

@@ -17,6 +17,10 @@ LONGEST_LINE = 1000
 """Characters of a line that are read; no move is as long."""
 MOST_LINES_READ = 4000
 """Lines that are read: a mail that quotes a whole thread has some hundreds."""
+SAY = re.compile(r"([\W_]*)say(?:\s*:\s*|\s+)(.*\S)", re.IGNORECASE)
+"""A line of words to the table; whatever it mentions, it is no signature and begins no quote."""
+NARROWEST, WIDEST = 70, 80
+"""Characters of a line at which mail programs break the text of their writers."""
 
 _DATED = re.compile(
     r"(?:on|at)\b.{4,300}\bwrote ?:?"
@@ -85,17 +89,37 @@ _BULLET = re.compile(r"(?:[-*•·‣▪>]|[0-9]{1,2}[.)])\s+")
 _QUOTES = "\"'`´‘’‚‛“”„‟«»‹›*_"
 
 
-def own_lines(text: str, name: str = "") -> tuple[str, ...]:
+class OwnLine(str):
+    """A line of the writer's own, normalised to be read as a move.
+
+    Attributes:
+        typed: the line as it was typed.
+        joins: whether it may be the rest of the line above, which a mail program has broken.
+    """
+
+    __slots__ = ("joins", "typed")
+    typed: str
+    joins: bool
+
+    def __new__(cls, text: str, typed: str, joins: bool = False) -> OwnLine:
+        """Return a line from its normalised text."""
+        made = super().__new__(cls, text)
+        made.typed, made.joins = typed, joins
+        return made
+
+
+def own_lines(text: str, name: str = "", *, talk: bool = False) -> tuple[OwnLine, ...]:
     """Return the writer's own lines, normalised: those above the quoted text, else those below it.
 
     Args:
         text: the mail's text as received.
         name: the writer's name: as the last line it is a signature.
+        talk: all of it is meant for people, so greetings and thanks are kept, too.
     """
     lines = [line[: LONGEST_LINE + 1] for line in text.split("\n", MOST_LINES_READ)[:MOST_LINES_READ]]
     began = _quote_start(lines)
-    above = _without_courtesies(lines[:began], name)
-    return above or _without_courtesies(_lines_below(lines[began:]), name)
+    above = _without_courtesies(lines[:began], name, talk)
+    return above or _without_courtesies(_lines_below(lines[began:]), name, talk)
 
 
 def normalize_line(line: str) -> str:
@@ -124,6 +148,8 @@ def _quote_start(lines: Sequence[str]) -> int:
         text = _visible(line)
         if text.startswith(">") or MARKER.search(text):
             return _attribution_start(lines, index, ours=not text.startswith(">"))
+        if SAY.match(text):
+            continue
         if text and (_RULE.fullmatch(text) or _FORWARDED.fullmatch(text)):
             return index
         if text and (_attribution(lines, index) or _header_block(lines, index)):
@@ -209,22 +235,47 @@ def _lines_below(lines: Sequence[str]) -> list[str]:
     return between + list(lines[last + 1 :])
 
 
-def _without_courtesies(lines: Sequence[str], name: str) -> tuple[str, ...]:
-    """Return the lines without greetings, thanks and signature."""
-    found: list[str] = []
-    for line in lines:
-        bare = _visible(line)
-        if bare and any(words.fullmatch(bare) for words in (_SIGNATURE, _SENT_FROM, _SENT_WITH)):
+def _without_courtesies(lines: Sequence[str], name: str, talk: bool) -> tuple[OwnLine, ...]:
+    """Return the lines without signature and, unless all of them are talk, without greetings and thanks."""
+    found: list[OwnLine] = []
+    for index, line in enumerate(lines):
+        text, saying = normalize_line(line), SAY.match(line)
+        if not saying and _is_signature(lines, index, talk):
             break
-        text = normalize_line(line)
-        if found and _BYE.fullmatch(text):
+        if found and _BYE.fullmatch(text) and not (talk and _goes_on(lines[index + 1 :])):
             break
-        if text and not any(words.fullmatch(text) for words in (_HELLO, _THANKS, _BYE)):
-            found.append(text)
+        courteous = any(words.fullmatch(text) for words in (_HELLO, _THANKS, _BYE))
+        if _visible(line) if talk else text and not courteous:
+            typed = line.replace("\xa0", " ").strip()
+            found.append(OwnLine(text, typed, index > 0 and _may_continue(lines[index - 1], typed)))
     names = _signatures(name)
     while len(found) > 1 and found[-1].casefold().lstrip("-/ ") in names:
         found.pop()
     return tuple(found)
+
+
+def _is_signature(lines: Sequence[str], index: int, talk: bool) -> bool:
+    """Whether a signature begins here, or a line that a program adds; talk may mention a telephone, too."""
+    bare = _visible(lines[index])
+    if not bare or _SIGNATURE.fullmatch(bare):
+        return bool(bare)
+    added = [words.fullmatch(bare) is not None for words in (_SENT_FROM, _SENT_WITH)]
+    if not talk:
+        return any(added)
+    if any(map(_visible, lines[index + 1 :])):
+        return False
+    return all(added) or (any(added) and index > 0 and not _visible(lines[index - 1]))
+
+
+def _goes_on(lines: Sequence[str]) -> bool:
+    """Whether more follows than the name under a closing, and what a telephone adds below."""
+    return sum(1 for line in lines if _visible(line)) > 2
+
+
+def _may_continue(above: str, line: str) -> bool:
+    """Whether a mail program may have broken one line into these two: the first word had no room above."""
+    above = above.rstrip()
+    return len(above) <= WIDEST and len(above) + 1 + len(line.split(" ", 1)[0]) > NARROWEST
 
 
 def _signatures(name: str) -> set[str]:

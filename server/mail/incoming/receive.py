@@ -1,4 +1,4 @@
-"""Processing incoming mail: moves and orders are played, bounces and complaints are handled.
+"""Processing incoming mail: moves and orders are played, words are said, bounces and complaints are handled.
 
 A mail is delivered at least once. It is recorded before anything is done about it, processing it twice has the effect
 of once, and it is marked as done in the transaction that queues the answer.
@@ -15,12 +15,11 @@ from email.utils import parseaddr
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from byzanz.moves import RulesError
 from server.config import settings
-from server.errors import Refused
 from server.mail import deliverability, envelope
-from server.mail.incoming import bounces, commands, reply
+from server.mail.incoming import bounces, commands, reply, words
 from server.mail.incoming.reply import Reply
+from server.mail.incoming.words import Outcome
 from server.mail.outgoing.smtp import ascii_domain
 from server.store import heads, links, outbox, people, presence, totals
 from server.store.engine import insert, reading, transaction
@@ -62,8 +61,9 @@ def receive(raw: bytes, sender: str, recipient: str, now: datetime) -> str:
     """
     local = _local_part(recipient)
     heads.report_missing(raw[:LARGEST_SEARCHED].decode("latin-1"), now)
-    if local.startswith("play+"):
-        return _reply(raw, sender, local.removeprefix("play+"), recipient, now)
+    way, plus, token = local.partition("+")
+    if plus and way in ("play", "talk"):
+        return _reply(raw, sender, token, recipient, now, talk=way == "talk")
     if local == COMPLAINTS:  # one address for everybody: mail from strangers is not even recorded
         mail_id = bounces.reported_mail_id(raw)
         return (
@@ -89,7 +89,7 @@ def _local_part(recipient: str) -> str:
     local, at, domain = recipient.strip("<> ").lower().rpartition("@")
     if not at or not settings().mail_domain or domain != settings().mail_domain.lower():
         raise NoSuchAddress
-    if not re.fullmatch(r"play\+[a-z2-7]{26}|bounce\+[0-9a-z]{1,14}-[a-z2-7]{10}|complaints", local):
+    if not re.fullmatch(r"(?:play|talk)\+[a-z2-7]{26}|bounce\+[0-9a-z]{1,14}-[a-z2-7]{10}|complaints", local):
         raise NoSuchAddress
     return local
 
@@ -127,7 +127,7 @@ def _report(raw: bytes, sender: str, recipient: str, mail_id: int, now: datetime
 # Replies
 
 
-def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -> str:
+def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime, *, talk: bool) -> str:
     with reading() as session:
         access = links.seat_access(session, token, now, "reply")
         if access is None:
@@ -136,31 +136,39 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime) -
     row = _claim(reply.fingerprint(raw, recipient), now)
     if row is None:
         return _left_alone("repeated", "seen before")
-    message = reply.parse_reply(raw, sender)
+    message = reply.parse_reply(raw, sender, talk=talk)
     if message.ignored is None and _is_ours(message.sender):
         message = Reply(message.sender, ignored=Fact("ours"))
     if message.ignored is not None:
         return _finish(row, access, "auto", Fact("ignored", {"why": message.ignored}), now)
     if not _same_address(message.sender, person.email or ""):
-        strange = commands.BadReply(
-            "A reply to this turn came from a different address, so nothing was played. "
+        strange = Outcome(fault=_another_address(talk))
+        return _finish(row, access, "refused", Fact("another_address"), now, strange, talk)
+    asked = words.read_talk(access, message.lines) if talk else words.read_reply(access, message.lines)
+    if not asked.only_words:
+        presence.note(person.id, now)
+        presence.store()
+    deliverability.mark_reachable(person.id, now)
+    done = words.carry_out(access, asked, row, now)
+    return _finish(row, access, done.kind, done.as_fact(), now, done if done.needs_answer else None, talk)
+
+
+def _another_address(talk: bool) -> commands.BadReply:
+    if talk:
+        return commands.BadReply(
+            "Words to this table came from a different address, so nothing was said. "
             "Reply from this address or use your link."
         )
-        return _finish(row, access, "refused", Fact("another_address"), now, [], strange)
-    presence.note(person.id, now)
-    presence.store()
-    deliverability.mark_reachable(person.id, now)
-    lines, fault = commands.carry_out(access, message.lines, row, now)
-    played = sum(bool(line.done) for line in lines)
-    kind = "reply" if played else "refused"
-    outcome = Fact("carried_out", {"done": played, "of": len(lines)})
-    return _finish(row, access, kind, outcome, now, lines, fault)
+    return commands.BadReply(
+        "A reply to this turn came from a different address, so nothing was played. "
+        "Reply from this address or use your link."
+    )
 
 
 def _is_ours(address: str) -> bool:
     """Whether a mail comes from our own address: it came back, or two machines answer each other."""
     ours = parseaddr(settings().mail_from)[1].lower()
-    return address == ours or re.match(r"(?:play|bounce)\+.*@", address) is not None
+    return address == ours or re.match(r"(?:play|talk|bounce)\+.*@", address) is not None
 
 
 def _same_address(sender: str, registered: str) -> bool:
@@ -197,30 +205,25 @@ def _finish(
     kind: str,
     outcome: Fact,
     now: datetime,
-    lines: list[commands.ReplyLine] | None = None,
-    fault: RulesError | Refused | None = None,
+    done: Outcome | None = None,
+    talk: bool = False,
 ) -> str:
-    """Mark a reply as done and queue its answer; none if it is automatic (`lines` is None) or over the limit."""
+    """Mark a reply as done and queue its answer; none if `done` is None, or over the limit."""
     said = str(outcome)
     with transaction() as session:
-        if _mark_done(session, row, kind, outcome, access) and lines is not None:
-            said += _answer(session, row, access, now, lines, fault)
+        if _mark_done(session, row, kind, outcome, access) and done is not None:
+            said += _answer(session, row, access, now, done, talk)
     return _log(row, kind, said, {"game": access.game.id, "person": access.link.person_id})
 
 
 def _answer(
-    session: Session,
-    row: IncomingMail,
-    access: SeatAccess,
-    now: datetime,
-    lines: list[commands.ReplyLine],
-    fault: RulesError | Refused | None,
+    session: Session, row: IncomingMail, access: SeatAccess, now: datetime, done: Outcome, talk: bool
 ) -> str:
     """Queue the answer to a reply; return what to add to its outcome."""
     since = now - timedelta(days=1)
     if outbox.count_queued(session, ("answer",), access.link.person_id, since) >= ANSWERS_A_DAY:
         return "; not answered: too many answers today"
-    first = min((line.seq for line in lines if line.done == "played"), default=None)
+    first = min((line.seq for line in done.lines if line.done == "played"), default=None)
     outbox.enqueue(
         session,
         key=f"answer:{row.digest}",
@@ -230,11 +233,7 @@ def _answer(
         game_id=access.game.id,
         seat=access.seat.seat,
         seq=first,
-        details={
-            "reply": access.link.id,
-            "lines": [line.as_details() for line in lines],
-            **commands.refusal_details(fault),
-        },
+        details={"reply": access.link.id, "talk": talk, **done.as_details()},
     )
     return ""
 

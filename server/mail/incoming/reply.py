@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from server.mail.incoming import html_text, mime, quoting
 from server.mail.incoming.mime import Part
+from server.mail.incoming.quoting import OwnLine
 from server.mail.text import quoted
 from server.store.facts import Fact
 
@@ -43,21 +44,22 @@ class Reply:
 
     Args:
         sender: the only address in its From, lower-case; empty if there is none, or more than one.
-        lines: the writer's own lines, without greetings, quotes and signature.
+        lines: the writer's own lines, without quotes and signature and, unless all are talk, without greetings.
         ignored: why it is not a person's reply; None if it may be one.
     """
 
     sender: str
-    lines: tuple[str, ...] = ()
+    lines: tuple[OwnLine, ...] = ()
     ignored: Fact | None = None
 
 
-def parse_reply(raw: bytes, envelope_sender: str) -> Reply:
+def parse_reply(raw: bytes, envelope_sender: str, *, talk: bool = False) -> Reply:
     """Parse a mail; accepts any bytes and never raises.
 
     Args:
         raw: the mail as received.
         envelope_sender: of `MAIL FROM`, empty for `<>`.
+        talk: all that its writer wrote is meant for people.
     """
     if len(raw) > LARGEST_MAIL:
         return Reply("", ignored=Fact("too_big"))
@@ -66,7 +68,7 @@ def parse_reply(raw: bytes, envelope_sender: str) -> Reply:
     reason = automatic_reason(message, envelope_sender, sender)
     if reason is not None:
         return Reply(sender, ignored=reason)
-    return Reply(sender, quoting.own_lines(body_text(message), name)[: MOST_OWN_LINES + 1])
+    return Reply(sender, quoting.own_lines(body_text(message), name, talk=talk)[: MOST_OWN_LINES + 1])
 
 
 def fingerprint(raw: bytes, recipient: str) -> str:

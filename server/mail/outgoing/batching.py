@@ -22,6 +22,7 @@ MERGED_INTO = {
     "timeout": {"turn", "over", "timeout"},
     "answered": {"answered"},
     "held": {"held"},
+    "talk": {"turn", "over", "talk"},
 }
 """For each kind of mail, the kinds of mail about the same game to the same reader that can include its news; held
 invitations to all games are told in one."""

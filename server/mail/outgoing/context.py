@@ -18,7 +18,7 @@ from byzanz.games import rules_of
 from byzanz.moves import ranked
 from byzanz.rules import PUBLIC
 from server.config import settings
-from server.mail.outgoing import batching, relevance
+from server.mail.outgoing import batching, relevance, said
 from server.mail.outgoing.mail_links import MailLinks
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
@@ -82,7 +82,10 @@ def template_context(
         context["tables"] = _wished_tables(session, rows)
     elif rows.mail.kind == "open_table":
         context["until"] = datetime.fromisoformat(context["details"]["until"])
-    return context | _merged(session, rows, context, mail_links)
+    context |= _merged(session, rows, context, mail_links)
+    return context | {
+        "table_talk": said.in_mail(session, rows.mail, rows.game, rows.seat, rows.person, context)
+    }
 
 
 def _merged(
@@ -92,8 +95,10 @@ def _merged(
     merged, mail = batching.mergeable(rows), rows.mail
     if mail.kind == "turn":  # it does not contain the news of entries that it leaves out
         first = context["entries"][0].seq if context["entries"] else mail.seq
-        merged = [other for other in merged if other.seq and first and other.seq >= first]
-    more: dict[str, Any] = {"merged": tuple(other.id for other in merged)}
+        merged = [
+            other for other in merged if other.kind == "talk" or (other.seq and first and other.seq >= first)
+        ]
+    more: dict[str, Any] = {"merged": tuple(other.id for other in merged), "merged_mails": merged}
     if mail.kind == "held":
         more |= {"game": "", "title": "", "invitations": _held_invitations(session, rows, mail_links.seats)}
     elif mail.kind == "answered":
@@ -222,6 +227,7 @@ def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
         "told": told,
         "facts": {entry.seq: fact for entry, fact in told},
         "left_out": table.game.head - last_own - len(seen),
+        "last_own": last_own,
         "stopped": [
             {"text": row.text, "reason": one_line(facts.sentence(row.reason))}
             for row in standing_orders.shown(table, seat)
@@ -256,11 +262,22 @@ def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
             line | {"text": one_line(line["text"]), "why": _refusal_text(line)} for line in given["lines"]
         ],
         "fault": _refusal_text(given),
+        "speech": _speech(given.get("words")),
+        "talk": bool(given.get("talk")),
         "since": since[:LOG_LINES],
         "more": len(since) > LOG_LINES,
         "asked": rows.turn is not None,
         "most": LEGAL_MOVES,
     }
+
+
+def _speech(words: Mapping[str, Any] | None) -> str:
+    """Return what became of the words in a mail, as a sentence; "" if there were none."""
+    if not words:
+        return ""
+    if words["said"]:
+        return str(gettext("Your words were said to the table."))
+    return str(gettext("Your words were not said to the table: %(why)s", why=_refusal_text(words)))
 
 
 def _refusal_text(given: Mapping[str, Any]) -> str:

@@ -19,10 +19,11 @@ from sqlalchemy.orm import Session
 from byzanz.games import rules_of
 from byzanz.moves import BadSetup
 from server import play
+from server.mail.outgoing import said
 from server.mail.text import one_line
 from server.play import clock, positions, turns
 from server.play.positions import Broken
-from server.store import outbox
+from server.store import log, outbox
 from server.store.engine import reading, transaction
 from server.store.models import Game, Mail, Person, Seat, Turn
 from server.store.rows import AnyMail
@@ -229,4 +230,13 @@ def _item(session: Session, game: Game, seat: Seat, turn: Turn, times: turns.Tim
         "zone": (person.time_zone if person else None) or game.time_zone,
         "head": game.head,
         "hash": game.head_hash,
+        "said": _said(session, game, seat),
     }
+
+
+def _said(session: Session, game: Game, seat: Seat) -> said.Talk:
+    """Return what was said at a table since the reader's own last move."""
+    if seat.person is None or not said.is_wanted(game, seat.person):
+        return said.Talk()
+    last_own = log.last_move(session, game.id, seat.seat, ("player", "bot"))
+    return said.since(session, game, seat.person, last_own)

@@ -30,8 +30,19 @@ PURPOSES: dict[str, links.Purpose] = {
     "answered": "organise",
     "open_table": "organise",
     "answer": "seat",
+    "talk": "seat",
 }
 """Which of its reader's links each kind of mail carries."""
+
+
+STOPS: dict[str, links.Purpose] = {
+    "digest": "stop",
+    **dict.fromkeys(relevance.INVITATIONS, "noinvite"),
+    "wish": "wish",
+}
+"""The links that stop more than the mails of a game."""
+STOP_TALK = "?do=talk"
+"""What is added to the link that stops a game's emails, so that it stops only emails about table talk alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +51,7 @@ class MailLinks:
 
     Args:
         stop: stops the mails of a game; in a digest all mails, in an invitation or about open tables these.
-        reply: the email address to which moves are sent.
+        reply: the email address to which moves are sent, or in emails about table talk, words.
         seats: by game, for a mail that lists several.
     """
 
@@ -51,7 +62,7 @@ class MailLinks:
 
 
 Wanted = tuple[links.Purpose, str | None, int | None]
-"""A link of the reader: its purpose, its game, and for a reply address the head when its turn opened."""
+"""A link of the reader: its purpose, its game, and for a reply address the head when its turn opened, if any."""
 
 
 def issue_links(session: Session, rows: MailRows, now: datetime) -> None:
@@ -76,11 +87,14 @@ def existing_links(session: Session, rows: MailRows) -> MailLinks | None:
     given = outbox.details(rows.mail)
     if "link" in given:
         found["link"] = session.get_one(Link, given["link"])
-    if "reply" in given and rows.seat is not None and rows.turn is None:  # the address to which the mail came
+    talk = rows.mail.kind == "talk" or bool(given.get("talk"))
+    if "reply" in given and rows.seat is not None and (talk or rows.turn is None):  # to which the mail came
         used = session.get(Link, given["reply"])
         found |= {"reply": used} if used is not None and used.revoked_at is None else {}
-    reply = links.reply_address(found.pop("reply")) if "reply" in found else None
+    reply = links.reply_address(found.pop("reply"), talk=talk) if "reply" in found else None
     urls = {place: links.url(link) for place, link in found.items()}
+    if rows.mail.kind == "talk" and "stop" in urls:
+        urls["stop"] += STOP_TALK
     return MailLinks(urls.pop("link", None), urls.pop("stop", None), reply, urls)
 
 
@@ -93,12 +107,8 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
         wanted = {
             each.id: ("invite", each.id, None) for each in relevance.held_games(session, rows.person.id)
         }
-    if mail.kind == "digest":
-        wanted["stop"] = ("stop", None, None)
-    if mail.kind in relevance.INVITATIONS:
-        wanted["stop"] = ("noinvite", None, None)
-    if mail.kind == "wish":
-        wanted["stop"] = ("wish", None, None)
+    if mail.kind in STOPS:
+        wanted["stop"] = (STOPS[mail.kind], None, None)
     if game is None:
         return wanted
     purpose = given.get("purpose", "seat") if mail.kind == "fresh" else PURPOSES.get(mail.kind)
@@ -108,6 +118,8 @@ def _wanted(session: Session, rows: MailRows) -> dict[str, Wanted]:
         wanted["link"] = (purpose, game.id, None)
     if rows.seat is not None:
         wanted.setdefault("stop", ("stop", game.id, None))
-        if rows.turn is not None and settings().mail_domain:
+        if mail.kind == "talk" and settings().mail_domain:
+            wanted["reply"] = ("reply", game.id, None)
+        elif rows.turn is not None and settings().mail_domain:
             wanted["reply"] = ("reply", game.id, rows.turn.opened_seq)
     return wanted

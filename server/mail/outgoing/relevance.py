@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from server import play
 from server.community import blocks
+from server.mail.outgoing import said
 from server.store import outbox
 from server.store.facts import Fact
 from server.store.models import NO_TURN, WAITING, Game, Link, Mail, Person, Seat
@@ -19,7 +20,9 @@ from server.store.table import Table, load
 
 REQUESTED = frozenset({"signin", "fresh", "confirm", "seated", "answer", "games", "keep"})
 """Mails that a person has just requested: unsubscribing does not stop them."""
-FOR_SEATED = frozenset({"seated", "turn", "remind", "timeout", "autopilot", "over", "act", "replaced"})
+FOR_SEATED = frozenset(
+    {"seated", "turn", "remind", "timeout", "autopilot", "over", "act", "replaced", "talk"}
+)
 """Mails to people who hold a seat and have not left it."""
 INVITATIONS = frozenset({"invite", "nudge", "held"})
 """Mails that invite: a reader may want none of them, ever."""
@@ -181,6 +184,12 @@ def _digest_is_due(session: Session, rows: MailRows, _now: datetime) -> Fact | N
     return None if play.turns_for_digest(session, rows.person.id) else Fact("nothing_to_tell")
 
 
+def _is_talk_news(session: Session, rows: MailRows, _now: datetime) -> Fact | None:
+    if rows.person.talk != "once":
+        return Fact("no_talk")
+    return None if said.news(session, rows.mail) else Fact("words_read")
+
+
 CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {
     "turn": _turn_open,
     "remind": _turn_open,
@@ -194,5 +203,6 @@ CHECKS: dict[str, Callable[[Session, MailRows, datetime], Fact | None]] = {
     "digest": _digest_is_due,
     "open_table": _still_waits,
     "wish": _any_table_waits,
+    "talk": _is_talk_news,
 }
 """For each kind of mail, why it is outdated, or None; mails of other kinds report the past and stay true."""

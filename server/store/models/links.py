@@ -29,4 +29,4 @@ class Link(Base):
     revoked_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     used_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     seq: Mapped[int | None] = mapped_column(default=None)
-    """Of a reply address: the head of the log when its turn opened."""
+    """Of a reply address: the head of the log when its turn opened; None for the one of table talk."""

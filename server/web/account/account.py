@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import flask
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
@@ -177,8 +179,8 @@ def save() -> ResponseReturnValue:
                 mail_settings.mute_all(me.id, do == "mute-all", now)
             case "feed":
                 login.renew_feed(me.id, now)
-            case "cadence":
-                mail_settings.set_cadence(me.id, form.get("cadence", ""), now)
+            case "cadence" | "talk":
+                _save_emails(me.id, do, now)
             case _:
                 flask.abort(400)
     except Refused as refusal:
@@ -206,6 +208,14 @@ def save_profile() -> ResponseReturnValue:
     except Refused as refusal:
         return _account_page(refusal)
     return flask.redirect(url_for(".account") + "#profile", 303)
+
+
+def _save_emails(person_id: int, do: str, now: datetime) -> None:
+    chosen = flask.request.form.get(do, "")
+    if do == "cadence":
+        mail_settings.set_cadence(person_id, chosen, now)
+    else:
+        mail_settings.set_talk(person_id, chosen)
 
 
 def _save(person_id: int) -> None:
@@ -261,52 +271,5 @@ def set_invitations() -> ResponseReturnValue:
     return flask.redirect(url_for(".account"), 303)
 
 
-@blueprint.get("/u/<token>")
-def unsubscribe_form(token: str) -> ResponseReturnValue:
-    """Show buttons that mute or unmute one game or all mail, or make mails fewer."""
-    return _unsubscribe_page(token)
-
-
-@blueprint.post("/u/<token>")
-@limiter.limit("30/minute")
-def unsubscribe(token: str) -> ResponseReturnValue:
-    """Mute or unmute; without a choice, as mail clients post it (RFC 8058), mute this game.
-
-    The link in a digest is about no single game: there it mutes all mail.
-
-    It answers with a page instead of a redirect, which mail clients would not follow.
-    """
-    now = utc_now()
-    with reading() as session:
-        link = links.find(session, "stop", token, now) or unknown_link(token)
-    match flask.request.form.get("do", "game" if link.game_id else "all"):
-        case "game" | "undo-game" as do if link.game_id:
-            mail_settings.mute(link.game_id, link.person_id, do == "game", now)
-        case "all" | "undo-all" as do:
-            mail_settings.mute_all(link.person_id, do == "all", now)
-        case "cadence" if (cadence := flask.request.form.get("cadence", "")) in mail_settings.CADENCES:
-            mail_settings.set_cadence(link.person_id, cadence, now)
-        case _:
-            flask.abort(400)
-    return _unsubscribe_page(token)
-
-
-def _unsubscribe_page(token: str) -> ResponseReturnValue:
-    with reading() as session:
-        link = links.find(session, "stop", token, utc_now()) or unknown_link(token)
-        seat = session.scalar(
-            select(Seat).where(Seat.game_id == link.game_id, Seat.person_id == link.person_id)
-        )
-        return render_template(
-            "account/unsubscribe.html",
-            token=token,
-            game=session.get(Game, link.game_id) if link.game_id else None,
-            seat=seat,
-            hour=digest.digest_minute(session.get_one(Person, link.person_id)),
-            person=session.get_one(Person, link.person_id),
-        )
-
-
-# These two work without cookies: one only sends mail, the other is authorised by the token in the URL.
-for view in (ask_link, unsubscribe):
-    csrf.exempt(view)
+# It works without cookies: it only sends mail.
+csrf.exempt(ask_link)

@@ -84,7 +84,7 @@ FORMS: dict[str, dict[str, list[str]]] = {
         "bank": ["0", "86400"],
         "day_6": ["off"],
     },
-    "/u/<token>": {"do": ["game", "undo-game", "all", "undo-all"]},
+    "/u/<token>": {"do": ["game", "undo-game", "all", "undo-all", "talk"], "talk": ["once", "never"]},
     "/join/<game_id>": {"name": WORDS, "cut": WORDS},
     "/tables/wishes": {
         "do": ["add", "delete"],
@@ -118,7 +118,8 @@ FORMS: dict[str, dict[str, list[str]]] = {
         "game": ["byzanz"],
     },
     "/account": {
-        "do": ["save", "mute", "unmute", "mute-all", "unmute-all"],
+        "do": ["save", "mute", "unmute", "mute-all", "unmute-all", "talk"],
+        "talk": ["turns", "once", "never"],
         "game": ["here", "there"],
         "name": ["Alice"],
         "time_zone": ["UTC"],

@@ -340,6 +340,7 @@ AROUND: dict[str, Way] = {
     "wishes": by_link("w", "there", "Eve", "wish"),
     "no wishes any more": by_link("w", "there", "Gina", "wish", do="stop"),
     "stop": by_link("u", "here", "Alice", "stop"),
+    "talk stopped": by_link("u", "there", "Frank", "stop", "?do=talk", do="talk"),
     "stopped": by_link("u", "there", "Gina", "stop", do="all"),
     "nothing here": at("/nothing", status=404),
     "no such link": at(f"/t/{'a' * 26}", status=404),

@@ -35,6 +35,7 @@ from server.store.models import (
     Game,
     Link,
     Mail,
+    Mute,
     Notes,
     Person,
     Seat,
@@ -382,8 +383,9 @@ class World:
         game = session.get_one(Game, self.game_id)
         turn = session.get(Turn, (game.id, seat))
         person = self.person(session, seat)
+        self._talk_of_others(session, game, seat, now)
         said = {"text": "pass", "done": "played", "seq": 1, "order": "", "message": "", "places": {}}
-        for kind in ("turn", "remind", "timeout", "act", "over", "answer"):
+        for kind in ("turn", "remind", "timeout", "act", "over", "answer", "talk"):
             outbox.enqueue(
                 session,
                 key=f"every:{kind}",
@@ -399,6 +401,33 @@ class World:
         for kind in ("digest", "games"):
             outbox.enqueue(session, key=f"every:{kind}", kind=kind, person_id=person.id, now=now)
         person.cadence = "digest"  # else he is sent none
+
+    def _talk_of_others(self, session: Session, game: Game, seat: int, now: datetime) -> None:
+        """Let others talk: the viewer reads the same in both worlds, and hears nothing from a person they muted."""
+        muted = (seat + 2) % self.pair.seats
+        for number in range(1, 5):
+            speaker = (seat + 1 + number % 2) % self.pair.seats
+            if speaker == seat:
+                continue
+            text = f"word {number}" if speaker != muted else f"unheard {self.tag} {number}"
+            person = self.person(session, speaker)
+            session.add(
+                Word(
+                    game_id=game.id,
+                    number=game.said + number,
+                    person_id=person.id,
+                    seat=speaker,
+                    text=text,
+                    at=now,
+                    seq=game.head,
+                    request_id=f"other {number}",
+                )
+            )
+        game.said += 4
+        viewer = self.person(session, seat)
+        viewer.talk, viewer.seen_at = "once", None
+        if muted != seat:
+            session.add(Mute(person_id=viewer.id, other_id=self.person(session, muted).id))
 
     def void(self) -> str | None:
         """Return the action that takes back some of the last moves; None if it would shuffle again."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -15,6 +13,7 @@ from server.mail.incoming import bounces, receive, reply
 from server.store import engine
 from server.store.models import Alert, Game, Person, Turn
 from tests.conftest import NOW, Table
+from tests.support.databases import kept, restore
 from tests.support.folders import CORPUS
 from tests.support.letters import (
     Letter,
@@ -27,6 +26,7 @@ from tests.support.letters import (
     with_replies,
 )
 from tests.support.mails import text_of
+from tests.support.talk import said
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 each = pytest.mark.parametrize("letter", letters(), ids=lambda letter: letter.name)
@@ -47,7 +47,7 @@ def test_it_is_read_as_it_was_meant(letter: Letter) -> None:
     if letter.report is not None:
         assert bounces.parse_report(raw, letter.sender).kind == letter.report
         return
-    letter_read = reply.parse_reply(raw, letter.sender)
+    letter_read = reply.parse_reply(raw, letter.sender, talk=letter.to == "talk")
     assert (letter_read.ignored is not None) == (letter.kind == "auto" and letter.name != "ourselves")
     if letter.lines is not None:
         assert list(letter_read.lines) == letter.lines
@@ -71,31 +71,16 @@ def test_it_does_what_it_may_and_once(share: int, app: Flask, table: Callable[..
         )
         assert len(remembered()) == (not letter.nobody), letter.name
         assert moves_of(game.id, 0) == letter.moves, letter.name
+        assert len(said(game)) == bool(letter.words), letter.name
         check_answer(letter)
-
-
-def kept(app: Flask) -> Path:
-    """Return a copy of the database."""
-    with engine.db.engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    file = Path(app.config["SQLALCHEMY_DATABASE_URI"].removeprefix("sqlite:///"))
-    return Path(shutil.copy(file, file.with_suffix(".fresh")))
-
-
-def restore(copy: Path) -> None:
-    """Restore the copy."""
-    engine.db.engine.dispose()
-    file = copy.with_suffix(".db")
-    for old in file.parent.glob(f"{file.name}*"):
-        old.unlink()
-    shutil.copy(copy, file)
 
 
 def check_game(letter: Letter, game: Table) -> None:
     """Check that the email had its expected effect and no other."""
     assert moves_of(game.id, 0) == letter.moves, letter.name
     assert [row.kind for row in remembered()] == ([] if letter.nobody else [letter.kind]), letter.name
-    assert answers(game.id) == (1 if letter.kind in ("reply", "refused") else 0), letter.name
+    assert [text for _seat, text in said(game)] == [letter.words] * bool(letter.words), letter.name
+    assert answers(game.id) == (letter.answered and letter.kind in ("reply", "refused")), letter.name
     with engine.reading() as session:
         alice = session.get_one(Person, game.people[0])
         turn = session.get(Turn, (game.id, 0))
@@ -117,7 +102,7 @@ def check_answer(letter: Letter) -> None:
             continue
         assert message["To"] == "Alice <alice@example.org>", letter.name
         assert "Bcc" not in message, letter.name
-        assert message["Reply-To"].startswith("play+"), letter.name
+        assert message["Reply-To"].startswith("talk+" if letter.to == "talk" else "play+"), letter.name
         assert "/t/" in text_of(message), letter.name
         assert ("played (entry 2)." in text_of(message)) == bool(letter.moves), letter.name
 

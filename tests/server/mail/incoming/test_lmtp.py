@@ -24,7 +24,7 @@ from server.cli.mail import NO_USER, TOO_BIG, TRY_LATER
 from server.mail.incoming import lmtp, receive, reply
 from server.ops import serve
 from server.store import engine, people
-from server.store.models import Heartbeat
+from server.store.models import Heartbeat, Person
 from tests.conftest import SECRET, Table
 from tests.support.letters import (
     ALICE,
@@ -33,11 +33,14 @@ from tests.support.letters import (
     desk,
     letters,
     moves_of,
+    post,
     remembered,
     with_replies,
     written,
 )
+from tests.support.mails import change, text_of
 from tests.support.signals import terminate_through_another_thread
+from tests.support.talk import MINUTE, letter, said
 
 Begin = Callable[..., Table]
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -59,8 +62,33 @@ def listening(app: Flask) -> Iterator[int]:
             task.cancel()
             loop.call_soon_threadsafe(loop.stop)
             thread.join(PATIENCE)
-            loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(loop), return_exceptions=True))
+            if left := asyncio.all_tasks(loop):  # gathering none makes a future of another loop
+                loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
             loop.close()
+
+
+@one_database
+def test_a_conversation_between_players(app: Flask, table: Begin) -> None:
+    with_replies(app)
+    game = table(4)
+    box = desk()
+    change(Person, game.people[1], talk="once")
+    with listening(app) as port:
+        with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
+            client.sendmail(ALICE, [box.reply], letter("say Hello, Bob!", sender=ALICE))
+        (heard,) = post(engine.utc_now() + 3 * MINUTE)
+        assert str(heard["To"]).startswith("Bob")
+        assert "- Alice: Hello, Bob!" in text_of(heard)
+        with smtplib.LMTP("127.0.0.1", port, timeout=PATIENCE) as client:
+            raw = letter("Thanks!\n\nBob", sender="Bob <bob@example.org>")
+            for _ in range(3):
+                client.sendmail("bob@example.org", [str(heard["Reply-To"])], raw)
+            assert (
+                client.sendmail("bob@example.org", [str(heard["Reply-To"])], letter("", sender=ALICE)) == {}
+            )
+            with pytest.raises(smtplib.SMTPRecipientsRefused):
+                client.sendmail("bob@example.org", [f"talk+@{DOMAIN}"], raw)
+    assert said(game) == [(0, "Hello, Bob!"), (1, "Thanks!")]
 
 
 @pytest.mark.concurrency

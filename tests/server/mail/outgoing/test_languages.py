@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from flask import Flask
 
 from server import i18n, play
 from server.accounts import login
+from server.community import talk
 from server.i18n import NAMES
 from server.lobby import create
 from server.mail.incoming.quoting import MARKER, own_lines
@@ -23,9 +25,11 @@ from server.store.models import Mail, Person
 from tests.conftest import NOW, Table, copied
 from tests.support.every_mail import queue
 from tests.support.invitations import ALICE, invited, mails, token, wish
+from tests.support.letters import with_replies
 from tests.support.mail_servers import Pigeons
 from tests.support.scene import scene
 from tests.support.tables import make, position
+from tests.support.talk import MINUTE, answer
 from tests.support.untranslated import leftovers, texts_of
 
 OTHERS = [code for code in NAMES if code != "en"]
@@ -45,10 +49,10 @@ def speak(people: dict[int, str | None]) -> None:
             session.get_one(Person, person_id).language = language
 
 
-def delivered() -> list[EmailMessage]:
+def delivered(now: datetime | None = None) -> list[EmailMessage]:
     """Deliver and return all waiting emails."""
     birds = Pigeons()
-    while deliver(engine.utc_now(), birds, steady=lambda: 0.0):
+    while deliver(now or engine.utc_now(), birds, steady=lambda: 0.0):
         pass
     return birds.sent
 
@@ -72,15 +76,16 @@ def page(mail: EmailMessage) -> str:
     return str(body.get_content())
 
 
-def check(mail: EmailMessage, language: str) -> None:
-    """Check that text and HTML of an email are completely in one language."""
+def check(mail: EmailMessage, language: str, *moves: str) -> None:
+    """Check that text and HTML of an email are completely in one language, but for moves as one replies with them."""
     assert f'<html lang="{language}">' in page(mail)
     if language == "en":
         return
     root = html5lib.HTMLParser(namespaceHTMLElements=False).parse(page(mail))
     paragraphs = [part.replace("\n", " ") for part in plain(mail).split("\n\n")]
     lines = [line.lstrip("- ") for line in plain(mail).split("\n")]
-    assert leftovers(language, [*lines, *paragraphs, *texts_of(root)]) == [], mail["Subject"]
+    left = leftovers(language, [*lines, *paragraphs, *texts_of(root)])
+    assert [text for text in left if text not in moves] == [], mail["Subject"]
 
 
 def said(language: str, text: str) -> str:
@@ -168,6 +173,29 @@ def test_every_kind_of_mail_is_in_its_readers_language(app: Flask, language: str
     }
     for mail in sent:
         check(mail, language)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_table_talk_is_in_its_readers_language_but_for_the_words(
+    app: Flask, table: Callable[..., Table], language: str
+) -> None:
+    with_replies(app)
+    game = table(3)
+    speak(dict.fromkeys(game.people, language))
+    with engine.transaction() as session:
+        session.get_one(Person, game.people[2]).talk = "once"
+    (first,) = to("alice", delivered(NOW))
+    for number in range(15):
+        for seat in (0, 1):
+            talk.say(game.id, game.people[seat], "…", request_id=f"w{number}", now=NOW)
+    for text in (f"say {'x' * 600}\npass", "say …\nsing", "say x"):
+        answer(first, text, sender="alice@example.org")
+    sent = delivered(NOW + 3 * MINUTE)
+    assert len(to("bob", sent)) == len(to("charlie", sent)) == 1
+    assert len(to("alice", sent)) == 2
+    for mail in sent:
+        check(mail, language, "pass")
+    assert any(said(language, "Said since your last move") in plain(mail) for mail in sent)
 
 
 def test_what_an_order_did_is_told_in_the_language_of_its_owner(table: Callable[..., Table]) -> None:

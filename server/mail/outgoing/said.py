@@ -1,0 +1,131 @@
+"""Table talk in emails: what others have said, as one reader may read it. No clock ever depends on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.community import talk
+from server.community.talk import Said
+from server.mail.text import one_line
+from server.store import log, outbox
+from server.store.models import Link, Person
+from server.store.rows import AnyGame, AnyMail, AnyPerson, AnySeat
+
+LINES = 3
+"""Lines of one person's words that an email shows."""
+WORDS = 20
+"""Words that one email shows at most, the newest; the page has all of them."""
+_HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b", re.IGNORECASE)
+"""A whole hash: with it, words could look like the lines from which an email's reader checks the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What an email tells of the talk at a table.
+
+    Args:
+        words: the name of the speaker and the lines shown of each, oldest first.
+        left_out: how many older ones are only on the page.
+    """
+
+    words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    left_out: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words) + self.left_out
+
+
+def in_mail(
+    session: Session,
+    mail: AnyMail,
+    game: AnyGame | None,
+    seat: AnySeat | None,
+    reader: AnyPerson,
+    context: Mapping[str, Any],
+) -> Talk:
+    """Return the table talk that a mail tells.
+
+    Args:
+        context: the rest of what its template gets.
+    """
+    merged = context["merged_mails"]
+    if game is None or seat is None or not is_wanted(game, reader):
+        return Talk()
+    if mail.kind == "talk":
+        return news(session, mail, merged)
+    after = _told_before(session, game, seat.seat, context)
+    return Talk() if after is None else since(session, game, reader, after, merged)
+
+
+def _told_before(session: Session, game: AnyGame, seat: int, context: Mapping[str, Any]) -> int | None:
+    """Return the entry from which on a mail tells the table talk; None if it tells none.
+
+    That is the reader's own last move; in an answer, the head when the turn opened to which they replied.
+    """
+    if context["kind"] in ("turn", "remind"):
+        return int(context["last_own"])
+    if context["kind"] == "over":
+        return log.last_move(session, game.id, seat, ("player", "bot"))
+    address = context["details"].get("reply") if context["kind"] == "answer" else None
+    used = session.get(Link, address) if address is not None else None
+    return used.seq if used is not None else None
+
+
+def is_wanted(game: AnyGame, person: AnyPerson) -> bool:
+    """Whether emails tell this person what is said at a table, and anything ever was: this asks no database."""
+    return game.said > 0 and person.talk != "never"
+
+
+def since(
+    session: Session, game: AnyGame, person: AnyPerson, seq: int, merged: Sequence[AnyMail] = ()
+) -> Talk:
+    """Return what others have said after an entry, and all that emails merged into this one would have told.
+
+    Args:
+        merged: other emails; those about anything but talk do not count.
+    """
+    if not is_wanted(game, person):
+        return Talk()
+    found = {said.number: said for said in talk.said_since(session, game.id, person.id, seq)}
+    if any(mail.kind == "talk" for mail in merged):
+        found |= {said.number: said for said in unread(session, game.id, person.id, merged)}
+    return _shown(found[number] for number in sorted(found))
+
+
+def news(session: Session, mail: AnyMail, merged: Sequence[AnyMail] = ()) -> Talk:
+    """Return what an email about nothing but talk tells, with those merged into it; nothing if all has been read."""
+    assert mail.game_id is not None
+    return _shown(unread(session, mail.game_id, mail.person_id, [mail, *merged]))
+
+
+def unread(session: Session, game_id: str, person_id: int, mails: Sequence[AnyMail]) -> list[Said]:
+    """Return what emails about talk were queued to tell, and what was said since, unless its reader was here after it.
+
+    Args:
+        mails: queued; those about anything else do not count.
+    """
+    first = min(int(outbox.details(mail).get("word", 1)) for mail in mails if mail.kind == "talk")
+    seen_at = session.scalar(select(Person.seen_at).where(Person.id == person_id))
+    found = talk.words(session, game_id, person_id, after=first - 1)
+    heard = (said for said in found if not said.own and not said.hidden)
+    return [said for said in heard if seen_at is None or said.at > seen_at]
+
+
+def _shown(words: Iterable[Said]) -> Talk:
+    found = list(words)
+    rows = tuple((one_line(said.name), _lines(said.text)) for said in found[-WORDS:])
+    return Talk(rows, len(found) - len(rows))
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    lines = [_HASH.sub(r"\1…", one_line(line)) for line in text.split("\n") if line.strip()]
+    return tuple(lines[:LINES] + ["…"] * (len(lines) > LINES))

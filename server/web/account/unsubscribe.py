@@ -1,0 +1,75 @@
+"""The page behind the link that stops emails, of one game or of all; it needs no cookie."""
+
+from __future__ import annotations
+
+import flask
+from flask import Blueprint, render_template
+from flask.typing import ResponseReturnValue
+from sqlalchemy import select
+
+from server.accounts import mail_settings
+from server.mail.outgoing import digest
+from server.store import links
+from server.store.engine import reading, utc_now
+from server.store.models import Game, Person, Seat
+from server.web.http import csrf, limiter, unknown_link
+
+blueprint = Blueprint("unsubscribe", __name__)
+
+
+@blueprint.get("/u/<token>")
+def unsubscribe_form(token: str) -> ResponseReturnValue:
+    """Show buttons that mute or unmute one game or all mail, or make mails fewer."""
+    return _unsubscribe_page(token)
+
+
+@blueprint.post("/u/<token>")
+@limiter.limit("30/minute")
+def unsubscribe(token: str) -> ResponseReturnValue:
+    """Mute or unmute; without a choice, as mail clients post it (RFC 8058), mute this game.
+
+    The link in a digest is about no single game: there it mutes all mail. With `?do=talk`, as an email about nothing
+    but table talk has it, it stops only these.
+
+    It answers with a page instead of a redirect, which mail clients would not follow.
+    """
+    now = utc_now()
+    with reading() as session:
+        link = links.find(session, "stop", token, now) or unknown_link(token)
+    match flask.request.form.get("do", "talk" if _only_talk() else "game" if link.game_id else "all"):
+        case "talk" if (talk := flask.request.form.get("talk", "turns")) in mail_settings.TALK:
+            mail_settings.set_talk(link.person_id, talk)
+        case "game" | "undo-game" as do if link.game_id:
+            mail_settings.mute(link.game_id, link.person_id, do == "game", now)
+        case "all" | "undo-all" as do:
+            mail_settings.mute_all(link.person_id, do == "all", now)
+        case "cadence" if (cadence := flask.request.form.get("cadence", "")) in mail_settings.CADENCES:
+            mail_settings.set_cadence(link.person_id, cadence, now)
+        case _:
+            flask.abort(400)
+    return _unsubscribe_page(token)
+
+
+def _only_talk() -> bool:
+    """Whether this is the link from an email about nothing but table talk."""
+    return flask.request.args.get("do") == "talk"
+
+
+def _unsubscribe_page(token: str) -> ResponseReturnValue:
+    with reading() as session:
+        link = links.find(session, "stop", token, utc_now()) or unknown_link(token)
+        seat = session.scalar(
+            select(Seat).where(Seat.game_id == link.game_id, Seat.person_id == link.person_id)
+        )
+        return render_template(
+            "account/unsubscribe.html",
+            token=token,
+            game=session.get(Game, link.game_id) if link.game_id else None,
+            seat=seat,
+            only_talk=_only_talk(),
+            hour=digest.digest_minute(session.get_one(Person, link.person_id)),
+            person=session.get_one(Person, link.person_id),
+        )
+
+
+csrf.exempt(unsubscribe)  # authorised by the token in the URL

@@ -1,0 +1,448 @@
+"""Words to the table by email: read, said once, and never mixed up with moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byzanz.games import rules_of
+from server import play
+from server.community import talk
+from server.mail.incoming import commands, quoting, receive, words
+from server.store import engine, links
+from server.store.models import Block, Mute, Person, Seat, Turn
+from tests.conftest import NOW, Table
+from tests.support.letters import ALICE, answers, moves_of, post, remembered, with_replies
+from tests.support.mails import change, html_of, row, submit, text_of, words_of
+from tests.support.same_texts import assert_same
+from tests.support.talk import HOUR, MINUTE, answer, letter, said, say, talk_mails
+
+Begin = Callable[..., Table]
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+BYZANZ: Any = SimpleNamespace(game=SimpleNamespace(slug="byzanz", rules=1))
+LONG = "say I have thought about this lot for a long, long while now, but I had"
+"""As long as a line at which mail programs break."""
+
+
+@pytest.fixture
+def game(app: Flask, table: Begin) -> Table:
+    """Start a game of four with replies by email."""
+    with_replies(app)
+    return table(4)
+
+
+def read(text: str, name: str = "Alice") -> words.Read:
+    """Read a reply to the email about a turn."""
+    return words.read_reply(BYZANZ, quoting.own_lines(text, name))
+
+
+def read_talk(text: str, name: str = "Alice") -> words.Read:
+    """Read an answer to an email about table talk."""
+    return words.read_talk(BYZANZ, quoting.own_lines(text, name, talk=True))
+
+
+def to_alice(now: Any = NOW) -> list[str]:
+    """Return the texts of the emails now sent to Alice."""
+    return [text_of(message) for message in post(now) if "alice" in str(message["To"])]
+
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    ("text", "moves", "spoken"),
+    [
+        ("say Hello, all!", [], "Hello, all!"),
+        ("SAY hello\nbid olive1", ["bid olive1"], "hello"),
+        ("bid olive1\nSay: hello :-)", ["bid olive1"], "hello :-)"),
+        ("Hi!\n\nsay one\nbid olive1\nsay two\n\nBest\nAlice", ["bid olive1"], "one\ntwo"),
+        ("- say hello\n- pass", ["pass"], "hello"),
+        ("*say hello*\npass", ["pass"], "hello"),
+        ("say\xa0“Quoted”, and 2 * 3 = 6.", [], "“Quoted”, and 2 * 3 = 6."),
+        ("say Thanks!\npass\nThanks!", ["pass"], "Thanks!"),
+        ("say my iPhone died\npass\nSent from my iPad", ["pass"], "my iPhone died"),
+        ("say look what Bob wrote:\npass\n\n> quoted", ["pass"], "look what Bob wrote:"),
+        ("saying is not playing\npass", ["saying is not playing", "pass"], ""),
+        ("say\npass", ["say", "pass"], ""),
+        ("ｓａｙ hello", [], "hello"),
+        ("> On Monday\n\nsay below\npass\n", ["pass"], "below"),
+    ],
+)
+def test_the_lines_that_begin_with_say_are_words(text: str, moves: list[str], spoken: str) -> None:
+    found = read(text)
+    assert (list(found.moves), found.words, found.fault) == (moves, spoken, None)
+
+
+def test_a_line_that_a_mail_program_broke_is_whole_again() -> None:
+    found = read(
+        f"{LONG}\nno better idea than to wait and see what you are all going to do with\nit\n\nbid olive1"
+    )
+    assert (
+        found.words == f"{LONG[4:]} no better idea than to wait and see what you are all going to do with it"
+    )
+    assert list(found.moves) == ["bid olive1"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "say short\nbid olive1",
+        f"{LONG}\n\nbid olive1",
+        f"{LONG} no room for any doubt about it.\nbid olive1",  # longer than programs leave a line
+    ],
+)
+def test_a_move_below_words_is_a_move(text: str) -> None:
+    assert list(read(text).moves) == ["bid olive1"]
+
+
+@pytest.mark.parametrize("last", ["bid olive1", "pass", "order pass this lot", "orders off"])
+def test_what_can_be_the_end_of_the_words_or_a_move_is_neither(last: str) -> None:
+    found = read(f"{LONG}\n{last}")
+    assert (found.moves, found.words) == ((), "")
+    assert last in str(found.fault)
+
+
+@pytest.mark.parametrize("slug", ["byzanz", "empire", "byzantium"])
+def test_no_game_has_a_move_that_says(slug: str) -> None:
+    assert not commands.is_readable(rules_of(slug), "say hello")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200), st.booleans())
+def test_any_text_can_be_read(text: str, whole: bool) -> None:
+    found = (read_talk if whole else read)(text)
+    assert not (found.fault and found.words)
+
+
+@given(st.text(st.characters(categories=("L", "N")), min_size=1, max_size=40))
+def test_words_are_said_as_typed(text: str) -> None:
+    assert read(f"say {text}, {text}!").words == f"{text}, {text}!"
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("Hello!\n\nThanks, all.", "Hello!\nThanks, all."),
+        ("Thanks!", "Thanks!"),
+        ("Cheers", "Cheers"),
+        ("😀", "😀"),
+        ("Nice one.\n\nBest\nAlice", "Nice one."),
+        ("Nice one.\nAlice", "Nice one."),
+        ("Nice one.\nBye\nis not\nwhat I\nmean.", "Nice one.\nBye\nis not\nwhat I\nmean."),
+        ("Get well soon!", "Get well soon!"),
+        ("My iPhone is broken,\nso I am late.", "My iPhone is broken,\nso I am late."),
+        ("See you.\n\nSent from my iPhone", "See you."),
+        ("See you.\n\n-- \nAlice\n+31 6 12345678", "See you."),
+        ("See you.\n\nGesendet mit der Telekom Mail App", "See you."),
+        ("say it loud", "say it loud"),
+        ("pass\nthe salt", "pass\nthe salt"),
+        ("Why not.\n\nOn Mon, 2 Mar 2026, Byzanz wrote:\n> Bob: no", "Why not."),
+        ("> Bob: no\n\nWhy not.", "Why not."),
+        (
+            "I have thought about this lot for a long, long while now, but I have\nnothing to bid.",
+            "I have thought about this lot for a long, long while now, but I have nothing to bid.",
+        ),
+    ],
+)
+def test_all_of_an_answer_to_talk_is_words(text: str, spoken: str) -> None:
+    found = read_talk(text)
+    assert (found.words, found.fault, found.moves) == (spoken, None, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no words"),
+        ("> quoted", "no words"),
+        ("\n".join("abcdefghijklmnopqrstuvwxyz" * 2), "more than 40 lines"),
+        ("bid olive1", "reads like a move"),
+        ("bid olive1\ntax olive1", "reads like a move"),
+        ("Order pass this lot", "reads like a move"),
+    ],
+)
+def test_what_is_no_talk_is_refused(text: str, why: str) -> None:
+    assert why in str(read_talk(text).fault)
+
+
+# In a reply to an email about a turn
+
+
+def test_words_and_a_move_in_one_reply(game: Table) -> None:
+    (mail,) = post()
+    assert answer(mail, "say Hello, all!\nbid olive1\nsay Your turn.", sender=ALICE) == (
+        "1 of 1 lines carried out; words said to the table"
+    )
+    assert said(game) == [(0, "Hello, all!\nYour turn.")]
+    assert moves_of(game.id, 0) == ["bid olive1"]
+    (text,) = to_alice()
+    assert text.startswith("Your line was carried out.")
+    assert "Your words were said to the table." in text
+    assert "- Line 1, “bid olive1”: played (entry 2)." in text
+    assert "Hello" not in text
+
+
+@one_database
+def test_words_alone_need_no_answer_and_tell_nothing_about_the_page(game: Table) -> None:
+    (mail,) = post()
+    change(Seat, (game.id, 0), autopilot=True)
+    assert answer(mail, "say Hello.", sender=ALICE) == "words said to the table"
+    assert said(game) == [(0, "Hello.")]
+    assert answers(game.id) == 0
+    assert row(Person, game.people[0]).seen_at is None
+    assert row(Seat, (game.id, 0)).autopilot  # nobody has come back to play
+    assert [(each.kind, each.seat) for each in remembered()] == [("reply", 0)]
+
+
+@one_database
+@pytest.mark.parametrize("late", [True, False])
+def test_a_refused_move_does_not_swallow_the_words(game: Table, late: bool) -> None:
+    (mail,) = post()
+    if late:
+        submit(game.id, 0, "pass")
+    answer(mail, f"say Hello.\n{'bid olive1' if late else 'sing'}", sender=ALICE)
+    assert said(game) == [(0, "Hello.")]
+    (text,) = to_alice()
+    assert text.startswith("Nothing in your email was played.\n")
+    assert "Your words were said to the table." in text
+    assert ("That turn is over" if late else "There is no") in text
+
+
+@one_database
+def test_refused_words_do_not_swallow_the_move(game: Table) -> None:
+    (mail,) = post()
+    answer(mail, f"say {'x' * 600}\nbid olive1", sender=ALICE)
+    assert (said(game), moves_of(game.id, 0)) == ([], ["bid olive1"])
+    (message,) = [message for message in post() if "alice" in str(message["To"])]
+    text = text_of(message)
+    assert text.startswith("Your line was carried out.")
+    assert (
+        "Your words were not said to the table: Write at most 500 characters and 20 lines; this text has 600"
+        in text
+    )
+    assert_same(text, words_of(html_of(message)))
+
+
+@one_database
+def test_an_answer_tells_what_was_said_since_the_turn_began(game: Table) -> None:
+    say(game, 1, "Before the email.")
+    (mail,) = post()
+    say(game, 2, "After it.")
+    answer(mail, "bid olive1", sender=ALICE)
+    say(game, 3, "After the move.")
+    (text,) = to_alice()
+    told = "- Bob: Before the email.\n- Charlie: After it.\n- Daphne: After the move.\n"
+    assert f"Said since that turn began\n\n{told}" in text
+
+
+@one_database
+@pytest.mark.usefixtures("game")
+def test_refused_words_alone_are_answered() -> None:
+    (mail,) = post()
+    assert answer(mail, f"say {'x' * 501}", sender=ALICE) == "words not said to the table"
+    (text,) = to_alice()
+    assert text.startswith("Your words were not said to the table: Write at most 500")
+    assert [each.kind for each in remembered()] == ["refused"]
+
+
+def test_a_hundred_copies_of_an_email_say_one_thing(game: Table) -> None:
+    (mail,) = post()
+    raw = letter("say Hello.\nbid olive1", sender=ALICE)
+    done = {receive.receive(raw, ALICE, str(mail["Reply-To"]), NOW) for _ in range(100)}
+    assert done == {"1 of 1 lines carried out; words said to the table", "seen before"}
+    assert said(game) == [(0, "Hello.")]
+
+
+def test_a_server_that_dies_in_between_says_it_once(game: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Dies(BaseException):
+        pass
+
+    def dies(*_: object) -> None:
+        raise Dies
+
+    (mail,) = post()
+    raw = letter("say Hello.\nbid olive1", sender=ALICE)
+    for where in ("server.mail.incoming.commands.carry_out", "server.mail.incoming.receive._finish"):
+        with monkeypatch.context() as doomed:
+            doomed.setattr(where, dies)
+            with pytest.raises(Dies):
+                receive.receive(raw, ALICE, str(mail["Reply-To"]), NOW)
+        assert said(game) == [(0, "Hello.")]
+    receive.receive(raw, ALICE, str(mail["Reply-To"]), NOW)
+    assert (said(game), moves_of(game.id, 0)) == ([(0, "Hello.")], ["bid olive1"])
+
+
+@one_database
+def test_only_the_player_can_speak_and_no_machine(game: Table) -> None:
+    (mail,) = post()
+    answer(mail, "say Hello.\npass", sender="bob@example.org")
+    for head in ("Auto-Submitted: auto-replied\n", "Precedence: bulk\n", "X-Autoreply: yes\n"):
+        receive.receive(letter("say Hello.", sender=ALICE, head=head), ALICE, str(mail["Reply-To"]), NOW)
+    receive.receive(letter("say Hello.", sender=ALICE), "", str(mail["Reply-To"]), NOW)
+    ours = str(mail["Reply-To"])
+    receive.receive(letter("say Hello.", sender=ours), ours, ours, NOW)
+    assert said(game) == []
+    assert answers(game.id) == 1  # to Alice, about the stranger
+
+
+@one_database
+def test_a_reply_that_may_mean_two_things_does_nothing(game: Table) -> None:
+    (mail,) = post()
+    answer(mail, f"{LONG}\npass", sender=ALICE)
+    assert (said(game), moves_of(game.id, 0)) == ([], [])
+    (text,) = to_alice()
+    assert text.startswith(
+        "“pass” could be a move or the end of your words, so nothing was played and nothing was said."
+    )
+
+
+@one_database
+def test_a_days_words_by_mail_have_an_end(game: Table) -> None:
+    (mail,) = post()
+    for number in range(talk.A_DAY + 1):
+        answer(mail, f"say {number}", sender=ALICE)
+    assert len(said(game)) == talk.A_DAY
+    assert answers(game.id) == 1
+
+
+@one_database
+@pytest.mark.parametrize("slug", ["byzanz", "empire", "byzantium"])
+def test_words_are_for_all_games_running_or_over(app: Flask, table: Begin, slug: str) -> None:
+    with_replies(app)
+    game = table(2 if slug == "empire" else 3, slug=slug)
+    mail = next(message for message in post() if "alice" in str(message["To"]))
+    answer(mail, "say Hello.", sender=ALICE)
+    play.moderate(game.id, "!abandon", reason="x", person_id=game.people[1], now=NOW)
+    answer(mail, "say Good game.", sender=ALICE)
+    assert said(game) == [(0, "Hello."), (0, "Good game.")]
+
+
+@one_database
+def test_a_word_by_mail_moves_no_clock(game: Table) -> None:
+    (mail,) = post()
+    with engine.reading() as session:
+        before = session.get_one(Turn, (game.id, 0))
+    answer(mail, "say Hello.", sender=ALICE, now=NOW + MINUTE)
+    with engine.reading() as session:
+        after = session.get_one(Turn, (game.id, 0))
+    for column in Turn.__table__.columns:
+        assert getattr(after, column.key) == getattr(before, column.key), column
+
+
+# To the address of table talk
+
+
+def talk_mail(game: Table, seat: int = 0) -> Any:
+    """Let Bob say something, and return the email about it to another player who wants to hear at once."""
+    change(Person, game.people[seat], talk="once")
+    post()
+    say(game, 1, "What about you?")
+    (mail,) = [message for message in post(NOW + 3 * MINUTE) if str(message["Reply-To"]).startswith("talk+")]
+    return mail
+
+
+def test_an_answer_to_talk_is_said_to_the_table_and_not_answered(game: Table) -> None:
+    mail = talk_mail(game)
+    assert answer(mail, "Thanks, fine!\nAnd you?\n\nBest\nAlice", sender=ALICE) == "words said to the table"
+    assert said(game)[1:] == [(0, "Thanks, fine!\nAnd you?")]
+    assert answers(game.id) == 0
+    raw = letter("Once.", sender=ALICE)
+    for _ in range(100):
+        receive.receive(raw, ALICE, str(mail["Reply-To"]), NOW)
+    assert said(game)[2:] == [(0, "Once.")]
+
+
+@one_database
+def test_a_move_sent_to_the_table_by_mistake_shows_no_cards(game: Table) -> None:
+    mail = talk_mail(game)
+    answer(mail, "bid olive1", sender=ALICE)
+    assert (len(said(game)), moves_of(game.id, 0)) == (1, [])
+    (message,) = [each for each in post() if "alice" in str(each["To"])]
+    text = text_of(message)
+    assert text.startswith(
+        "“bid olive1” reads like a move, but replies to this address are said to the whole table."
+    )
+    assert message["Reply-To"] == mail["Reply-To"]  # as the email that it answers
+    assert "Replies to this email are said to the whole table." in text
+    assert "Reply with one of these" not in text
+    assert_same(text, words_of(html_of(message)))
+
+
+@one_database
+def test_strangers_and_machines_cannot_speak_there(game: Table) -> None:
+    mail = talk_mail(game)
+    assert answer(mail, "Hello.", sender="bob@example.org") == "from a different address"
+    away = letter("I am away.", sender=ALICE, head="Auto-Submitted: auto-replied\n")
+    receive.receive(away, ALICE, str(mail["Reply-To"]), NOW)
+    ours = str(mail["Reply-To"])
+    assert answer(mail, "Hello.", sender=ours) == "ignored: it is one of our own emails"
+    assert len(said(game)) == 1
+    (text,) = to_alice()
+    assert text.startswith("Words to this table came from a different address, so nothing was said.")
+
+
+@one_database
+def test_the_address_dies_with_the_seats_links(game: Table) -> None:
+    mail = talk_mail(game)
+    play.moderate(game.id, "!link 0", reason="lost", person_id=game.people[3], now=NOW)
+    with pytest.raises(receive.NoSuchAddress):
+        answer(mail, "Hello.", sender=ALICE)
+
+
+@one_database
+def test_a_link_revoked_at_that_moment_says_nothing(game: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    def revoke(*_: object) -> None:
+        play.moderate(game.id, "!link 0", reason="lost", person_id=game.people[3], now=NOW)
+
+    mail = talk_mail(game)
+    monkeypatch.setattr("server.mail.deliverability.mark_reachable", revoke)
+    assert answer(mail, "Hello.", sender=ALICE) == "words not said to the table"
+    assert len(said(game)) == 1
+
+
+@one_database
+def test_the_two_addresses_of_a_seat_do_what_they_say(game: Table) -> None:
+    (turn,) = post()
+    token = str(turn["Reply-To"]).removeprefix("play+")
+    receive.receive(letter("Hello.", sender=ALICE), ALICE, f"talk+{token}", NOW)
+    assert said(game) == [(0, "Hello.")]
+    mail = talk_mail(game)
+    token = str(mail["Reply-To"]).removeprefix("talk+")
+    receive.receive(letter("pass", sender=ALICE), ALICE, f"play+{token}", NOW)
+    assert moves_of(game.id, 0) == []  # the address says nothing about what its writer had seen
+    for other in ("seat", "stop"):
+        with engine.transaction() as session:
+            link = links.link_for(session, other, game.people[0], game.id, NOW)
+            with pytest.raises(receive.NoSuchAddress):
+                receive.receive(
+                    letter("Hi.", sender=ALICE), ALICE, f"talk+{links.token(link)}@byzanz.test", NOW
+                )
+
+
+@one_database
+def test_those_who_left_or_are_muted_by_all_get_a_precise_answer_or_none(game: Table) -> None:
+    mail = talk_mail(game)
+    with engine.transaction() as session:
+        session.add(Mute(person_id=game.people[1], other_id=game.people[0]))
+        session.add(Block(person_id=game.people[2], other_id=game.people[0], at=NOW))
+    assert answer(mail, "Hello.", sender=ALICE) == "words said to the table"  # nobody learns of a block
+    change(Seat, (game.id, 0), left=True)
+    assert answer(mail, "Hello?", sender=ALICE) == "words not said to the table"
+    texts = to_alice(NOW + HOUR)
+    assert any("You have left this game." in text for text in texts)
+    assert len(talk_mails(game)) == 1
+
+
+@one_database
+def test_what_is_remembered_of_words_is_none_of_them(game: Table) -> None:
+    mail = talk_mail(game)
+    answer(mail, "A secret.", sender=ALICE)
+    answer(mail, "x" * 600, sender=ALICE)
+    assert [str(each.outcome) for each in remembered()] == [
+        "words said to the table",
+        "words not said to the table",
+    ]
