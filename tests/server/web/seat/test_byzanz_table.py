@@ -68,7 +68,7 @@ def test_the_tax_is_marked_in_the_market_and_the_lot_card_at_its_winner(client: 
     [market] = [item for item in page.root.iter("li") if item.get("class") == "marked"]
     assert initial(market) == name
     assert "".join(market.itertext()) == tax.args[0].lstrip("abcdefghijklmnopqrstuvwxyz")
-    assert f"won lot {now.view(0).lot_card}{name}" in marks(page)
+    assert f"won the lot of {now.view(0).lot_card}{name}" in marks(page)
 
 
 def test_what_was_sold_since_stands_beside_the_profit(client: FlaskClient, table: Any):
