@@ -871,6 +871,6 @@ def test_the_mail_about_the_end_tells_the_readers_place_and_ranks_everybody(
         for place, seat in ranked
     ]
     assert [line for line in text.splitlines() if line[:2].rstrip(".").isdigit()] == listed
-    assert len(re.findall(r'<div class="step place-\d"', html)) == 3
+    assert len(re.findall(r'<div class="step place-\d tall-\d+"', html)) == 3
     shown = words_of(html)
     assert [shown.index(line) for line in listed] == sorted(shown.index(line) for line in listed)
