@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlalchemy.orm import Session
 
 from server import i18n, validation
@@ -179,8 +179,7 @@ def _like(which: Wanted) -> Iterator[ColumnElement[bool]]:
 
 def _without(hidden: Collection[int]) -> Iterator[ColumnElement[bool]]:
     if hidden:
-        there = exists().where(Seat.game_id == Game.id, Seat.status == "seated", Seat.person_id.in_(hidden))
-        yield ~there
+        yield Game.id.not_in(select(Seat.game_id).where(Seat.status == "seated", Seat.person_id.in_(hidden)))
         yield or_(Game.organiser_id.is_(None), Game.organiser_id.not_in(hidden))
 
 

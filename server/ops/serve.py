@@ -6,9 +6,9 @@ import gc
 import logging
 import signal
 import socket
-import time
 from collections.abc import Callable
 from functools import partial
+from threading import Event
 from types import FrameType
 from typing import Any
 
@@ -171,9 +171,10 @@ def scheduler(app: Flask) -> None:
     scheduler = Scheduler(app, _settings(app), parts=("scheduler",))
     scheduler.start()
     print("The scheduler is running. Press Ctrl-C to stop.", flush=True)
+    stopped = Event()
     try:
         while True:  # a signal that another thread has received is noticed when a wait ends
-            time.sleep(NOTICE_SIGNALS)
+            stopped.wait(NOTICE_SIGNALS)
     except (SystemExit, KeyboardInterrupt):
         pass
     finally:

@@ -11,6 +11,7 @@ STATUSES = {
     "stale": 409,
     "not_your_turn": 409,
     "closed": 409,
+    "not_everybody": 409,
     "no_such_game": 404,
     "no_such_link": 404,
     "no_such_order": 404,

@@ -46,7 +46,8 @@ def ask_to_keep(token: str) -> ResponseReturnValue:
     """
     with reading() as session:
         access = seat_access(session, token)
-    if access.seat.person is not None and access.seat.person.email is not None:
+    player = access.seat.person
+    if access.game.trial and player is not None and player.email is not None:
         trials.keep_own(access.game.id, utc_now())
         return flask.redirect(url_for("turn.show", token=token), 303)
     address = flask.request.form.get("address", "")

@@ -39,7 +39,7 @@ def test_it_refuses_to_replace_or_empty_the_log(table: Callable[..., Table]) -> 
     sqlite = engine.db.engine.dialect.name == "sqlite"
     statement = (
         "INSERT OR REPLACE INTO entry "
-        "SELECT game_id, seq, at, seat, by, 'pass', note, salt, hash, request_id FROM entry"
+        "SELECT game_id, seq, at, seat, by, 'pass', note, salt, hash, request_id, seconds FROM entry"
         if sqlite
         else "TRUNCATE entry"
     )
@@ -60,7 +60,9 @@ def test_two_entries_never_share_a_number_or_a_request(table: Callable[..., Tabl
 )
 def test_hex_digits_are_not_taken_for_bytes(table: Callable[..., Table], salt: str, digest: str) -> None:
     table(3)
-    values = f"'g1', 9, (SELECT max(at) FROM entry), 0, 'player', 'pass', NULL, '{salt}', '{digest}', NULL"
+    values = (
+        f"'g1', 9, (SELECT max(at) FROM entry), 0, 'player', 'pass', NULL, '{salt}', '{digest}', NULL, NULL"
+    )
     with pytest.raises(DatabaseError, match="ck_entry_lengths"), engine.transaction() as session:
         session.execute(text(f"INSERT INTO entry VALUES ({values})"))
 

@@ -25,7 +25,7 @@ def runs(app: Flask) -> list[None]:
         counted.append(None)
         return ""
 
-    app.jinja_env.globals["ran"] = ran
+    app.extensions["ran"] = ran
     return counted
 
 
@@ -33,7 +33,8 @@ def runs(app: Flask) -> list[None]:
 def card(app: Flask, runs: list[None]) -> Any:  # noqa: ARG001 - called by the macro
     """Return the macro."""
     with app.test_request_context():
-        return app.jinja_env.from_string(MACRO).module.card  # type: ignore[attr-defined]
+        template = app.jinja_env.from_string(MACRO, globals={"ran": app.extensions["ran"]})
+        return template.module.card  # type: ignore[attr-defined]
 
 
 @pytest.fixture

@@ -191,10 +191,14 @@ BY_ADDRESS = {
     "/t/<token>/keep",
     "/t/<token>/mail",
     "/t/<token>/offer",
+    "/t/<token>/notes",
     "/t/<token>/orders",
+    "/t/<token>/say",
+    "/t/<token>/words",
     "/api/v1/seats/<token>/again",
     "/api/v1/seats/<token>/moves",
     "/api/v1/seats/<token>/orders",
+    "/api/v1/seats/<token>/words",
 }
 """The only routes that accept a form without a CSRF token."""
 FORGED: tuple[tuple[dict[str, str], dict[str, str]], ...] = (

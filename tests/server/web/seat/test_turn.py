@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from byzanz.games.byzanz import Byzanz
+from byzanz.moves import placed
 from server import play
 from server.store import engine, links, people
 from server.store.models import Game, Person, Seat
@@ -274,8 +276,8 @@ def test_a_paused_game_offers_no_choices(client: FlaskClient, table: Any):
     play.moderate(game.id, "!abandon", reason="Enough", person_id=_moderator(), now=NOW)
     page = look(client, url(game, seat))
     assert "<title>The Golden Horn" in page.html
-    notes = f"{url(game, seat)}/notes"
-    assert {form.get("action") for form in page.root.iter("form")} <= {"/language", notes}
+    beside = {f"{url(game, seat)}/{what}" for what in ("notes", "again")}
+    assert {form.get("action") for form in page.root.iter("form")} <= {"/language", *beside}
 
 
 def sale_out_of_turn(game: Any) -> int:
@@ -339,9 +341,15 @@ def test_an_ended_game_shows_the_result(client: FlaskClient, table: Any):
     ],
 )
 def test_the_ended_game_says_first_which_place_is_ones_own(
-    client: FlaskClient, table: Any, winners: tuple[int, ...], scores: tuple[int, ...], said: str
+    client: FlaskClient,
+    table: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    winners: tuple[int, ...],
+    scores: tuple[int, ...],
+    said: str,
 ):
     game = table(3)
+    monkeypatch.setattr(Byzanz, "places", lambda *_: placed(scores))
     with engine.transaction() as session:
         row = session.get_one(Game, game.id)
         row.status, row.ended_at = "over", NOW
