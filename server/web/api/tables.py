@@ -8,6 +8,7 @@ import flask
 from flask import Blueprint
 
 from server import validation
+from server.errors import InvalidInput
 from server.lobby import tables
 from server.lobby.tables import OfferedSeat, OpenTable
 from server.play.lengths import Span
@@ -119,6 +120,9 @@ PATHS: dict[str, Any] = {
 @http.limiter.limit(openapi.READS)
 def listed() -> dict[str, Any]:
     """Return a page of the open tables that match the query."""
+    for name in ("size", "pace", "free", "page"):
+        if flask.request.args.get(name) == "":
+            raise InvalidInput("“%(text)s” must be a whole number.", field=name, text="")
     which = tables.wanted(flask.request.args)
     page = validation.whole_number(flask.request.args.get("page", ""), tables.LAST_PAGE, 1) or 1
     with engine.reading() as session:

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from server.accounts import erasure
 from server.community import blocks
 from server.errors import Closed, InvalidInput, TooMany
-from server.lobby import invitations, organiser
+from server.lobby import invitations, organiser, seats
 from server.mail.outgoing.deliver import deliver
 from server.store import engine
 from server.store.models import Block, Game, Seat
@@ -212,6 +212,7 @@ def listed_table(
             session.add(Seat(game_id=game_id, seat=number, name=name, status="seated", person_id=person_id))
         if free:
             session.add(Seat(game_id=game_id, seat=len(names) - 1, name="", status="free"))
+            seats.wait_for_players(session, game, NOW)
     return game_id
 
 
