@@ -15,7 +15,7 @@ COLUMNS = (
     ("game", "past_unknown", sa.Boolean(), sa.false()),
     ("game", "counted_at", TIME, None),
     ("game", "open_until", TIME, None),
-    ("game", "opened_at", TIME, None),
+    ("game", "listed_at", TIME, None),
     ("game", "asks", sa.Integer(), "0"),
     ("game", "keep_going", sa.Boolean(), sa.false()),
     ("game", "talk", sa.Boolean(), sa.true()),
@@ -208,7 +208,7 @@ def _open_tables() -> None:
         else "now() + interval '21 days'"
     )
     op.execute(
-        f"UPDATE game SET open_until = {later}, opened_at = created_at "
+        f"UPDATE game SET open_until = {later}, listed_at = created_at "
         f"WHERE listed = {true} AND status = 'inviting' AND EXISTS ({free})"
     )
 

@@ -19,8 +19,9 @@ from sqlalchemy.orm import Session
 from server.community import ended, profiles
 from server.community.ended import Ended
 from server.community.profiles import Company
+from server.store import log
 from server.store.engine import parse_stamp
-from server.store.models import Conduct, Entry, Game, Seat
+from server.store.models import Conduct, Game, Seat
 
 MOST_GAMES = 200
 """The latest games that are counted."""
@@ -121,12 +122,8 @@ Entries = Mapping[tuple[str, int], tuple[datetime, str]]
 
 
 def _entries(session: Session, person_id: int, games: Iterable[str]) -> Entries:
-    query = select(Entry.game_id, Entry.seq, Entry.at, Entry.by).join(
-        Seat, (Seat.game_id == Entry.game_id) & (Seat.seat == Entry.seat)
-    )
-    own = (Seat.person_id == person_id, Seat.game_id.in_([*games]), Entry.seq > Seat.held_since)
-    moves = query.where(*own, Entry.by.in_(("player", "order")), ~Entry.move.like("!%"))
-    return {(game, seq): (parse_stamp(at), by) for game, seq, at, by in session.execute(moves)}
+    moves = log.held_moves(session, person_id, [*games], ("player", "order"))
+    return {(game, seq): (parse_stamp(at), by) for game, seq, at, by in moves}
 
 
 def _answers(session: Session, person_id: int, entries: Entries) -> Answers:

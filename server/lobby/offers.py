@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server import play, validation
@@ -15,11 +14,11 @@ from server.errors import Closed, NoSuchLink, TooMany
 from server.lobby import notify
 from server.lobby.create import lock_organised_game
 from server.lobby.seats import check_asked, check_name_free
-from server.play import offers, positions
+from server.play import positions
 from server.play.moderation.act import has_looked
-from server.store import links
-from server.store.engine import parse_stamp, transaction
-from server.store.models import Entry, Game, Link, Person, Seat, Tenure
+from server.store import links, log
+from server.store.engine import transaction
+from server.store.models import Game, Link, Person, Seat, Tenure
 
 FIRST_DECISIONS = 3
 """Who takes a seat and leaves before so many decisions may not take another for a while."""
@@ -51,9 +50,9 @@ def vacancies(session: Session, game: Game, *, by_player: bool) -> list[Vacancy]
     ]
     if game.status != "running" or not seats:
         return []
-    since = offers.absent_since(session, game.id)
+    since = play.absent_since(session, game.id)
     return [
-        Vacancy(seat, since[seat.seat], offers.offered_from(seat, since[seat.seat], by_player=by_player))
+        Vacancy(seat, since[seat.seat], play.offered_from(seat, since[seat.seat], by_player=by_player))
         for seat in seats
         if seat.seat in since
     ]
@@ -129,7 +128,7 @@ def take(game_id: str, number: int, person_id: int, name: str, now: datetime) ->
         person = session.get_one(Person, person_id, with_for_update={"key_share": True})
         found = offered_seat(session, game_id, number, person_id)
         if found is None:
-            raise offers.not_offered()
+            raise play.not_offered()
         _check_taker(session, game, person_id, now)
         check_asked(session, game, person_id)
         check_name_free(session, found[1], name)
@@ -159,22 +158,22 @@ def _check_taker(session: Session, game: Game, person_id: int, now: datetime) ->
 
 def _gave_up_lately(session: Session, person_id: int, now: datetime) -> bool:
     """Whether a person has taken an offered seat and left it again within their first decisions, a short time ago."""
-    taken, left = Entry.__table__.alias("taken").c, Entry.__table__.alias("left").c
-    held = (
-        select(Tenure.game_id, Tenure.seat, Tenure.from_seq, Tenure.to_seq, left.at)
-        .join(left.seq.table, (left.game_id == Tenure.game_id) & (left.seq == Tenure.to_seq))
-        .join(taken.seq.table, (taken.game_id == Tenure.game_id) & (taken.seq == Tenure.from_seq))
-        .where(Tenure.person_id == person_id, taken.by == "player")
-        .where(taken.move.like("!replace %"), left.move.like("!leave %"))
-    )
-    return any(
-        parse_stamp(row.at) > now - NO_OTHER and _decisions(session, row) < FIRST_DECISIONS
-        for row in session.execute(held)
-    )
+    left = _left_lately(session, person_id, now)
+    return any(log.count_decisions(session, *held) < FIRST_DECISIONS for held in left)
 
 
-def _decisions(session: Session, held: Row[Any]) -> int:
-    """Count what was decided in a seat between two entries, by its player, a standing order or the clock."""
-    between = (Entry.game_id == held.game_id, Entry.seq > held.from_seq, Entry.seq < held.to_seq)
-    made = (Entry.seat == held.seat, Entry.by != "rules", ~Entry.move.like("!%"))
-    return session.scalar(select(func.count()).select_from(Entry).where(*between, *made)) or 0
+def _left_lately(session: Session, person_id: int, now: datetime) -> list[tuple[str, int, int, int]]:
+    """Return the seats that a person took when they were offered and left a short time ago.
+
+    Returns:
+        For each: the game, the seat, and the seqs of the `!replace` and the `!leave`.
+    """
+    query = select(Tenure.game_id, Tenure.seat, Tenure.from_seq, Tenure.to_seq)
+    rows = session.execute(query.where(Tenure.person_id == person_id))
+    ended = [(game_id, seat, first, end) for game_id, seat, first, end in rows if end is not None]
+    times = log.times(session, [(game_id, end) for game_id, _, _, end in ended])
+    late = [held for held in ended if times[held[0], held[3]] > now - NO_OTHER]
+    games = {held[0] for held in late}
+    taken = {(act.game_id, act.seq) for act in log.acts(session, games, "!replace") if act.by == "player"}
+    left = {(act.game_id, act.seq) for act in log.acts(session, games, "!leave")}
+    return [held for held in late if (held[0], held[2]) in taken and (held[0], held[3]) in left]

@@ -10,7 +10,7 @@ from sqlalchemy import Select, exists, literal_column, or_, select
 from sqlalchemy.orm import Session
 
 from byzanz.games import rules_of
-from server import errors, validation
+from server import errors, play, validation
 from server.errors import Closed, TooMany
 from server.lobby import notify, rematch
 from server.lobby.create import lock_organised_game
@@ -256,7 +256,7 @@ def set_time_control(token: str, pace: TimeControl, now: datetime) -> None:
                 "%(name)s has accepted this time control. From now on you can only give more time.",
                 name=others[0].name,
             )
-        game.allowance, game.bank, game.days_off = pace
+        play.set_time_control(game, *pace)
 
 
 def set_talk(token: str, allowed: bool, now: datetime) -> None:

@@ -26,7 +26,7 @@ def wait_for_players(session: Session, game: Game, now: datetime) -> None:
     waits = game.listed and game.status == "inviting" and session.scalar(free) is not None
     game.open_until = now + WAITS if waits else None
     if waits:
-        game.opened_at = game.opened_at or now
+        game.listed_at = game.listed_at or now
 
 
 def check_asked(session: Session, game: Game, person_id: int) -> None:

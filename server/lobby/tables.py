@@ -167,7 +167,7 @@ def _open(which: Wanted, hidden: Collection[int]) -> Select[Any]:
         query = query.where(counted.c.size == which.size)
     if which.language is not None:
         query = query.where(Person.language == which.language)
-    return query.order_by(counted.c.free, Game.opened_at, Game.id)
+    return query.order_by(counted.c.free, Game.listed_at, Game.id)
 
 
 def _like(which: Wanted) -> Iterator[ColumnElement[bool]]:

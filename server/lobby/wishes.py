@@ -80,15 +80,15 @@ def tell(now: datetime) -> int:
 def _readers(now: datetime, after: int) -> Select[int]:
     """Return the query of people for whom a table may have opened since their last email."""
     size = select(func.count()).where(Seat.game_id == Game.id).correlate(Game).scalar_subquery()
-    recent = or_(Mail.created_at > now - A_DAY, Mail.created_at >= Game.opened_at)
+    recent = or_(Mail.created_at > now - A_DAY, Mail.created_at >= Game.listed_at)
     had = exists().where(NO_TURN, Mail.person_id == Wish.person_id, Mail.kind == "wish", recent)
     return (
         select(Wish.person_id)
         .distinct()
         .select_from(Game)
         .join(Wish, or_(Wish.slug.is_(None), Wish.slug == Game.slug))
-        .where(Game.open_until.is_not(None), Game.opened_at > now - LATELY)
-        .where(Game.opened_at > Wish.created_at, or_(Wish.pace.is_(None), Game.allowance >= Wish.pace))
+        .where(Game.open_until.is_not(None), Game.listed_at > now - LATELY)
+        .where(Game.listed_at > Wish.created_at, or_(Wish.pace.is_(None), Game.allowance >= Wish.pace))
         .where(or_(Wish.size.is_(None), Wish.size == size), ~had)
         .where(Wish.person_id > after, Game.organiser_id.is_distinct_from(Wish.person_id))
         .order_by(Wish.person_id)
@@ -105,7 +105,7 @@ def _tell(person_id: int, now: datetime) -> bool:
         since = max(now - LATELY, last or now - LATELY)
         found: dict[str, Game] = {}
         for wish in of_person(session, person_id):
-            opened = Game.opened_at > max(since, wish.created_at)
+            opened = Game.listed_at > max(since, wish.created_at)
             which = Wanted(wish.slug, wish.size, wish.pace)
             found |= {game.id: game for game in tables.matching(session, which, person_id, opened)}
         if not found:

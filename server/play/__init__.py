@@ -32,8 +32,8 @@ from server.play.deliveries import (
     turns_in_digest,
 )
 from server.play.moderation.moderate import moderate
-from server.play.moves import LONGEST_TEXT, REQUEST_ID, Receipt, begin, submit
-from server.play.offers import offer_seat, take_seat, withdraw_offer
+from server.play.moves import LONGEST_TEXT, REQUEST_ID, Receipt, begin, set_time_control, submit
+from server.play.offers import absent_since, not_offered, offer_seat, offered_from, take_seat, withdraw_offer
 from server.play.orders import (
     MOST_ORDERS,
     OrderOutlook,
@@ -63,6 +63,7 @@ __all__ = [
     "OrderPreview",
     "OrderResult",
     "Receipt",
+    "absent_since",
     "address_works",
     "begin",
     "confirm_orders",
@@ -84,7 +85,9 @@ __all__ = [
     "mail_failed",
     "mail_switched_off",
     "moderate",
+    "not_offered",
     "offer_seat",
+    "offered_from",
     "outlooks",
     "place_order",
     "preview_order",
@@ -92,6 +95,7 @@ __all__ = [
     "reclaim",
     "remind",
     "reset_future_turns",
+    "set_time_control",
     "submit",
     "take_seat",
     "time_out",

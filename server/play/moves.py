@@ -45,6 +45,18 @@ class Receipt:
     bots_next: bool = False
 
 
+def set_time_control(game: Game, allowance: int, bank: int, days_off: str) -> None:
+    """Change the time control of a locked game that has not begun: `begin` gives each seat its bank.
+
+    Args:
+        allowance: seconds for each decision.
+        bank: seconds for each seat.
+        days_off: weekdays on which no time counts, as ISO numbers.
+    """
+    assert game.status in ("asked", "inviting"), "the clocks of a game that has begun stay as they are"
+    game.allowance, game.bank, game.days_off = allowance, bank, days_off
+
+
 def begin(session: Session, game_id: str, now: datetime) -> None:
     """Start a locked game whose seats are all taken: shuffle, deal, open the first turns, email the players."""
     begun = session.get_one(Game, game_id)

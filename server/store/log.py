@@ -113,3 +113,28 @@ def last_moves(session: Session, person_id: int) -> dict[str, int]:
         .group_by(entry.game_id)
     )
     return {game_id: seq for game_id, seq in session.execute(query)}  # noqa: C416 - a row is no pair to mypy
+
+
+def count_decisions(session: Session, game_id: str, seat: int, after: int, before: int) -> int:
+    """Count a seat's moves with `after` < seq < `before`, except those that the rules made."""
+    entry = models.Entry
+    between = (entry.game_id == game_id, entry.seq > after, entry.seq < before)
+    made = (entry.seat == seat, entry.by != "rules", ~entry.move.like("!%"))
+    return session.scalar(select(func.count()).select_from(entry).where(*between, *made)) or 0
+
+
+def held_moves(
+    session: Session, person_id: int, game_ids: Collection[str], by: Collection[str]
+) -> Sequence[Row[str, int, str, str]]:
+    """Return the moves with these causes in the seats that a person holds, from when they took them.
+
+    Returns:
+        Rows of `game_id seq at by`.
+    """
+    entry, seat = models.Entry, models.Seat
+    query = select(entry.game_id, entry.seq, entry.at, entry.by).join(
+        seat, (seat.game_id == entry.game_id) & (seat.seat == entry.seat)
+    )
+    own = (seat.person_id == person_id, seat.game_id.in_(game_ids), entry.seq > seat.held_since)
+    moves = query.where(*own, entry.by.in_(by), ~entry.move.like("!%"))
+    return session.execute(moves.order_by(entry.game_id, entry.seq)).all()

@@ -175,7 +175,7 @@ def _running(session: Session, game_id: str, names: tuple[str, ...], now: dateti
 
 
 def _open(session: Session, now: datetime) -> None:
-    _game(session, "open", "Hugo", now, listed=True, open_until=now + timedelta(days=21), opened_at=now)
+    _game(session, "open", "Hugo", now, listed=True, open_until=now + timedelta(days=21), listed_at=now)
     for number, (name, status) in enumerate((("Hugo", "seated"), ("Ida", "invited"), ("", "free"))):
         person = _person(session, name, now).id if name else None
         session.add(Seat(game_id="open", seat=number, name=name, status=status, person_id=person))

@@ -117,7 +117,7 @@ class Game(Base):
     """When its result was counted."""
     open_until: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When a listed table that still waits for players ends by itself; None: it does not wait."""
-    opened_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
+    listed_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When it first was a listed table that waits for players."""
     asks: Mapped[int] = mapped_column(default=0)
     """The percentage of decisions that whoever joins must have answered in time; 0: anybody may join."""

@@ -55,7 +55,7 @@ class OpenTableState(TableState):
     """Seats that anybody may take."""
     language: str | None
     """The organiser's."""
-    opened_at: str
+    listed_at: str
     open_until: str
     """When it ends by itself."""
 
@@ -137,12 +137,12 @@ def listed() -> dict[str, Any]:
 
 def _open(table: OpenTable) -> dict[str, Any]:
     game = table.game
-    assert game.opened_at is not None
+    assert game.listed_at is not None
     assert game.open_until is not None
     return _common(table, table.size) | {
         "free": table.free,
         "language": table.language,
-        "opened_at": engine.stamp(game.opened_at),
+        "listed_at": engine.stamp(game.listed_at),
         "open_until": engine.stamp(game.open_until),
     }
 

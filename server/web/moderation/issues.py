@@ -74,14 +74,31 @@ def _unsent(now: datetime, *what: Any) -> _Selection:
 
 def _unreached(*what: Any) -> _Selection:
     """Select seats whose players get no mail, and turns whose clocks are stopped for that."""
-    persons = select(Person.id).where(or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None)))
+    persons = select(Person.id).where(_is_lost())
     lost = select(Seat.game_id, Seat.seat).where(Seat.person_id.in_(persons))
     stopped = select(Turn.game_id, Turn.seat).where(Turn.refused_at.is_not(None))
     found = select(*what).select_from(Seat).join(Game, Game.id == Seat.game_id)
     found = found.join(Person, Person.id == Seat.person_id)
     found = found.outerjoin(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
-    found = found.where(Game.status.in_(("inviting", "running")), Seat.status.in_(("invited", "seated")))
-    return found.where(tuple_(Seat.game_id, Seat.seat).in_(union(lost, stopped)))
+    return found.where(_is_expected(), tuple_(Seat.game_id, Seat.seat).in_(union(lost, stopped)))
+
+
+def _is_lost() -> ColumnElement[bool]:
+    """The person gets no mail."""
+    return or_(Person.unreachable.is_not(None), Person.suppressed.is_not(None))
+
+
+def _is_expected() -> ColumnElement[bool]:
+    """Somebody has the seat in a game that is not over, or is invited to it."""
+    return and_(Game.status.in_(("inviting", "running")), Seat.status.in_(("invited", "seated")))
+
+
+def _is_listed() -> ColumnElement[bool]:
+    """`unreached` lists a seat of the person of an email; it is found from the email, for few emails have failed."""
+    seats = select(Seat.seat).join(Game, Game.id == Seat.game_id).where(Seat.person_id == Mail.person_id)
+    seats = seats.outerjoin(Turn, (Turn.game_id == Seat.game_id) & (Turn.seat == Seat.seat))
+    found = seats.where(_is_expected(), or_(_is_lost(), Turn.refused_at.is_not(None)))
+    return found.correlate(Mail, Person).exists()
 
 
 def _stuck(now: datetime, *what: Any) -> _Selection:
@@ -165,8 +182,7 @@ def refused(session: Session, now: datetime) -> IssueList:
         Alert.key == "refused:" + Mail.game_id + ":" + cast(Mail.person_id, String),
         Alert.cleared_at.is_(None),
     )
-    listed = or_(Mail.person_id.in_(_unreached(Seat.person_id)), alert)
-    found = found.where(FAILED, Mail.not_before > now - RECENT, concerned, ~listed)
+    found = found.where(FAILED, Mail.not_before > now - RECENT, concerned, ~_is_listed(), ~alert)
     return _first_rows(session, found.order_by(Mail.not_before.desc(), Mail.id.desc()))
 
 

@@ -254,7 +254,7 @@ def test_each_change_of_its_seats_lets_a_table_wait_three_weeks_more(now: dateti
     later = [now + number * DAY for number in range(1, 10)]
     game_id, host = invited(now, players=(BOB,), free=2, listed=True)
     assert game_of(game_id).open_until == now + timedelta(days=21)
-    assert game_of(game_id).opened_at == now
+    assert game_of(game_id).listed_at == now
     invitations.accept(token("invite", BOB, game_id, now), "Bob", "cut", later[0])
     assert game_of(game_id).open_until == later[0] + timedelta(days=21)
     invitations.take_free_seat(game_id, known(DAPHNE, now), "Daphne", "cut", later[1])
@@ -267,7 +267,7 @@ def test_each_change_of_its_seats_lets_a_table_wait_three_weeks_more(now: dateti
     assert game_of(game_id).open_until is None
     organiser.set_listed(host, True, later[5])
     assert game_of(game_id).open_until == later[5] + timedelta(days=21)
-    assert game_of(game_id).opened_at == now
+    assert game_of(game_id).listed_at == now
     organiser.fill_all(host, "greedy", later[6])
     assert (game_of(game_id).status, game_of(game_id).open_until) == ("running", None)
 

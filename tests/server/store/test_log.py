@@ -117,6 +117,25 @@ def test_the_chain_holds(table: Callable[..., Table]) -> None:
         previous = entry.hash
 
 
+def test_the_decisions_of_a_seat_are_its_moves(table: Callable[..., Table]) -> None:
+    table(3)
+    made = [(0, "player", "pass"), (0, "rules", "pass"), (1, "player", "pass"), (0, "player", "!leave 0")]
+    made += [(0, "order", "pass"), (0, "clock", "pass"), (0, "player", "pass")]
+    seqs = [append("g1", seat=seat, by=by, move=move, now=NOW).seq for seat, by, move in made]
+    with engine.transaction() as session:
+        person_id = session.get_one(models.Seat, ("g1", 0)).person_id
+        assert person_id is not None
+        assert log.count_decisions(session, "g1", 0, seqs[0], seqs[-1]) == 2  # neither the first nor the last
+        assert log.count_decisions(session, "g1", 0, seqs[0] - 1, seqs[-1] + 1) == 4
+        held = log.held_moves(session, person_id, ["g1"], ("player", "order"))
+        assert [row.seq for row in held] == [seqs[0], seqs[4], seqs[6]]
+        assert not log.held_moves(session, person_id, ["other"], ("player",))
+        session.get_one(models.Seat, ("g1", 0)).held_since = seqs[4]  # somebody else made those before
+        session.flush()
+        held = log.held_moves(session, person_id, ["g1"], ("player", "order"))
+        assert [(row.seq, row.by) for row in held] == [(seqs[6], "player")]
+
+
 def test_the_documented_queries_read_the_log_and_the_outbox(table: Callable[..., Table]) -> None:
     table(3)
     for number in range(20):

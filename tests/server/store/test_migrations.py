@@ -559,7 +559,7 @@ def test_listed_tables_that_wait_for_players_get_three_weeks_more() -> None:
     until = games["open"].open_until
     assert until is not None
     assert abs(until - engine.utc_now() - timedelta(days=21)) < timedelta(hours=1)
-    assert games["open"].opened_at == NOW
+    assert games["open"].listed_at == NOW
 
 
 # ---- who held which seat ----
