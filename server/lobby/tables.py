@@ -180,7 +180,7 @@ def _like(which: Wanted) -> Iterator[ColumnElement[bool]]:
 def _without(hidden: Collection[int]) -> Iterator[ColumnElement[bool]]:
     if hidden:
         there = exists().where(Seat.game_id == Game.id, Seat.status == "seated", Seat.person_id.in_(hidden))
-        yield ~there
+        yield ~there.correlate(Game)  # the query of offered seats has a seat of its own
         yield or_(Game.organiser_id.is_(None), Game.organiser_id.not_in(hidden))
 
 
