@@ -5,7 +5,6 @@ The diary knows from outside what happened, so that what the server counts from 
 
 from __future__ import annotations
 
-import json
 import random
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,33 +13,23 @@ from typing import Any
 
 from sqlalchemy import select
 
-from byzanz import record, umpire
+from byzanz import record
 from server import play
 from server.errors import Refused
 from server.play import positions, turns
 from server.play.moderation.act import Newcomer
-from server.store import engine, log, people
+from server.store import engine, people
 from server.store.facts import Fact
 from server.store.models import Absence, Game, Mail, Outage, Person, Turn
 from tests.conftest import Table
+from tests.support.diary import Diary
 from tests.support.in_hand import start_clock
 
 HOUR = timedelta(hours=1)
-Span = tuple[datetime, datetime]
 
 
 @dataclass
-class Told:
-    """What the diary says of an entry: who held its seat, the turn that was open before, and the time."""
-
-    holder: int | None
-    turn: Turn | None
-    now: datetime
-    unreached: bool
-
-
-@dataclass
-class Life:
+class Life(Diary):
     """A game that is lived by chance.
 
     Args:
@@ -53,10 +42,6 @@ class Life:
     now: datetime
     mia: int
     holders: dict[int, int | None]
-    told: dict[int, Told] = field(default_factory=dict)
-    failed: set[tuple[int, int]] = field(default_factory=set)
-    outages: list[Span] = field(default_factory=list)
-    absences: dict[int, list[Span]] = field(default_factory=dict)
     unreached: set[int] = field(default_factory=set)
     newcomers: int = 0
 
@@ -91,19 +76,11 @@ class Life:
         unreached = set(self.unreached)
         with suppress(Refused):
             act()
-        for entry in self.entries()[head:]:
-            if entry.seat is not None:
-                turn = before.pop(entry.seat, None) if not entry.move.startswith("!") else None
-                who = self.holders[entry.seat]
-                self.told[entry.seq] = Told(who, turn, self.now, who in unreached)
+        self.tell(self.entries()[head:], before, self.holders, unreached, self.now)
 
     def turns(self) -> dict[int, Turn]:
         with engine.reading() as session:
             return {turn.seat: turn for turn in turns.open_turns(session, self.game.id)}
-
-    def entries(self) -> list[record.Entry]:
-        with engine.reading() as session:
-            return log.entries(session, self.game.id)
 
     # What may happen
 
@@ -216,61 +193,19 @@ class Life:
     def moderate(self, act: str, who: Newcomer | None = None) -> None:
         play.moderate(self.game.id, act, reason="so", person_id=self.mia, now=self.now, newcomer=who)
 
-    # What the diary says of it
-
-    def expected(self, person: int) -> list[list[int]]:
-        """Return the decisions of a person that count, as seq and seconds, -1 if missed."""
-        with engine.reading() as session:
-            game = session.get_one(Game, self.game.id)
-            rules = positions.load(session, game).rules
-        answers: dict[tuple[int, str], list[record.Entry]] = {}
-        state = rules.setup(len(self.holders), {})
-        for entry in record.effective(self.entries()):
-            move = umpire.read_logged(rules, entry.move)
-            seat, own = entry.seat, entry.by in ("player", "order", "clock", "autopilot")
-            if seat is not None and own and not rules.is_out_of_turn(state, seat, move):
-                assert len(rules.moves(state, seat)) >= 2, "a forced move is nobody's decision"
-                answers.setdefault((seat, str(rules.awaited(state)[seat])), []).append(entry)
-            state = rules.apply(state, entry.seat, move)
-        found = [self._decision(parts, person) for parts in answers.values()]
-        return sorted(each for each in found if each is not None)
-
-    def _decision(self, parts: list[record.Entry], person: int) -> list[int] | None:
-        late = [part for part in parts if part.by in ("clock", "autopilot")]
-        told = late[0] if late else parts[-1]
-        diary = self.told[told.seq]
-        if diary.holder != person:
-            return None
-        turn = diary.turn or next(
-            (self.told[part.seq].turn for part in parts if self.told[part.seq].turn), None
-        )
-        opened = turn.opened_at if turn is not None else diary.now
-        if any(begin < diary.now and opened < end for begin, end in self.outages):
-            return None
-        absences = self.absences.get(person, [])
-        if any(begin <= opened and diary.now < end for begin, end in absences):
-            return None if turn is not None or late else [told.seq, 0]
-        if turn is not None and (turn.seat, turn.opened_seq) in self.failed:
-            return None
-        if turn is None and late and diary.unreached:
-            return None
-        if late:
-            return [told.seq, -1]
-        if turn is None or turn.started_at is None:
-            return [told.seq, 0]
-        passed = (diary.now - turn.started_at).total_seconds()
-        for begin, end in json.loads(turn.hours).get("absences", ()):
-            left_out = min(diary.now, datetime.fromisoformat(end)) - max(
-                turn.started_at, datetime.fromisoformat(begin)
-            )
-            passed -= max(0.0, left_out.total_seconds())
-        return [told.seq, max(0, int(passed))]
-
 
 def lived(game: Table, seed: int, now: datetime) -> Life:
     """Live a game that has just begun to its end."""
     with engine.transaction() as session:
         mia = people.get_or_create(session, "mia@example.org", "Mia", now).id
-    life = Life(game, random.Random(seed), now, mia, dict(enumerate(game.people)))
+    life = Life(
+        game,
+        random.Random(seed),
+        now,
+        mia,
+        dict(enumerate(game.people)),
+        game_id=game.id,
+        size=len(game.people),
+    )
     life.run()
     return life

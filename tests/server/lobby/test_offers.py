@@ -11,7 +11,7 @@ from flask import Flask
 from byzanz import record
 from server import play
 from server.errors import Closed, NoSuchLink, NotRunning, Refused, TooMany
-from server.lobby import offers
+from server.lobby import offers, tables
 from server.play import history, positions
 from server.store import engine, links, log
 from server.store.models import Block, Game, Link, Mail, Person, Reliability, Seat, Tenure
@@ -250,6 +250,8 @@ def test_a_block_hides_the_seat_and_says_nothing(table: Seating, zoe: int, numbe
     with engine.reading() as session:
         assert offers.offered_seat(session, "g1", 1, zoe) is None
         assert offers.offered_seat(session, "g1", 1, None) is not None
+        assert not tables.offered_seats(session, tables.Wanted(), zoe)
+        assert len(tables.offered_seats(session, tables.Wanted(), None)) == 1
     assert refused_to(zoe, number=2) == "This seat is no longer offered.", "as one that never was"
 
 
