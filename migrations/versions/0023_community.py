@@ -20,6 +20,7 @@ COLUMNS = (
     ("game", "keep_going", sa.Boolean(), sa.false()),
     ("game", "talk", sa.Boolean(), sa.true()),
     ("game", "said", sa.Integer(), "0"),
+    ("game", "noted", sa.Boolean(), sa.false()),
     ("seat", "offered_at", TIME, None),
     ("entry", "seconds", sa.Integer(), None),
     ("turn", "mail_failed", sa.Boolean(), sa.false()),

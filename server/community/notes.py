@@ -24,11 +24,12 @@ def write(game_id: str, person_id: int, text: str, now: datetime) -> None:
     """
     text = cleaned(text, longest=LONGEST, most_lines=MOST_LINES, field="notes")
     with transaction(game_id) as session:
-        play.lock_game(session, game_id)
+        game = play.lock_game(session, game_id)
         found = session.get(Notes, (game_id, person_id))
         if found is not None and not text:
             session.delete(found)
         elif found is not None:
             found.text, found.changed_at = text, now
         elif text:
+            game.noted = True
             session.add(Notes(game_id=game_id, person_id=person_id, text=text, changed_at=now))

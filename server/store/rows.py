@@ -42,6 +42,7 @@ class GameRow:
     quarantine: Fact | None
     talk: bool
     said: int
+    noted: bool
 
 
 @dataclass(slots=True)

@@ -127,6 +127,8 @@ class Game(Base):
     """Those seated may talk beside the log."""
     said: Mapped[int] = mapped_column(default=0)
     """How many words were ever said at the table, deleted ones included: no number is given twice."""
+    noted: Mapped[bool] = mapped_column(default=False)
+    """Somebody has kept notes here; without words and notes, no page looks for them."""
     seats: Mapped[list[Seat]] = relationship(init=False, order_by="Seat.seat", viewonly=True)
 
 

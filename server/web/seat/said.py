@@ -10,6 +10,7 @@ from typing import Any
 import flask
 
 from server.community import talk
+from server.community.talk import Said
 from server.errors import Closed, Refused
 from server.store.links import SeatAccess
 from server.store.table import Table
@@ -35,7 +36,10 @@ def context(
     game, me = table.game, access.link.person_id
     if game.trial:
         return {"woven": lines, "news_said": (), "talk": None, "notes": None}
-    said, notes = talk.at_table(table.session, game.id, me, after, MOST)
+    said: list[Said] = []
+    notes = ""
+    if game.said or game.noted:
+        said, notes = talk.at_table(table.session, game.id, me, after, MOST)
     words = dated(said, zone)
     company = any(seat.person_id not in (None, me) for seat in table.seats)
     done = flask.request.args.get("done", "")
