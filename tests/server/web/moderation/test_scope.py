@@ -206,6 +206,40 @@ def test_each_kind_of_issue_begins_and_ends_where_it_should(table: Begin, number
     assert here | ({"mail"} if "troubled" in [row[0].id for row in mail] else set()) == expected
 
 
+UNREACHABLE = set_person(unreachable=quoted("550 no"))
+
+
+@pytest.mark.empty_database  # the person sits nowhere else
+@pytest.mark.parametrize(
+    ("listed", "happens"),
+    [
+        (True, []),
+        (False, [UNREACHABLE]),
+        (False, [set_person(suppressed=quoted("spam"))]),
+        (False, [REFUSED]),
+        (True, [UNREACHABLE, set_game(status="over")]),
+        (True, [UNREACHABLE, set_seat(status="declined")]),
+    ],
+)
+def test_a_rejected_email_to_an_unreachable_player_is_not_listed_too(
+    table: Begin, listed: bool, happens: list[Callable[[Table], None]]
+) -> None:
+    bounced = table(3, "bounced")
+    with engine.transaction() as session:
+        about: dict[str, Any] = {
+            "person_id": bounced.people[0],
+            "game_id": "bounced",
+            "created_at": NOW,
+            "not_before": NOW,
+        }
+        session.add(Mail(key="bounce", kind="over", status="failed", error=quoted("550 no"), **about))
+    for each in happens:
+        each(bounced)
+    with engine.reading() as session:
+        found = {mail.key for mail, _, _ in issues.refused(session, NOW).rows}
+    assert ("bounce" in found) == listed
+
+
 @pytest.mark.empty_database
 def test_each_seat_that_no_email_reaches_is_listed_with_its_own_turn(table: Begin) -> None:
     """Alice is to move in two games, and only one of them has stopped her clock."""
