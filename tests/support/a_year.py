@@ -103,7 +103,8 @@ class Year(Company):
             open_now = session.scalars(select(Game.id).where(Game.status == "inviting")).all()
         self.waiting = {game_id: self.waiting.get(game_id, 0) + 1 for game_id in sorted(open_now)}
         if len(self.lives) < self.games and len(self.running()) + len(self.waiting) < AT_ONCE:
-            self._ask_again() or self._invite()
+            if not self._ask_again():
+                self._invite()
         self._answer_invitations()
         for game_id, steps in self.waiting.items():
             self._join(game_id)
@@ -152,7 +153,8 @@ class Year(Company):
         )
         self.asked.update(over)
         for game_id in over:
-            theirs = sorted(set(self.lives[game_id].holders.values()) - {None} - self.erased, key=str)
+            held = self.lives[game_id].holders.values()
+            theirs = sorted({person for person in held if person is not None} - self.erased)
             if theirs and self.chance(0.5):
                 presser = self.draw.choice(theirs)
                 with self.noted():

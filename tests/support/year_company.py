@@ -52,7 +52,7 @@ class Company(Chronicle):
         by_mail = self.post.replies.get(person)
         if by_mail and self.chance(0.4):
             who = address(self.names[person])
-            with self.noted():
+            with self.noted(), suppress(receive.NoSuchAddress):  # they hold that seat no more
                 receive.receive(letter(f"say {text}", sender=who), who, by_mail, self.now)
         else:
             with engine.reading() as session:
@@ -94,7 +94,7 @@ class Company(Chronicle):
     def own_affairs(self) -> None:
         """Let people go on holiday, mailboxes fail and work again, and one person leave for good near the end."""
         if self.chance(0.01):
-            person, first = self.draw.choice(self.alive), self.now.date() + self.draw.randint(0, 3) * DAY
+            person, first = self.draw.choice(self.alive), self.now.date() + self.draw.randint(1, 3) * DAY
             last = first + self.draw.randint(0, 3) * DAY
             with suppress(Refused):
                 absences.add_absence(person, f"{first}", f"{last}", self.now)

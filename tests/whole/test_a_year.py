@@ -11,15 +11,22 @@ import time_machine
 from flask import Flask
 from sqlalchemy import select
 
-from server.community import groups, profiles, recount, reliability
+from server import play
+from server.community import blocks, groups, mutes, profiles, recount, reliability
+from server.play.moderation.act import Newcomer
 from server.scheduler import jobs
 from server.store import engine
 from server.store.models import Conduct, Game, Person, Reliability, Standing
+from tests.conftest import NOW, Table, begun
 from tests.support import year_recount
 from tests.support.a_year import Year
 from tests.support.diary import DAY
 from tests.support.leaks.worlds import Dice
 from tests.support.letters import with_replies
+from tests.support.rematches import moderator
+from tests.support.statements import statements
+from tests.support.tables import asked, make
+from tests.support.talk import say
 from tests.support.year_recount import Result
 
 RANDOM = ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "choice")
@@ -112,7 +119,7 @@ def explained(year: Year, key: tuple[str, int], found: list[list[int]], told: li
     more = [
         f"{entries[seq]}\n{life.told[seq]} {vars(life.told[seq].turn or object)}" for seq, _ in differ[:2]
     ]
-    return "\n".join([*lines[:10], *more, str(sorted(life.failed))])
+    return "\n".join([*lines[:10], *more, f"{sorted(life.failed)} {year.absences[key[1]]} {year.outages}"])
 
 
 def check_people(year: Year, counted: list[Result]) -> None:
@@ -155,3 +162,28 @@ def check_groups(counted: list[Result]) -> None:
                 for member in found.members
             } == {person: pytest.approx(row) for person, row in ranking.items()}
         assert not session.scalars(select(Game.id).where(Game.quarantine.is_not(None))).all()
+
+
+@pytest.mark.usefixtures("app")
+def test_a_move_at_a_lively_table_takes_as_many_statements_as_at_a_quiet_one() -> None:
+    sent: dict[str, int] = {}
+    for name in ("quiet", "lively"):
+        game = begun(4, name, listed=True)
+        if name == "lively":
+            enliven(game)
+        for number in range(3):
+            with statements(engine.db.engine) as texts:
+                make(game, asked(game), "pass", name=f"{name}{number}")
+            sent[f"{name}{number}"] = len(texts)
+    assert [sent[f"quiet{number}"] for number in range(3)] == [sent[f"lively{number}"] for number in range(3)]
+
+
+def enliven(game: Table) -> None:
+    """Let the people of a table talk, block and mute each other, and let one leave, return and be replaced."""
+    said = [say(game, seat, f"Hello {number}") for number in range(3) for seat in range(4)]
+    mutes.mute(game.people[1], game.id, said[0].number)
+    blocks.block(game.people[0], game.people[3], NOW)
+    play.leave(game.id, 3, now=NOW)
+    play.reclaim(game.id, 3, now=NOW)
+    newcomer = Newcomer("Georgios", "georgios@example.org")
+    play.moderate(game.id, "!replace 3", reason="so", person_id=moderator(), now=NOW, newcomer=newcomer)
