@@ -53,6 +53,7 @@ class Postman:
         """Send all that is due, note which turns no email has reached, and read what came."""
         while deliver.deliver(self.year.now, self, steady=lambda: 0.0):
             pass
+        self.year.mails_went_out()
         self._note_failures()
         for person, message in self.letters:
             self._read(person, message)
