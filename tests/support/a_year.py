@@ -102,9 +102,9 @@ class Year(Company):
         with engine.reading() as session:
             open_now = session.scalars(select(Game.id).where(Game.status == "inviting")).all()
         self.waiting = {game_id: self.waiting.get(game_id, 0) + 1 for game_id in sorted(open_now)}
-        if len(self.lives) < self.games and len(self.running()) + len(self.waiting) < AT_ONCE:
-            if not self._ask_again():
-                self._invite()
+        there_is_room = len(self.running()) + len(self.waiting) < AT_ONCE
+        if len(self.lives) < self.games and there_is_room and not self._ask_again():
+            self._invite()
         self._answer_invitations()
         for game_id, steps in self.waiting.items():
             self._join(game_id)

@@ -79,6 +79,8 @@ class Chronicle:
     blocked: set[tuple[int, int]] = field(default_factory=set)
     muted: set[tuple[int, int]] = field(default_factory=set)
     said: dict[str, Saying] = field(default_factory=dict)
+    delivered: dict[datetime, set[tuple[str, int, int]]] = field(default_factory=dict)
+    """The turns that were open when emails went out, which a daily email lists: game, seat, and seq of the opening."""
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -190,6 +192,11 @@ class Chronicle:
             life.seated[seat] = person
             life.everybody.add(person)
 
+    def mails_went_out(self) -> None:
+        """Note which turns a daily email could list."""
+        open_now = ((game_id, turn) for game_id, turns in self._turns().items() for turn in turns.values())
+        self.delivered[self.now] = {(game_id, turn.seat, turn.opened_seq) for game_id, turn in open_now}
+
     def mail_failed(self, mail: Mail) -> None:
         """Note that an email to a person failed: no open turn that it was about counts."""
         for game_id, turns in self._turns().items():
@@ -197,6 +204,9 @@ class Chronicle:
             for turn in turns.values():
                 about = (mail.game_id, mail.seat, mail.seq) == (game_id, turn.seat, turn.opened_seq)
                 listed = mail.kind == "digest" and life.seated.get(turn.seat) == mail.person_id
+                listed &= (game_id, turn.seat, turn.opened_seq) in self.delivered.get(
+                    mail.finished_at or self.now, ()
+                )
                 if listed or (about and mail.kind in ("turn", "remind")):
                     life.failed.add((turn.seat, turn.opened_seq))
 

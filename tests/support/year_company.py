@@ -49,8 +49,8 @@ class Company(Chronicle):
                 self.counts["tried"] += 1
 
     def _say(self, game_id: str, person: int, text: str) -> None:
-        by_mail = self.post.replies.get(person)
-        if by_mail and self.chance(0.4):
+        by_mail = self.post.replies.get(person, "") if self.chance(0.4) else ""
+        if by_mail:
             who = address(self.names[person])
             with self.noted(), suppress(receive.NoSuchAddress):  # they hold that seat no more
                 receive.receive(letter(f"say {text}", sender=who), who, by_mail, self.now)
@@ -67,15 +67,15 @@ class Company(Chronicle):
         if word is not None:
             assert word.person_id == person
             self.said[text] = Saying(text, word.game_id, word.number, person)
-            self.counts["by mail" if word.game_id != game_id or by_mail else "by page"] += 1
+            self.counts["said by mail" if by_mail else "said by page"] += 1
 
     def quarrel(self) -> None:
         """Block and unblock, mute and unmute."""
-        if self.chance(0.03):
+        if self.chance(0.08):
             one, other = self.draw.sample(self.alive, 2)
             blocks.block(one, other, self.now)
             self.blocked.add((one, other))
-        if self.blocked and self.chance(0.05):
+        if self.blocked and self.chance(0.1):
             pair = self.draw.choice(sorted(self.blocked))
             blocks.unblock(*pair)
             self.blocked.discard(pair)

@@ -53,6 +53,7 @@ class Postman:
         """Send all that is due, note which turns no email has reached, and read what came."""
         while deliver.deliver(self.year.now, self, steady=lambda: 0.0):
             pass
+        self.year.mails_went_out()
         self._note_failures()
         for person, message in self.letters:
             self._read(person, message)
@@ -76,10 +77,7 @@ class Postman:
         text = "\n".join(
             str(part.get_content()) for part in message.walk() if part.get_content_maintype() == "text"
         ) + str(message["Subject"])
-        own = "answer" in str(message["Message-ID"])
-        self.check_words(
-            person, text, f"an email to {self.year.names[person]}: {message['Subject']}", own=own
-        )
+        self.check_words(person, text, str(message["Subject"]))
         self.year.counts["words in mails"] += len(set(WORD.findall(text)))
         if str(message["Reply-To"] or "").startswith("play+"):
             self.replies[person] = str(message["Reply-To"])
@@ -102,24 +100,26 @@ class Postman:
         with engine.reading() as session:
             return self.year.hidden(session.get_one(Game, game_id), person)
 
-    def check_words(self, reader: int, text: str, where: str, *, own: bool = True) -> None:
-        """Check that a text holds no words that its reader must not read."""
-        for found in set(WORD.findall(text)):
+    def check_words(self, reader: int, text: str, subject: str) -> None:
+        """Check that an email holds no words that its reader must not read, nor their own unless it answers them."""
+        where = f"an email to {self.year.names[reader]}: {subject}"
+        for found in sorted(set(WORD.findall(text))):
             word = self.year.said.get(found)
             if word is None:  # refused, and told to the one who typed it
                 continue
-            assert self.year.may_read(reader, word), f"{found} of {word.sayer} in {where}"
-            assert own or word.sayer != reader or "Re:" in where, f"own {found} in {where}"
+            assert self.year.may_read(reader, word), f"{found} of {self.year.names[word.sayer]} in {where}"
+            assert word.sayer != reader or subject.startswith("Re:"), f"their own {found} in {where}"
 
     # Pages
 
     def look(self) -> None:
         """Open the pages of a table and of the lobby now and then, as everybody."""
-        if self.year.lives and self.year.chance(0.06):
-            game_id = self.year.draw.choice([*self.year.lives])
-            with time_machine.travel(self.year.now, tick=False):
-                self.look_at(game_id)
-                self._look_around()
+        with time_machine.travel(self.year.now, tick=False):
+            if self.year.lives and self.year.chance(0.06):
+                self.look_at(self.year.draw.choice([*self.year.lives]))
+                self._look_at_people()
+            if self.year.blocked:
+                self._look_for_tables()
 
     def look_at(self, game_id: str) -> None:
         """Open the pages of a game, as everybody who may and as some who may not."""
@@ -154,24 +154,26 @@ class Postman:
                 assert answer.status_code in (404, 410), path
                 assert not WORD.search(answer.text)
 
-    def _look_around(self) -> None:
+    def _look_for_tables(self) -> None:
         year = self.year
         with engine.reading() as session:
             waiting = session.scalars(select(Game).where(Game.open_until.is_not(None), Game.listed)).all()
-            apart = {
-                (person, game.id): year.hidden(game, person) for person in year.alive for game in waiting
-            }
-        for person in year.alive:
+            apart = {(each, game.id): year.hidden(game, each) for each in year.alive for game in waiting}
+        for person in sorted({person for (person, _game), hidden in apart.items() if hidden}):
             browser = self._browser(person)
-            pages = {path: self._get(browser, path) for path in ("/", "/tables", "/account")}
+            home, found = self._get(browser, "/"), self._get(browser, "/tables")
             for game in waiting:
-                shown = game.id in pages["/tables"]
-                assert shown != apart[person, game.id], "a block and /tables do not agree"
-                assert not apart[person, game.id] or game.id not in pages["/"], "home shows a hidden table"
-                year.counts["tables hidden" if apart[person, game.id] else "tables shown"] += 1
-            others = [f"/p/{year.names[other]}-handle" for other in year.alive if other != person]
-            pages |= {path: browser.get(path).text for path in others}
-            assert not any(WORD.search(text) for text in pages.values())
+                hidden = apart[person, game.id]
+                assert (game.id in found) != hidden, "a block and /tables do not agree"
+                assert not hidden or game.id not in home, "the home page shows a hidden table"
+                year.counts["tables hidden" if hidden else "tables shown"] += 1
+
+    def _look_at_people(self) -> None:
+        names = [f"/p/{self.year.names[other]}-handle" for other in self.year.alive]
+        for person in self.year.alive:
+            browser = self._browser(person)
+            for path in ("/", "/tables", "/account", *names):
+                assert not WORD.search(browser.get(path).text), f"words on {path}"
 
     def _browser(self, person: int | None) -> FlaskClient:
         browser = self.year.app.test_client()
