@@ -119,4 +119,4 @@ def _filled(context: EvalContext, text: str, values: dict[str, object]) -> str:
 
 
 TEMPLATES = {"_": gettext, "gettext": gettext, "ngettext": ngettext, "pgettext": pgettext, "N_": N_}
-"""The names by which templates translate; `N_` marks what a table of theirs holds for `_`."""
+"""The names by which templates translate; `N_` marks what one of their tables holds for `_`."""

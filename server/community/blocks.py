@@ -34,12 +34,12 @@ class Blocked:
 
 
 def between(session: Session, person_id: int, others: Collection[int]) -> set[int]:
-    """Return those of some people with whom a block stands, whoever of the two made it."""
+    """Return those of some people with whom a block stands, whichever of the two made it."""
     return around(session, person_id) & set(others) if others else set()
 
 
 def around(session: Session, person_id: int) -> set[int]:
-    """Return everybody with whom a block stands, whoever of the two made it."""
+    """Return everybody with whom a block stands, whichever of the two made it."""
     return blocked_by(session, person_id) | blockers_of(session, person_id)
 
 

@@ -183,7 +183,7 @@ def take_back(game_id: str, person_id: int, number: int) -> bool:
     """Delete what a person said, by that person; nothing of it stays.
 
     Returns:
-        False if there is no such word of theirs.
+        False if they have said no such word.
     """
     with transaction(game_id) as session:
         play.lock_game(session, game_id)

@@ -43,7 +43,7 @@ class GameRequest:
         language: in which the organiser asks; None if unknown.
         message: the organiser's personal line to the people they invite.
         keep_going: a day after its end, the next game of the same people is offered by itself.
-        asks: the percentage of decisions that whoever takes a free seat must have answered in time; 0: any.
+        asks: the percentage of decisions that a player who takes a free seat must have answered in time; 0: any.
         talk: those seated may talk beside the log.
     """
 

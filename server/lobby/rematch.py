@@ -1,5 +1,6 @@
-"""The next game of the same people: one for each finished game. Whoever presses first makes it, or the server, a day
-after the end of a game that is to keep going.
+"""The next game of the same people: one for each finished game.
+
+The first player to press makes it, or the server does a day after the end of a game that is to keep going.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class NextGame(NamedTuple):
 
     Args:
         created: by this request.
-        link: to the place in it of whoever asked; None if they have none, or a moderator has revoked a link of theirs.
+        link: to the place of the person who asked; None without one, or if a moderator has revoked one of their links.
     """
 
     game_id: str
@@ -185,7 +186,7 @@ def _invite(session: Session, game: Game, host_id: int, now: datetime, *, seated
 def _place(session: Session, game: Game, person_id: int, now: datetime) -> Link | None:
     """Return the link to a person's place in a game: their seat, their invitation or their organiser's page.
 
-    Once a moderator has revoked a link of theirs, the way to the new one is their email alone.
+    Once a moderator has revoked one of their links, the way to the new one is their email alone.
     """
     theirs = (Link.person_id == person_id, Link.game_id == game.id)
     if session.scalar(select(Link.id).where(*theirs, Link.revoked_at.is_not(None)).limit(1)) is not None:

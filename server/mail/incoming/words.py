@@ -44,7 +44,7 @@ class Read:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a mail.
+    """What was made of an email.
 
     Args:
         lines: its moves and orders.
