@@ -168,7 +168,7 @@ def person(session: Session, person: Person, now: datetime) -> Iterator[str]:
 def _newest(
     session: Session, out: ColumnElement[bool], came: ColumnElement[bool], now: datetime
 ) -> Iterator[str]:
-    """Tell of the newest emails, outgoing and incoming."""
+    """Describe the newest emails, outgoing and incoming."""
     for mail in session.scalars(select(Mail).where(out).order_by(Mail.id.desc()).limit(NEWEST)):
         yield f"Email {mail.id} ({mail.kind}) to person {mail.person_id}: {_fate(mail, now)}."
     for row in session.scalars(

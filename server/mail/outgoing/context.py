@@ -272,7 +272,7 @@ def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
 
 
 def _speech(words: Mapping[str, Any] | None) -> str:
-    """Return what became of the words in a mail, as a sentence; "" if there were none."""
+    """Return in a sentence whether the words in an email were said; "" if there were none."""
     if not words:
         return ""
     if words["said"]:

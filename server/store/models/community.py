@@ -1,4 +1,4 @@
-"""Who held which seat, what became of finished games, and what people say to and of each other.
+"""Who held which seat, how finished games ended, and what people say to and of each other.
 
 All of it is beside the log: it can be erased, or counted again from the log, without changing any game.
 """

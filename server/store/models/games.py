@@ -120,7 +120,7 @@ class Game(Base):
     listed_at: Mapped[datetime | None] = mapped_column(UtcTime, default=None)
     """When it first was a listed table that waits for players."""
     asks: Mapped[int] = mapped_column(default=0)
-    """The percentage of decisions that whoever joins must have answered in time; 0: anybody may join."""
+    """The percentage of decisions that a player who joins must have answered in time; 0: anybody may join."""
     keep_going: Mapped[bool] = mapped_column(default=False)
     """A day after the end, the next game of the same people is offered by itself."""
     talk: Mapped[bool] = mapped_column(default=True)

@@ -48,7 +48,7 @@ def game_file(game_id: str, kind: str) -> ResponseReturnValue:
 
 @blueprint.get("/t/<token>/group")
 def of_seat(token: str) -> ResponseReturnValue:
-    """Show the group of a finished game to whoever has the link of a seat."""
+    """Show the group of a finished game to a player, by the link of their seat."""
     with reading() as session:
         access = seat_access(session, token)
         found = _group(session, access.game.id)
