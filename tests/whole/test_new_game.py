@@ -72,7 +72,7 @@ def added(files: Files, folder: Path) -> Iterator[Rules[Any, Any]]:
         patch.setattr(config, "TEMPLATES", folder / "templates")
         patch.setattr(games, "__path__", [*games.__path__, str(folder / "byzanz" / "games")])
         try:
-            patch.setattr(games, "_GAMES", changed(games, files[LIST])["_GAMES"])
+            patch.setattr(games, "_SHIPPED", changed(games, files[LIST])["_SHIPPED"])
             counts = changed(conformance, files[CENSUS])[f"cards_of_{SLUG}"]
             patch.setitem(conformance.CENSUS, SLUG, counts)
             yield games.rules_of(SLUG)
@@ -219,8 +219,8 @@ def test_the_document_names_the_templates_that_it_has() -> None:
 
 def test_the_list_of_the_document_is_the_list_there_is_and_one_more(game: Rules[Any, Any]) -> None:
     written = re.findall(r"(\w+)\(\)", FILES[LIST])
-    assert written == [type(rules).__name__ for rules in games._GAMES]
-    names = re.search(r"_GAMES: .* = \((.*)\)", (ROOT / LIST).read_text())
+    assert written == [type(rules).__name__ for rules in games._SHIPPED]
+    names = re.search(r"_SHIPPED: .* = \((.*)\)", (ROOT / LIST).read_text())
     assert names
     assert [*re.findall(r"(\w+)\(\)", names[1]), type(game).__name__] == written
 

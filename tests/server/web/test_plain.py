@@ -22,7 +22,7 @@ pytestmark = one_database
 @pytest.fixture(autouse=True)
 def goofspiel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add Goofspiel to the games."""
-    monkeypatch.setattr(games, "_GAMES", (*games._GAMES, example("goofspiel").Goofspiel()))
+    monkeypatch.setattr(games, "_added", [example("goofspiel").Goofspiel()])
 
 
 @pytest.fixture
