@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
+from byzanz.games import AnyRules, read, rules_of
 from byzanz.moves import RulesError
 from byzanz.record import BadRecord, InvalidRecord
 from server.validation import whole_number
@@ -51,6 +54,28 @@ def port(text: str) -> int:
     if number is None:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} must be a port from 0 to 65535")
     return number
+
+
+def seat_number(text: str) -> int:
+    """Parse the number of a seat, for argparse."""
+    number = whole_number(text, 999)
+    if number is None:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} must be a seat number from 0")
+    return number
+
+
+def is_slug(text: str) -> bool:
+    """Return whether an argument names a game rather than the path of one."""
+    return re.fullmatch("[a-z][a-z0-9_-]*", text) is not None
+
+
+def find_game(text: str) -> AnyRules:
+    """Return the rules of a game that is installed, or of the one at a path, which has a slash or a dot.
+
+    Raises:
+        BadSetup: there is no such game, or what is there holds none.
+    """
+    return rules_of(text) if is_slug(text) else read(Path(text).resolve())
 
 
 def error_line(error: Exception) -> str | None:
