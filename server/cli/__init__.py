@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from byzanz import __version__
-from server.cli import backups, completion, games, mail, people, play, records, servers, show
+from server.cli import backups, completion, games, mail, new_game, people, play, records, servers, show
 from server.cli.parser import CommandError, Parser, error_line
 
 INTERRUPTED = 130
@@ -62,6 +62,7 @@ def parser() -> Parser:
     show.add(commands)
     records.add(commands)
     play.add(commands)
+    new_game.add(commands)
     backups.add(commands)
     servers.add_checks(commands)
     completion.add(commands, made)
