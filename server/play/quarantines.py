@@ -22,6 +22,8 @@ from server.store.models import Game
 from server.store.rows import TurnRow
 from server.store.table import Table
 
+GOES_ON = Game.status.in_(("asked", "inviting", "running"))
+"""The condition for games that are neither over nor called off."""
 LOGGER = logging.getLogger(__name__)
 
 
@@ -46,8 +48,7 @@ def release(table: Table, now: datetime) -> None:
 
 def without_or_back(session: Session, limit: int) -> list[str]:
     """Games whose rules are not installed, and games on hold whose rules are back: a hint without a lock."""
-    goes_on = Game.status.in_(("asked", "inviting", "running"))
-    gone = select(Game.id).where(goes_on, Game.quarantine.is_(None), ~positions.has_rules())
+    gone = select(Game.id).where(GOES_ON, Game.quarantine.is_(None), ~positions.has_rules())
     code = type_coerce(Game.quarantine, Text).startswith(f'{{"code":"{NO_RULES}"')
     back = select(Game.id).where(Game.quarantine.is_not(None), code, positions.has_rules())
     return [*session.scalars(gone.limit(limit)), *session.scalars(back.limit(limit))]

@@ -177,7 +177,8 @@ def show_look(game_id: str, seq: int) -> ResponseReturnValue:
         log_context = _history_context(session, game, viewer, here, last=seq)
         return render_template(
             "moderation/look.html",
-            **{"game": game, "zone": desk.zone()} | (log_context or {}),
+            **{"game": game, "zone": desk.zone(), "names": history.names_of(session, game)}
+            | (log_context or {}),
             entry=entry,
             viewer=viewer,
             readable=log_context is not None,
