@@ -19,6 +19,7 @@ from server.config import ConfigError, Settings
 from server.ops import dns_checks, mail_checks, reach, surroundings
 from server.ops.finding import Finding, minute
 from server.play import history, positions
+from server.play.quarantines import GOES_ON
 from server.scheduler import heartbeat
 from server.store import alerts, engine, links, migrate
 from server.store.models import Alert, Entry, Game, Link, Outage
@@ -109,6 +110,7 @@ def _database_findings(settings: Settings, now: datetime, check_all: bool) -> It
         yield _secret_key(session)
         yield from _logs(session, check_all)
         yield from _quarantine(session)
+        yield from _without_rules(session)
         yield from _heartbeats(session, settings, now)
         yield _outages(session, now)
         yield from _alerts(session)
@@ -143,7 +145,8 @@ def _secret_key(session: Session) -> Finding:
 
 
 def _logs(session: Session, check_all: bool) -> Iterator[Finding]:
-    query = select(Game).where(Game.started_at.is_not(None)).order_by(Game.started_at.desc(), Game.id)
+    query = select(Game).where(Game.started_at.is_not(None), positions.has_rules())
+    query = query.order_by(Game.started_at.desc(), Game.id)
     games = session.scalars(query if check_all else query.limit(SAMPLE)).all()
     damaged = 0
     for game in games:
@@ -204,7 +207,10 @@ def _replayed(rules: Rules[Any, Any], full_record: record.Record, seed: bytes) -
 
 def _quarantine(session: Session) -> Iterator[Finding]:
     on_hold = session.scalars(
-        select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id).limit(MOST_SHOWN)
+        select(Game)
+        .where(Game.quarantine.is_not(None), positions.has_rules())
+        .order_by(Game.id)
+        .limit(MOST_SHOWN)
     )
     for game in on_hold:
         yield Finding(
@@ -212,6 +218,14 @@ def _quarantine(session: Session) -> Iterator[Finding]:
             f"game {game.id} is on hold ({game.quarantine})",
             "see its log on the moderation page; other games are not affected",
         )
+
+
+def _without_rules(session: Session) -> Iterator[Finding]:
+    """Tell of each kind of game whose rules are not installed how many games it holds up."""
+    query = select(Game.slug, Game.rules, func.count()).where(GOES_ON, ~positions.has_rules())
+    for slug, version, count in session.execute(query.group_by(Game.slug, Game.rules)):
+        what = f"{count} {'game' if count == 1 else 'games'} of {slug} (version {version}) on hold"
+        yield Finding(False, f"{what}: the rules are not installed", "install the package and restart")
 
 
 def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:

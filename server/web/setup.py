@@ -15,7 +15,7 @@ from werkzeug.exceptions import BadHost, HTTPException
 from server.config import settings
 from server.errors import Refused
 from server.i18n import N_
-from server.play.positions import Broken
+from server.play.positions import Broken, on_hold
 from server.store import engine
 from server.web import filters, locale, once, plain, sprites, stylesheet, templating, waiting
 from server.web.account import account, answers, feeds, leaving, mutes, unsubscribe
@@ -182,12 +182,8 @@ def _refused(error: Refused) -> tuple[str, int]:
     return error_page(error.status, gettext("This is not possible"), refusal_text(error))
 
 
-def _broken(_error: Broken) -> tuple[str, int]:
-    return error_page(
-        409,
-        gettext("This game is on hold"),
-        gettext("We are looking into an error. Nothing has been lost."),
-    )
+def _broken(error: Broken) -> tuple[str, int]:
+    return error_page(409, gettext("This game is on hold"), refusal_text(on_hold(error)))
 
 
 def _log_exception(exc_info: BaseException | tuple[Any, ...]) -> None:

@@ -20,7 +20,7 @@ from server.errors import Refused
 from server.lobby import rematch
 from server.play import autopilot, positions, timeline, turns
 from server.play import history as play_history
-from server.play.positions import Broken
+from server.play.positions import why_on_hold
 from server.store import links, log, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Rematch
@@ -133,7 +133,7 @@ def _history(
     token: str | None = None,
 ) -> ResponseReturnValue:
     if game.quarantine:
-        raise Broken(str(game.quarantine))
+        raise why_on_hold(game.quarantine)
     try:
         query = {"at": str(game.head), **flask.request.args.to_dict()}
         context = history.page_context(session, game, viewer, zone, query, here)
@@ -148,7 +148,7 @@ def _history(
 def _running_context(session: Session, game: Game) -> dict[str, object]:
     """Return the context for the table of a running game, or the result of a finished one."""
     if game.quarantine:
-        raise Broken(str(game.quarantine))
+        raise why_on_hold(game.quarantine)
     if game.status == "over":
         return _finished_context(session, game)
     position = positions.load(session, game)

@@ -31,40 +31,12 @@ from server.store import alerts, engine
 from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
 from tests.conftest import NOW, Table
 from tests.support.busy_table import BUSY
+from tests.support.machine import Machine
 from tests.support.mail_servers import Pigeons
 from tests.support.ticks import TICK, change, entries, give_to_bots
 
 Begin = Callable[..., Table]
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-
-
-class Machine:
-    """A machine that runs web and scheduler, with a clock that can be set and a monotonic one."""
-
-    def __init__(self, now: datetime = NOW) -> None:
-        self.now = now
-        self.steady = 1000.0
-        self.start()
-
-    def start(self) -> None:
-        self.recorders = [heartbeat.HeartbeatRecorder(part, TICK) for part in heartbeat.PARTS]
-
-    def send_heartbeats(self) -> None:
-        for recorder in self.recorders:
-            clockwork.record_heartbeat(recorder, self.now, self.steady)
-
-    def wait(self, span: timedelta) -> None:
-        self.now += span
-        self.steady += span.total_seconds()
-
-    def run(self, span: timedelta) -> int:
-        """Let time pass on a healthy server; return the number of timeouts."""
-        played, end = 0, self.now + span
-        while self.now < end:
-            self.wait(min(9 * MINUTE, end - self.now))
-            self.send_heartbeats()
-            played += jobs.tick_turns(self.now, TICK)
-        return played
 
 
 @pytest.fixture
