@@ -83,7 +83,9 @@ def edited(module: str, block: str) -> str:
 
 def places(module: str, name: str) -> dict[str, tuple[int, int]]:
     """Return where the methods of a class stand: the first line, from 0, and the line after the last."""
-    body = next(node for node in ast.parse(module).body if isinstance(node, ast.ClassDef) and node.name == name)
+    body = next(
+        node for node in ast.parse(module).body if isinstance(node, ast.ClassDef) and node.name == name
+    )
     return {
         node.name: (node.lineno - 1, node.end_lineno or node.lineno)
         for node in body.body
