@@ -15,7 +15,17 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from byzanz.chance import Draw
 from byzanz.charts import Chart, Heading, Highlight
-from byzanz.moves import Move, Order, OrderAnswer, OrderCase, Outcome, Question, Shuffle, UnreadableOrder, placed
+from byzanz.moves import (
+    Move,
+    Order,
+    OrderAnswer,
+    OrderCase,
+    Outcome,
+    Question,
+    Shuffle,
+    UnreadableOrder,
+    placed,
+)
 from byzanz.parsing import frozen, read_move
 
 PUBLIC: Literal["public"] = "public"

@@ -17,8 +17,8 @@ _MOST = 300
 _LEAST = 8
 _CLEAR = 3.0
 """Standard errors by which the greedy bots must be ahead."""
-_TIES = 8
-"""Games among equal bots of which one must not end in a tie."""
+_TIES = 100
+"""Games among equal bots of which one must not end in a tie; of Byzantium for two, nearly all do."""
 
 
 def check_bots(game: Game) -> None:
@@ -35,8 +35,13 @@ def check_bots(game: Game) -> None:
         ahead, behind = ahead + (margin > 0), behind + (margin < 0)
         if number >= _LEAST and ahead - behind >= _CLEAR * sqrt(ahead + behind):
             return
-    expect(False, "The greedy bot comes before random ones in %s games and after them in %s, which is no clear "
-           "margin. evaluate tells bots how good a view is.", ahead, behind)  # fmt: skip
+    expect(
+        False,
+        "The greedy bot comes before random ones in %s games and after them in %s, which is no clear "
+        "margin. evaluate tells bots how good a view is.",
+        ahead,
+        behind,
+    )
 
 
 def _result(game: Game, number: int, players: Sequence[str]) -> tuple[Outcome, Sequence[int]]:

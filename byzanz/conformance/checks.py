@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
-from byzanz.conformance import hidden, states, words
+from byzanz.conformance import hidden, moves, states
 from byzanz.conformance.bots import check_bots
 from byzanz.conformance.game import Fault, Game
 from byzanz.conformance.orders import check_orders
@@ -22,12 +22,12 @@ CHECKS: tuple[Check, ...] = (
     states.check_questions,
     states.check_shuffles,
     states.check_ending,
-    words.check_texts,
-    words.check_any_text,
-    words.check_listed_is_accepted,
-    words.check_refusals,
-    words.check_fallback,
-    words.check_rollout,
+    moves.check_texts,
+    moves.check_any_text,
+    moves.check_listed_is_accepted,
+    moves.check_refusals,
+    moves.check_fallback,
+    moves.check_rollout,
     hidden.check_views,
     hidden.check_census,
     hidden.check_worlds,

@@ -10,14 +10,14 @@ from typing import Any
 from byzanz import orders, umpire
 from byzanz.chance import Draw, Stream, deal
 from byzanz.conformance.game import LONGEST_GAME, Game, choice, expect
-from byzanz.conformance.words import check_template, refusal, texts_of
+from byzanz.conformance.messages import check_template, refusal, texts_of
 from byzanz.moves import OrderAnswer
 from byzanz.orders import PlacedOrder
 from byzanz.rules import Rules
 
 _MOST_ANSWERS = 50
 """Answers of orders to one question before they count as endless."""
-_LINES = 1500
+_LINES = 600
 """Lines that are tried, in search of orders."""
 
 
@@ -44,8 +44,13 @@ def check_orders(game: Game) -> None:
         standing[seat] = [each for each in standing[seat] if each not in gone]
         move = _answer(game, state, seat, standing[seat], draw)
         answers = answers + 1 if move is not None and question == last else 0
-        expect(answers < _MOST_ANSWERS, "Orders have answered the question “%s” of seat %s %s times.", question[1],
-               seat, answers)  # fmt: skip
+        expect(
+            answers < _MOST_ANSWERS,
+            "Orders have answered the question “%s” of seat %s %s times.",
+            question[1],
+            seat,
+            answers,
+        )
         last = question
         move = move or choice(draw, rules.moves(state, seat))
         state, _ = umpire.settle(rules, umpire.play(rules, state, seat, move), dealer)
@@ -72,14 +77,24 @@ def _answer(game: Game, state: Any, seat: int, standing: list[PlacedOrder], draw
 
 def _check_answer(rules: Rules[Any, Any], placed: PlacedOrder, answer: OrderAnswer, moves: Any) -> None:
     order = placed.order
-    expect(answer.move is None or answer.move in moves, "The order “%s” answers “%s”, which is not legal.", order,
-           answer.move)  # fmt: skip
+    expect(
+        answer.move is None or answer.move in moves,
+        "The order “%s” answers “%s”, which is not legal.",
+        order,
+        answer.move,
+    )
     expect(str(answer), "The order “%s” answers without saying why.", order)
-    check_template(f"The answer of the order “{order}”", answer.message, answer.places, _written(type(rules)))
+    is_literal = answer.message in _written(type(rules))
+    check_template(f"The answer of the order “{order}”", answer.message, answer.places, is_literal)
     left = answer.remaining
     expect(left is None or answer.move is not None, "The order “%s” stops and remains.", order)
     if left is not None:
-        expect(rules.parse_order(left.text) == left, "What is left of “%s”, “%s”, is not read again.", order, left)
+        expect(
+            rules.parse_order(left.text) == left,
+            "What is left of “%s”, “%s”, is not read again.",
+            order,
+            left,
+        )
         expect(left.kind == order.kind, "What is left of “%s” is for another question, %s.", order, left.kind)
 
 
@@ -89,7 +104,7 @@ def _place(rules: Rules[Any, Any], view: Any, texts: list[str]) -> list[PlacedOr
     for key, text in enumerate(texts):
         order = rules.parse_order(text)
         rules.foresee_order(order, view)
-        if refusal(lambda order=order: rules.order_scope(order, view)) is None:
+        if refusal(rules.order_scope, order, view) is None:
             placed.append(PlacedOrder(key, order, rules.order_scope(order, view)))
     return placed
 
@@ -103,12 +118,19 @@ def _orders(game: Game, draw: Draw) -> Iterator[str]:
     words = sorted({word for word in _written(type(rules)) if _is_word(word)} - {*game.cards})
     lines = [*first, *(f"{one} {word}" for one in first for word in words), *map(str, moves[: _LINES // 5])]
     for _ in range(_LINES):
-        more = [choice(draw, words) if draw(3) else choice(draw, game.cards or words) for _ in range(1 + draw(4))]
+        more = [
+            choice(draw, words) if draw(3) else choice(draw, game.cards or words) for _ in range(1 + draw(4))
+        ]
         lines.append(" ".join((choice(draw, first), *more)))
     for line in lines:
-        if refusal(lambda line=line: rules.parse_order(line)) is None:
+        if refusal(rules.parse_order, line) is None:
             order = rules.parse_order(line)
-            expect(rules.parse_order(order.text) == order, "The order “%s” is not read back from “%s”.", line, order)
+            expect(
+                rules.parse_order(order.text) == order,
+                "The order “%s” is not read back from “%s”.",
+                line,
+                order,
+            )
             yield order.text
 
 

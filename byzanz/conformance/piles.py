@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from byzanz.conformance.game import Fault, Game
@@ -26,27 +27,30 @@ def count(view: Any, piles: Container[str] | None, cards: Sequence[str]) -> Coun
     return Counter(name for path, name in _walk(view, "", frozenset(cards)) if piles is None or path in piles)
 
 
-def _walk(value: Any, path: str, names: frozenset[str]) -> Iterator[tuple[str, str]]:
+def _walk(value: Any, path: str, names: Container[str]) -> Iterator[tuple[str, str]]:
     """Yield every name of a card in a value, with the path of fields that leads to it."""
     if isinstance(value, str):
         if value in names:
             yield path, value
-    elif is_dataclass(value):
-        for name in _fields(type(value)):
-            yield from _walk(getattr(value, name), f"{path}.{name}" if path else name, names)
+    elif isinstance(value, tuple | list | frozenset | set):
+        texts = [each for each in value if isinstance(each, str)]
+        if len(texts) == len(value):
+            yield from ((path, each) for each in texts if each in names)
+            return
+        # A pair such as ("wine", ("wine1", "wine3")) is a record: its first place is another field than its second.
+        for at, each in enumerate(value):
+            yield from _walk(each, f"{path}.{at}" if texts else path, names)
     elif isinstance(value, Mapping):
         for key, each in value.items():
             yield from _walk(each, f"{path}.{key}", names)
-    elif isinstance(value, tuple | list | frozenset | set):
-        # A pair such as ("wine", ("wine1", "wine3")) is a record: its first place is another field than its second.
-        is_record = any(isinstance(each, str) for each in value) and not all(isinstance(each, str) for each in value)
-        for at, each in enumerate(value):
-            yield from _walk(each, f"{path}.{at}" if is_record else path, names)
+    else:
+        for name in _fields(type(value)):
+            yield from _walk(getattr(value, name), f"{path}.{name}" if path else name, names)
 
 
 @cache
 def _fields(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def piles_of(game: Game) -> frozenset[str]:
@@ -68,7 +72,7 @@ def piles_of(game: Game) -> frozenset[str]:
 def _found(game: Game) -> frozenset[str]:
     names = frozenset(game.cards)
     contents = [Counter(_walk(game.rules.view(state, ALL), "", names)) for state in game.states]
-    changes = [_changes(one, other) for one, other in zip(contents, contents[1:], strict=False)]
+    changes = [_changes(one, other) for one, other in pairwise(contents)]
     paths = sorted({path for each in contents for path, _ in each})
     for piles in _solutions(paths, set().union(*changes)):
         if _holds_shuffles(game, contents, piles):

@@ -9,7 +9,8 @@ from math import isfinite
 from byzanz import record
 from byzanz.bots.simulate import simulate_game
 from byzanz.conformance.game import Fault, Game, expect, listed
-from byzanz.conformance.words import check_accepted, refusal
+from byzanz.conformance.messages import refusal
+from byzanz.conformance.moves import check_accepted
 from byzanz.moves import REASONS, BadSetup, RulesError
 from byzanz.rules import ALL
 from byzanz.umpire import play, replay
@@ -19,9 +20,9 @@ def check_setup(game: Game) -> None:
     """Tables of other sizes and unknown options are refused."""
     rules = game.rules
     for seats in (-1, 0, min(rules.seats) - 1, max(rules.seats) + 1):
-        refused = refusal(lambda seats=seats: rules.setup(seats, {}))
+        refused = refusal(rules.setup, seats, {})
         expect(isinstance(refused, BadSetup), "setup does not refuse %s players with BadSetup.", seats)
-    refused = refusal(lambda: rules.setup(game.seats, {"no-such-option": True}))
+    refused = refusal(rules.setup, game.seats, {"no-such-option": True})
     expect(isinstance(refused, BadSetup), "setup does not refuse an unknown option with BadSetup.")
     state = rules.setup(game.seats, {})
     expect(isinstance(state, rules.state_type), "setup returns no %s.", rules.state_type.__name__)
@@ -50,8 +51,11 @@ def check_determinism(game: Game) -> None:
     for moment in game.moments():
         again = rules.encode(rules.apply(moment.state, moment.seat, moment.move))
         expect(again == before[game.at + 1], "“%s” gives another state the second time.", moment.move)
-        expect(rules.encode(moment.state) == before[game.at], "“%s” changes the state it is applied to.",
-               moment.move)  # fmt: skip
+        expect(
+            rules.encode(moment.state) == before[game.at],
+            "“%s” changes the state it is applied to.",
+            moment.move,
+        )
 
 
 def check_questions(game: Game) -> None:
@@ -60,13 +64,22 @@ def check_questions(game: Game) -> None:
     last = 0
     for moment in game.moments():
         asked = rules.awaited(moment.state)
-        expect(bool(asked) == (rules.chance(moment.state) is None), "Seats are asked while a shuffle is due, or "
-               "neither is the case.")  # fmt: skip
+        expect(
+            bool(asked) == (rules.chance(moment.state) is None),
+            "Seats are asked while a shuffle is due, or neither is the case.",
+        )
         expect(list(asked) == sorted(asked), "awaited names the seats %s, not ascending.", list(asked))
-        expect(set(asked) <= set(range(game.seats)), "awaited names a seat that there is not: %s.", list(asked))
+        expect(
+            set(asked) <= set(range(game.seats)), "awaited names a seat that there is not: %s.", list(asked)
+        )
         expect(len(set(asked.values())) <= 1, "Seats that are asked at once do not share one question.")
         for question in asked.values():
-            expect(question.number >= last, "The number of a question falls from %s to %s.", last, question.number)
+            expect(
+                question.number >= last,
+                "The number of a question falls from %s to %s.",
+                last,
+                question.number,
+            )
             last = question.number
         after = rules.awaited(moment.after)
         if moment.seat is not None and rules.is_out_of_turn(moment.state, moment.seat, moment.move):
@@ -101,20 +114,30 @@ def check_ending(game: Game) -> None:
     expect(len(outcome.scores) == game.seats, "There are %s scores.", len(outcome.scores))
     expect(outcome.winners, "Nobody wins.")
     winners = tuple([seat for seat in seats if places[seat] == 1])
-    expect(outcome.winners == winners, "The winners are %s, but those placed 1 are %s.", outcome.winners, winners)
+    expect(
+        outcome.winners == winners, "The winners are %s, but those placed 1 are %s.", outcome.winners, winners
+    )
     shared = tuple([1 + sum(other < place for other in places) for place in places])
     expect(places == shared, "The places are %s; with equal seats sharing one they are %s.", places, shared)
     by_place = [score for _, score in sorted(zip(places, outcome.scores, strict=True), key=lambda it: it[0])]
-    expect(by_place == sorted(by_place, reverse=not rules.fewest_win), "By place, the scores are %s.", by_place)
-    expect(outcome.reason in REASONS, "“%s” is no reason why a game ends; the reasons are: %s.", outcome.reason,
-           ", ".join(REASONS))  # fmt: skip
+    expect(
+        by_place == sorted(by_place, reverse=not rules.fewest_win), "By place, the scores are %s.", by_place
+    )
+    expect(
+        outcome.reason in REASONS,
+        "“%s” is no reason why a game ends; the reasons are: %s.",
+        outcome.reason,
+        ", ".join(REASONS),
+    )
     expect(not rules.awaited(last) and rules.chance(last) is None, "Something is still due after the end.")
     for seat in seats:
         expect(not listed(rules, last, seat), "Seat %s has legal moves after the end.", seat)
-        expect(isfinite(rules.evaluate(rules.view(last, seat))), "evaluate returns no finite number at the end.")
+        expect(
+            isfinite(rules.evaluate(rules.view(last, seat))), "evaluate returns no finite number at the end."
+        )
         for move in game.all_moves[::5]:
             check_accepted(game, last, seat, move, expected=False)
-            refused = refusal(lambda seat=seat, move=move: play(rules, last, seat, move))
+            refused = refusal(play, rules, last, seat, move)
             expect(refused is not None, "“%s” is accepted after the end.", move)
 
 
