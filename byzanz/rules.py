@@ -71,6 +71,12 @@ class Rules(ABC, Generic[S, V]):
     grammar: ClassVar[Mapping[str, Sequence[Sequence[str]]]] = {}
     """The moves by verb: the words that may stand at each place after it. A game whose moves are not like this
     overrides `parse`."""
+    unsealed: ClassVar[frozenset[str]] = frozenset()
+    """Verbs of simultaneous choices that all may see at once, such as the last sales of Byzanz."""
+    unlisted: ClassVar[frozenset[str]] = frozenset()
+    """Verbs of moves that are so many that `moves` lists only some; `apply` accepts the others, too."""
+    uses_up: ClassVar[bool] = False
+    """Whether cards leave the view of ALL for good; unless they do, the checks count them after every move."""
     forgets: ClassVar[bool] = False
     """Whether a view shows only the newest of what `news` tells, so that readers get the rest from the log."""
 
