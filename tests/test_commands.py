@@ -61,12 +61,6 @@ RUN_ELSEWHERE = {
     "python3 dev.py records add *": ("tests/records/test_records.py", "test_the_command_adds_and_refuses"),
     "python3 dev.py simulate byzanz --players 3 *": ("tests/test_docs.py", "shows_a_true_game"),
     "python3 dev.py verify game.jsonl": ("tests/test_docs.py", "shows_a_true_game"),
-    "python3 dev.py simulate hippodrome *": (
-        "tests/whole/test_new_game.py",
-        "test_its_simulated_games_verify",
-    ),
-    "python3 dev.py verify games.jsonl": ("tests/whole/test_new_game.py", "test_its_simulated_games_verify"),
-    "python3 dev.py demo --game hippodrome": ("tests/server/cli/test_cli.py", "test_a_demo_opens_a_turn"),
     "python3 dev.py demo": ("tests/server/cli/test_cli.py", "test_a_demo_opens_a_turn"),
     "python3 dev.py serve": ("tests/server/cli/test_cli.py", "test_serve_makes_its_database"),
     "python3 dev.py upgrade": ("tests/server/cli/test_cli.py", "test_an_upgrade_tells_from_which_revision"),
@@ -82,6 +76,15 @@ RUN_ELSEWHERE = {
     "python3 dev.py backup *": ("tests/server/ops/test_backup.py", 'run("backup"'),
     "byzanz backup *": ("tests/server/ops/test_backup.py", 'run("backup"'),
     "byzanz restore *": ("tests/server/ops/test_backup.py", 'run("restore"'),
+    "byzanz new-game toll": ("tests/whole/test_new_game.py", "document.follow"),
+    "byzanz play ./toll*": ("tests/whole/test_new_game.py", "document.follow"),
+    "byzanz check ./toll*": ("tests/whole/test_new_game.py", "document.follow"),
+    "byzanz simulate toll *": ("tests/whole/test_new_game.py", "document.follow"),
+    "byzanz verify games.jsonl": ("tests/whole/test_new_game.py", "document.follow"),
+    "python -m pytest -q": ("tests/whole/test_new_game.py", "document.follow"),
+    "pip install --editable .": (".ci/wheel.py", "new_game_document"),
+    "pip install pytest": (".ci/wheel.py", "new_game_document"),
+    "byzanz demo --game toll": (".ci/wheel.py", '"--game", "toll"'),
     "byzanz *": ("tests/server/cli/test_cli.py", "test_every_command_has_help"),
 }
 """Patterns of commands, each with the file that runs such a command and a text that stands there."""

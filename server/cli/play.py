@@ -16,7 +16,7 @@ from typing import Any
 
 from byzanz.bots import BOTS
 from byzanz.games import AnyRules, latest, read
-from byzanz.moves import Move, RulesError, UnreadableMove
+from byzanz.moves import Move, RulesError
 from byzanz.record import Entry
 from server.cli import screen
 from server.cli.parser import CommandError, count, find_game, is_slug, seat_number
@@ -189,20 +189,17 @@ class Terminal:
             self._show()
 
     def _move(self, line: str) -> None:
+        is_number = re.fullmatch("[0-9]{1,6}", line)
+        if is_number and not 1 <= int(line) <= len(self._moves):
+            print(f"The list has the moves 1 to {len(self._moves)}.")
+            return
         try:
-            self._table.play(self._table.own, self._read(line))
+            move = self._moves[int(line) - 1] if is_number else self._table.rules.parse(line)
+            self._table.play(self._table.own, move)
         except RulesError as error:
             print(error)
         else:
             self._show()
-
-    def _read(self, line: str) -> Move:
-        if not re.fullmatch("[0-9]{1,6}", line):
-            return self._table.rules.parse(line)
-        number = int(line)
-        if not 1 <= number <= len(self._moves):
-            raise UnreadableMove("The list has the moves 1 to %(last)s.", last=len(self._moves))
-        return self._moves[number - 1]
 
     def _reload(self) -> None:
         assert self._files is not None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -91,3 +93,7 @@ def places(module: str, name: str) -> dict[str, tuple[int, int]]:
         for node in body.body
         if isinstance(node, ast.FunctionDef)
     }
+
+
+if __name__ == "__main__":
+    follow(DOCUMENT.read_text(), Path(sys.argv[1]), os.environ)

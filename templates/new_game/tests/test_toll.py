@@ -1,8 +1,9 @@
 """The contract of every game, and the rules of this one."""
 
 import pytest
-from byzanz.conformance import CHECKS, Game, faults
 from toll import CARDS, Position, Toll
+
+from byzanz.conformance import CHECKS, Game, faults
 
 
 @pytest.mark.parametrize("seats", Toll.seats)
