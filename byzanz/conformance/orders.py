@@ -27,7 +27,7 @@ def check_orders(game: Game) -> None:
     if type(rules).parse_order is Rules.parse_order:
         return
     draw = Stream(b"orders", str(game)).below
-    texts = list(_orders(game, draw))
+    texts = list(orders_of(game))
     expect(texts, "No order was found among %s lines of the words of the game's code.", _LINES)
     dealer = deal(f"orders {game}".encode())
     state, _ = umpire.settle(rules, rules.setup(game.seats, {}), dealer)
@@ -109,9 +109,9 @@ def _place(rules: Rules[Any, Any], view: Any, texts: list[str]) -> list[PlacedOr
     return placed
 
 
-def _orders(game: Game, draw: Draw) -> Iterator[str]:
-    """Yield orders of a game: those of its moves, kinds of questions and the words of its code that it reads."""
-    rules = game.rules
+def orders_of(game: Game) -> Iterator[str]:
+    """Yield orders that a game reads, made of its moves, the kinds of its questions and the words of its code."""
+    rules, draw = game.rules, Stream(b"lines", str(game)).below
     kinds = {question.kind for state in game.states for question in rules.awaited(state).values()}
     moves = [move for move in game.all_moves if move.args]
     first = sorted(kinds | {move.verb for move in game.all_moves})

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from byzanz.games import AnyRules, read, rules_of
+from byzanz.games import AnyRules, latest, read, rules_of
 from byzanz.moves import RulesError
 from byzanz.record import BadRecord, InvalidRecord
 from server.validation import whole_number
@@ -64,18 +64,21 @@ def seat_number(text: str) -> int:
     return number
 
 
-def is_slug(text: str) -> bool:
-    """Return whether an argument names a game rather than the path of one."""
-    return re.fullmatch("[a-z][a-z0-9_-]*", text) is not None
+def path_of(text: str) -> Path | None:
+    """Return the path of a game that an argument names by its file or folder; None if it is a slug."""
+    path = Path(text)
+    is_path = path.suffix == ".py" or path.is_dir()
+    return path.resolve() if is_path and all(text != rules.slug for rules in latest()) else None
 
 
 def find_game(text: str) -> AnyRules:
-    """Return the rules of a game that is installed, or of the one at a path, which has a slash or a dot.
+    """Return the rules of a game, by its slug or by the path of its file or folder.
 
     Raises:
         BadSetup: there is no such game, or what is there holds none.
     """
-    return rules_of(text) if is_slug(text) else read(Path(text).resolve())
+    path = path_of(text)
+    return read(path) if path else rules_of(text)
 
 
 def error_line(error: Exception) -> str | None:

@@ -19,7 +19,7 @@ from byzanz.games import AnyRules, latest, read
 from byzanz.moves import Move, RulesError
 from byzanz.record import Entry
 from server.cli import screen
-from server.cli.parser import CommandError, count, find_game, is_slug, seat_number
+from server.cli.parser import CommandError, count, find_game, path_of, seat_number
 from server.cli.table import Table
 
 HELP = """\
@@ -62,13 +62,14 @@ def add(commands: Any) -> None:
 
 
 def _run(args: Namespace) -> None:
-    if args.watch and is_slug(args.game):
+    path = path_of(args.game)
+    if args.watch and not path:
         raise CommandError("--watch needs the path of the game's file or folder, such as ./mine.py", status=2)
     rules = find_game(args.game)
     seed = args.seed or secrets.token_hex(4)
     table = Table(rules, args.seats or rules.seats[0], args.seat, args.bot, seed)
     print(f"{rules.title} for {table.seats} (--seed {seed}). Type ? for help.")
-    Terminal(table, Files(Path(args.game).resolve()) if args.watch else None).play()
+    Terminal(table, Files(path) if args.watch and path else None).play()
 
 
 class Files:

@@ -53,6 +53,7 @@ class DuelView:
 
     viewer: Viewer
     question: str
+    awaited: tuple[int, ...]
     hand: tuple[str, ...]
     step: str
     number: int
@@ -148,6 +149,7 @@ class Sealed(Rules[Duel, DuelView]):
         return DuelView(
             viewer,
             str(self.awaited(state).get(own, "")) if own is not None else "",
+            tuple(self.awaited(state)),
             state.hands[own] if own is not None else (),
             state.step,
             state.number,

@@ -98,6 +98,7 @@ def test_the_screen_shows_nothing_hidden(terminal: Play) -> None:
 
 REFUSED = [
     (["chess"], 1, "There is no game “chess”; the games are: byzanz, "),
+    (["./chess"], 1, "There is no game “./chess”; "),
     (["./chess.py"], 1, "chess.py is no Python file and no package."),
     (["byzanz", "--seats", "9"], 1, "Byzanz is for 3–6 players, not 9."),
     (["empire", "--seat", "2"], 1, "there is no seat 2; the seats are 0 to 1"),
