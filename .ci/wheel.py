@@ -31,7 +31,8 @@ def main(folder: Path) -> None:
     plays(bin_folder, folder)
     answers(bin_folder, folder)
     print(
-        f"{wheel.name}: contains its files, installs, makes a new game, its demo opens a turn of it, and gunicorn serves it"
+        f"{wheel.name}: contains its files, installs, makes a new game, whose turns its demo opens, "
+        "and gunicorn serves it"
     )
 
 

@@ -7,6 +7,7 @@ The most points after seven gates win.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import mul
 
 from byzanz.chance import Draw
 from byzanz.games.sealed import Cards, Facts, SealedGame, Sight
@@ -73,3 +74,11 @@ class Toll(SealedGame[Position]):
     def sample(self, view: Sight, draw: Draw) -> Position:
         """Return the position that gives this view: there is only one."""
         return Position(view.shown["passed"], view.shown["ahead"], view.shown["hands"], view.scores)
+
+    def evaluate(self, view: Sight) -> float:
+        """Tell the bots to spend high cards on gates of many points."""
+        chosen = [card for card in view.choices if card in view.hand]
+        gates = [int(gate[4:]) for gate in view.shown["ahead"]]
+        hand = chosen + [card for card in view.hand if card not in chosen]
+        gates[len(chosen) :] = sorted(gates[len(chosen) :])
+        return super().evaluate(view) + sum(map(mul, gates, map(int, hand))) / 8
