@@ -223,5 +223,10 @@ def rules(slug: str) -> str | tuple[str, int]:
     view = found.view(found.setup(min(found.seats), {}), PUBLIC)
     step = validation.whole_number(flask.request.args.get("step", ""), 99, 1) or 1
     return render_template(
-        "lobby/rules.html", rules=found, view=view, step=step, base_url=settings().base_url
+        "lobby/rules.html",
+        rules=found,
+        view=view,
+        step=step,
+        base_url=settings().base_url,
+        offered=found in offered(),
     )

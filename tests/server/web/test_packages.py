@@ -142,6 +142,37 @@ def linked(client: FlaskClient, path: str) -> str:
     return str(found)
 
 
+RULES = """
+# Aim
+
+Win <b>prizes</b> & [more](javascript:alert(1)), [here](https://example.org).
+
+## Bids <script>alert(1)</script>
+
+| bid | prize |
+|---|---|
+| 1 | `x` |
+"""
+DRAWN = """<h3>Aim</h3>
+<p>Win &lt;b&gt;prizes&lt;/b&gt; &amp; [more](javascript:alert(1)), <a href="https://example.org">here</a>.</p>
+<h4>Bids &lt;script&gt;alert(1)&lt;/script&gt;</h4>
+<table>"""
+
+
+@pytest.mark.usefixtures("game")
+@pytest.mark.parametrize("where", ["class", "module"])
+def test_the_long_rules_of_a_game_are_markdown(
+    client: FlaskClient, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = type(games.rules_of("goofspiel"))
+    monkeypatch.setattr(
+        kind if where == "class" else sys.modules[kind.__module__], "RULES", RULES, raising=False
+    )
+    page = shown(client, "/rules/goofspiel")
+    assert DRAWN in page
+    assert "<td><code>x</code></td>" in page
+
+
 # Which games are offered
 
 
