@@ -76,9 +76,11 @@ def forget() -> None:
 
 @pytest.fixture
 def game(app: Flask, package: Path, table: Callable[..., Table]) -> Iterator[Table]:  # noqa: ARG001
-    app.jinja_env.cache.clear()
+    templates = app.jinja_env.cache
+    assert templates is not None
+    templates.clear()
     yield table(3, slug="goofspiel")
-    app.jinja_env.cache.clear()
+    templates.clear()
 
 
 def shown(client: FlaskClient, path: str, language: str = "de") -> str:
@@ -128,7 +130,7 @@ def test_a_file_of_a_package_is_kept_by_its_hash(app: Flask, client: FlaskClient
         client.get(address) as current,
         client.get(address.replace("/games/goofspiel/", "/games/goofspiel/0")) as old,
     ):
-        assert (current.text, current.mimetype) == ("<svg/>", "image/svg+xml")
+        assert (current.get_data(), current.mimetype) == (b"<svg/>", "image/svg+xml")
         assert current.headers["Cache-Control"] == "public, immutable, max-age=31536000"
         assert old.headers["Cache-Control"] == "no-cache"
     for name in ("../__init__.py", "%2e%2e/__init__.py", "..%2f__init__.py", "nothing.svg", "/etc/hostname"):
