@@ -23,7 +23,7 @@ from markupsafe import Markup
 
 from byzanz.games import folder_of, latest, rules_of, title_of
 from byzanz.rules import Seen
-from server import config
+from server import config, i18n
 
 _EVERYWHERE = {"viewer", "question", "awaited", "hand", "number"}
 """Fields that every page shows in its own way."""
@@ -58,7 +58,13 @@ def init_app(app: Flask) -> None:
     """Let an app load its templates this way, and tell the plain ones about their game."""
     app.jinja_loader = GameTemplates(str(config.TEMPLATES))
     app.jinja_env.globals["plain"] = SimpleNamespace(
-        facts=facts, rules=rules_of, title=title_of, paragraphs=paragraphs, about=about, long_rules=long_rules
+        facts=facts,
+        rules=rules_of,
+        title=title_of,
+        paragraphs=paragraphs,
+        about=about,
+        long_rules=long_rules,
+        translated=translated,
     )
 
 
@@ -87,6 +93,11 @@ def _from_markdown(text: str) -> Markup:
     for token in headings:
         token.tag = f"h{min(6, int(token.tag[1]) - highest + 3)}"
     return Markup(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S704 - escaped by markdown-it
+
+
+def translated(slug: str, text: str) -> str:
+    """Return a name of a game's own, such as that of a field, in the reader's language if its catalogue has it."""
+    return i18n.translations(i18n.current_language(), slug).gettext(text)
 
 
 def about(slug: str) -> str:

@@ -32,6 +32,9 @@ msgstr "Content-Type: text/plain; charset=utf-8\\n"
 msgid "Prizes to come"
 msgstr "Preise, die noch kommen"
 
+msgid "To come"
+msgstr "Noch <da>"
+
 msgid "Privacy"
 msgstr "Etwas anderes"
 
@@ -41,7 +44,8 @@ msgstr "Etwas anderes: %(card)s"
 msgid "Bid less than %(most)s."
 msgstr "Biete weniger als %(most)s."
 """
-TABLE = '<section id="mine"><p>{{ _("Prizes to come") }} {{ "<b>" }} {{ _("Privacy") }}</p></section>'
+TABLE = '{% import "games/goofspiel/words.html" as words %}<i>{{ words.label("to come") }}</i>'
+TABLE += '<section id="mine"><p>{{ _("Prizes to come") }} {{ "<b>" }} {{ _("Privacy") }}</p></section>'
 
 
 @pytest.fixture
@@ -91,6 +95,7 @@ def shown(client: FlaskClient, path: str, language: str = "de") -> str:
 
 def test_a_package_draws_its_table_in_its_own_words(game: Table, client: FlaskClient) -> None:
     page = shown(client, f"/g/{game.id}")
+    assert "<i>Noch &lt;da&gt;</i>" in page
     (own,) = re.findall(r'<section id="mine">.*?</section>', page)
     assert own == '<section id="mine"><p>Preise, die noch kommen &lt;b&gt; Datenschutz</p></section>'
     assert "not the server's" not in page
