@@ -19,7 +19,6 @@ from server.config import ConfigError, Settings
 from server.ops import dns_checks, mail_checks, reach, surroundings
 from server.ops.finding import Finding, minute
 from server.play import history, positions
-from server.play.quarantines import GOES_ON
 from server.scheduler import heartbeat
 from server.store import alerts, engine, links, migrate
 from server.store.models import Alert, Entry, Game, Link, Outage
@@ -221,11 +220,13 @@ def _quarantine(session: Session) -> Iterator[Finding]:
 
 
 def _without_rules(session: Session) -> Iterator[Finding]:
-    """Tell of each kind of game whose rules are not installed how many games it holds up."""
-    query = select(Game.slug, Game.rules, func.count()).where(GOES_ON, ~positions.has_rules())
-    for slug, version, count in session.execute(query.group_by(Game.slug, Game.rules)):
-        what = f"{count} {'game' if count == 1 else 'games'} of {slug} (version {version}) on hold"
-        yield Finding(False, f"{what}: the rules are not installed", "install the package and restart")
+    """Tell of each kind of game whose rules are not installed how many games need them."""
+    query = select(Game.slug, Game.rules, func.count(), func.min(Game.id))
+    query = query.where(Game.status != "cancelled", ~positions.has_rules()).group_by(Game.slug, Game.rules)
+    for slug, version, count, first in session.execute(query.order_by(Game.slug, Game.rules)):
+        who = f"game {first} needs" if count == 1 else f"{count} games need, such as game {first}"
+        what = f"the rules of {slug} (version {version}) are not installed, which {who}"
+        yield Finding(False, what, "install their package and restart; until then these games are on hold")
 
 
 def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from sqlalchemy.orm import configure_mappers
 from waitress.server import create_server
 
 from server import config, i18n
-from server.config import ConfigError, Settings
+from server.config import ConfigError, Settings, offered
 from server.mail.incoming import lmtp
 from server.ops import logs
 from server.ops.slow_clients import MOST_CONNECTIONS, Channel, Worker, is_answered
@@ -234,7 +234,7 @@ def exit_on_sigterm() -> None:
 def _prepare(app: Flask, database: Callable[[], object]) -> None:
     logs.log_to_stderr(_settings(app))
     exit_on_sigterm()
-    for line in config.unknown():
+    for line in (*config.unknown(), *offered.warnings(_settings(app))):
         LOGGER.warning(line)
     with app.app_context():
         database()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy import ColumnElement, Text, select, tuple_, type_coerce
 from sqlalchemy.orm import Session
 
 from byzanz import games, record, umpire
@@ -53,6 +53,15 @@ def installed(game: AnyGame) -> bool:
 def has_rules() -> ColumnElement[bool]:
     """The condition of a query for games whose rules are installed."""
     return tuple_(Game.slug, Game.rules).in_([(rules.slug, rules.version) for rules in games.every()])
+
+
+def without_or_back(session: Session, limit: int) -> list[str]:
+    """Games whose rules are not installed, and games on hold whose rules are back: a hint without a lock."""
+    goes_on = Game.status.in_(("asked", "inviting", "running"))
+    gone = select(Game.id).where(goes_on, Game.quarantine.is_(None), ~has_rules())
+    code = type_coerce(Game.quarantine, Text).startswith(f'{{"code":"{NO_RULES}"')
+    back = select(Game.id).where(Game.quarantine.is_not(None), code, has_rules())
+    return [*session.scalars(gone.limit(limit)), *session.scalars(back.limit(limit))]
 
 
 def why_on_hold(why: Fact) -> Broken:

@@ -10,20 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from sqlalchemy import Text, select, type_coerce
-from sqlalchemy.orm import Session
-
 from server.play import clock, positions, running, turns
 from server.play.positions import NO_RULES, Broken, NoRules
 from server.store import alerts
 from server.store.engine import transaction
 from server.store.facts import Fact
-from server.store.models import Game
 from server.store.rows import TurnRow
 from server.store.table import Table
 
-GOES_ON = Game.status.in_(("asked", "inviting", "running"))
-"""The condition for games that are neither over nor called off."""
 LOGGER = logging.getLogger(__name__)
 
 
@@ -44,14 +38,6 @@ def release(table: Table, now: datetime) -> None:
     """End the quarantine of a game whose log replays; the caller settles it, which opens turns again."""
     table.game.quarantine = None
     alerts.clear(table.session, f"quarantine:{table.game.id}", now)
-
-
-def without_or_back(session: Session, limit: int) -> list[str]:
-    """Games whose rules are not installed, and games on hold whose rules are back: a hint without a lock."""
-    gone = select(Game.id).where(GOES_ON, Game.quarantine.is_(None), ~positions.has_rules())
-    code = type_coerce(Game.quarantine, Text).startswith(f'{{"code":"{NO_RULES}"')
-    back = select(Game.id).where(Game.quarantine.is_not(None), code, positions.has_rules())
-    return [*session.scalars(gone.limit(limit)), *session.scalars(back.limit(limit))]
 
 
 def hold_or_release(game_id: str, now: datetime) -> bool:

@@ -24,7 +24,7 @@ from server.lobby import expiry, organiser, rematch, trials, wishes
 from server.mail import deliverability
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
-from server.play import positions, quarantines, turns
+from server.play import positions, turns
 from server.play.positions import NoRules
 from server.scheduler import heartbeat
 from server.store import alerts, outbox, totals
@@ -175,7 +175,7 @@ def _decide(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Move, 
 def tick_rules(now: datetime) -> int:
     """Put games on hold whose rules are not installed, release those whose rules are back; return how many."""
     with reading() as session:
-        games = quarantines.without_or_back(session, RULES_AT_ONCE)
+        games = positions.without_or_back(session, RULES_AT_ONCE)
     return sum(_hold_or_release(game_id, now) for game_id in games)
 
 

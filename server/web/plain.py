@@ -11,14 +11,17 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from types import SimpleNamespace
 
 from flask import Flask
 from jinja2 import Environment, FileSystemLoader, TemplateNotFound
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from byzanz.games import folder_of, latest, rules_of, title_of
 from byzanz.games.facts import facts
-from server import config
+from server import config, i18n
 
 SLUG = re.compile(r"[\w-]+", re.ASCII)
 
@@ -47,7 +50,13 @@ def init_app(app: Flask) -> None:
     """Let an app load its templates this way, and tell the plain ones about their game."""
     app.jinja_loader = GameTemplates(str(config.TEMPLATES))
     app.jinja_env.globals["plain"] = SimpleNamespace(
-        facts=facts, rules=rules_of, title=title_of, paragraphs=paragraphs, about=about
+        facts=facts,
+        rules=rules_of,
+        title=title_of,
+        paragraphs=paragraphs,
+        about=about,
+        long_rules=long_rules,
+        translated=translated,
     )
 
 
@@ -56,6 +65,31 @@ def paragraphs(slug: str) -> list[str]:
     module = next((type(rules).__module__ for rules in latest() if rules.slug == slug), __name__)
     text = inspect.cleandoc(sys.modules[module].__doc__ or "") if module != __name__ else ""
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph]
+
+
+def long_rules(slug: str) -> Markup:
+    """Return the rules that a game brings as Markdown in `RULES`, of its class or module; empty if it has none.
+
+    They become HTML. HTML in the text is escaped, and its highest headings are h3.
+    """
+    kind = type(rules_of(slug))
+    return _from_markdown(getattr(kind, "RULES", "") or getattr(sys.modules[kind.__module__], "RULES", ""))
+
+
+@cache
+def _from_markdown(text: str) -> Markup:
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = markdown.parse(inspect.cleandoc(text))
+    headings = [token for token in tokens if token.type in ("heading_open", "heading_close")]
+    highest = min((int(token.tag[1]) for token in headings), default=1)
+    for token in headings:
+        token.tag = f"h{min(6, int(token.tag[1]) - highest + 3)}"
+    return Markup(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S704 - escaped by markdown-it
+
+
+def translated(slug: str, text: str) -> str:
+    """Return a name of a game's own, such as that of a field, in the reader's language if its catalogue has it."""
+    return i18n.translations(i18n.current_language(), slug).gettext(text)
 
 
 def about(slug: str) -> str:

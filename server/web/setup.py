@@ -17,7 +17,7 @@ from server.errors import Refused
 from server.i18n import N_
 from server.play.positions import Broken, on_hold
 from server.store import engine
-from server.web import filters, locale, once, plain, sprites, stylesheet, templating, waiting
+from server.web import assets, filters, locale, once, plain, sprites, stylesheet, templating, waiting
 from server.web.account import account, answers, feeds, leaving, mutes, unsubscribe
 from server.web.community import groups, habits, people
 from server.web.game import kept, pages, verify
@@ -64,6 +64,7 @@ BLUEPRINTS = (
     seat_offers.blueprint,
     pages.blueprint,
     sprites.blueprint,
+    assets.blueprint,
     stylesheet.blueprint,
     verify.blueprint,
     moderation.blueprint,
@@ -115,6 +116,7 @@ def init_app(app: Flask) -> None:
     kept.init_app(app)
     once.init_app(app)
     sprites.init_app(app)
+    assets.init_app(app)
     stylesheet.init_app(app)
     waiting.init_app(app)
     for blueprint in BLUEPRINTS:

@@ -7,7 +7,6 @@ The most points after seven gates win.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from operator import mul
 
 from byzanz.chance import Draw
 from byzanz.games.sealed import Cards, Facts, SealedGame, Sight
@@ -81,4 +80,7 @@ class Toll(SealedGame[Position]):
         gates = [int(gate[4:]) for gate in view.shown["ahead"]]
         hand = chosen + [card for card in view.hand if card not in chosen]
         gates[len(chosen) :] = sorted(gates[len(chosen) :])
-        return super().evaluate(view) + sum(map(mul, gates, map(int, hand))) / 8
+        return (
+            super().evaluate(view)
+            + sum(gate * int(card) for gate, card in zip(gates, hand, strict=False)) / 8
+        )

@@ -116,5 +116,6 @@ def test_commands_tell_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [(it.ok, it.what) for it in doctor._database_findings(settings(), NOW, check_all=True)]
     assert (True, "the logs of 0 games: hashes, shuffles, moves and results") in found
     assert [what for ok, what in found if "not installed" in what and not ok and "alert" not in what] == [
-        "4 games of byzanz (version 1) on hold: the rules are not installed"
+        "the rules of byzantium (version 1) are not installed, which game ended needs",
+        "the rules of byzanz (version 1) are not installed, which 4 games need, such as game busy",
     ]
