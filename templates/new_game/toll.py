@@ -80,7 +80,5 @@ class Toll(SealedGame[Position]):
         gates = [int(gate[4:]) for gate in view.shown["ahead"]]
         hand = chosen + [card for card in view.hand if card not in chosen]
         gates[len(chosen) :] = sorted(gates[len(chosen) :])
-        return (
-            super().evaluate(view)
-            + sum(gate * int(card) for gate, card in zip(gates, hand, strict=False)) / 8
-        )
+        fit = sum(gate * int(card) for gate, card in zip(gates, hand, strict=False))
+        return super().evaluate(view) + fit / 8

@@ -128,6 +128,7 @@ def test_friends_play_it_by_the_links_in_their_emails(database_url: str) -> None
         assert len(list(look(client, f"/g/{game_id}").root.iter("tr"))) == 8
         german = client.get(f"/g/{game_id}/history?at=9", headers={"Accept-Language": "de"}).text
         assert 'aria-label="Tor ' in german
+        assert "<dt>Noch vor euch</dt>" in german
         [kept] = record.read(client.get(f"/api/v1/games/{game_id}/record").text)
     assert record.verify(kept).unchecked == 0
     assert {entry.by for entry in kept.entries if entry.seat == 0} == {"order", "rules"}
