@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from itertools import pairwise
@@ -49,7 +49,7 @@ def _walk(value: Any, path: str, names: Container[str]) -> Iterator[tuple[str, s
 
 
 @cache
-def _fields(kind: Any) -> tuple[str, ...]:
+def _fields(kind: Hashable) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
