@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from itertools import pairwise
@@ -44,12 +44,13 @@ def _walk(value: Any, path: str, names: Container[str]) -> Iterator[tuple[str, s
         for key, each in value.items():
             yield from _walk(each, f"{path}.{key}", names)
     else:
-        for name in _fields(type(value)):
+        kind: Any = type(value)
+        for name in _fields(kind):
             yield from _walk(getattr(value, name), f"{path}.{name}" if path else name, names)
 
 
 @cache
-def _fields(kind: Hashable) -> tuple[str, ...]:
+def _fields(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 

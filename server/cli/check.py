@@ -92,7 +92,7 @@ def load(name: str) -> AnyRules:
         BadSetup: there is no such game, or it cannot be loaded.
     """
     path = Path(name)
-    if path.suffix != ".py" and not path.is_dir():
+    if name in {it.slug for it in games.latest()} or (path.suffix != ".py" and not path.is_dir()):
         return games.rules_of(name)
     rules = games.read(path)
     known = next((it for it in games.latest() if it.slug == rules.slug), None)

@@ -114,6 +114,12 @@ def look(
         return {fault.check: fault.wrong for fault in faults(game, checks)}
 
 
+def test_a_slug_comes_before_a_folder_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "byzanz").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert check.load("byzanz") is rules_of("byzanz")
+
+
 def test_the_plain_templates_pass(application: Flask, played: Game) -> None:
     assert look(application, played, {}) == {}
 
