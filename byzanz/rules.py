@@ -69,8 +69,7 @@ class Rules(ABC, Generic[S, V]):
     sealed: ClassVar[frozenset[str]] = frozenset()
     """Verbs of sealed simultaneous choices: until all are in, a further one by the same seat replaces the earlier."""
     grammar: ClassVar[Mapping[str, Sequence[Sequence[str]]]] = {}
-    """The moves by verb: the words that may stand at each place after it. A game whose moves are not like this
-    overrides `parse`."""
+    """The words that may stand at each place after a verb; a game whose moves are not like this overrides `parse`."""
     unsealed: ClassVar[frozenset[str]] = frozenset()
     """Verbs of simultaneous choices that all may see at once, such as the last sales of Byzanz."""
     unlisted: ClassVar[frozenset[str]] = frozenset()
@@ -189,7 +188,7 @@ class Rules(ABC, Generic[S, V]):
         """
         if not isinstance(view.viewer, int):
             return 0.0
-        score = self.scores(self.sample_state(view, _first))[view.viewer]
+        score = self.scores(self.sample_state(view, lambda _n: 0))[view.viewer]
         return float(-score if self.fewest_win else score)
 
     def rollout_move(self, state: S, seat: int, draw: Draw) -> Move:
@@ -309,8 +308,7 @@ class Rules(ABC, Generic[S, V]):
 
     def encode(self, state: S) -> str:
         """Return the state as one line of JSON, equal for equal states."""
-        plain = {field.name: getattr(state, field.name) for field in fields(self.state_type)}
-        return _JSON.encode(plain)
+        return _JSON.encode({field.name: getattr(state, field.name) for field in fields(self.state_type)})
 
     def decode(self, text: str) -> S:
         """Return the state that `encode` wrote.
@@ -320,7 +318,3 @@ class Rules(ABC, Generic[S, V]):
         """
         state: S = self.state_type(**{name: frozen(value) for name, value in json.loads(text).items()})
         return state
-
-
-def _first(_n: int) -> int:
-    return 0

@@ -44,7 +44,8 @@ def _walk(value: Any, path: str, names: Container[str]) -> Iterator[tuple[str, s
         for key, each in value.items():
             yield from _walk(each, f"{path}.{key}", names)
     else:
-        for name in _fields(type(value)):
+        kind: Any = type(value)
+        for name in _fields(kind):
             yield from _walk(getattr(value, name), f"{path}.{name}" if path else name, names)
 
 

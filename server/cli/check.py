@@ -232,8 +232,8 @@ def _show(game: Game, at: int) -> None:
     if (shuffle := rules.chance(state)) is not None:
         print(f"The shuffle {shuffle.label} is due.")
     if at < len(game.made):
-        seat, move = game.made[at]
-        print(f"Played next: {move} ({'chance' if seat is None else f'seat {seat}'})")
+        mover, move = game.made[at]
+        print(f"Played next: {move} ({'chance' if mover is None else f'seat {mover}'})")
     print()
 
 

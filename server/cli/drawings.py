@@ -209,7 +209,8 @@ def check_results(game: Game) -> None:
             for chart in rules.charts(views):
                 said = drawn("The macro chart of words.html", module(rules, "words.html").chart, chart.name)
                 expect(any(said.words), "The macro chart of words.html does not know “%s”.", chart.name)
-            for each in rules.highlights(views, outcome.winners) if telling is not None else ():
+            for each in rules.highlights(views, outcome.winners) if telling else ():
+                assert telling
                 for name in ("title", "part", "figure", "said", "drawn"):
                     more = (scene.names,) if name == "said" else ()
                     drawn(f"The macro {name} of highlights.html", getattr(telling.module, name), each, *more)
@@ -226,7 +227,8 @@ def check_rules_page(game: Game) -> None:
             emblem = drawn("emblem.html", template(rules, "emblem.html").render)
             named = f"emblem-{rules.slug}" in emblem.ids
             expect(named, "emblem.html has no group with the id emblem-%s.", rules.slug)
-            for kind in ("", "invite") if picture is not None else ():
+            for kind in ("", "invite") if picture else ():
+                assert picture
                 drawn("picture.html", picture.render, kind=kind)
 
 

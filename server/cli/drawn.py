@@ -71,9 +71,9 @@ class Drawn(HTMLParser):
             )
             expect(not NONE.search(value or ""), "the attribute %s of <%s> is “%s”", name, tag, value)
         self._select = given.get("name") or "" if tag == "select" else self._select
-        name = self._select if tag == "option" else given.get("name")
-        if name in ("move", "verb") and tag in ("button", "option", "input"):
-            (self.moves if name == "move" else self.verbs).append(given.get("value") or "")
+        field = self._select if tag == "option" else given.get("name")
+        if field in ("move", "verb") and tag in ("button", "option", "input"):
+            (self.moves if field == "move" else self.verbs).append(given.get("value") or "")
         self.ids += [given["id"] or ""] if "id" in given else []
         self.words += [given.get(name) or "" for name in ("aria-label", "title", "alt", "placeholder")]
 
@@ -94,7 +94,7 @@ class _Unknown(Undefined):
     """A name that nobody gave, which is an error; a field that an object lacks may be asked for, but not shown."""
 
     __hash__ = Undefined.__hash__
-    __str__ = Undefined._fail_with_undefined_error  # type: ignore[assignment]
+    __str__ = Undefined._fail_with_undefined_error
 
     def __bool__(self) -> bool:
         return bool(self._asked())

@@ -78,6 +78,7 @@ COMMANDS = [
         ["new-game"],
         ["recount"],
         ["simulate"],
+        ["check"],
         ["verify"],
         ["export"],
         ["doctor"],
@@ -165,6 +166,9 @@ BAD_WORDS = [
     ["new", "byzanz", "--player", "ann@example.org", "--allow", "soon"],
     ["new", "byzanz", "--player", "ann@example.org", "--bank", "soon"],
     ["demo", "--port", "99999"],
+    ["check"],
+    ["check", "byzanz", "--seats", "none"],
+    ["check", "byzanz", "--seats", "2"],
     ["verify", "--no-such-option"],
 ]
 
