@@ -45,7 +45,9 @@ def test_a_game_is_played_to_its_end_by_numbers(terminal: Play, game: str) -> No
 
 
 def test_the_same_seed_gives_the_same_game_and_another_seed_another(terminal: Play) -> None:
-    one, two, other = (terminal(GOOFSPIEL, "--seed", seed, lines=("1",) * 13)[1] for seed in "aab")
+    one, two, other = (
+        terminal(GOOFSPIEL, "--seed", seed, "--bot", "random", lines=("1",) * 13)[1] for seed in "aab"
+    )
     assert one == two
     assert one[60:] != other[60:]
 
@@ -151,15 +153,18 @@ def test_a_changed_game_is_reloaded_and_the_moves_played_again(
         ("1 / 0", "100"),
         ("100", "100)"),
         ("100)", "100"),
+        ("100", "200"),
         ("range(1, 14)", "range(7, 14)"),
     ]
     edited(monkeypatch, file, edits)
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
     lines = ("bid 1", "", "quit")
     _, out, _ = terminal(str(path), "--watch", "--seed", "a", lines=lines)
-    assert out.count("\nReloaded.\n") == 3
+    assert out.count("\nReloaded.\n") == 4
     assert "  You: last 1; scores 0" in out
     assert "ZeroDivisionError: division by zero" in out
     assert "  You: last 1; scores 100" in out
+    assert "  You: last 1; scores 200" in out
     assert "SyntaxError: closing parenthesis ')'" in out
     assert "The game goes on as it was.\n" in out
     assert "The moves so far no longer fit (“bid 1” is not possible." in out
