@@ -34,6 +34,10 @@ def check_views(game: Game) -> None:
                 view.question,
                 question,
             )
+            awaited = tuple(getattr(view, "awaited", asked))
+            expect(
+                awaited == tuple(asked), "The view of %s says that the seats %s are to move.", viewer, awaited
+            )
             hand = view.hand or ()
             expect(
                 isinstance(hand, tuple) and all(isinstance(card, str) for card in hand),
