@@ -106,7 +106,7 @@ class Game:
             try:
                 after = rules.apply(state, seat, move)
             except RulesError as refusal:
-                raise Fault(f"“{move}” of {_name(seat)} is listed, but refused: {refusal}") from refusal
+                raise Fault(f"“{move}” of {who(seat)} is listed, but refused: {refusal}") from refusal
             self.made.append((seat, move))
             self.states.append(after)
 
@@ -162,5 +162,6 @@ class Game:
         return (*range(self.seats), PUBLIC)
 
 
-def _name(seat: int | None) -> str:
-    return "chance" if seat is None else f"seat {seat}"
+def who(viewer: Viewer | None) -> str:
+    """Return how a viewer is called in the message of a fault; None is chance."""
+    return f"seat {viewer}" if isinstance(viewer, int) else "chance" if viewer is None else viewer.upper()

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import combinations
 from typing import Any
 
-from byzanz.conformance.game import Fault, Game, choice, expect, listed
+from byzanz.conformance.game import Fault, Game, choice, expect, listed, who
 from byzanz.conformance.messages import refusal
 from byzanz.conformance.piles import count, piles_of
 from byzanz.moves import Move
@@ -23,22 +23,31 @@ def check_views(game: Game) -> None:
         asked = rules.awaited(moment.state)
         for viewer in (*game.readers, ALL):
             view = rules.view(moment.state, viewer)
-            expect(view.viewer == viewer, "The view of %s says that it is that of %s.", viewer, view.viewer)
+            expect(
+                view.viewer == viewer, "The view of %s says that it is that of %s.", who(viewer), view.viewer
+            )
             for name in ("question", "hand"):
                 expect(hasattr(view, name), "The view has no field `%s`, which pages and emails show.", name)
             question = str(asked[viewer]) if isinstance(viewer, int) and viewer in asked else ""
             expect(
                 (view.question or "") == question,
                 "The view of %s says that its viewer is asked “%s”; awaited says “%s”.",
-                viewer,
+                who(viewer),
                 view.question,
                 question,
+            )
+            awaited = tuple(getattr(view, "awaited", asked))
+            expect(
+                awaited == tuple(asked),
+                "The view of %s says that the seats %s are to move.",
+                who(viewer),
+                awaited,
             )
             hand = view.hand or ()
             expect(
                 isinstance(hand, tuple) and all(isinstance(card, str) for card in hand),
                 "The hand in the view of %s is no tuple of names of cards: %s.",
-                viewer,
+                who(viewer),
                 hand,
             )
 
@@ -56,7 +65,7 @@ def check_worlds(game: Game) -> None:
             imagined = rules.view(world, ALL)
             if viewer == game.readers[game.at % len(game.readers)]:
                 same = count(imagined, piles, game.cards) == count(everything, piles, game.cards)
-                expect(same, "The state sampled from the view of %s has other cards.", viewer)
+                expect(same, "The state sampled from the view of %s has other cards.", who(viewer))
             differ[viewer] += imagined != everything
             if isinstance(viewer, int):
                 _check_same_refusals(
@@ -69,7 +78,7 @@ def check_worlds(game: Game) -> None:
                 differ[viewer],
                 "Every state sampled from the view of %s is the true one, so nothing is hidden "
                 "from this viewer. If that is right, say in redact_move that shuffles are open.",
-                viewer,
+                who(viewer),
             )
 
 
@@ -81,12 +90,12 @@ def told_hides(game: Game, shuffle: Move) -> bool:
 def _check_same(game: Game, state: Any, world: Any, viewer: Viewer) -> None:
     rules = game.rules
     seen = rules.view(world, viewer) == rules.view(state, viewer)
-    expect(seen, "The state sampled from the view of %s gives its viewer another view.", viewer)
+    expect(seen, "The state sampled from the view of %s gives its viewer another view.", who(viewer))
     public = rules.view(world, PUBLIC) == rules.view(state, PUBLIC)
-    expect(public, "The state sampled from the view of %s gives PUBLIC another view.", viewer)
+    expect(public, "The state sampled from the view of %s gives PUBLIC another view.", who(viewer))
     for name in ("awaited", "scores", "outcome"):
         ask = getattr(rules, name)
-        expect(ask(world) == ask(state), "%s depends on what %s cannot see.", name, viewer)
+        expect(ask(world) == ask(state), "%s depends on what %s cannot see.", name, who(viewer))
     if isinstance(viewer, int):
         same = listed(rules, world, viewer) == listed(rules, state, viewer)
         expect(same, "The legal moves of seat %s depend on what it cannot see.", viewer)
@@ -169,7 +178,7 @@ def _check_one_choice(game: Game, state: Any, seat: int | None, made: Move, afte
             expect(
                 same,
                 "%s can tell the sealed choices “%s” and “%s” of seat %s apart.",
-                viewer,
+                who(viewer),
                 move,
                 made,
                 seat,
@@ -185,16 +194,18 @@ def check_told(game: Game) -> None:
             for settled in (False, True):
                 told = rules.redact_move(move, seat, viewer, settled)
                 if viewer == ALL or (seat is not None and seat == viewer):
-                    expect(told == str(move), "Of “%s”, %s is told “%s”.", move, viewer, told)
+                    expect(told == str(move), "Of “%s”, %s is told “%s”.", move, who(viewer), told)
                 elif seat is None:
                     whole = (f"shuffle {move.args[0]}", str(move))
-                    expect(told in whole, "Of the shuffle %s, %s is told “%s”.", move.args[0], viewer, told)
+                    expect(
+                        told in whole, "Of the shuffle %s, %s is told “%s”.", move.args[0], who(viewer), told
+                    )
                 elif move.verb in rules.sealed and not settled:
                     expect(
                         told == f"{move.verb} ?",
                         "Of the sealed choice “%s”, %s is told “%s”.",
                         move,
-                        viewer,
+                        who(viewer),
                         told,
                     )
         _check_told_shuffle(game, seat, move, moment.after)
@@ -226,7 +237,7 @@ def check_news(game: Game) -> None:
         expect(list(rules.news(view, ())) == [], "news tells something of no move.")
         for viewer in (*range(game.seats), ALL):
             same = rules.news(rules.view(moment.after, viewer), made) == told
-            expect(same, "news tells %s something else than PUBLIC.", viewer)
+            expect(same, "news tells %s something else than PUBLIC.", who(viewer))
 
 
 def check_census(game: Game) -> None:

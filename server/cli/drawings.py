@@ -18,7 +18,7 @@ import flask_babel
 from jinja2 import Environment
 
 from byzanz.conformance import Check, Game
-from byzanz.conformance.game import expect
+from byzanz.conformance.game import expect, who
 from byzanz.conformance.orders import orders_of
 from byzanz.moves import ranked
 from byzanz.record import Entry
@@ -109,7 +109,7 @@ def check_tables(game: Game) -> None:
         given = {"view": scene.view, "names": scene.names, "marked": [entry for entry, _ in scene.told]}
         for hands_shown in (False, True):
             drawn(
-                f"table.html for {scene.viewer}",
+                f"table.html for {who(scene.viewer)}",
                 table.render,
                 given,
                 answers=_by_verb(scene.answers),
@@ -127,7 +127,9 @@ def check_forms(game: Game) -> None:
         given = {"view": scene.view, "names": scene.names}
         moves = {"answers": _by_verb(scene.answers), "out_of_turn": _by_verb(scene.others)}
         for error in (None, "This is not possible."):
-            made = drawn(f"form.html for {scene.viewer}", form.render, given, **moves, ticked=(), error=error)
+            made = drawn(
+                f"form.html for {who(scene.viewer)}", form.render, given, **moves, ticked=(), error=error
+            )
             _check_offer(game, made, scene)
         if guide is not None and scene.view.question:
             drawn("guide.html", guide.render, given)

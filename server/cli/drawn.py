@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from html.parser import HTMLParser
 from pathlib import PurePath
@@ -91,27 +91,18 @@ class Drawn(HTMLParser):
 
 
 class _Unknown(Undefined):
-    """A name that nobody gave, which is an error; a field that an object lacks may be asked for, but not shown."""
+    """A name that nobody gave, which is an error; it may be asked whether an object has a field, but no more."""
 
     __hash__ = Undefined.__hash__
-    __str__ = Undefined._fail_with_undefined_error
+    __str__ = __iter__ = __len__ = Undefined._fail_with_undefined_error
 
     def __bool__(self) -> bool:
-        return bool(self._asked())
-
-    def __len__(self) -> int:
-        return len(self._asked())
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._asked())
-
-    def __eq__(self, other: object) -> bool:
-        return self._asked() is other
-
-    def _asked(self) -> tuple[()]:
         if self._undefined_obj is missing and self._undefined_hint is None:
             self._fail_with_undefined_error()
-        return ()
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self) or self is other
 
 
 @lru_cache(1)

@@ -229,6 +229,11 @@ class AsksNothing(Sealed):
         return replace(super().view(state, viewer), question="")
 
 
+class SaysThatAllAreToMove(Sealed):
+    def view(self, state: Duel, viewer: Viewer) -> DuelView:
+        return replace(super().view(state, viewer), awaited=(0, 1))
+
+
 class SealsNothing(Sealed):
     sealed = frozenset()
 
@@ -363,6 +368,7 @@ PLANTED = [
     (ShufflesUnderOneLabel, "shuffles"),
     (SeatsAnybody, "setup"),
     (AsksNothing, "views"),
+    (SaysThatAllAreToMove, "views"),
     (SealsNothing, "sealed"),
     (PutsItsWordsTogether, "refusals"),
     (NamesNoPlace, "refusals"),

@@ -78,6 +78,7 @@ def test_a_game_in_a_file_passes_and_every_check_is_told(capsys: pytest.CaptureF
 TEMPLATES = [
     ("table.html", "{{ vieww.viewer }}", "tables", "'vieww' is undefined"),
     ("table.html", "{{ view.vieweer }}", "tables", "has no attribute 'vieweer' (<template>, line 1)"),
+    ("table.html", "{% for it in view.lots %}{% endfor %}", "tables", "has no attribute 'lots'"),
     ("table.html", "{{ 1 // 0 }}", "tables", "ZeroDivisionError"),
     ("table.html", "<p>{{ view.question or none }}</p>", "tables", "there is the text “None”"),
     ("table.html", "<p>{{ names[0]|safe }}</p>", "tables", "the name of a player is not escaped"),
