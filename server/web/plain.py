@@ -45,6 +45,16 @@ class GameTemplates(FileSystemLoader):
             source, file, is_current = super().get_source(environment, f"plain/{name}")
             return source.replace("$slug", slug), file, is_current
 
+    def list_templates(self) -> list[str]:
+        """Return the names of the server's templates and of those that packages bring, in order."""
+        found = set(super().list_templates())
+        for rules in latest():
+            own = folder_of(rules.slug)
+            if own is not None:
+                names = FileSystemLoader(own / "templates").list_templates()
+                found |= {f"games/{rules.slug}/{name}" for name in names}
+        return sorted(found)
+
 
 def init_app(app: Flask) -> None:
     """Let an app load its templates this way, and tell the plain ones about their game."""

@@ -28,7 +28,7 @@ from server.mail.text import quoted
 from server.play import turns
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import alerts, engine
-from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
+from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Snapshot, Turn
 from tests.conftest import NOW, Table
 from tests.support.busy_table import BUSY
 from tests.support.machine import Machine
@@ -123,7 +123,9 @@ def test_a_game_that_cannot_be_played_on_is_set_aside_and_the_others_go_on(
 def test_a_log_that_does_not_replay_sets_its_game_aside(table: Begin, machine: Machine) -> None:
     bad, good = table(4, game_id="bad", allowance=3600), table(4, game_id="good", allowance=3600)
     post()
-    change(Game, bad.id, rules=99)
+    change(Game, bad.id, options='{"unknown": true}')
+    with engine.transaction() as session:
+        session.execute(delete(Snapshot).where(Snapshot.game_id == bad.id))
     machine.run(HOUR)
     assert entries(good.id) == [(0, "clock", "pass")]
     assert len(standing()) == 1

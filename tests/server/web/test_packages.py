@@ -108,6 +108,23 @@ def test_the_other_templates_of_a_package_are_the_plain_ones(game: Table, client
     assert all("- Bid 1\n" in text_of(mail) for mail in post())
 
 
+@pytest.mark.usefixtures("game")
+def test_a_template_that_is_broken_stops_no_server(
+    app: Flask, package: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (package / "templates/form.html").write_text("{% if %}")
+    wanted = ["games/goofspiel/base.html", "games/goofspiel/form.html", "games/goofspiel/table.html"]
+    listed = sorted(app.jinja_env.list_templates())
+    assert [name for name in listed if name.startswith("games/goofspiel/")] == wanted
+    monkeypatch.setattr(app.jinja_env, "list_templates", lambda **_: wanted)
+    monkeypatch.setattr("gc.freeze", lambda: None)
+    serve._load(app)
+    lines = [each.getMessage().partition(" cannot be ")[0] for each in caplog.records]
+    form, dutch = "the template games/goofspiel/form.html", "the translations of goofspiel into Nederlands"
+    assert set(lines) <= {form, dutch}
+    assert lines.count(form) == 1
+
+
 def test_a_refusal_of_the_rules_is_said_in_the_words_of_their_package(game: Table, app: Flask) -> None:
     unknown = RulesError("Bid less than %(most)s.", most=7)
     known = RulesError("You do not hold %(card)s.", card="x")
