@@ -8,7 +8,7 @@ from statistics import fmean
 
 from byzanz import bots
 from byzanz.chance import Stream, deal
-from byzanz.conformance.game import Game, expect
+from byzanz.conformance.game import LONGEST_GAME, Game, expect
 from byzanz.moves import Outcome
 from byzanz.umpire import play, settle
 
@@ -56,7 +56,10 @@ def _result(game: Game, number: int, players: Sequence[str]) -> tuple[Outcome, S
     draws = [Stream(name, f"bot:{seat}").below for seat in range(game.seats)]
     dealer = deal(name)
     state, _ = settle(rules, rules.setup(game.seats, {}), dealer)
+    turns = 0
     while (outcome := rules.outcome(state)) is None:
+        turns += 1
+        expect(turns < LONGEST_GAME, "A game of the bots %s has not ended after %s turns.", players, turns)
         seat = min(rules.awaited(state))
         moves = (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
         move = bots.decide(players[seat % len(players)], rules, rules.view(state, seat), moves, draws[seat])

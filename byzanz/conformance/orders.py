@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -11,7 +12,7 @@ from byzanz import orders, umpire
 from byzanz.chance import Draw, Stream, deal
 from byzanz.conformance.game import LONGEST_GAME, Game, choice, expect
 from byzanz.conformance.messages import check_template, refusal, texts_of
-from byzanz.moves import OrderAnswer
+from byzanz.moves import OrderAnswer, Question
 from byzanz.orders import PlacedOrder
 from byzanz.rules import Rules
 
@@ -32,26 +33,20 @@ def check_orders(game: Game) -> None:
     dealer = deal(f"orders {game}".encode())
     state, _ = umpire.settle(rules, rules.setup(game.seats, {}), dealer)
     standing: list[list[PlacedOrder]] = [[] for _ in range(game.seats)]
-    answers, last = 0, None
+    answers = Counter[tuple[int, Question]]()
     for game.at in range(LONGEST_GAME):
         if rules.outcome(state) is not None:
             return
         seat = choice(draw, tuple(rules.awaited(state)))
-        question = (seat, rules.awaited(state)[seat])
-        if draw(2):
+        asked = (seat, rules.awaited(state)[seat])
+        if not answers[asked] and draw(2):
             standing[seat] = _place(rules, rules.view(state, seat), [choice(draw, texts) for _ in range(3)])
         gone = orders.expired(rules, state, seat, standing[seat])
         standing[seat] = [each for each in standing[seat] if each not in gone]
         move = _answer(game, state, seat, standing[seat], draw)
-        answers = answers + 1 if move is not None and question == last else 0
-        expect(
-            answers < _MOST_ANSWERS,
-            "Orders have answered the question “%s” of seat %s %s times.",
-            question[1],
-            seat,
-            answers,
-        )
-        last = question
+        answers[asked] += move is not None
+        stops = answers[asked] < _MOST_ANSWERS
+        expect(stops, "Orders answer the question “%s” of seat %s again and again.", asked[1], seat)
         move = move or choice(draw, rules.moves(state, seat))
         state, _ = umpire.settle(rules, umpire.play(rules, state, seat, move), dealer)
     expect(False, "A game of standing orders has not ended after %s moves.", LONGEST_GAME)

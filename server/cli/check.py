@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flask import Flask
 
 _GAMES = 2
-_WIDTH = 100
+_WIDTH = 400
 _SHOWN_MOVES = 40
 
 
