@@ -363,7 +363,7 @@ def test_an_act_that_begins_the_game_leads_to_the_organisers_seat_in_it_and_no_o
 
 def test_a_listed_game_tells_how_many_seats_are_free_until_it_begins(client: FlaskClient) -> None:
     game_id, _ = invited(NOW, players=(BOB,), free=2, listed=True)
-    assert "2 seats are free." in look(client, f"/join/{game_id}").text
+    assert "2 of 4 seats free" in look(client, f"/join/{game_id}").text
     changed(game_id, status="running")
     page = look(client, f"/join/{game_id}")
     assert "This table has no free seats." in page.text
