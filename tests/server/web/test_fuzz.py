@@ -118,7 +118,8 @@ FORMS: dict[str, dict[str, list[str]]] = {
         "game": ["byzanz"],
     },
     "/account": {
-        "do": ["save", "mute", "unmute", "mute-all", "unmute-all", "talk"],
+        "do": ["save", "mute", "unmute", "mute-all", "unmute-all", "cadence"],
+        "cadence": ["each", "once", "digest", "hourly"],
         "talk": ["turns", "once", "never"],
         "game": ["here", "there"],
         "name": ["Alice"],
