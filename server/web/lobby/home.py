@@ -117,6 +117,8 @@ def _entry_url(
     link = live.get((game.id, "seat" if playing else "organise" if game.organiser_id == me.id else "invite"))
     if link is not None:
         return links.url(link)
+    if seat is not None and seat.status == "seated" and game.status == "inviting" and game.listed:
+        return url_for("joining.free_seat", game_id=game.id)  # who joined there was not invited
     return url_for("game.show", game_id=game.id) if playing else None
 
 

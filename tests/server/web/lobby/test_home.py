@@ -377,4 +377,4 @@ def test_a_listed_game_tells_how_many_seats_are_free_until_it_begins(client: Fla
     assert "This table has no free seats." in page.text
     assert 'action="/sign-in"' not in page.html.partition("<main")[2].partition("</main>")[0]
     sign_in(client, ALICE.address)
-    assert "You already have a seat at this table." in look(client, f"/join/{game_id}").text
+    assert "You have a seat at this table." in look(client, f"/join/{game_id}").text

@@ -325,9 +325,10 @@ def test_a_signed_in_stranger_takes_a_free_seat(client: FlaskClient) -> None:
     sign_in(client, "daphne@example.org")
     assert game_of(game_id).commitment in look(client, path).text
     assert read(send(client, path, {"name": "Alice"})).status == 422
-    assert send(client, path, {"cut": "d"}).headers["Location"] == "/"
+    assert send(client, path, {"cut": "d"}).headers["Location"] == path
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Theodora", "Daphne"]
-    assert "You already have a seat at this table" in look(client, path).text
+    assert "You have a seat at this table" in look(client, path).text
+    assert f'<a href="{path}"' in look(client, "/").html.partition("</section>")[0]
 
 
 def test_a_newcomer_signs_in_and_comes_back_to_the_free_seat(client: FlaskClient) -> None:

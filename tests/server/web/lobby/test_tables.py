@@ -51,7 +51,7 @@ def test_a_signed_in_reader_sees_who_is_seated_and_how_they_answer(client: Flask
     with engine.transaction() as session:
         session.add(Reliability(person_id=alice, decisions=200, missed=2, median=60, games=9, abandoned=0))
     page = look(client, "/tables")
-    assert "Seated: Alice (answers 99 %, usually within 1 minute), Theodora (bot)" in page.text
+    assert "Seated: Alice (answers 99%, usually within 1 minute), Theodora (bot)" in page.text
 
 
 def _alice() -> int:
