@@ -45,9 +45,9 @@ def unsubscribe(token: str) -> ResponseReturnValue:
         case "all" | "undo-all" as do:
             mail_settings.mute_all(link.person_id, do == "all", now)
         case "cadence" if (cadence := form.get("cadence", "")) in mail_settings.CADENCES and (
-            talk := form.get("talk")
+            chosen := form.get("talk")
         ) in (None, *mail_settings.TALK):
-            mail_settings.set_cadence(link.person_id, cadence, now, talk)
+            mail_settings.set_cadence(link.person_id, cadence, now, chosen)
         case _:
             flask.abort(400)
     return _unsubscribe_page(token)
