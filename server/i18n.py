@@ -121,9 +121,9 @@ def _compiled(catalog: Catalog) -> Translations:
 class Domain(flask_babel.Domain):  # type: ignore[misc]
     """The translations into the language of the page or email being written, found without building a key."""
 
-    def get_translations(self) -> NullTranslations:
-        """Return them; where there is no request and no email, there are none."""
-        return translations(current_language())
+    def get_translations(self, slug: str = "") -> NullTranslations:
+        """Return them, those of a game's own before those of others; outside requests and emails there are none."""
+        return translations(current_language(), slug)
 
 
 DOMAIN = Domain()
@@ -153,7 +153,7 @@ def ngettext(context: EvalContext, one: str, many: str, number: int, /, **values
 
 def _translations(context: EvalContext) -> NullTranslations:
     """Return the translations for a template; `slug` is the game's, if it is one of a game (see `QuickContext`)."""
-    return translations(current_language(), getattr(context, "slug", ""))
+    return DOMAIN.get_translations(getattr(context, "slug", ""))
 
 
 def _filled(context: EvalContext, text: str, values: dict[str, object]) -> str:

@@ -40,8 +40,11 @@ from server.store.models import (
 )
 
 FILE_NAME = "byzanz.zip"
-SECRET = {"digest", "nonce", "seed"}
-"""Columns that are left out: they would open something, or reveal a deal."""
+SECRET = {"digest", "nonce", "seed", "said", "noted"}
+"""Columns that are left out: they would open something, reveal a deal, or tell what others say and note unseen.
+
+So are the numbers that the database gives to rows: their gaps would tell how many orders and words others have.
+"""
 
 
 def archive(session: Session, person_id: int) -> bytes:
@@ -70,6 +73,8 @@ def archive(session: Session, person_id: int) -> bytes:
     for spoken in (Word, Notes, Mute):
         written = select(spoken).where(spoken.person_id == person_id).order_by(*spoken.__table__.primary_key)
         files[f"{spoken.__tablename__}.json"] = _rows(session.scalars(written))
+    for word in files["word.json"]:
+        del word["number"]
     organised = select(Game).where(Game.organiser_id == person_id).order_by(Game.created_at)
     files["organised.json"] = _rows(session.scalars(organised).unique())
     out = io.BytesIO()
@@ -101,10 +106,11 @@ def _rows(rows: Iterable[Base]) -> list[dict[str, Any]]:
 
 def _row(row: Base) -> dict[str, Any]:
     """Return the columns of a row as JSON can hold them."""
+    values = {column.key: getattr(row, column.key) for column in row.__mapper__.column_attrs}
     return {
-        column.key: _value(getattr(row, column.key))
-        for column in row.__mapper__.column_attrs
-        if column.key not in SECRET
+        name: _value(value)
+        for name, value in values.items()
+        if name not in SECRET and not (name == "id" and isinstance(value, int))
     }
 
 

@@ -44,20 +44,26 @@ def mute_all(person_id: int, silent: bool, now: datetime) -> None:
             play.mail_switched_off(session, seat.game_id, seat.seat, now)
 
 
-def set_cadence(person_id: int, cadence: str, now: datetime) -> None:
+def set_cadence(person_id: int, cadence: str, now: datetime, talk: str | None = None) -> None:
     """Set how often a person is emailed about their turns: `each`, `once` (no reminder) or `digest` (once a day).
 
     On leaving the digest, the person is emailed the turns that none has listed yet.
+
+    Args:
+        talk: how table talk comes by email, one of `TALK`; None leaves that as it is.
 
     Raises:
         InvalidInput: there is no such choice.
     """
     if cadence not in CADENCES:
         raise InvalidInput("Choose how often you want emails about your turns.", field="cadence")
+    if talk is not None:
+        _check_talk(talk)
     with transaction() as session:
         places = _lock_running_games(session, person_id) if cadence != "digest" else []
         person = session.get_one(Person, person_id)
         before, person.cadence, person.digest_at = person.cadence, cadence, now
+        person.talk = talk or person.talk
         if before != "digest" or person.silent:
             return
         for seat in places:
@@ -70,10 +76,14 @@ def set_talk(person_id: int, talk: str) -> None:
     Raises:
         InvalidInput: there is no such choice.
     """
-    if talk not in TALK:
-        raise InvalidInput("Choose how you want to get table talk by email.", field="talk")
+    _check_talk(talk)
     with transaction() as session:
         session.get_one(Person, person_id).talk = talk
+
+
+def _check_talk(talk: str) -> None:
+    if talk not in TALK:
+        raise InvalidInput("Choose how you want to get table talk by email.", field="talk")
 
 
 def _lock_running_games(session: Session, person_id: int) -> Sequence[Seat]:

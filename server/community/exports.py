@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import IO, Any
+from urllib.parse import quote, urlencode
 
 from sqlalchemy.orm import Session
 
@@ -21,6 +22,7 @@ from server.play import history, positions
 from server.store.engine import stamp
 from server.store.models import Game
 
+BG_STATS = "https://app.bgstatsapp.com/createPlay.html"
 MOST_GAMES = 5000
 """The latest games of a person that a list of results contains."""
 MOST_RECORDS = 200
@@ -105,6 +107,37 @@ def group_list(group: Group) -> str:
         for member in group.members
     ]
     return _json({"ranking": ranking, "games": [_game(game) for game in group.games]})
+
+
+def bg_stats(game: Ended) -> str:
+    """Return the link that adds a game to BG Stats, an app in which people log what they play.
+
+    Its format is at https://www.bgstatsapp.com/support/push-plays-to-bg-stats-from-other-apps-or-websites/. A game by
+    email has no duration that would be comparable to others there.
+    """
+    best = game.ranked[0].score
+    play = {
+        "sourceName": "Byzanz",
+        "sourcePlayId": game.id,
+        "playDate": f"{game.ended_at:%Y-%m-%d %H:%M:%S}",
+        "game": {
+            "name": game.title,
+            "sourceGameId": game.slug,
+            "highestWins": all(seat.score <= best for seat in game.seats),
+        },
+        "players": [
+            {
+                "name": seat.name,
+                "sourcePlayerId": seat.name,
+                "rank": seat.place,
+                "score": seat.score,
+                "winner": seat.place == 1,
+                "startPlayer": seat.seat == 0,
+            }
+            for seat in game.seats
+        ],
+    }
+    return f"{BG_STATS}?{urlencode({'data': json.dumps(play, ensure_ascii=False)}, quote_via=quote)}"
 
 
 def _game(game: Ended) -> dict[str, Any]:

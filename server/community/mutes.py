@@ -7,28 +7,28 @@ from collections.abc import Sequence
 from sqlalchemy import Row, delete, func, select
 from sqlalchemy.orm import Session
 
-from server.errors import BadRequest
 from server.store.engine import transaction
-from server.store.models import Mute, Person, Seat, Word
+from server.store.models import Mute, Person, Seat
+from server.store.words import read
 
 
-def mute(person_id: int, game_id: str, number: int) -> None:
+def mute(person_id: int, game_id: str, word_id: str) -> bool:
     """Mute the person who said something at a table.
 
     Args:
         person_id: who does not want to read them.
 
-    Raises:
-        BadRequest: there is no such word, or they said it themselves.
+    Returns:
+        False if that person cannot read such a word of anybody else.
     """
     with transaction() as session:
-        said = (Word.game_id == game_id, Word.number == number, Word.person_id != person_id)
-        other = session.scalar(select(Word.person_id).where(*said))
-        if other is None:
-            raise BadRequest("Nobody else has said this here. Reload the page.")
         session.get_one(Person, person_id, with_for_update=True)  # two requests at once would both insert
-        if session.get(Mute, (person_id, other)) is None:
+        rows, _notes = read(session, game_id, person_id)
+        of_others = (row for row in rows if row.id == word_id and row.person_id != person_id)
+        other = next((row.person_id for row in of_others), None)
+        if other is not None:
             session.add(Mute(person_id=person_id, other_id=other))
+        return other is not None
 
 
 def unmute(person_id: int, other_id: int) -> None:

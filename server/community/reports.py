@@ -29,7 +29,7 @@ KEPT_HIDDEN = timedelta(days=30)
 """How long moderators can still read what they have hidden."""
 
 
-def report(game_id: str, person_id: int, number: int, now: datetime) -> None:
+def report(game_id: str, person_id: int, word_id: str, now: datetime) -> None:
     """Raise an alert about something that was said; once for each reporter, whatever moderators do about it.
 
     Raises:
@@ -38,17 +38,17 @@ def report(game_id: str, person_id: int, number: int, now: datetime) -> None:
     """
     with transaction() as session:
         reporter = session.get_one(Person, person_id, with_for_update=True)  # or two requests count as one
-        rows, _notes = stored.read(session, game_id, reporter.id, after=number - 1)
-        said = next((row for row in rows if row.number == number and row.hidden_at is None), None)
+        rows, _notes = stored.read(session, game_id, reporter.id)
+        said = next((row for row in rows if row.id == word_id and row.hidden_at is None), None)
         if said is None or said.person_id == reporter.id:
             raise BadRequest("Nobody else has said this here. Reload the page.")
-        key = f"{alert_prefix(person_id)}{game_id}:{number}"
+        key = f"{alert_prefix(person_id)}{game_id}:{said.number}"
         if session.scalar(select(Alert.id).where(Alert.key == key)) is not None:
             return
         recent = (Alert.key.startswith(alert_prefix(person_id)), Alert.at > now - timedelta(days=1))
         if (session.scalar(select(func.count()).select_from(Alert).where(*recent)) or 0) >= A_DAY:
             raise TooMany("You can report %(most)s messages a day. Go on tomorrow.", most=A_DAY)
-        alerts.raise_alert(session, key, Fact("word_reported", {"number": number}), now, game_id)
+        alerts.raise_alert(session, key, Fact("word_reported", {"number": said.number}), now, game_id)
 
 
 def alert_prefix(person_id: int) -> str:

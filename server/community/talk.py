@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from server import play
@@ -37,7 +37,7 @@ class Said:
     """Something said at a table, for one reader.
 
     Args:
-        number: from 1 at each table; never given twice.
+        id: the same for all readers; it does not tell how much else was said.
         seat: at which it was said, and the name of its player.
         text: plain text with newlines; empty if it is hidden.
         seq: the newest entry of the log when it was said.
@@ -45,7 +45,7 @@ class Said:
         hidden: whether a moderator has hidden it, and why.
     """
 
-    number: int
+    id: str
     seat: int
     name: str
     text: str
@@ -179,7 +179,7 @@ def check_silenced(person: AnyPerson, now: datetime) -> None:
         )
 
 
-def take_back(game_id: str, person_id: int, number: int) -> bool:
+def take_back(game_id: str, person_id: int, word_id: str) -> bool:
     """Delete what a person said, by that person; nothing of it stays.
 
     Returns:
@@ -187,17 +187,16 @@ def take_back(game_id: str, person_id: int, number: int) -> bool:
     """
     with transaction(game_id) as session:
         play.lock_game(session, game_id)
-        own = (Word.game_id == game_id, Word.person_id == person_id, Word.number == number)
-        return session.execute(delete(Word).where(*own).returning(Word.id)).first() is not None
+        own = session.scalars(select(Word).where(Word.game_id == game_id, Word.person_id == person_id))
+        found = next((word for word in own if stored.public_id(person_id, word.request_id) == word_id), None)
+        if found is not None:
+            session.delete(found)
+        return found is not None
 
 
-def words(session: Session, game_id: str, reader_id: int, after: int = 0) -> list[Said]:
-    """Return what a reader may read, oldest first; nothing unless they hold a seat now.
-
-    Args:
-        after: only words with a higher number.
-    """
-    rows, _notes = stored.read(session, game_id, reader_id, after=after)
+def words(session: Session, game_id: str, reader_id: int) -> list[Said]:
+    """Return what a reader may read, oldest first; nothing unless they hold a seat now."""
+    rows, _notes = stored.read(session, game_id, reader_id)
     return _for(reader_id, rows)
 
 
@@ -216,7 +215,7 @@ def at_table(session: Session, game_id: str, reader_id: int, seq: int, most: int
 def _for(reader_id: int, rows: Iterable[stored.WordRow]) -> list[Said]:
     return [
         Said(
-            number=row.number,
+            id=row.id,
             seat=row.seat,
             name=row.name if row.person_id == row.holder_id else FORMER,
             text="" if row.hidden_at else row.text,

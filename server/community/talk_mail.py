@@ -38,7 +38,6 @@ def announce(session: Session, game: Game, word: Word, now: datetime) -> None:
                 now=now,
                 game_id=game.id,
                 seat=seat,
-                details={"word": word.number},
                 delay=(at - now).total_seconds(),
             )
 

@@ -5,6 +5,7 @@ A page of a seat and an email run it, so it is compiled once, and brings the rea
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -34,6 +35,7 @@ _BLOCKED = exists().where(
 _said = (
     select(
         word.number,
+        word.request_id,
         word.seat,
         word.person_id,
         word.text,
@@ -45,7 +47,7 @@ _said = (
         held.person_id.label("holder_id"),
     )
     .join(held.seat.table, and_(held.game_id == word.game_id, held.seat == word.seat))
-    .where(word.game_id == _game, word.number > bindparam("after"), word.seq >= bindparam("seq"))
+    .where(word.game_id == _game, word.seq >= bindparam("seq"))
     .where(_SEATED, ~_MUTED, ~_BLOCKED)
     .order_by(word.number.desc())
     .limit(bindparam("most"))
@@ -53,7 +55,7 @@ _said = (
 )
 _zero: Any = literal_column("0")
 _noted = select(
-    _zero, _zero, notes.person_id, notes.text, notes.changed_at, _zero, null(), null(), null(), null()
+    _zero, null(), _zero, notes.person_id, notes.text, notes.changed_at, _zero, *[null()] * 4
 ).where(notes.game_id == _game, notes.person_id == _reader)
 WORDS = Prepared(union_all(select(_said), _noted))
 """The newest words that a person seated may read, the newest first, and as number 0 what they noted for themselves."""
@@ -69,6 +71,7 @@ class WordRow:
     """
 
     number: int
+    request_id: str
     seat: int
     person_id: int
     text: str
@@ -79,17 +82,29 @@ class WordRow:
     name: str
     holder_id: int | None
 
+    @property
+    def id(self) -> str:
+        """The id that its readers know, as of `public_id`."""
+        return public_id(self.person_id, self.request_id)
+
+
+def public_id(person_id: int, request_id: str) -> str:
+    """Return the id of a word for those who read it, from who said it with which request.
+
+    The number of a word would tell them how many words are hidden from them.
+    """
+    return hashlib.sha256(f"{person_id}:{request_id}".encode()).hexdigest()[:16]
+
 
 def read(
-    session: Session, game_id: str, reader_id: int, *, after: int = 0, seq: int = 0, most: int = ALL_OF_THEM
+    session: Session, game_id: str, reader_id: int, *, seq: int = 0, most: int = ALL_OF_THEM
 ) -> tuple[list[WordRow], str]:
     """Return the newest words that a person may read, oldest first, and their own notes at this game.
 
     Args:
-        after: only words with a higher number.
         seq: only words said after this entry.
     """
-    values = {"game": game_id, "reader": reader_id, "after": after, "seq": seq, "most": most}
+    values = {"game": game_id, "reader": reader_id, "seq": seq, "most": most}
     rows = [WordRow(*found) for found in WORDS.all(connection_of(session), values)]
     said = sorted((row for row in rows if row.number), key=lambda row: row.number)
     return said, next((row.text for row in rows if not row.number), "")

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from babel.dates import format_skeleton, get_day_names
 from babel.lists import format_list
-from babel.numbers import format_decimal
+from babel.numbers import format_decimal, format_percent
 from flask import Flask
 from flask_babel import format_date, get_locale
 
@@ -27,6 +27,7 @@ def init_app(app: Flask) -> None:
         "day": day,
         "month": month,
         "decimal": decimal,
+        "percent": percent,
     }
 
 
@@ -70,6 +71,11 @@ def month(at: datetime) -> str:
 def decimal(value: float, digits: int) -> str:
     """Format a number with this many digits after the decimal point or comma."""
     return str(format_decimal(value, format=f"0.{'0' * digits}", locale=get_locale() or "en"))
+
+
+def percent(value: int) -> str:
+    """Format a whole percentage: `99%`, in German `99 %`."""
+    return str(format_percent(value / 100, locale=get_locale() or "en"))
 
 
 def days_of(span: Span, zone: str) -> tuple[date, date]:

@@ -99,7 +99,7 @@ def _from_markdown(text: str) -> Markup:
 
 def translated(slug: str, text: str) -> str:
     """Return a name of a game's own, such as that of a field, in the reader's language if its catalogue has it."""
-    return i18n.translations(i18n.current_language(), slug).gettext(text)
+    return i18n.DOMAIN.get_translations(slug).ugettext(text)
 
 
 def about(slug: str) -> str:

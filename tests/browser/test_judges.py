@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.browser.hands import Keys
-from tests.support.browser.judges import axe, looks, moving
+from tests.support.browser.judges import axe, contrast, looks, moving
 from tests.support.browser.tabs import Tab
 
 FRAME = "<!doctype html><html lang=en><title>A page</title><main><h1>A page</h1>{}</main></html>"
@@ -88,3 +88,22 @@ def test_a_button_that_tab_does_not_reach_is_noticed(kept: Callable[..., Tab]) -
     keys.begin()
     with pytest.raises(AssertionError, match="Tab leads nowhere"):
         keys.press(page.locator("button"))
+
+
+def test_colours_that_have_met_are_judged_once(kept: Callable[..., Tab]) -> None:
+    page = kept().page
+    page.goto("about:blank")
+    sound: set[str] = set()
+    page.set_content(FRAME.format("<p style='color: #444'>clear</p>"))
+    assert contrast(page, sound) == []
+    assert sound
+    known = set(sound)
+    for faint in (
+        "<p style='color: #999'>faint</p>",
+        "<p style='color: #444; opacity: .5'>pale</p>",
+        "<div style='background: #555'><p style='color: #444'>dark on dark</p></div>",
+        "<input value=typed style='color: #999; background: #fff' aria-label=x>",
+    ):
+        page.set_content(FRAME.format(f"<p style='color: #444'>clear</p>{faint}"))
+        assert any("color-contrast" in fault for fault in contrast(page, sound)), faint
+        assert sound == known

@@ -451,7 +451,7 @@ def test_a_new_game_counts_its_players(tab: Tabs) -> None:
     expect(count).to_have_text("2 players missing: add friends or bots")
     expect(count).not_to_have_class("missing")
     expect(page.get_by_role("button", name="Create the game")).to_have_class("button primary")
-    expect(page.get_by_label("How strong the bots are")).to_be_hidden()
+    expect(page.get_by_label("Strength")).to_be_hidden()
     page.locator("[name=friend_2_address]").fill("ann@example.org")
     expect(count).to_have_text("1 player missing: add a friend or a bot")
     page.get_by_role("button", name="Fill with bots").click()
@@ -463,7 +463,7 @@ def test_a_new_game_counts_its_players(tab: Tabs) -> None:
     page.get_by_label("Empire and Foes").check()
     expect(count).to_have_text("At most 2 can play")
     expect(count).to_have_class("missing")
-    expect(page.get_by_label("How strong the bots are")).to_be_visible()
+    expect(page.get_by_label("Strength")).to_be_visible()
 
 
 def test_a_new_game_has_rows_for_the_friends_that_it_needs_and_one_more(tab: Tabs) -> None:

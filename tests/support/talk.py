@@ -12,6 +12,7 @@ from server.community import talk
 from server.mail.incoming import receive
 from server.store import engine
 from server.store.models import Mail, Word
+from server.store.words import public_id
 from tests.conftest import NOW, Table
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -28,6 +29,13 @@ def said(game: Table) -> list[tuple[int, str]]:
     with engine.reading() as session:
         found = session.scalars(select(Word).where(Word.game_id == game.id).order_by(Word.number))
         return [(word.seat, word.text) for word in found]
+
+
+def word_id(game_id: str, number: int) -> str:
+    """Return the id by which readers know a word, from its number at its table; one of no word if there is none."""
+    with engine.reading() as session:
+        word = session.scalar(select(Word).where(Word.game_id == game_id, Word.number == number))
+    return public_id(word.person_id, word.request_id) if word is not None else f"{number:016}"
 
 
 def talk_mails(game: Table) -> list[Mail]:

@@ -35,7 +35,7 @@ class Saying:
 
     text: str
     game_id: str
-    number: int
+    id: str
     sayer: int
 
 

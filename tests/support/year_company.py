@@ -17,6 +17,7 @@ from server.mail.incoming import receive
 from server.mail.text import quoted
 from server.store import engine, links
 from server.store.models import Mail, Word
+from server.store.words import public_id
 from tests.support.diary import DAY
 from tests.support.talk import letter
 from tests.support.year_chronicle import Chronicle, Saying, address
@@ -66,7 +67,7 @@ class Company(Chronicle):
             word = session.scalar(select(Word).where(Word.text == text))
         if word is not None:
             assert word.person_id == person
-            self.said[text] = Saying(text, word.game_id, word.number, person)
+            self.said[text] = Saying(text, word.game_id, public_id(person, word.request_id), person)
             self.counts["said by mail" if by_mail else "said by page"] += 1
 
     def quarrel(self) -> None:
@@ -83,8 +84,7 @@ class Company(Chronicle):
         if words and self.chance(0.05):
             word = self.draw.choice(words[-20:])
             reader = self.draw.choice([each for each in self.alive if each != word.sayer])
-            with suppress(Refused):
-                mutes.mute(reader, word.game_id, word.number)
+            if mutes.mute(reader, word.game_id, word.id):
                 self.muted.add((reader, word.sayer))
         if self.muted and self.chance(0.05):
             pair = self.draw.choice(sorted(self.muted))

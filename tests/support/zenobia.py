@@ -19,6 +19,7 @@ from server.validation import Guest
 from tests.conftest import NOW, begun
 from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, invited, person, token
 from tests.support.mails import submit
+from tests.support.talk import word_id
 
 ZENO = Guest("Zenobia Quillfeather", "zenobia.quill@palmyra.example")
 """A person whose name and address occur nowhere else."""
@@ -101,9 +102,9 @@ def _talk(zeno_id: int) -> None:
         notes.write(game_id, zeno_id, "Palmyra holds the wine", NOW)
     alice = person(ALICE, NOW)
     said = talk.say("running", alice, "Hello", request_id="a", now=NOW)
-    reports.report("running", zeno_id, said.number, NOW)
-    mutes.mute(zeno_id, "running", said.number)
-    mutes.mute(alice, "running", said.number - 1)
+    reports.report("running", zeno_id, word_id("running", said.number), NOW)
+    mutes.mute(zeno_id, "running", word_id("running", said.number))
+    mutes.mute(alice, "running", word_id("running", said.number - 1))
 
 
 def games() -> list[Game]:

@@ -26,7 +26,7 @@ from tests.support.letters import with_replies
 from tests.support.rematches import moderator
 from tests.support.statements import statements
 from tests.support.tables import asked, make
-from tests.support.talk import say
+from tests.support.talk import say, word_id
 from tests.support.year_recount import Result
 
 RANDOM = ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "choice")
@@ -176,8 +176,9 @@ def test_a_move_at_a_lively_table_takes_as_many_statements_as_at_a_quiet_one() -
 
 def enliven(game: Table) -> None:
     """Let the people of a table talk, block and mute each other, and let one leave, return and be replaced."""
-    said = [say(game, seat, f"Hello {number}") for number in range(3) for seat in range(4)]
-    mutes.mute(game.people[1], game.id, said[0].number)
+    for number in range(12):
+        say(game, number % 4, f"Hello {number}")
+    mutes.mute(game.people[1], game.id, word_id(game.id, 1))
     blocks.block(game.people[0], game.people[3], NOW)
     play.leave(game.id, 3, now=NOW)
     play.reclaim(game.id, 3, now=NOW)

@@ -226,7 +226,8 @@ def _answer(
 ) -> str:
     """Queue the answer to a reply; return what to add to its outcome."""
     since = now - timedelta(days=1)
-    if outbox.count_queued(session, ("answer",), access.link.person_id, since) >= ANSWERS_A_DAY:
+    before = outbox.count_queued(session, ("answer",), access.link.person_id, since)
+    if before >= ANSWERS_A_DAY:
         return "; not answered: too many answers today"
     first = min((line.seq for line in done.lines if line.done == "played"), default=None)
     outbox.enqueue(
@@ -238,7 +239,12 @@ def _answer(
         game_id=access.game.id,
         seat=access.seat.seat,
         seq=first,
-        details={"reply": access.link.id, "talk": talk, **done.as_details()},
+        details={
+            "reply": access.link.id,
+            "talk": talk,
+            "final": before + 1 == ANSWERS_A_DAY,
+            **done.as_details(),
+        },
     )
     return ""
 

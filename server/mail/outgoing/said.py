@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from server.community import talk
 from server.community.talk import Said
 from server.mail.text import one_line
-from server.store import log, outbox
+from server.store import log
 from server.store.models import Link, Person
 from server.store.rows import AnyGame, AnyMail, AnyPerson, AnySeat
 
@@ -95,10 +95,11 @@ def since(
     """
     if not is_wanted(game, person):
         return Talk()
-    found = {said.number: said for said in talk.said_since(session, game.id, person.id, seq)}
+    found = talk.said_since(session, game.id, person.id, seq)
     if any(mail.kind == "talk" for mail in merged):
-        found |= {said.number: said for said in unread(session, game.id, person.id, merged)}
-    return _shown(found[number] for number in sorted(found))
+        known = {said.id for said in found}
+        found = [each for each in unread(session, game.id, person.id, merged) if each.id not in known] + found
+    return _shown(found)
 
 
 def news(session: Session, mail: AnyMail, merged: Sequence[AnyMail] = ()) -> Talk:
@@ -113,10 +114,10 @@ def unread(session: Session, game_id: str, person_id: int, mails: Sequence[AnyMa
     Args:
         mails: queued; those about anything else do not count.
     """
-    first = min(int(outbox.details(mail).get("word", 1)) for mail in mails if mail.kind == "talk")
+    first = min(mail.created_at for mail in mails if mail.kind == "talk")
     seen_at = session.scalar(select(Person.seen_at).where(Person.id == person_id))
-    found = talk.words(session, game_id, person_id, after=first - 1)
-    heard = (said for said in found if not said.own and not said.hidden)
+    found = talk.words(session, game_id, person_id)
+    heard = (said for said in found if said.at >= first and not said.own and not said.hidden)
     return [said for said in heard if seen_at is None or said.at > seen_at]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import flask
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
@@ -179,8 +177,8 @@ def save() -> ResponseReturnValue:
                 mail_settings.mute_all(me.id, do == "mute-all", now)
             case "feed":
                 login.renew_feed(me.id, now)
-            case "cadence" | "talk":
-                _save_emails(me.id, do, now)
+            case "cadence":
+                mail_settings.set_cadence(me.id, form.get("cadence", ""), now, form.get("talk"))
             case _:
                 flask.abort(400)
     except Refused as refusal:
@@ -208,14 +206,6 @@ def save_profile() -> ResponseReturnValue:
     except Refused as refusal:
         return _account_page(refusal)
     return flask.redirect(url_for(".account") + "#profile", 303)
-
-
-def _save_emails(person_id: int, do: str, now: datetime) -> None:
-    chosen = flask.request.form.get(do, "")
-    if do == "cadence":
-        mail_settings.set_cadence(person_id, chosen, now)
-    else:
-        mail_settings.set_talk(person_id, chosen)
 
 
 def _save(person_id: int) -> None:

@@ -36,15 +36,18 @@ def unsubscribe(token: str) -> ResponseReturnValue:
     now = utc_now()
     with reading() as session:
         link = links.find(session, "stop", token, now) or unknown_link(token)
-    match flask.request.form.get("do", "talk" if _only_talk() else "game" if link.game_id else "all"):
-        case "talk" if (talk := flask.request.form.get("talk", "turns")) in mail_settings.TALK:
+    form = flask.request.form
+    match form.get("do", "talk" if _only_talk() else "game" if link.game_id else "all"):
+        case "talk" if (talk := form.get("talk", "turns")) in mail_settings.TALK:
             mail_settings.set_talk(link.person_id, talk)
         case "game" | "undo-game" as do if link.game_id:
             mail_settings.mute(link.game_id, link.person_id, do == "game", now)
         case "all" | "undo-all" as do:
             mail_settings.mute_all(link.person_id, do == "all", now)
-        case "cadence" if (cadence := flask.request.form.get("cadence", "")) in mail_settings.CADENCES:
-            mail_settings.set_cadence(link.person_id, cadence, now)
+        case "cadence" if (cadence := form.get("cadence", "")) in mail_settings.CADENCES and (
+            chosen := form.get("talk")
+        ) in (None, *mail_settings.TALK):
+            mail_settings.set_cadence(link.person_id, cadence, now, chosen)
         case _:
             flask.abort(400)
     return _unsubscribe_page(token)

@@ -64,14 +64,15 @@ class WordRequest(Body):
 class WordReceipt(Body):
     """The result of saying something."""
 
-    number: int
-    """Its number, from 1 at each table; never given twice."""
+    id: str
+    """Its id; two words of a table never have the same."""
 
 
 class WordState(Body):
     """Something said at the table."""
 
-    number: int
+    id: str
+    """The same for all readers; it does not tell how much else was said."""
     seat: int
     """Where it was said."""
     name: str

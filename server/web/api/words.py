@@ -10,7 +10,8 @@ import flask
 from server.community import talk
 from server.errors import BadRequest
 from server.store import engine, presence
-from server.validation import excerpt, whole_number
+from server.store.words import public_id
+from server.validation import excerpt
 from server.web import http
 from server.web.api import openapi
 from server.web.api.bodies import WordList, WordReceipt, WordRequest
@@ -18,8 +19,6 @@ from server.web.api.openapi import READS, WRITES
 from server.web.api.views import blueprint, body_of, opened_seat
 
 MODELS = (WordRequest, WordReceipt, WordList)
-LAST = 999_999_999
-"""The highest number of a word."""
 PATHS: dict[str, Any] = {
     "/api/v1/seats/{token}/words": {
         "parameters": [openapi.token()],
@@ -30,14 +29,14 @@ PATHS: dict[str, Any] = {
                 {
                     "name": "after",
                     "in": "query",
-                    "description": "Only words with a higher number.",
-                    "schema": {"type": "integer", "minimum": 0, "maximum": LAST},
+                    "description": "The `id` of a word: only those said later.",
+                    "schema": {"type": "string", "maxLength": 16},
                 }
             ],
             "responses": openapi.common()
             | {
                 "200": openapi.answer("WordList", "What was said, oldest first."),
-                "422": openapi.answer("ErrorBody", "A wrong `after`."),
+                "422": openapi.answer("ErrorBody", "No such word; it may have been deleted."),
             },
         },
         "post": {
@@ -66,13 +65,15 @@ PATHS: dict[str, Any] = {
 @http.limiter.limit(READS)
 def words(token: str) -> dict[str, Any]:
     """Return what the player of the seat may read; `?after=` gives only what is newer."""
-    text = flask.request.args.get("after", "0")
-    after = whole_number(text, LAST)
-    if after is None:
-        raise BadRequest("“%(text)s” must be a whole number.", text=excerpt(text))
+    after = flask.request.args.get("after")
     with engine.reading() as session:
         access = opened_seat(session, token)
-        said = talk.words(session, access.game.id, access.link.person_id, after)
+        said = talk.words(session, access.game.id, access.link.person_id)
+    if after is not None:
+        known = [each.id for each in said]
+        if after not in known:
+            raise BadRequest("There is no message “%(text)s” here.", text=excerpt(after))
+        said = said[known.index(after) + 1 :]
     rows = [dataclasses.asdict(each) | {"at": engine.stamp(each.at)} for each in said]
     return {"words": [{name: value for name, value in row.items() if name != "why"} for row in rows]}
 
@@ -94,4 +95,4 @@ def say(token: str) -> tuple[dict[str, Any], int]:
         now=now,
         link_id=access.link.id,
     )
-    return {"number": said.number}, 201 if said.at == now else 200
+    return {"id": public_id(said.person_id, said.request_id)}, 201 if said.at == now else 200

@@ -83,9 +83,15 @@ def _group(session: Session, game_id: str) -> Group:
 
 
 def _page(game: Game, found: Group, zone: str, back: str, files: dict[str, str]) -> str:
-    shown = found.games[:MOST_LISTED]
     return render_template(
-        "community/group.html", game=game, group=found, shown=shown, zone=zone, back=back, files=files
+        "community/group.html",
+        game=game,
+        group=found,
+        shown=found.games[:MOST_LISTED],
+        zone=zone,
+        back=back,
+        files=files,
+        bg_stats=next((exports.bg_stats(each) for each in found.games if each.id == game.id), None),
     )
 
 

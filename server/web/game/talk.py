@@ -45,11 +45,9 @@ def woven(entries: Sequence[HistoryLine], words: Sequence[WordLine]) -> list[His
     Args:
         entries, words: the oldest first.
     """
-    placed: list[tuple[tuple[int, int], HistoryLine | WordLine]] = [
-        ((line.entry.seq, 0), line) for line in entries
-    ]
-    placed += [((word.said.seq, word.said.number), word) for word in words]
-    return [line for _place, line in sorted(placed, key=lambda each: each[0])]
+    placed: list[tuple[int, HistoryLine | WordLine]] = [(line.entry.seq, line) for line in entries]
+    placed += [(word.said.seq, word) for word in words]
+    return [line for _seq, line in sorted(placed, key=lambda each: each[0])]
 
 
 def weave(context: dict[str, Any], words: Sequence[WordLine]) -> None:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import url_for
-from sqlalchemy import select
+from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from server.play import turns
 from server.play.turns import Times
 from server.store import links, log
-from server.store.models import Game, Link, Person, Seat, Turn
+from server.store.models import Game, Link, Person, Seat, Standing, Turn
 
 ALIVE = ("asked", "inviting", "running")
 """The states of games that are listed."""
@@ -48,8 +48,9 @@ class OwnGame:
 
     @property
     def urgency(self) -> tuple[int, datetime]:
-        """What games are sorted by: to move first, by time left; then what wants an answer; then the others."""
-        rank = 0 if self.awaited else 1 if self.game.status != "running" else 2
+        """What games are sorted by: to move first, by time left; then what wants an answer; the waiting tables last."""
+        wanted = self.game.status == "asked" or (self.seat is not None and self.seat.status == "invited")
+        rank = 0 if self.awaited else 1 if wanted else 2 if self.game.status == "running" else 3
         return rank, self.times.allowance_end if self.times else NEVER
 
 
@@ -91,11 +92,17 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
     return sorted(found, key=lambda entry: entry.urgency)
 
 
-def finished_games(session: Session, me: Person) -> Sequence[Game]:
-    """Return the finished games in which they held a seat to the end, the latest first."""
+def finished_games(session: Session, me: Person) -> Sequence[Row[Game, int | None]]:
+    """Return the finished games in which they held a seat to the end, the latest first, each with their place.
+
+    The place is None until the result is counted, and for games that do not count.
+    """
     held = select(Seat.game_id).where(Seat.person_id == me.id)
-    query = select(Game).where(Game.id.in_(held), Game.status == "over")
-    return session.scalars(query.order_by(Game.ended_at.desc(), Game.id).limit(MOST_FINISHED)).all()
+    own = (Standing.game_id == Game.id) & (Standing.person_id == me.id)
+    query = (
+        select(Game, Standing.place).outerjoin(Standing, own).where(Game.id.in_(held), Game.status == "over")
+    )
+    return session.execute(query.order_by(Game.ended_at.desc(), Game.id).limit(MOST_FINISHED)).unique().all()
 
 
 def _entry_url(
@@ -110,6 +117,8 @@ def _entry_url(
     link = live.get((game.id, "seat" if playing else "organise" if game.organiser_id == me.id else "invite"))
     if link is not None:
         return links.url(link)
+    if seat is not None and seat.status == "seated" and game.status == "inviting" and game.listed:
+        return url_for("joining.free_seat", game_id=game.id)  # who joined there was not invited
     return url_for("game.show", game_id=game.id) if playing else None
 
 

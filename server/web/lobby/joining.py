@@ -43,7 +43,7 @@ def join(game_id: str) -> ResponseReturnValue:
         return _join_page(game_id, refusal)
     with reading() as session:
         seat = invitation_pages.seat_url(session, me.id, game_id)
-    return flask.redirect(seat or url_for("lobby.index"), 303)
+    return flask.redirect(seat or url_for(".free_seat", game_id=game_id), 303)
 
 
 @blueprint.post("/join/<game_id>/sign-in")

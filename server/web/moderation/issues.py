@@ -189,11 +189,16 @@ def refused(session: Session, now: datetime) -> IssueList:
 def alerts(session: Session) -> IssueList:
     """List open alerts, newest first: (alert, its game or None).
 
-    Those about emails to people whom `unreached` lists are left out.
+    Those about what another list has with its remedy are left out.
     """
-    person = cast(Seat.person_id, String)
-    about = union(  # as `deliverability.alert_keys` names them
-        _unreached("refused:" + Seat.game_id + ":" + person), _unreached("complaint:" + person)
+    person, own = cast(Seat.person_id, String), Seat.game_id + ":" + cast(Seat.seat, String)
+    about = union(  # as `deliverability`, `autopilot` and `quarantines` name them
+        _unreached("refused:" + Seat.game_id + ":" + person),
+        _unreached("complaint:" + person),
+        _on_autopilot("left:" + own),
+        _on_autopilot("lost:" + own),
+        select("quarantine:" + Game.id).where(Game.quarantine.is_not(None)),
+        select("rests:" + Game.id).where(_is_running(), Game.paused, Game.quarantine.is_(None)),
     )
     found = select(Alert, Game).outerjoin(Game, Game.id == Alert.game_id)
     found = found.where(Alert.cleared_at.is_(None), Alert.key.not_in(about))

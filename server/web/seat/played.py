@@ -42,7 +42,6 @@ def context(
         others = table.session.scalar(turns.open_of(person.id).where(Game.id != table.game.id)) or 0
     return {
         "played": None if line.voided else line,
-        "following": [seat.name for seat in table.seats if seat.seat in table.turns],
         "others": others,
     }
 

@@ -12,14 +12,11 @@ from server.errors import Refused
 from server.store import presence
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
-from server.validation import whole_number
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
 from server.web.seat import turn
 
 blueprint = Blueprint("talk", __name__)
 csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
-LAST = 999_999_999
-"""The highest number of a word."""
 
 
 @blueprint.post("/t/<token>/say")
@@ -49,17 +46,16 @@ def act(token: str) -> ResponseReturnValue:
     form, access = flask.request.form, _access(token)
     game_id, me = access.game.id, access.link.person_id
     chosen = next((name for name in ("delete", "mute", "report") if name in form), "")
-    number = whole_number(form.get(chosen, ""), LAST, 1)
-    if number is None:
+    word_id = form.get(chosen, "")
+    if not word_id:
         return error_page(400, _("The form was incomplete"), _("Nothing has changed."), back=_table(token))
     try:
         if chosen == "delete":
-            talk.take_back(game_id, me, number)
+            talk.take_back(game_id, me, word_id)
             return _back(token, "deleted")
         if chosen == "mute":
-            mutes.mute(me, game_id, number)
-            return _back(token, "muted")
-        reports.report(game_id, me, number, utc_now())
+            return _back(token, "muted" if mutes.mute(me, game_id, word_id) else None)
+        reports.report(game_id, me, word_id, utc_now())
     except Refused as refusal:
         return _refused(token, refusal)
     return _back(token, "reported")
@@ -86,7 +82,7 @@ def _refused(token: str, refusal: Refused) -> ResponseReturnValue:
     return error_page(refusal.status, _("This is not possible"), refusal_text(refusal), back=_table(token))
 
 
-def _back(token: str, done: str, part: str = "talk") -> ResponseReturnValue:
+def _back(token: str, done: str | None, part: str = "talk") -> ResponseReturnValue:
     return flask.redirect(url_for("turn.show", token=token, done=done, _anchor=part), 303)
 
 

@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import zipfile
+from dataclasses import replace
 from datetime import timedelta
+from urllib.parse import parse_qs
 
 import pytest
 from flask import Flask
@@ -77,6 +79,33 @@ def test_own_results_as_json(ann: int) -> None:
         "points": 0.0,
     }
     assert (found[1]["started"], found[1]["seconds"]) == ("2026-02-27T10:00:00.000Z", 3 * 86400)
+
+
+def test_a_link_to_bg_stats(ann: int) -> None:
+    level, game = games_of(ann)
+    address, _, query = exports.bg_stats(game).partition("?")
+    assert address == "https://app.bgstatsapp.com/createPlay.html"
+    assert "+" not in query  # which not every reader of an address takes for a blank
+    play = json.loads(parse_qs(query, strict_parsing=True)["data"][0])
+    assert (play["sourceName"], play["sourcePlayId"], play["playDate"]) == (
+        "Byzanz",
+        "g1",
+        "2026-03-02 10:00:00",
+    )
+    assert play["game"] == {"name": "Byzanz", "sourceGameId": "byzanz", "highestWins": True}
+    assert play["players"][1] == {
+        "name": "Alice",
+        "sourcePlayerId": "Alice",
+        "rank": 2,
+        "score": 30,
+        "winner": False,
+        "startPlayer": False,
+    }
+    assert [player["winner"] for player in play["players"]] == [True, False, False]
+    seats = tuple(replace(seat, place=4 - seat.place) for seat in game.seats)  # the fewest points win
+    fewest = parse_qs(exports.bg_stats(replace(game, seats=seats)).partition("?")[2])["data"][0]
+    assert not json.loads(fewest)["game"]["highestWins"]
+    assert "%22winner%22%3A%20true" in exports.bg_stats(level)
 
 
 @pytest.mark.usefixtures("ann")

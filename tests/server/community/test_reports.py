@@ -17,6 +17,7 @@ from server.store.models import Alert, Game, Person, Seat, Word
 from tests.conftest import NOW, Table
 from tests.support.at_once import at_once
 from tests.support.mails import change, row
+from tests.support.talk import word_id
 
 Begin = Callable[..., Table]
 DAY = timedelta(days=1)
@@ -53,12 +54,12 @@ def word(game: Table, number: int) -> Word:
 
 def test_a_word_is_reported_once_by_each(game: Table) -> None:
     for seat in (0, 2, 0):
-        reports.report(game.id, game.people[seat], 2, NOW)
+        reports.report(game.id, game.people[seat], word_id(game.id, 2), NOW)
     keys = [f"word:{game.people[seat]}:{game.id}:2" for seat in (0, 2)]
     assert raised() == keys
     with engine.transaction() as session:
         alerts.clear(session, keys, NOW)
-    reports.report(game.id, game.people[0], 2, NOW + DAY)
+    reports.report(game.id, game.people[0], word_id(game.id, 2), NOW + DAY)
     with engine.reading() as session:
         assert alerts.find_open(session, keys[0]) is None  # a moderator has dealt with it
 
@@ -66,34 +67,36 @@ def test_a_word_is_reported_once_by_each(game: Table) -> None:
 @pytest.mark.parametrize(("seat", "number"), [(1, 2), (0, 4), (0, 0)])
 def test_own_words_and_unknown_ones_cannot_be_reported(game: Table, seat: int, number: int) -> None:
     with pytest.raises(BadRequest):
-        reports.report(game.id, game.people[seat], number, NOW)
+        reports.report(game.id, game.people[seat], word_id(game.id, number), NOW)
     assert raised() == []
 
 
 def test_nobody_reports_what_they_cannot_read(game: Table, table: Begin, mia: int) -> None:
     stranger = table(4, game_id="g2").people[3]
-    mutes.mute(game.people[0], game.id, 1)
+    mutes.mute(game.people[0], game.id, word_id(game.id, 1))
     reports.hide(game.id, 3, "rude", mia, NOW)
     for person, number in ((stranger, 1), (game.people[0], 1), (game.people[2], 3)):
         with pytest.raises(BadRequest):
-            reports.report(game.id, person, number, NOW)
+            reports.report(game.id, person, word_id(game.id, number), NOW)
 
 
 def test_ten_reports_a_day(game: Table) -> None:
     for number in range(4, 13):
         talk.say(game.id, game.people[1], "more", request_id=f"{number}", now=NOW)
     for number in range(1, 11):
-        reports.report(game.id, game.people[0], number, NOW + timedelta(minutes=number))
+        reports.report(game.id, game.people[0], word_id(game.id, number), NOW + timedelta(minutes=number))
     with pytest.raises(TooMany):
-        reports.report(game.id, game.people[0], 11, NOW + DAY)
-    reports.report(game.id, game.people[2], 11, NOW)
-    reports.report(game.id, game.people[0], 11, NOW + DAY + timedelta(minutes=1))
+        reports.report(game.id, game.people[0], word_id(game.id, 11), NOW + DAY)
+    reports.report(game.id, game.people[2], word_id(game.id, 11), NOW)
+    reports.report(game.id, game.people[0], word_id(game.id, 11), NOW + DAY + timedelta(minutes=1))
 
 
 @pytest.mark.concurrency
 def test_reports_at_once_raise_one_alert(app: Flask, game: Table) -> None:
     person = game.people[0]
-    assert at_once(app, *[lambda: reports.report(game.id, person, 1, NOW)] * 8) == [None] * 8
+    assert (
+        at_once(app, *[lambda: reports.report(game.id, person, word_id(game.id, 1), NOW)] * 8) == [None] * 8
+    )
     assert len(raised()) == 1
 
 
@@ -152,7 +155,7 @@ def test_hiding_needs_a_reason(game: Table, mia: int, reason: str) -> None:
 
 
 def test_what_is_gone_cannot_be_hidden(game: Table, mia: int) -> None:
-    talk.take_back(game.id, game.people[1], 2)
+    talk.take_back(game.id, game.people[1], word_id(game.id, 2))
     with pytest.raises(BadRequest):
         reports.hide(game.id, 2, "rude", mia, NOW)
 

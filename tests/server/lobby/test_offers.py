@@ -13,6 +13,7 @@ from server import play
 from server.errors import Closed, NoSuchLink, NotRunning, Refused, TooMany
 from server.lobby import offers, tables
 from server.play import history, positions
+from server.play.moderation.act import Newcomer
 from server.store import engine, links, log
 from server.store.models import Block, Game, Link, Mail, Person, Reliability, Seat, Tenure
 from server.validation import Guest
@@ -272,10 +273,17 @@ def test_nobody_gets_the_name_of_another(table: Seating, zoe: int) -> None:
     offers.take("g1", 1, zoe, "Bob", NOW)
 
 
-def left_right_after(zoe: int, decisions: int, at: datetime) -> None:
-    """Let Zoe take a seat, decide so often, and leave; her tenure is stored as `server/play` stores it."""
+def left_right_after(zoe: int, decisions: int, at: datetime, *, given: bool) -> None:
+    """Let Zoe take a seat or a moderator give it to her, let her decide so often, and leave.
+
+    Her tenure is stored as `server/play` stores it.
+    """
     offered("g1", 0, at)
-    offers.take("g1", 0, zoe, "Zoe", at)
+    if given:
+        mia, newcomer = person(Guest("Mia", "mia@example.org"), at), Newcomer(*TAKER)
+        play.moderate("g1", "!replace 0", reason="she asked", person_id=mia, now=at, newcomer=newcomer)
+    else:
+        offers.take("g1", 0, zoe, "Zoe", at)
     taken = seat_of("g1", 0).held_since
     for number in range(decisions):
         with engine.reading() as session:
@@ -295,14 +303,21 @@ def left_right_after(zoe: int, decisions: int, at: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    ("decisions", "days", "may"), [(0, 29, False), (2, 1, False), (3, 1, True), (0, 31, True)]
+    ("decisions", "days", "may", "given"),
+    [
+        (0, 29, False, False),
+        (2, 1, False, False),
+        (3, 1, True, False),
+        (0, 31, True, False),
+        (0, 1, True, True),
+    ],
 )
 def test_a_taker_who_leaves_at_once_takes_no_other_seat_for_a_month(
-    table: Seating, zoe: int, decisions: int, days: int, may: bool
+    table: Seating, zoe: int, decisions: int, days: int, may: bool, given: bool
 ) -> None:
     table(3)
     other = table(3, game_id="g2")
-    left_right_after(zoe, decisions, NOW)
+    left_right_after(zoe, decisions, NOW, given=given)
     offered("g2", 1, NOW)
     if may:
         offers.take("g2", 1, zoe, "Zoe", NOW + days * DAY)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from server import create_app
 from server.store import engine
+from server.store.words import public_id
 from tests.conftest import settings as configured
 from tests.support.folders import RECORDS
 from tests.support.invitations import everything
@@ -48,6 +49,7 @@ MODERATE = {
     "who": [ANN],
     "seen": ["7", "8"],
 }
+SAID = [public_id(person, request_id) for person in (1, 2, 3) for request_id in "ab"]
 FORMS: dict[str, dict[str, list[str]]] = {
     "/t/<token>": {
         "move": MOVES,
@@ -118,7 +120,8 @@ FORMS: dict[str, dict[str, list[str]]] = {
         "game": ["byzanz"],
     },
     "/account": {
-        "do": ["save", "mute", "unmute", "mute-all", "unmute-all", "talk"],
+        "do": ["save", "mute", "unmute", "mute-all", "unmute-all", "cadence"],
+        "cadence": ["each", "once", "digest", "hourly"],
         "talk": ["turns", "once", "never"],
         "game": ["here", "there"],
         "name": ["Alice"],
@@ -134,7 +137,7 @@ FORMS: dict[str, dict[str, list[str]]] = {
     "/g/<game_id>/block": {"do": ["block", "unblock"], "seat": ["0", "1"]},
     "/account/mutes": {"other": ["1", "2", "3"]},
     "/t/<token>/say": {"text": WORDS, "request_id": ["a", "b", "c"]},
-    "/t/<token>/words": {"delete": ["1", "2"], "mute": ["1", "2"], "report": ["1", "2"]},
+    "/t/<token>/words": {"delete": SAID, "mute": SAID, "report": SAID},
     "/t/<token>/notes": {"notes": WORDS},
     "/api/v1/seats/<token>/words": {"text": WORDS, "request_id": ["a", "b"]},
     "/m/<game_id>/talk": {

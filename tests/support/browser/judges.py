@@ -13,13 +13,37 @@ from playwright.sync_api import Page
 ENGINE = (files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 AXE = """
-([tags, rules]) => axe.run(document, {
+([tags, rules, contrast]) => axe.run(document, {
   runOnly: rules ? {type: "rule", values: rules} : {type: "tag", values: tags},
-  rules: {"target-size": {enabled: true}},
+  rules: {"target-size": {enabled: true}, ...(rules ? {} : {"color-contrast": {enabled: contrast}})},
   resultTypes: ["violations"],
 }).then((found) => found.violations.map((fault) =>
   `${fault.id}: ${fault.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | ")} – ${fault.help}`))
 """
+COLOURS = """
+() => {
+  const grounds = new Map();
+  const ground = (item) => {
+    if (!item) return "";
+    if (!grounds.has(item)) {
+      const {backgroundColor, backgroundImage, opacity, filter} = getComputedStyle(item);
+      const own = [backgroundColor, backgroundImage, opacity, filter].join();
+      const below = ground(item.parentElement);
+      grounds.set(item, own === "rgba(0, 0, 0, 0),none,1,none" ? below : `${below};${own}`);
+    }
+    return grounds.get(item);
+  };
+  const found = new Set();
+  for (const item of document.body.querySelectorAll("*")) {
+    if (![...item.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
+      && !item.matches("input, select, textarea")) continue;
+    const {color, fontSize, fontWeight, textShadow} = getComputedStyle(item);
+    found.add([color, parseFloat(fontSize), fontWeight, textShadow, ground(item)].join());
+  }
+  return [...found];
+}
+"""
+"""The colours of all texts, each with its size, its weight, and everything painted behind it by its parents."""
 UNFOLD = "() => { for (const fold of document.querySelectorAll('details')) fold.open = true }"
 LOOK = """
 () => {
@@ -136,16 +160,30 @@ def unfold(page: Page) -> None:
     page.evaluate(UNFOLD)
 
 
-def axe(page: Page, rules: list[str] | None = None) -> list[str]:
+def axe(page: Page, rules: list[str] | None = None, contrast: bool = True) -> list[str]:
     """Return the findings of the accessibility engine.
 
     Args:
         rules: only these; by default all of WCAG 2.2 A and AA and the best practices.
+        contrast: whether all of them include the contrast of colours, which takes as long as the rest.
     """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(ENGINE)
-    found: list[Any] = page.evaluate(AXE, [TAGS, rules])
+    found: list[Any] = page.evaluate(AXE, [TAGS, rules, contrast])
     return [str(fault) for fault in found]
+
+
+def contrast(page: Page, sound: set[str]) -> list[str]:
+    """Return what the engine says of the contrast of colours, unless all that meet on this page are known to be sound.
+
+    Args:
+        sound: the colours that have met on sound pages (COLOURS); those of this page are added.
+    """
+    colours = set(page.evaluate(COLOURS))
+    faults = [] if colours <= sound else axe(page, ["color-contrast"])
+    if not faults:
+        sound |= colours
+    return faults
 
 
 def looks(page: Page, width: int | None = None) -> list[str]:

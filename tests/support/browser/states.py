@@ -38,6 +38,7 @@ from tests.support.forms import session_of
 from tests.support.invitations import BOB, CHARLIE, DAPHNE, invited, token, wish
 from tests.support.results import count, counted, habits_of, handled
 from tests.support.tables import make, position, url
+from tests.support.talk import word_id
 
 Way = Callable[[Town], Place]
 
@@ -270,7 +271,7 @@ def talked(town: Town) -> Place:
 def account_muted(town: Town) -> Place:
     """An account from which somebody is muted."""
     game, seat = spoken(town, "byzanz", "s-muted")
-    mutes.mute(game.people[(seat + 1) % 3], game.id, 1)
+    mutes.mute(game.people[(seat + 1) % 3], game.id, word_id(game.id, 1))
     with reading() as session:
         return Place("/account", session.get_one(Person, game.people[(seat + 1) % 3]).name)
 

@@ -16,6 +16,7 @@ from flask.testing import FlaskClient
 from server.mail.outgoing import relevance
 from server.store import engine, log
 from server.store.models import Game, Mail, Person
+from server.store.words import public_id
 from tests.support.forms import log_in
 from tests.support.leaks.worlds import BASE, LATER, World, written
 from tests.support.mail_servers import received
@@ -175,9 +176,13 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
     yield Call("GET", f"{page}/group")
     yield Call("GET", f"{api}/orders")
     yield Call("GET", f"{api}/words")
+    for word_id in _unheard(world, seat):
+        yield Call("GET", f"{api}/words?after={word_id}")
+        for do in ("mute", "report", "delete"):
+            yield Call("POST", f"{page}/words", body={do: word_id})
     yield Call("POST", f"{page}/say", body={"text": "", "request_id": "silent"})
     yield from _refused(world, page, api, head)
-    own_pages = ("/account", "/account/answers", "/account/results.json")
+    own_pages = ("/account", "/account/answers", "/account/results.json", "/account/data.zip")
     for path in ("/", *own_pages, f"/join/{world.game_id}", game, f"{game}/group"):
         yield Call("GET", path, me)
     yield Call("GET", "/account/habits", me)
@@ -188,6 +193,13 @@ def _of_seat(world: World, seat: int) -> Iterator[Call]:
         yield Call("GET", f"/o/{organise}")
         yield Call("GET", f"/m/{world.game_id}?at={head}", me)
         yield Call("GET", f"/m/{world.game_id}/look/1", me)
+
+
+def _unheard(world: World, seat: int) -> list[str]:
+    """Return the ids of the words hidden from the viewer, which only one of the worlds has."""
+    with world.app.app_context(), engine.reading() as session:
+        other = world.person(session, world.unheard(seat)).id
+    return [public_id(other, f"other {number}") for number in range(1, 5)]
 
 
 def _moments(world: World, head: int, seat: int) -> Iterator[str]:

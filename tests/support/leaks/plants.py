@@ -26,7 +26,7 @@ from server.errors import NotYourTurn, Stale
 from server.mail.outgoing import compose, context, digest, relevance
 from server.mail.text import quoted
 from server.play import history, moves, positions, timeline
-from server.store import engine, links, log, standing_orders
+from server.store import engine, links, log, standing_orders, words
 from server.store.models import Game, Link, Snapshot
 from server.store.table import Table
 from server.web.account import feeds
@@ -563,6 +563,12 @@ def orders_that_stood_then_before_the_end(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         web_history, "_orders_at", lambda session, game, _at: standing_orders.of_game(session, game.id)
     )
+
+
+@plant("byzanz")
+def the_number_of_a_word(patch: pytest.MonkeyPatch) -> None:
+    """The numbers of words run on over those that are hidden from their reader."""
+    patch.setattr(words.WordRow, "id", property(lambda row: f"{row.number}"))
 
 
 @plant("empire")

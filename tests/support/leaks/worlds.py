@@ -7,8 +7,10 @@ players' request ids, links, addresses and time zones. Public data is equal to t
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 import shutil
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +33,7 @@ from server.play.positions import Position
 from server.store import engine, links, log, outbox, people
 from server.store.facts import Fact
 from server.store.models import (
+    Block,
     Entry,
     Game,
     Link,
@@ -50,6 +53,7 @@ from tests.support.leaks.pairs import Pair, Play
 from tests.support.mail_servers import received
 
 BASE = "https://byzanz.test"
+ZIP = b"PK\x03\x04"
 LIVE = 3
 """Decisions at the end of a pair that are made through pages and API; earlier ones are written as a log."""
 HASH = re.compile(r"[0-9a-f]{64}")
@@ -403,31 +407,39 @@ class World:
         person.cadence = "digest"  # else he is sent none
 
     def _talk_of_others(self, session: Session, game: Game, seat: int, now: datetime) -> None:
-        """Let others talk: the viewer reads the same in both worlds, and hears nothing from a person they muted."""
-        muted = (seat + 2) % self.pair.seats
+        """Let others talk: the viewer reads the same in both worlds.
+
+        In one of them somebody says more, whom the viewer has muted or who blocks the viewer.
+        """
+        unheard = self.unheard(seat)
         for number in range(1, 5):
             speaker = (seat + 1 + number % 2) % self.pair.seats
-            if speaker == seat:
+            if speaker == seat or (speaker == unheard and not self.other):
                 continue
-            text = f"word {number}" if speaker != muted else f"unheard {self.tag} {number}"
+            game.said += 1
             person = self.person(session, speaker)
             session.add(
                 Word(
                     game_id=game.id,
-                    number=game.said + number,
+                    number=game.said,
                     person_id=person.id,
                     seat=speaker,
-                    text=text,
+                    text=f"word {number}",
                     at=now,
                     seq=game.head,
                     request_id=f"other {number}",
                 )
             )
-        game.said += 4
         viewer = self.person(session, seat)
         viewer.talk, viewer.seen_at = "once", None
-        if muted != seat:
-            session.add(Mute(person_id=viewer.id, other_id=self.person(session, muted).id))
+        if unheard != seat:
+            other = self.person(session, unheard).id
+            blocks = Block(person_id=other, other_id=viewer.id, at=now)
+            session.add(blocks if self.pair.seed % 2 else Mute(person_id=viewer.id, other_id=other))
+
+    def unheard(self, seat: int) -> int:
+        """Return the seat whose player the viewer has muted, or who blocks the viewer."""
+        return (seat + 2) % self.pair.seats
 
     def void(self) -> str | None:
         """Return the action that takes back some of the last moves; None if it would shuffle again."""
@@ -476,8 +488,19 @@ def _split(steps: Play) -> tuple[Play, Play]:
 
 def written(answer: Any) -> str:
     """Return an answer as it is sent over the network."""
-    headers = "\n".join(f"{name}: {value}" for name, value in answer.headers)
-    return f"{answer.status}\n{headers}\n\n{answer.text}"
+    zipped = answer.data.startswith(ZIP)  # how much smaller it gets depends on the hashes in it
+    headers = "\n".join(
+        f"{name}: {value}" for name, value in answer.headers if name != "Content-Length" or not zipped
+    )
+    return f"{answer.status}\n{headers}\n\n{unpacked(answer.data)}"
+
+
+def unpacked(content: bytes) -> str:
+    """Return a text, or those in a zip file."""
+    if not content.startswith(ZIP):
+        return content.decode()
+    with zipfile.ZipFile(io.BytesIO(content)) as zipped:
+        return "\n".join(f"{name}\n{zipped.read(name).decode()}" for name in zipped.namelist())
 
 
 def hidden_state(game_id: str) -> str:

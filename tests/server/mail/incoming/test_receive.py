@@ -299,6 +299,7 @@ def test_answers_have_an_end_on_a_day(game: Table, box: Desk) -> None:
     for number in range(45):
         box.write("sing", number=number)
     assert answers(game.id) == receive.ANSWERS_A_DAY == 40
+    assert ["This is the last answer today." in text for text in to_alice()] == [False] * 39 + [True]
     box.write("pass", number=99)
     assert moves_of(game.id, 0) == ["pass"]
     box.write("sing", number=100, now=NOW + timedelta(days=1, minutes=1))

@@ -174,6 +174,9 @@ def test_the_html_is_well_formed_loads_nothing_and_says_the_same(table: Begin) -
             assert not re.search(r"<(img|link|script|iframe|object)|url\(|@import|src=", html, re.IGNORECASE)
             shown = words_of(html)
             assert_same(text, shown)
+            if "While you were away" in text:  # what happened last stands above the question
+                news = shown.index("While you were away")
+                assert news < shown.index("Move by", news) < shown.index("Make your move")
             buttons = {re.sub(r"\?at=.*", "", unescape(link)) for link in re.findall(r'href="([^"]+)"', html)}
             assert set(re.findall(r"https://\S+", text)) == buttons
             seen.add(text.split(".")[0])
@@ -189,10 +192,11 @@ def test_the_hand_in_html_is_the_hand(table: Begin) -> None:
     with engine.reading() as session:
         position = positions.load(session, session.get_one(Game, "g1"))
     hand = position.rules.view(position.state, 0).hand
-    (shown,) = [paragraph for paragraph in body_of(html_of(message)).iter("p") if paragraph.findall("span")]
-    for span, card in zip(shown.findall("span"), hand, strict=True):
-        assert span.get("class") == f"card good-{card.rstrip('1234')}"
-        assert "".join(span.itertext())[-1] == card[-1]
+    (shown,) = [each for each in body_of(html_of(message)).iter("p") if each.get("class") == "hand"]
+    for span, card in zip(shown.findall("span/span"), hand, strict=True):
+        good = card.rstrip("1234")
+        assert span.get("class") == f"card good-{good}"
+        assert "".join(span.itertext()).split()[-1] == (card[-1] if good != "merchant" else "M")
 
 
 @one_database

@@ -326,7 +326,9 @@ def test_the_link_in_a_digest_stops_all_mail_with_one_click_and_offers_less(tabl
     assert "One email a day" in client.get(address).text
     assert client.post(address, data={"do": "cadence", "cadence": "once"}).status_code == 200
     assert row(Person, bob).cadence == "once"
-    assert client.post(address, data={"do": "cadence", "cadence": "hourly"}).status_code == 400
+    for wrong in ({"cadence": "hourly"}, {"cadence": "each", "talk": "loud"}):
+        assert client.post(address, data={"do": "cadence", **wrong}).status_code == 400
+    assert (row(Person, bob).cadence, row(Person, bob).talk) == ("once", "turns")
     assert client.post(address, data={"do": "game"}).status_code == 400
     assert client.post(address, data={"List-Unsubscribe": "One-Click"}).status_code == 200
     assert (row(Person, bob).silent, row(Person, bob).cadence) == (True, "once")
@@ -387,10 +389,11 @@ def test_the_account_page_shows_and_keeps_the_choice(table: Begin, client, caden
     page = client.get("/account", base_url="https://byzanz.test").text
     token = re.search(r'name="csrf_token" value="([^"]+)"', page)
     assert token is not None
-    fields = {"csrf_token": token[1], "do": "cadence", "cadence": cadence}
+    fields = {"csrf_token": token[1], "do": "cadence", "cadence": cadence, "talk": "never"}
     headers = {"Referer": "https://byzanz.test/account"}
     answer = client.post("/account", data=fields, base_url="https://byzanz.test", headers=headers)
     assert answer.status_code == 303
     page = client.get("/account", base_url="https://byzanz.test").text
     assert f'value="{cadence}" checked' in page
+    assert 'name="talk" value="never" checked' in page
     assert "at the latest 24 hours after the turn began" in page

@@ -15,7 +15,7 @@ from tests.support.forms import sign_in
 from tests.support.invitations import ALICE, BOB, CHARLIE, invited, token
 from tests.support.pages import look
 
-LINE = "answers 98 %, usually within 5 hours, left 1 of the last 20 games"
+LINE = "answers 98%, usually within 5 hours, left 1 of the last 20 games"
 
 
 def known(address: str, **figures: int) -> int:
@@ -87,33 +87,33 @@ def test_the_line_stands_beside_those_seated_wherever_a_seat_is_offered(client: 
             {},
             LINE,
             "beantwortet 98 %, meist innerhalb von 5 Stunden, hat 1 der letzten 20 Partien verlassen",
-            "beantwoordt 98 %, meestal binnen 5 uur, heeft 1 van de laatste 20 spellen verlaten",
+            "beantwoordt 98%, meestal binnen 5 uur, heeft 1 van de laatste 20 spellen verlaten",
         ),
         (
             {"missed": 0, "median": 0, "abandoned": 0},
-            "answers 100 %, usually within 1 minute",
+            "answers 100%, usually within 1 minute",
             "beantwortet 100 %, meist innerhalb von 1 Minute",
-            "beantwoordt 100 %, meestal binnen 1 minuut",
+            "beantwoordt 100%, meestal binnen 1 minuut",
         ),
         (
             {"median": 3540, "abandoned": 0},
-            "answers 98 %, usually within 59 minutes",
+            "answers 98%, usually within 59 minutes",
             "beantwortet 98 %, meist innerhalb von 59 Minuten",
-            "beantwoordt 98 %, meestal binnen 59 minuten",
+            "beantwoordt 98%, meestal binnen 59 minuten",
         ),
         (
             {"median": 3541, "abandoned": 0},
-            "answers 98 %, usually within 1 hour",
+            "answers 98%, usually within 1 hour",
             "beantwortet 98 %, meist innerhalb von 1 Stunde",
-            "beantwoordt 98 %, meestal binnen 1 uur",
+            "beantwoordt 98%, meestal binnen 1 uur",
         ),
         (
             {"median": 169_201, "abandoned": 0},
-            "answers 98 %, usually within 2 days",
+            "answers 98%, usually within 2 days",
             "beantwortet 98 %, meist innerhalb von 2 Tagen",
-            "beantwoordt 98 %, meestal binnen 2 dagen",
+            "beantwoordt 98%, meestal binnen 2 dagen",
         ),
-        ({"missed": 200}, "answers 0 %, left 1", "beantwortet 0 %, hat 1", "beantwoordt 0 %, heeft 1"),
+        ({"missed": 200}, "answers 0%, left 1", "beantwortet 0 %, hat 1", "beantwoordt 0%, heeft 1"),
         ({"decisions": 49}, "new here", "neu hier", "nieuw hier"),
     ],
 )

@@ -21,6 +21,7 @@ def test_players_reach_it_from_the_result_and_from_their_seat(client: FlaskClien
     seat = f"/t/{table.tokens[0]}"
     assert f"{seat}/group" in hrefs(client, seat)
     assert {seat, f"{seat}/group.csv", f"{seat}/group.json"} <= hrefs(client, f"{seat}/group")
+    assert any("app.bgstatsapp.com" in link for link in hrefs(client, f"{seat}/group"))
     log_in(client, table.people[1])
     assert "/g/g1/group" in hrefs(client, "/g/g1")
     found = hrefs(client, "/g/g1/group")

@@ -49,8 +49,8 @@ def test_the_page_shows_habits(client: FlaskClient) -> None:
     log_in(client, table.people[0])
     shown = text(client, "/account/habits")
     assert "3 decisions. Half of your answers took less than 1 h 30 min." in shown
-    assert "Within an hour: 33 %. Within a day: 66 %." in shown
-    assert "Empire and Foes, 2 players Won" in shown
+    assert "Within an hour: 33%. Within a day: 66%." in shown
+    assert "Empire and Foes2 players" in shown
     assert "Bob1" in shown
     assert "Monday" in shown
     assert "09–12" in shown

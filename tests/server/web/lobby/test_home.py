@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -9,13 +10,13 @@ from xml.etree.ElementTree import Element
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
 from server.accounts import login
 from server.lobby import create, invitations, organiser
 from server.mail.text import quoted
 from server.store import engine, links
-from server.store.models import Game, Link, Mail, Person, Seat, Turn
+from server.store.models import Game, Link, Mail, Person, Seat, Standing, Turn
 from server.web.lobby import lobby
 from tests.conftest import NOW, Table
 from tests.support.forms import form, sign_in
@@ -69,10 +70,10 @@ def test_own_games_lead_to_where_one_plays_those_to_move_first(client: FlaskClie
     expected = [
         ("Mine", base + url(asked, 0)),
         ("Invited", f"{base}/i/{token('invite', ALICE, guest, NOW)}"),
-        ("Organised", f"{base}/o/{token('organise', ALICE, own, NOW)}"),
         ("Unconfirmed", f"{base}/o/{token('organise', ALICE, host, NOW)}"),
         ("Paused", base + url(rests, 0)),
         ("Theirs", base + url(waits, 0)),
+        ("Organised", f"{base}/o/{token('organise', ALICE, own, NOW)}"),
     ]
     sign_in(client, ALICE.address)
     page = look(client, "/")
@@ -80,10 +81,10 @@ def test_own_games_lead_to_where_one_plays_those_to_move_first(client: FlaskClie
     states = [
         "Make your move",
         "you are invited",
-        "waiting for players",
         "waiting for your confirmation",
         "paused",
         "Bob is next.",
+        "waiting for players",
     ]
     assert [text.endswith(state) for text, state in zip(texts(page, "mine"), states, strict=True)] == [
         True
@@ -187,8 +188,15 @@ def test_the_latest_finished_games_are_listed_below(client: FlaskClient, table: 
         table(3, f"g{number}")
         changed(f"g{number}", status="over", name=f"Game {number}", ended_at=NOW + number * DAY)
     sign_in(client, ALICE.address)
+    for number, place in ((6, 1), (4, 3)):  # the others are not counted
+        with engine.transaction() as session:
+            alice = session.scalars(select(Seat.person_id).filter_by(game_id=f"g{number}", seat=0)).one()
+            session.add(Standing(game_id=f"g{number}", seat=0, place=place, score=9, person_id=alice))
     expected = [(f"Game {number}", f"/g/g{number}") for number in (6, 5, 4, 3, 2)]
-    assert listed(look(client, "/"), "finished") == expected
+    page = look(client, "/")
+    assert listed(page, "finished") == expected
+    places = [re.search(r"(won|3rd place)?$", text) for text in texts(page, "finished")]
+    assert [found and found[0] for found in places] == ["won", "", "3rd place", "", ""]
 
 
 @pytest.mark.empty_database
@@ -278,7 +286,7 @@ def test_the_fullest_open_tables_and_the_newest_games_in_progress_are_listed(
     page = look(client, "/")
     assert listed(page, "open") == [(f"Open {n}", f"/join/{open_ids[n]}") for n in (0, 1)]
     assert listed(page, "running") == [(f"Run {n}", f"/g/{run_ids[n]}") for n in (2, 1)]
-    assert "1 of 3 seats free, 1 day per move" in texts(page, "open")[0]
+    assert "1 of 3 seats free 1 day per move" in texts(page, "open")[0]
     assert texts(page, "running")[0] == "Run 2 Byzanz"
     known = client.application.test_client()
     sign_in(known, BOB.address)
@@ -363,10 +371,10 @@ def test_an_act_that_begins_the_game_leads_to_the_organisers_seat_in_it_and_no_o
 
 def test_a_listed_game_tells_how_many_seats_are_free_until_it_begins(client: FlaskClient) -> None:
     game_id, _ = invited(NOW, players=(BOB,), free=2, listed=True)
-    assert "2 seats are free." in look(client, f"/join/{game_id}").text
+    assert "2 of 4 seats free" in look(client, f"/join/{game_id}").text
     changed(game_id, status="running")
     page = look(client, f"/join/{game_id}")
     assert "This table has no free seats." in page.text
     assert 'action="/sign-in"' not in page.html.partition("<main")[2].partition("</main>")[0]
     sign_in(client, ALICE.address)
-    assert "You already have a seat at this table." in look(client, f"/join/{game_id}").text
+    assert "You have a seat at this table." in look(client, f"/join/{game_id}").text

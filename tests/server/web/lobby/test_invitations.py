@@ -33,7 +33,7 @@ from tests.support.invitations import (
     wish,
 )
 from tests.support.mails import html_of, post, text_of
-from tests.support.pages import look, read
+from tests.support.pages import Page, look, read
 
 NEWCOMER = Guest("New Comer", "new.comer@example.org")
 
@@ -81,7 +81,7 @@ def test_declining_and_coming_back(bare: FlaskClient) -> None:
     assert send(bare, bob, answer="decline").status_code == 303
     assert seats_of(game_id)[1].status == "declined"
     assert "You have declined" in look(bare, bob).text
-    assert "Bob declined" in look(bare, bob).text
+    assert "Bob you declined" in look(bare, bob).text
     assert send(bare, bob, answer="accept").status_code == 303
     assert send(bare, bob, answer="decline").status_code == 303
     assert [seat.status for seat in seats_of(game_id)] == ["seated", "declined", "invited"]
@@ -325,9 +325,10 @@ def test_a_signed_in_stranger_takes_a_free_seat(client: FlaskClient) -> None:
     sign_in(client, "daphne@example.org")
     assert game_of(game_id).commitment in look(client, path).text
     assert read(send(client, path, {"name": "Alice"})).status == 422
-    assert send(client, path, {"cut": "d"}).headers["Location"] == "/"
+    assert send(client, path, {"cut": "d"}).headers["Location"] == path
     assert [seat.name for seat in seats_of(game_id)] == ["Alice", "Bob", "Theodora", "Daphne"]
-    assert "You already have a seat at this table" in look(client, path).text
+    assert "You have a seat at this table" in look(client, path).text
+    assert f'<a href="{path}"' in look(client, "/").html.partition("</section>")[0]
 
 
 def test_a_newcomer_signs_in_and_comes_back_to_the_free_seat(client: FlaskClient) -> None:
@@ -395,6 +396,30 @@ def test_the_organiser_of_a_listed_table_finds_the_link_to_its_free_seats(bare: 
     for free in (0, 1):
         game_id, host = invited(NOW, listed=True, free=free)
         assert (f">https://byzanz.test/join/{game_id}</a>" in look(bare, f"/o/{host}").html) == bool(free)
+
+
+def main_form(page: Page) -> dict[str, str | None]:
+    """Return the fields of the form with the page's primary button."""
+    [found] = [
+        form for form in page.root.iter("form") if form.find(".//button[@class='button primary']") is not None
+    ]
+    return {field.get("name", ""): field.get("value") for field in found.iter("input")}
+
+
+def test_the_main_button_invites_somebody_to_the_next_open_seat(bare: FlaskClient) -> None:
+    game_id, host = invited(NOW, listed=True, free=1)
+    invitations.decline(token("invite", BOB, game_id, NOW), NOW)
+    for number, name in (
+        (3, "Daphne"),
+        (1, "Eve"),
+    ):  # the free seat first, then that of somebody who has declined
+        assert main_form(look(bare, f"/o/{host}"))["seat"] == str(number)
+        fields = {"do": "invite", "seat": str(number), "guest": "nobody"}
+        assert main_form(read(bare.post(f"/o/{host}", data=fields))) == fields
+        fields["guest"] = f"{name} <{name.lower()}@example.org>"
+        assert bare.post(f"/o/{host}", data=fields).status_code == 303
+        assert (seats_of(game_id)[number].name, seats_of(game_id)[number].status) == (name, "invited")
+    assert 'class="button primary"' not in look(bare, f"/o/{host}").html
 
 
 def test_the_last_free_seat_leads_to_the_table(client: FlaskClient) -> None:
@@ -505,7 +530,8 @@ def test_what_helps_a_declined_seat_is_in_view_with_a_medium_bot(bare: FlaskClie
         for item in page.root.iter("form")
         if item not in folded and item.find("input[@name='seat']") is not None
     }
-    assert shown == {("again", "1"), ("fill", "1"), ("remove", "1"), ("remind", "2"), ("remind", "3")}
+    of_bob = {(do, "1") for do in ("invite", "again", "fill", "remove")}
+    assert shown == of_bob | {("remind", "2"), ("remind", "3")}
     assert form(page, do="fill", seat="1")[1]["bot"] == "greedy"
     assert send(bare, f"/o/{host}", do="again", seat="1").status_code == 303
     assert seats_of(game_id)[1].status == "invited"

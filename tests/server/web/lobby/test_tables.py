@@ -38,7 +38,7 @@ def test_a_visitor_sees_tables_without_names(client: FlaskClient) -> None:
     game_id = opened("The Horn", asks=95)
     page = look(client, "/tables")
     assert f"/join/{game_id}" in page.html
-    assert "1 of 3 seats free, 1 day per move" in page.text
+    assert "1 of 3 seats free 1 day per move" in page.text
     assert "Asks for at least 95% answered in time." in page.text
     assert "Seated: a player (new here)" in page.text
     assert "Alice" not in page.text
@@ -51,7 +51,7 @@ def test_a_signed_in_reader_sees_who_is_seated_and_how_they_answer(client: Flask
     with engine.transaction() as session:
         session.add(Reliability(person_id=alice, decisions=200, missed=2, median=60, games=9, abandoned=0))
     page = look(client, "/tables")
-    assert "Seated: Alice (answers 99 %, usually within 1 minute), Theodora (bot)" in page.text
+    assert "Seated: Alice (answers 99%, usually within 1 minute), Theodora (bot)" in page.text
 
 
 def _alice() -> int:

@@ -79,7 +79,7 @@ def test_everybody_else_finds_nothing(client: FlaskClient, table: Begin) -> None
             assert answer.status_code == 404
             assert "The Golden Horn" not in answer.text
         for path in ("preview", "act", "look"):
-            csrf = form(look(browser, "/"))[1].get("csrf_token", "")
+            csrf = form(look(browser, "/new"))[1].get("csrf_token", "")
             answer = browser.post(
                 f"/m/{game.id}/{path}", data={"act": "pause", "reason": "x", "csrf_token": csrf}
             )
@@ -259,7 +259,7 @@ def test_one_game_shows_seats_clocks_mails_and_history(mia: FlaskClient, table: 
         assert mail is not None
         mail.status, mail.error = "failed", quoted("550 5.1.1 no such user")
     page = look(mia, f"/m/{game.id}")
-    for told in ("alice@example.org", "550 5.1.1 no such user", "bid", "Alice passes", game.id):
+    for told in ("alice@example.org", "550 5.1.1 no such user", "Bid for the lot", "Alice passes", game.id):
         assert told in page.text
     assert look(mia, f"/m/{game.id}?at=2").status == 200
     assert look(mia, "/m/nothing").status == 404

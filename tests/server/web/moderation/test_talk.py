@@ -15,6 +15,7 @@ from tests.conftest import NOW, Table
 from tests.support.forms import form, send, sign_in
 from tests.support.mails import change, row
 from tests.support.pages import look
+from tests.support.talk import word_id
 
 Begin = Callable[..., Table]
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -25,7 +26,7 @@ def game(table: Begin) -> Table:
     found = table(3)
     talk.say(found.id, found.people[0], "First <words>", request_id="a", now=NOW)
     talk.say(found.id, found.people[1], "Rude words", request_id="b", now=NOW)
-    reports.report(found.id, found.people[0], 2, utc_now())
+    reports.report(found.id, found.people[0], word_id(found.id, 2), utc_now())
     return found
 
 
@@ -55,7 +56,7 @@ def test_the_desk_names_the_report_and_not_the_words(mia: FlaskClient, game: Tab
     desk = look(mia, "/m/").text
     assert "A player reported what was said at a table (number 2)." in desk
     page = look(mia, f"/m/{game.id}").text
-    assert "2 things were said." in page
+    assert "Table talk 2" in page
     for text in (desk, page):
         assert "words" not in text
     assert acts(game) == []

@@ -557,7 +557,7 @@ def test_a_whole_game_through_the_forms_without_scripts(
     assert [str(score) in over.text for score in now.outcome.scores] == [True, True]
     assert look(client, url(game, 0)).status == 200
     history = look(client, f"{url(game, 0)}/history?at={now.head - 3}")
-    assert "In hand" in history.text
+    assert any("’s hand" in item.get("aria-label", "") for item in history.root.iter("ul"))
     assert "?" not in [word for line in history.root.iter("li") for word in "".join(line.itertext()).split()]
 
 

@@ -117,7 +117,7 @@ def test_moderators_see_who_is_away_and_a_form_for_a_substitute(mia: FlaskClient
     page = look(mia, f"/m/{game.id}")
     assert "on autopilot" in page.text
     assert "has left" in page.text
-    assert page.text.count("find a substitute") == 2
+    assert page.text.count("Find a substitute (") == 4  # beside two seats, and at their lines of the log
     _action, fields = form(page, act="replace")
     assert fields["seat"] == "1"
     assert f'href="/m/{game.id}"' in look(mia, "/m/games?status=trouble").html
@@ -239,11 +239,14 @@ def test_emails_after_an_entry_are_folded_unless_one_failed(mia: FlaskClient, ta
             outbox.enqueue(session, key=f"x{number}", now=NOW, **mail)  # type: ignore[arg-type]
     (folded,) = folds(mia, game)
     assert folded.get("open") is None
+    again = f'href="/m/{game.id}?do=remail&amp;of=0#do-remail"'
+    assert look(mia, f"/m/{game.id}").html.count(again) == 1
     assert "".join(folded[0].itertext()).endswith("emails")
     with engine.transaction() as session:
         session.query(Mail).filter_by(key="x1").one().status = "failed"
     (folded,) = folds(mia, game)
     assert folded.get("open") is not None
+    assert look(mia, f"/m/{game.id}").html.count(again) == 2  # beside the seat, and at the line of the log
 
 
 def folds(client: FlaskClient, game: Table) -> list[Any]:

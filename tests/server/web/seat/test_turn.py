@@ -62,7 +62,7 @@ def test_a_bid_of_ticked_cards_brings_the_page_back_with_it(client: FlaskClient,
     again = look(client, answer.headers["Location"])
     assert again.status == 200
     assert "You bid" in strip(again)
-    assert "Bob is next." in strip(again)
+    assert "Bob is bidding." in strip(again)
     assert position(game.id).view(seat).bids[seat] == (tick.partition("#")[0],)
 
 
@@ -306,7 +306,8 @@ def test_after_a_move_the_page_asks_again_if_it_is_ones_turn_again(client: Flask
     path = f"{url(game, 0)}?played={seq}"
     waiting = look(client, path)
     assert "<title>The Golden Horn<" in waiting.html
-    assert "Bob is next." in strip(waiting)
+    assert "Bob is bidding." in strip(waiting)
+    assert waiting.text.count("Bob is bidding.") == 1  # the news is told once
     assert "data-yours" in waiting.html
     assert f'href="{url(game, 0)}/orders">Plan ahead' in waiting.html
     for seat in (1, 2):
@@ -314,8 +315,8 @@ def test_after_a_move_the_page_asks_again_if_it_is_ones_turn_again(client: Flask
     assert asked(game) == 0
     again = look(client, path)
     assert "<title>● Your turn · The Golden Horn<" in again.html
-    assert "It is your turn again." in strip(again)
-    assert "is next" not in strip(again)
+    assert "Your turn again, Alice" in again.text
+    assert "is bidding" not in strip(again)
     assert again.form("play").buttons
     assert "data-yours" not in again.html
 
