@@ -79,7 +79,7 @@ def test_everybody_else_finds_nothing(client: FlaskClient, table: Begin) -> None
             assert answer.status_code == 404
             assert "The Golden Horn" not in answer.text
         for path in ("preview", "act", "look"):
-            csrf = form(look(browser, "/"))[1].get("csrf_token", "")
+            csrf = form(look(browser, "/new"))[1].get("csrf_token", "")
             answer = browser.post(
                 f"/m/{game.id}/{path}", data={"act": "pause", "reason": "x", "csrf_token": csrf}
             )
