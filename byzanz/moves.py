@@ -93,6 +93,10 @@ class Shuffle:
     cards: tuple[str, ...]
 
 
+REASONS = ("finished", "fallen", "abandoned")
+"""Why games end: as usual; all players lost; a moderator ended it early, which no game says itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a game ended.
@@ -100,7 +104,7 @@ class Outcome:
     Args:
         scores: one number a seat.
         winners: all who share the win, ascending.
-        reason: `finished`, `fallen` or `abandoned`.
+        reason: one of `REASONS`.
     """
 
     scores: tuple[int, ...]

@@ -69,8 +69,13 @@ class Rules(ABC, Generic[S, V]):
     sealed: ClassVar[frozenset[str]] = frozenset()
     """Verbs of sealed simultaneous choices: until all are in, a further one by the same seat replaces the earlier."""
     grammar: ClassVar[Mapping[str, Sequence[Sequence[str]]]] = {}
-    """The moves by verb: the words that may stand at each place after it. A game whose moves are not like this
-    overrides `parse`."""
+    """The words that may stand at each place after a verb; a game whose moves are not like this overrides `parse`."""
+    unsealed: ClassVar[frozenset[str]] = frozenset()
+    """Verbs of simultaneous choices that all may see at once, such as the last sales of Byzanz."""
+    unlisted: ClassVar[frozenset[str]] = frozenset()
+    """Verbs of moves that are so many that `moves` lists only some; `apply` accepts the others, too."""
+    uses_up: ClassVar[bool] = False
+    """Whether cards leave the view of ALL for good; unless they do, the checks count them after every move."""
     forgets: ClassVar[bool] = False
     """Whether a view shows only the newest of what `news` tells, so that readers get the rest from the log."""
 
@@ -183,7 +188,7 @@ class Rules(ABC, Generic[S, V]):
         """
         if not isinstance(view.viewer, int):
             return 0.0
-        score = self.scores(self.sample_state(view, _first))[view.viewer]
+        score = self.scores(self.sample_state(view, lambda _n: 0))[view.viewer]
         return float(-score if self.fewest_win else score)
 
     def rollout_move(self, state: S, seat: int, draw: Draw) -> Move:
@@ -303,8 +308,7 @@ class Rules(ABC, Generic[S, V]):
 
     def encode(self, state: S) -> str:
         """Return the state as one line of JSON, equal for equal states."""
-        plain = {field.name: getattr(state, field.name) for field in fields(self.state_type)}
-        return _JSON.encode(plain)
+        return _JSON.encode({field.name: getattr(state, field.name) for field in fields(self.state_type)})
 
     def decode(self, text: str) -> S:
         """Return the state that `encode` wrote.
@@ -314,7 +318,3 @@ class Rules(ABC, Generic[S, V]):
         """
         state: S = self.state_type(**{name: frozen(value) for name, value in json.loads(text).items()})
         return state
-
-
-def _first(_n: int) -> int:
-    return 0

@@ -61,6 +61,7 @@ RUN_ELSEWHERE = {
     "python3 dev.py records add *": ("tests/records/test_records.py", "test_the_command_adds_and_refuses"),
     "python3 dev.py simulate byzanz --players 3 *": ("tests/test_docs.py", "shows_a_true_game"),
     "python3 dev.py verify game.jsonl": ("tests/test_docs.py", "shows_a_true_game"),
+    "python3 dev.py check hippodrome": ("tests/server/cli/test_check.py", "test_a_game_in_a_file_passes"),
     "python3 dev.py simulate hippodrome *": (
         "tests/whole/test_new_game.py",
         "test_its_simulated_games_verify",

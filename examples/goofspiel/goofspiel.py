@@ -29,7 +29,7 @@ class Goofspiel(SealedGame[Position]):
     """The rules of Goofspiel."""
 
     slug, version, title, seats = "goofspiel", 1, "Goofspiel", range(2, 6)
-    position, state_format = Position, 1
+    position, state_format, uses_up = Position, 1, True
     verb, cards, deck = "bid", CARDS, CARDS
 
     def begin(self, seats: int) -> Position:
@@ -76,3 +76,10 @@ class Goofspiel(SealedGame[Position]):
         facts = view.shown
         to_come = facts["to_come"] if view.viewer == ALL else shuffled(facts["to_come"], draw)
         return Position(facts["hands"], view.scores, tuple(to_come), facts["offered"])
+
+    def evaluate(self, view: Sight) -> float:
+        """Return the score, with a share of the prize for the bid that is made and most of the bids that are left."""
+        if not isinstance(view.viewer, int):
+            return 0.0
+        bid, prize = int(view.choices[view.viewer] or 0), sum(map(int, view.shown["offered"]))
+        return view.scores[view.viewer] + prize * bid / 13 + 0.7 * (sum(map(int, view.hand)) - bid)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from byzanz import __version__
-from server.cli import backups, completion, games, mail, people, records, servers, show
+from server.cli import backups, check, completion, games, mail, people, records, servers, show
 from server.cli.parser import CommandError, Parser, error_line
 
 INTERRUPTED = 130
@@ -61,6 +61,7 @@ def parser() -> Parser:
     people.add(commands)
     show.add(commands)
     records.add(commands)
+    check.add(commands)
     backups.add(commands)
     servers.add_checks(commands)
     completion.add(commands, made)

@@ -16,6 +16,7 @@ from hypothesis import strategies as some
 
 from byzanz import chance, orders, umpire
 from byzanz.chance import Stream
+from byzanz.conformance.game import LONGEST_GAME, choice
 from byzanz.games import latest
 from byzanz.games.byzantium.cards import NAME as CROSS_CARDS
 from byzanz.games.byzantium.cards import SLOTS
@@ -26,7 +27,6 @@ from byzanz.games.empire.orders import EITHER
 from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, RulesError
 from byzanz.orders import Decision, PlacedOrder
 from byzanz.rules import ALL
-from tests.support.contract import LONGEST_GAME, choice
 from tests.support.sealed_game import Sealed
 
 GAMES = 4

@@ -52,6 +52,9 @@ class DuelView:
     """The state as a viewer knows it: None for a hidden hand, `?` for a sealed card."""
 
     viewer: Viewer
+    question: str
+    awaited: tuple[int, ...]
+    hand: tuple[str, ...]
     step: str
     number: int
     round: int
@@ -142,8 +145,12 @@ class Sealed(Rules[Duel, DuelView]):
         def seen(seat: int) -> bool:
             return viewer in (seat, ALL)
 
+        own = viewer if isinstance(viewer, int) else None
         return DuelView(
             viewer,
+            str(self.awaited(state).get(own, "")) if own is not None else "",
+            tuple(self.awaited(state)),
+            state.hands[own] if own is not None else (),
             state.step,
             state.number,
             state.round,

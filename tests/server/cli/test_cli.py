@@ -76,6 +76,7 @@ COMMANDS = [
         ["new"],
         ["recount"],
         ["simulate"],
+        ["check"],
         ["verify"],
         ["export"],
         ["doctor"],
@@ -163,6 +164,9 @@ BAD_WORDS = [
     ["new", "byzanz", "--player", "ann@example.org", "--allow", "soon"],
     ["new", "byzanz", "--player", "ann@example.org", "--bank", "soon"],
     ["demo", "--port", "99999"],
+    ["check"],
+    ["check", "byzanz", "--seats", "none"],
+    ["check", "byzanz", "--seats", "2"],
     ["verify", "--no-such-option"],
 ]
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byzanz.conformance.moves import check_reading
 from byzanz.games.byzanz.cards import MERCHANT, VALUE, bids_from, names
 from byzanz.moves import IllegalMove, Move, NotAwaited
 from tests.support.byzanz_positions import BYZANZ, after, answers, asked, at, cards, game, move, words
-from tests.support.contract import check_reading
 
 HANDS = ("cloth2 olive1 olive1 spice4", "grain3 merchant wine2", "cloth1 wood4", "olive2 spice1")
 LOT = "cloth4 grain1 merchant spice2 wood3"

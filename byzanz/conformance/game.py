@@ -1,0 +1,167 @@
+"""A whole game of random moves that the checks look at, position by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from byzanz.chance import Draw, Stream, deal
+from byzanz.moves import Move, RulesError
+from byzanz.rules import PUBLIC, Rules, Viewer
+
+LONGEST_GAME = 5000
+"""The most moves of a game, shuffles among them."""
+_LONG = 60
+"""In games of more moves some checks look at one position in several."""
+
+
+class Fault(AssertionError):
+    """A game breaks its contract; the message says how."""
+
+
+def expect(right: object, wrong: str, *values: object) -> None:
+    """Raise a fault unless something is right.
+
+    Args:
+        right: true if all is well.
+        wrong: what is wrong otherwise, with a `%s` for each value.
+
+    Raises:
+        Fault: `right` is not true.
+    """
+    if not right:
+        raise Fault(wrong % values)
+
+
+def choice(draw: Draw, items: Sequence[Any]) -> Any:
+    """Return any of these items."""
+    return items[draw(len(items))]
+
+
+def listed(rules: Rules[Any, Any], state: Any, seat: int) -> tuple[Move, ...]:
+    """Return all that a seat may do: its answers and its moves out of turn."""
+    return (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A position, and what was made of it next.
+
+    Args:
+        state: before the move.
+        seat: that moved; None for a shuffle.
+        move: that was made.
+        after: the state after it.
+    """
+
+    state: Any
+    seat: int | None
+    move: Move
+    after: Any
+
+
+class Game:
+    """A game of random moves, moves out of turn among them; forced moves are made like all others.
+
+    Args:
+        rules: of the game.
+        seats: the number of players.
+        seed: the same one gives the same game.
+
+    Attributes:
+        states: all positions, from the one before the first shuffle to the last.
+        made: the seat and the move after each position but the last.
+        at: the number of the position that is looked at.
+        piles: where its cards lie, once that was found out (`piles.piles_of`).
+    """
+
+    def __init__(self, rules: Rules[Any, Any], seats: int, seed: int) -> None:
+        self.rules = rules
+        self.seats = seats
+        self.seed = seed
+        self.states: list[Any] = []
+        self.made: list[tuple[int | None, Move]] = []
+        self.at = 0
+        self.piles: frozenset[str] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.rules.slug}-{self.seats}:{self.seed}"
+
+    def play(self) -> None:
+        """Play the game to its end.
+
+        Raises:
+            Fault: it does not end, or refuses what it lists.
+        """
+        rules, draw = self.rules, Stream(b"conformance", str(self)).below
+        dealer = deal(str(self).encode())
+        self.states.append(rules.setup(self.seats, {}))
+        while rules.outcome(state := self.states[-1]) is None:
+            self.at = len(self.made)
+            expect(self.at < LONGEST_GAME, "The game has not ended after %s moves.", LONGEST_GAME)
+            shuffle = rules.chance(state)
+            seat, move = self._choice(state, draw) if shuffle is None else (None, dealer(shuffle))
+            try:
+                after = rules.apply(state, seat, move)
+            except RulesError as refusal:
+                raise Fault(f"“{move}” of {who(seat)} is listed, but refused: {refusal}") from refusal
+            self.made.append((seat, move))
+            self.states.append(after)
+
+    def _choice(self, state: Any, draw: Draw) -> tuple[int, Move]:
+        seat = draw(self.seats)
+        moves: Sequence[Move] = self.rules.out_of_turn_moves(state, seat) if draw(3) == 0 else ()
+        if not moves:
+            asked = tuple(self.rules.awaited(state))
+            expect(asked, "Nobody is to move, no shuffle is due, and the game is not over.")
+            seat = choice(draw, asked)
+            moves = self.rules.moves(state, seat)
+            expect(len(moves), "Seat %s is to move, but has no legal move.", seat)
+        return seat, choice(draw, moves)
+
+    def moments(self) -> Iterator[Moment]:
+        """Go through all moves."""
+        for at, (seat, move) in enumerate(self.made):
+            self.at = at
+            yield Moment(self.states[at], seat, move, self.states[at + 1])
+
+    def settled(self, every: int = 1) -> Iterator[tuple[Moment, Draw]]:
+        """Go through the positions in which seats may move, each with a source of chance.
+
+        Args:
+            every: of a long game, look at one position in so many.
+        """
+        every = every if len(self.made) > _LONG else 1
+        for moment in self.moments():
+            if self.at % every == 0 and moment.seat is not None:
+                yield moment, Stream(b"moment", f"{self}:{self.at}").below
+
+    @cached_property
+    def cards(self) -> tuple[str, ...]:
+        """The names of all cards that were shuffled, each once."""
+        shuffles = (move.args[1:] for seat, move in self.made if seat is None)
+        return tuple(dict.fromkeys(card for cards in shuffles for card in sorted(cards)))
+
+    @cached_property
+    def all_moves(self) -> tuple[Move, ...]:
+        """Every move that was listed, once, in a fixed order."""
+        every = 3 if len(self.made) > _LONG else 1
+        found = {
+            str(move): move
+            for state in self.states[::every]
+            for seat in range(self.seats)
+            for move in listed(self.rules, state, seat)
+        }
+        return tuple(found[text] for text in sorted(found))
+
+    @property
+    def readers(self) -> tuple[Viewer, ...]:
+        """The viewers from whom something is hidden."""
+        return (*range(self.seats), PUBLIC)
+
+
+def who(viewer: Viewer | None) -> str:
+    """Return how a viewer is called in the message of a fault; None is chance."""
+    return f"seat {viewer}" if isinstance(viewer, int) else "chance" if viewer is None else viewer.upper()

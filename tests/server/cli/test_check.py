@@ -1,0 +1,237 @@
+"""`byzanz check` passes the games at hand, and finds each mistake in a game's rules, templates and records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from jinja2 import ChoiceLoader, DictLoader
+
+from byzanz import games, record
+from byzanz.bots.simulate import simulate_game
+from byzanz.conformance import CHECKS, Check, Game, faults
+from byzanz.conformance.checks import name_of
+from byzanz.games import latest, rules_of
+from byzanz.moves import Order
+from server.cli import check, drawings, drawn, main
+from server.cli.drawings import DRAWING_CHECKS, DRAWING_TABLE_CHECKS
+from tests.support.examples import EXAMPLES, example
+
+GOOFSPIEL = EXAMPLES / "goofspiel" / "goofspiel.py"
+Goofspiel = example("goofspiel").Goofspiel
+DRAWN = (*DRAWING_CHECKS, *DRAWING_TABLE_CHECKS)
+
+
+@pytest.fixture(autouse=True)
+def no_games_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the games that a test adds."""
+    monkeypatch.setattr(games, "_added", [])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Flask:
+    """Return the application of the command."""
+    return check._app(tmp_path_factory.mktemp("check"))
+
+
+@pytest.fixture
+def application(made: Flask) -> Iterator[Flask]:
+    """Return the application inside a request, without templates of earlier tests."""
+    drawn._strict.cache_clear()
+    with made.test_request_context():
+        yield made
+    drawn._strict.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def played() -> Game:
+    """Return a game of Goofspiel."""
+    game = Game(Goofspiel(), 2, 1)
+    game.play()
+    return game
+
+
+@pytest.mark.usefixtures("application")
+@pytest.mark.parametrize("slug", [rules.slug for rules in latest()])
+def test_the_templates_of_shipped_games_pass(
+    slug: str, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, nightly = rules_of(slug), pytestconfig.getoption("nightly")
+    if not nightly:
+        monkeypatch.setattr(drawings, "_POSITIONS", 1)
+        monkeypatch.setattr(drawings, "_MOST_ORDERS", 10)
+    for seats in rules.seats if nightly else rules.seats[:1]:
+        assert list(faults(Game(rules, seats, 1), DRAWN)) == []
+
+
+def test_a_game_in_a_file_passes_and_every_check_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(GOOFSPIEL), "--seats", "2", "--games", "1"]) == 0
+    said = capsys.readouterr().out
+    for each in (*CHECKS, *DRAWN):
+        assert f"\nok    {name_of(each)} " in said
+    assert "WRONG" not in said
+    assert said.endswith("checks found no fault in 1 games of 2 players.\n")
+
+
+TEMPLATES = [
+    ("table.html", "{{ vieww.viewer }}", "tables", "'vieww' is undefined"),
+    ("table.html", "{{ view.vieweer }}", "tables", "has no attribute 'vieweer' (<template>, line 1)"),
+    ("table.html", "{% for it in view.lots %}{% endfor %}", "tables", "has no attribute 'lots'"),
+    ("table.html", "{{ 1 // 0 }}", "tables", "ZeroDivisionError"),
+    ("table.html", "<p>{{ view.question or none }}</p>", "tables", "there is the text “None”"),
+    ("table.html", "<p>{{ names[0]|safe }}</p>", "tables", "the name of a player is not escaped"),
+    ("table.html", "<div><p></div>", "tables", "</div> stands where </p> should"),
+    ("table.html", "<div>", "tables", "<div> is not closed"),
+    ("table.html", "<p id='a'></p><p id='a'></p>", "tables", "the id “a” is given twice"),
+    ("table.html", "<p style='color: red'></p>", "tables", "the attribute style"),
+    ("table.html", "<script></script>", "tables", "there is a script"),
+    ("table.html", "<h2>The prizes</h2>", "marked texts", "the text “The prizes” outside of _()"),
+    ("table.html", '<p title="prize"></p>', "marked texts", "the text “prize” outside of _()"),
+    ("form.html", "", "forms", "offers seat 0 no move"),
+    ("form.html", '<button name="move" value="bid 99">1</button>', "forms", "not a legal move"),
+    ("form.html", '<button name="verb" value="bidd">1</button>', "forms", "verbs bidd, which no move has"),
+    ("words.html", "{% macro about() %}{% endmacro %}", "words", "about of words.html says nothing"),
+    ("words.html", "{% macro about() %}1{% endmacro %}", "words", "'waiting'"),
+    ("news.html", "{% macro strips(told, view, names, me) %}{% endmacro %}", "told news", "'rest'"),
+    ("mail.txt", "{{ names[1] }}&amp;", "mails", "signs of HTML"),
+    ("mail.html", "{% macro chips(cards) %}{% endmacro %}", "mails", "'table'"),
+    ("result.html", "{{ winner }}", "results", "'winner' is undefined"),
+    ("emblem.html", "<svg></svg>", "rules page", "no group with the id emblem-goofspiel"),
+    ("rules.html", "{{ rules.titel }}", "rules page", "has no attribute 'titel'"),
+]
+
+
+def look(
+    application: Flask, game: Game, planted: Mapping[str, str], checks: Sequence[Check] = DRAWN
+) -> dict[str, str]:
+    """What the checks of templates find wrong if some of them are these."""
+    games.add(game.rules)
+    with pytest.MonkeyPatch.context() as patch:
+        own = DictLoader({f"games/{game.rules.slug}/{name}": text for name, text in planted.items()})
+        assert application.jinja_loader
+        patch.setattr(application, "jinja_loader", ChoiceLoader([own, application.jinja_loader]))
+        return {fault.check: fault.wrong for fault in faults(game, checks)}
+
+
+def test_a_slug_comes_before_a_folder_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "byzanz").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert check.load("byzanz") is rules_of("byzanz")
+
+
+def test_the_plain_templates_pass(application: Flask, played: Game) -> None:
+    assert look(application, played, {}) == {}
+
+
+@pytest.mark.parametrize(("name", "text", "by", "said"), TEMPLATES)
+def test_a_mistake_in_a_template_is_found(
+    application: Flask, played: Game, name: str, text: str, by: str, said: str
+) -> None:
+    wrong = look(application, played, {name: text}, [it for it in DRAWN if name_of(it) == by])
+    assert said in wrong[by]
+
+
+class TakesOrders(Goofspiel):  # type: ignore[misc, valid-type]
+    """Standing orders without templates."""
+
+    def parse_order(self, text: str) -> Order:
+        return Order(str(self.parse(text)), "bid")
+
+
+def test_a_game_that_parses_orders_must_draw_them(application: Flask) -> None:
+    wrong = look(application, Game(TakesOrders(), 2, 1), {})
+    assert wrong == {"orders pages": "The template games/goofspiel/orders.html is missing."}
+
+
+MISTAKES = {
+    'str(asked[asks]) if asks in asked else ""': ('""', "views", "says that its viewer is asked “”"),
+    "if not self._is_open(state, seat):": (
+        "if move.args == ('unicorn',):\n            {}[seat]\n        if not self._is_open(state, seat):",
+        "refusals",
+        "KeyError: 0 (mistaken.py, line ",
+    ),
+    "tuple([Move(self.verb, (card,)) for card in self.held(state.position, seat)])": (
+        "tuple({str(card): Move(self.verb, (card,)) for card in {*self.held(state.position, seat)}}.values())",
+        "restart",
+        "does it use the order of a set?",
+    ),
+}
+"""Mistakes in the base class of the game, copied into its file."""
+
+
+def mistaken(folder: Path, right: str, wrong: str) -> Path:
+    """Write a game with a mistake into a file."""
+    base = Path(games.__file__).with_name("sealed.py").read_text()
+    assert right in base
+    game = GOOFSPIEL.read_text().replace('"goofspiel"', '"mistaken"').partition("CARDS =")[2]
+    file = folder / "mistaken.py"
+    imports = "from dataclasses import replace\nfrom byzanz.chance import shuffled\n"
+    file.write_text(base.replace(right, wrong) + f"\n{imports}CARDS =" + game)
+    return file
+
+
+@pytest.mark.parametrize("right", MISTAKES)
+def test_a_mistake_is_told_with_the_command_that_shows_it_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], right: str
+) -> None:
+    wrong, by, said = MISTAKES[right]
+    file = mistaken(tmp_path, right, wrong)
+    assert main(["check", str(file), "--seats", "2", "--games", "1"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(f"WRONG {by} "))
+    assert said in lines[at + 1]
+    assert "Traceback" not in "".join(lines)
+    assert "byzanz check " in lines[at + 2]
+    if by != "views":  # one is enough
+        return
+    again = lines[at + 2].partition("byzanz check ")[2].split()
+    games._added.clear()
+    assert main(["check", *again, "--traceback"]) == 1
+    shown = capsys.readouterr().out
+    assert "View of seat 0\n  viewer: 0\n" in shown
+    assert "Seat 0 is asked “bid 1”; legal: bid 1, bid 2, " in shown
+    assert "Played next: bid " in shown
+    assert f"WRONG {by} " in shown
+    assert "Traceback" in shown
+
+
+def test_the_records_of_a_package_must_replay(tmp_path: Path) -> None:
+    package = tmp_path / "goof"
+    (package / "records").mkdir(parents=True)
+    (package / "__init__.py").write_text(GOOFSPIEL.read_text())
+    rules = check.load(str(package))
+    game = Game(rules, 2, 1)
+    kept = package / "records" / "first.jsonl"
+    kept.write_text(record.write(simulate_game(rules, 2, b"kept", 0, ["random"])))
+    assert list(faults_of(game)) == []
+    text = kept.read_text()
+    kept.write_text(text.replace('"reason":"finished"', '"reason":"fallen"'))
+    [fault] = faults_of(game)
+    assert "first.jsonl, record 1: " in fault
+    assert "the result is" in fault
+
+
+def faults_of(game: Game) -> list[str]:
+    """What is wrong with the records of a game's package."""
+    return [fault.wrong for fault in faults(game, [check.check_kept_records])]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check", "chess"], "There is no game “chess”"),
+        (["check", "no-such-file.py"], "no Python file"),
+        (["check", "byzantium", "--seats", "9"], "Byzantium is for 2 to 4 players"),
+        (["check", "byzantium", "--seats", "2", "--at", "9999"], "the game has the positions 0 to "),
+    ],
+)
+def test_what_cannot_be_checked_is_told_in_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    monkeypatch.setattr(check, "_faults", lambda *_: ([], ()))
+    assert main(words) in (1, 2)
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert len(printed.err.splitlines()) == 1
