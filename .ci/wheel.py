@@ -2,7 +2,6 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -11,6 +10,8 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 from zipfile import ZipFile
+
+from package import free_port, plays_a_package
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 120.0
@@ -29,7 +30,11 @@ def main(folder: Path) -> None:
     assert "simulate" in shown.stdout, shown.stdout
     plays(bin_folder, folder)
     answers(bin_folder, folder)
-    print(f"{wheel.name}: contains its files, installs, and its demo opens a turn, and gunicorn serves it")
+    plays_a_package(bin_folder, folder)
+    print(
+        f"{wheel.name}: contains its files, installs, its demo opens a turn, gunicorn serves it, and a game of "
+        "examples/goofspiel is played by email"
+    )
 
 
 def built(folder: Path) -> Path:
@@ -101,13 +106,6 @@ def page(url: str, server: "subprocess.Popen[bytes]") -> bytes:
             return bytes(answer.read())
         time.sleep(0.2)
     raise AssertionError(f"nothing answers at {url}")
-
-
-def free_port() -> int:
-    """Return a port of this machine that is free now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def link(said: Path, demo: "subprocess.Popen[bytes]") -> str:

@@ -6,6 +6,7 @@ first use, and no compiled copy is kept; docs/languages.md says how to maintain 
 
 from __future__ import annotations
 
+import logging
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -13,13 +14,17 @@ from pathlib import Path
 import flask
 import flask_babel
 from babel.messages import Catalog
-from babel.messages.mofile import write_mo
+from babel.messages.mofile import read_mo, write_mo
 from babel.messages.pofile import read_po
 from babel.support import NullTranslations, Translations
 from jinja2.nodes import EvalContext
 from jinja2.utils import pass_eval_context
 from markupsafe import Markup
 from werkzeug.datastructures import LanguageAccept
+
+from byzanz import games
+
+LOGGER = logging.getLogger(__name__)
 
 DEFAULT = "en"
 """The fallback language, in which the texts in the code are written."""
@@ -70,12 +75,45 @@ def catalogue(language: str) -> Catalog:
 
 
 @cache
-def translations(language: str) -> NullTranslations:
-    """Return the translations into a language; there are none into English."""
+def translations(language: str, slug: str = "") -> NullTranslations:
+    """Return the translations into a language; there are none into English.
+
+    What the server does not translate may be a text of a game, which its package translates.
+
+    Args:
+        slug: of the game whose own translations come before those of other packages.
+    """
     if language not in NAMES or language == DEFAULT:
         return NullTranslations()
+    found = _compiled(catalogue(language))
+    slugs = [rules.slug for rules in games.latest()]
+    for each in sorted(slugs, key=lambda other: other != slug):
+        own = _of_package(each, language)
+        if own is not None:
+            found.add_fallback(_compiled(own))
+    return found
+
+
+@cache
+def _of_package(slug: str, language: str) -> Catalog | None:
+    """Read the catalogue of a game's package, from its `.po` file or a compiled one; None if it has none."""
+    folder = games.folder_of(slug)
+    path = folder / "translations" / language / "LC_MESSAGES" / "messages" if folder else None
+    try:
+        if path and path.with_suffix(".po").is_file():
+            with path.with_suffix(".po").open("rb") as file:
+                return read_po(file, locale=language, abort_invalid=True)
+        if path and path.with_suffix(".mo").is_file():
+            with path.with_suffix(".mo").open("rb") as file:
+                return read_mo(file)
+    except Exception as error:  # the files of others may be broken in any way, and no page may suffer
+        LOGGER.warning("the translations of %s into %s cannot be read: %s", slug, NAMES[language], error)
+    return None
+
+
+def _compiled(catalog: Catalog) -> Translations:
     compiled = BytesIO()
-    write_mo(compiled, catalogue(language))
+    write_mo(compiled, catalog)
     compiled.seek(0)
     return Translations(compiled)
 
@@ -83,9 +121,9 @@ def translations(language: str) -> NullTranslations:
 class Domain(flask_babel.Domain):  # type: ignore[misc]
     """The translations into the language of the page or email being written, found without building a key."""
 
-    def get_translations(self) -> NullTranslations:
-        """Return them; where there is no request and no email, there are none."""
-        return translations(current_language())
+    def get_translations(self, slug: str = "") -> NullTranslations:
+        """Return them, those of a game's own before those of others; outside requests and emails there are none."""
+        return translations(current_language(), slug)
 
 
 DOMAIN = Domain()
@@ -97,20 +135,25 @@ DOMAIN = Domain()
 @pass_eval_context
 def gettext(context: EvalContext, text: str, /, **values: object) -> str:
     """Translate a text of a template and fill in its placeholders, escaped where the template is HTML."""
-    return _filled(context, DOMAIN.get_translations().ugettext(text), values)
+    return _filled(context, _translations(context).ugettext(text), values)
 
 
 @pass_eval_context
 def pgettext(context: EvalContext, meaning: str, text: str, /, **values: object) -> str:
     """Translate a text that the same words with another meaning also have."""
-    return _filled(context, DOMAIN.get_translations().upgettext(meaning, text), values)
+    return _filled(context, _translations(context).upgettext(meaning, text), values)
 
 
 @pass_eval_context
 def ngettext(context: EvalContext, one: str, many: str, number: int, /, **values: object) -> str:
     """Translate the form of a text for a number, which also fills in its placeholder `num`."""
     values.setdefault("num", number)
-    return _filled(context, DOMAIN.get_translations().ungettext(one, many, number), values)
+    return _filled(context, _translations(context).ungettext(one, many, number), values)
+
+
+def _translations(context: EvalContext) -> NullTranslations:
+    """Return the translations for a template; `slug` is the game's, if it is one of a game (see `QuickContext`)."""
+    return DOMAIN.get_translations(getattr(context, "slug", ""))
 
 
 def _filled(context: EvalContext, text: str, values: dict[str, object]) -> str:

@@ -13,9 +13,8 @@ import idna
 
 from byzanz import chance
 from byzanz.bots import BOTS
-from byzanz.games import rules_of
-from byzanz.moves import BadSetup
 from byzanz.rules import Rules
+from server.config.offered import offered
 from server.errors import InvalidInput
 
 LONGEST_NAME = 40
@@ -261,16 +260,21 @@ def clean_bot(kind: str, field: str = "bots") -> str:
     return kind
 
 
-def game_rules(slug: str, field: str = "game") -> Rules[Any, Any]:
-    """Return the latest rules of a game.
+def game_rules(slug: str, among: Sequence[Rules[Any, Any]] | None = None) -> Rules[Any, Any]:
+    """Return the latest rules of a game among these; among those that can be started if None.
 
     Raises:
-        InvalidInput: the game is unknown.
+        InvalidInput: the game is not among them.
     """
-    try:
-        return rules_of(slug)
-    except BadSetup as error:
-        raise InvalidInput(error.message, field=field, **error.places) from None
+    games = {rules.slug: rules for rules in (offered() if among is None else among)}
+    if slug not in games:
+        raise InvalidInput(
+            "There is no game “%(slug)s”; the games are: %(known)s.",
+            field="game",
+            slug=excerpt(slug),
+            known=", ".join(games),
+        )
+    return games[slug]
 
 
 def check_player_count(rules: Rules[Any, Any], count: int, field: str = "players") -> None:

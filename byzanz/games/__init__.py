@@ -75,6 +75,27 @@ def latest() -> tuple[AnyRules, ...]:
     return tuple({rules.slug: rules for rules in _games()}.values())
 
 
+def every() -> tuple[AnyRules, ...]:
+    """Return all versions of the rules of every game."""
+    return tuple(_games())
+
+
+def title_of(slug: str) -> str:
+    """Return the title of a game; its slug if it is not installed."""
+    return next((rules.title for rules in latest() if rules.slug == slug), slug)
+
+
+def folder_of(slug: str) -> Path | None:
+    """Return the folder of a game's package, where its templates and other files are.
+
+    None if the game is not installed, or is a single module.
+    """
+    rules = next((rules for rules in latest() if rules.slug == slug), None)
+    package = sys.modules[type(rules).__module__].__package__ if rules else None
+    file = sys.modules[package].__file__ if package else None
+    return Path(file).parent if file else None
+
+
 def broken() -> tuple[Broken, ...]:
     """Return the entry points of installed packages whose games cannot be played, with the reasons."""
     return _installed()[1]

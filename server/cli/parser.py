@@ -74,9 +74,10 @@ def _server_message(error: Exception) -> str | None:
 
     from server.config import ConfigError
     from server.errors import Refused
+    from server.play.positions import Broken
     from server.store.migrate import error_line
 
-    if isinstance(error, (ConfigError, Refused)):
+    if isinstance(error, (ConfigError, Refused, Broken)):
         return str(error)
     if isinstance(error, SQLAlchemyError):
         return f"the database: {error_line(error)}"

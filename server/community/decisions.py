@@ -13,10 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from byzanz import record, umpire
-from byzanz.games import rules_of
 from byzanz.moves import Question
 from byzanz.rules import Rules
-from server.play.positions import Broken
+from server.play.positions import Broken, rules_of
 from server.store.models import EXCUSED
 from server.store.rows import AnyGame
 
@@ -86,8 +85,8 @@ def of_log(
     Raises:
         Broken: the log does not replay.
     """
+    rules = rules_of(game)
     try:
-        rules = rules_of(game.slug, game.rules)
         return list(_read(rules, rules.setup(seats, json.loads(game.options)), entries, seconds))
     except Exception as error:  # an error in one game must not affect the others
         raise Broken(f"game {game.id}: {type(error).__name__}: {error}") from error

@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
-from byzanz.games import rules_of
+from byzanz.games import title_of
 from server.store.models import Game, Seat, Standing
 
 
@@ -86,7 +86,7 @@ def of_person(
     return [game for game in found if len(game.people) > 1]
 
 
-_GAME = (Game.id, Game.slug, Game.rules, Game.name, Game.listed, Game.started_at, Game.ended_at, Game.result)
+_GAME = (Game.id, Game.slug, Game.name, Game.listed, Game.started_at, Game.ended_at, Game.result)
 _SEAT = (Standing.seat, Seat.name, Standing.person_id, Standing.bot, Standing.place, Standing.score)
 
 
@@ -98,11 +98,11 @@ def load(session: Session, which: ColumnElement[bool], most: int, after: int = 0
     games = session.execute(latest).all()
     places = _places(session, [game[0] for game in games])
     found = []
-    for game_id, slug, version, name, listed, started_at, ended_at, result in games:
+    for game_id, slug, name, listed, started_at, ended_at, result in games:
         if game_id in places and result and json.loads(result)["winners"]:
             assert started_at is not None
             assert ended_at is not None
-            title, seats = rules_of(slug, version).title, tuple(places[game_id])
+            title, seats = title_of(slug), tuple(places[game_id])
             found.append(Ended(game_id, slug, title, name, listed, started_at, ended_at, seats))
     return found
 

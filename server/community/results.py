@@ -33,7 +33,8 @@ def due(session: Session, until: datetime, limit: int) -> Sequence[Row[str, date
         Rows of a game's id and the time of its end.
     """
     ended = (Game.started_at.is_not(None), Game.ended_at.is_not(None), Game.ended_at <= until)
-    query = select(Game.id, Game.ended_at).where(*ended, Game.counted_at.is_(None), Game.trial.is_(False))
+    countable = (*ended, positions.has_rules())  # the others are counted when their rules are back
+    query = select(Game.id, Game.ended_at).where(*countable, Game.counted_at.is_(None), Game.trial.is_(False))
     return session.execute(query.order_by(Game.ended_at, Game.id).limit(limit)).all()
 
 
@@ -46,6 +47,8 @@ def count(game_id: str, now: datetime) -> bool:
     with transaction() as session:
         game = log.lock_game(session, game_id, skip_locked=True)
         if game is None or game.status != "over" or game.counted_at is not None or game.trial:
+            return False
+        if not positions.installed(game):
             return False
         game.counted_at = now
         held = tenures.of_game(session, game_id)

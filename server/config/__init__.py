@@ -69,6 +69,7 @@ class Settings(BaseSettings):
     metrics_token: SecretStr = SecretStr("")
     """A request with it as a bearer token may read /metrics; without it, only this machine may."""
     metrics_token_file: str = ""
+    games: str = ""
 
     @model_validator(mode="before")
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import socket
 import tempfile
@@ -14,7 +15,7 @@ from pydantic import SecretStr
 from sqlalchemy import select
 
 from server import create_app
-from server.config import ConfigError, Settings
+from server.config import ConfigError, Settings, offered
 from server.demo import inbox as inbox_pages
 from server.demo.smtp_sink import Inbox
 from server.lobby import create
@@ -26,6 +27,7 @@ from server.store import engine, links, migrate, people
 from server.store.models import Turn
 from server.validation import Guest
 
+LOGGER = logging.getLogger(__name__)
 HOST = "127.0.0.1"
 FIRST_PORT, LAST_PORT = 8000, 8099
 """The ports to try when none is given."""
@@ -85,7 +87,10 @@ def _app(folder: Path, listener: socket.socket, inbox: Inbox) -> Flask:
         proxy_hops=0,
         rate_limits=False,  # only you can reach it
         tick=1.0,
+        games="",
     )
+    for line in offered.warnings(settings):
+        LOGGER.warning(line)
     app = create_app(settings)
     inbox_pages.install(app, inbox)
     with app.app_context():

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from sqlalchemy import Select, exists, literal_column, or_, select
 from sqlalchemy.orm import Session
 
-from byzanz.games import rules_of
 from server import errors, play, validation
 from server.errors import Closed, TooMany
 from server.lobby import notify, rematch
@@ -141,7 +140,7 @@ def remove(token: str, number: int, now: datetime) -> bool:
     with _before_start(token, now) as (session, game):
         seat = _open_seat(session, game, number)
         others = [other.seat for other in positions.seats_of(session, game.id) if other.seat != number]
-        validation.check_player_count(rules_of(game.slug, game.rules), len(others), "seat")
+        validation.check_player_count(positions.rules_of(game), len(others), "seat")
         notify.notify_cancelled(session, game, seat, "withdrawn", now)
         session.delete(seat)
         renumber(session, game, others)
@@ -187,7 +186,7 @@ def start(token: str, now: datetime) -> None:
     with _before_start(token, now) as (session, game):
         seats = positions.seats_of(session, game.id)
         seated = [seat for seat in seats if seat.status == "seated"]
-        validation.check_player_count(rules_of(game.slug, game.rules), len(seated), "start")
+        validation.check_player_count(positions.rules_of(game), len(seated), "start")
         for seat in seats:
             if seat.status != "seated":
                 notify.notify_cancelled(session, game, seat, "started", now)

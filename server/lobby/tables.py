@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlalchemy.orm import Session
 
+from byzanz.games import latest
 from server import i18n, validation
 from server.community import blocks
 from server.errors import InvalidInput
@@ -90,7 +91,7 @@ def wanted(query: Mapping[str, str]) -> Wanted:
     if language and language not in i18n.NAMES:
         raise _invalid("language", language)
     return Wanted(
-        slug=validation.game_rules(game).slug if game else None,
+        slug=validation.game_rules(game, latest()).slug if game else None,
         size=_number(query, "size", 99),
         pace=_number(query, "pace", validation.LONGEST_ALLOWANCE),
         language=language or None,

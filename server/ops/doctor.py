@@ -109,6 +109,7 @@ def _database_findings(settings: Settings, now: datetime, check_all: bool) -> It
         yield _secret_key(session)
         yield from _logs(session, check_all)
         yield from _quarantine(session)
+        yield from _without_rules(session)
         yield from _heartbeats(session, settings, now)
         yield _outages(session, now)
         yield from _alerts(session)
@@ -143,7 +144,8 @@ def _secret_key(session: Session) -> Finding:
 
 
 def _logs(session: Session, check_all: bool) -> Iterator[Finding]:
-    query = select(Game).where(Game.started_at.is_not(None)).order_by(Game.started_at.desc(), Game.id)
+    query = select(Game).where(Game.started_at.is_not(None), positions.has_rules())
+    query = query.order_by(Game.started_at.desc(), Game.id)
     games = session.scalars(query if check_all else query.limit(SAMPLE)).all()
     damaged = 0
     for game in games:
@@ -204,7 +206,10 @@ def _replayed(rules: Rules[Any, Any], full_record: record.Record, seed: bytes) -
 
 def _quarantine(session: Session) -> Iterator[Finding]:
     on_hold = session.scalars(
-        select(Game).where(Game.quarantine.is_not(None)).order_by(Game.id).limit(MOST_SHOWN)
+        select(Game)
+        .where(Game.quarantine.is_not(None), positions.has_rules())
+        .order_by(Game.id)
+        .limit(MOST_SHOWN)
     )
     for game in on_hold:
         yield Finding(
@@ -212,6 +217,16 @@ def _quarantine(session: Session) -> Iterator[Finding]:
             f"game {game.id} is on hold ({game.quarantine})",
             "see its log on the moderation page; other games are not affected",
         )
+
+
+def _without_rules(session: Session) -> Iterator[Finding]:
+    """Tell of each kind of game whose rules are not installed how many games need them."""
+    query = select(Game.slug, Game.rules, func.count(), func.min(Game.id))
+    query = query.where(Game.status != "cancelled", ~positions.has_rules()).group_by(Game.slug, Game.rules)
+    for slug, version, count, first in session.execute(query.order_by(Game.slug, Game.rules)):
+        who = f"game {first} needs" if count == 1 else f"{count} games need, such as game {first}"
+        what = f"the rules of {slug} (version {version}) are not installed, which {who}"
+        yield Finding(False, what, "install their package and restart; until then these games are on hold")
 
 
 def _heartbeats(session: Session, settings: Settings, now: datetime) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
-from byzanz.games import rules_of
+from byzanz import games
 from server.accounts import absences
 from server.config import settings
 from server.play import autopilot, positions, turns
@@ -62,7 +62,7 @@ def _fate(mail: Mail, now: datetime) -> str:
 
 def game(session: Session, game: Game, now: datetime) -> Iterator[str]:
     """Tell how a game stands and who is to move, since when and until when."""
-    title = rules_of(game.slug, game.rules).title
+    title = games.title_of(game.slug)
     seats = positions.seats_of(session, game.id)
     began = f", began {_at(game.started_at)}" if game.started_at else ""
     ended = f", ended {_at(game.ended_at)}" if game.ended_at else ""
@@ -80,7 +80,9 @@ def game(session: Session, game: Game, now: datetime) -> Iterator[str]:
 
 def _obstacles(session: Session, game: Game, now: datetime) -> Iterator[str]:
     """Tell what keeps the game, or the clocks of all games, from going on."""
-    if game.quarantine:
+    if game.quarantine and game.quarantine.code == positions.NO_RULES:
+        yield f"It is on hold: {game.quarantine} It goes on when they are, after a restart."
+    elif game.quarantine:
         yield f"It is on hold: {game.quarantine}. A moderator resumes it once its log replays."
     elif autopilot.is_unattended(session, game):
         yield "It is paused because nobody is responding. It resumes when a player returns."

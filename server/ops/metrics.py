@@ -147,7 +147,7 @@ def _of_games(session: Session, stored: Mapping[str, int]) -> Iterator[Metric]:
         "byzanz_seats_on_autopilot", "Seats for which the server plays, ten minutes old.", on_autopilot
     )
     on_hold = _up_to_most(session, Game.quarantine.is_not(None))
-    yield _gauge("byzanz_games_set_aside", "Games on hold after an error.", on_hold)
+    yield _gauge("byzanz_games_set_aside", "Games on hold after an error, or without their rules.", on_hold)
     stopped = _up_to_most(session, Turn.refused_at.is_not(None))
     yield _gauge("byzanz_turns_stopped", "Turns whose clock stands because no email arrives.", stopped)
     yield _counter("byzanz_entries", "Entries appended to the logs.", "by", CAUSES, stored, "entries")

@@ -16,11 +16,12 @@ from babel import Locale
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger as GunicornLogger
+from jinja2 import TemplateError
 from sqlalchemy.orm import configure_mappers
 from waitress.server import create_server
 
 from server import config, i18n
-from server.config import ConfigError, Settings
+from server.config import ConfigError, Settings, offered
 from server.mail.incoming import lmtp
 from server.ops import logs
 from server.ops.slow_clients import MOST_CONNECTIONS, Channel, Worker, is_answered
@@ -95,7 +96,10 @@ def web(app: Flask, host: str, port: int, workers: int) -> None:
 def _load(app: Flask) -> None:
     """Load what each process would load for its first pages, so that all share it."""
     for name in app.jinja_env.list_templates(filter_func=lambda name: not name.startswith("mail/")):
-        app.jinja_env.get_template(name)
+        try:
+            app.jinja_env.get_template(name)
+        except TemplateError as error:  # of a package, whose game alone may suffer
+            LOGGER.warning("the template %s cannot be used: %s", name, error)
     for language in i18n.NAMES:
         i18n.translations(language)
         Locale.parse(language).days  # noqa: B018 - reads all that babel knows about a language
@@ -234,7 +238,7 @@ def exit_on_sigterm() -> None:
 def _prepare(app: Flask, database: Callable[[], object]) -> None:
     logs.log_to_stderr(_settings(app))
     exit_on_sigterm()
-    for line in config.unknown():
+    for line in (*config.unknown(), *offered.warnings(_settings(app))):
         LOGGER.warning(line)
     with app.app_context():
         database()

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import make_url
 
+from byzanz.games import latest
 from server import config
-from server.config import Settings
+from server.config import Settings, offered
 from server.ops.finding import Finding
 
 LEAST_SPACE = 200 * 1024 * 1024
@@ -24,6 +25,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
     """Yield what is wrong with the settings and the files, and which files are used."""
     yield from _paths(settings)
     yield from (Finding(False, line) for line in config.unknown())
+    yield from _games(settings)
     yield from _base_url(settings)
     if (
         _is_public(urlsplit(settings.base_url).hostname or "")
@@ -45,6 +47,13 @@ def _paths(settings: Settings) -> Iterator[Finding]:
     file = config.database_file(settings)
     where = file or make_url(settings.database_url).render_as_string(hide_password=True)
     yield Finding(True, f"database at {where}")
+
+
+def _games(settings: Settings) -> Iterator[Finding]:
+    """Tell which games are installed, and which packages and settings do not lead to one."""
+    yield Finding(True, f"games: {', '.join(rules.slug for rules in latest())}")
+    for line in offered.warnings(settings):
+        yield Finding(False, line, "repair or remove the package, or correct BYZANZ_GAMES, and restart")
 
 
 def _base_url(settings: Settings) -> Iterator[Finding]:

@@ -45,7 +45,7 @@ from server.play.orders import (
     preview_order,
     withdraw_order,
 )
-from server.play.quarantines import quarantine
+from server.play.quarantines import hold_or_release, quarantine
 from server.play.reminders import remind
 from server.play.running import lock_game
 from server.play.seat import LEAVES, leave, reclaim
@@ -76,6 +76,7 @@ __all__ = [
     "games_with_stopped_turns",
     "give_up",
     "has_stopped_turns",
+    "hold_or_release",
     "keep_trial",
     "leave",
     "lock_game",

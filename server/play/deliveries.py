@@ -114,7 +114,7 @@ def _go_on(table: Table, turn: TurnRow, now: datetime) -> None:
     if turn.started_at is None:
         turns.start(table, turn, now)
     seat = table.seats[turn.seat]
-    if seat.bounces == MOST_STOPS:
+    if seat.bounces == MOST_STOPS and not table.game.quarantine:
         seat.bounces += 1  # the table is told once
         position = running.position(table)
         table.append(seat=turn.seat, by="clock", move="!note", now=now, note=notes.CLOCK_GOES_ON)

@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from byzanz import chance, record
-from byzanz.games import rules_of
 from byzanz.moves import RulesError
 from byzanz.rules import ALL, Rules, Viewer
 from server.play import positions
@@ -74,7 +73,7 @@ def redacted(
         whole: the log from its first entry on, from which follows which sealed choices have been revealed; loaded if
             None and needed.
     """
-    rules, open_seqs = rules_of(game.slug, game.rules), frozenset[int]()
+    rules, open_seqs = positions.rules_of(game), frozenset[int]()
     hidden = game.status != "over" and viewer != ALL
     if hidden and any(entry.move.partition(" ")[0] in rules.sealed for entry in entries):
         whole = log.entries(session, game.id) if whole is None else whole

@@ -12,7 +12,6 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from byzanz import umpire
-from byzanz.games import rules_of
 from byzanz.moves import Move
 from server.errors import BadRequest, NoSuchLink, NotYourTurn, Paused, Stale
 from server.play import autopilot, history, positions, running
@@ -65,7 +64,7 @@ def begin(session: Session, game_id: str, now: datetime) -> None:
     session.flush()
     with running.in_hand(session, game_id, now) as table:
         game = table.game
-        rules = rules_of(game.slug, game.rules)
+        rules = positions.rules_of(game)
         game.status = "running"
         game.started_at = now
         for seat in table.seats:
@@ -122,7 +121,7 @@ def submit(
     ):
         check_link(table, seat, link_id)
         if isinstance(move, str):
-            move = rules_of(table.game.slug, table.game.rules).parse(move[: LONGEST_TEXT + 1])
+            move = positions.rules_of(table.game).parse(move[: LONGEST_TEXT + 1])
         if table.repeated is not None:
             return _repeated(table, seat, move)
         position = playable_position(table)

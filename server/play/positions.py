@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Text, select, tuple_, type_coerce
 from sqlalchemy.orm import Session
 
-from byzanz import record, umpire
-from byzanz.games import rules_of
-from byzanz.moves import Outcome, Question
+from byzanz import games, record, umpire
+from byzanz.moves import BadSetup, Outcome, Question
 from byzanz.rules import ALL, Rules, Viewer
 from server.errors import NotRunning
 from server.store import log
-from server.store.models import Seat, Snapshot
+from server.store.facts import Fact
+from server.store.models import Game, Seat, Snapshot
 from server.store.rows import AnyGame
 from server.store.table import Table
 
@@ -25,8 +25,57 @@ class Broken(Exception):
     """The log of a game does not replay under its rules; the game must be quarantined."""
 
 
-def on_hold() -> NotRunning:
+class NoRules(Broken):
+    """The rules of a game are not installed; the game is on hold until they are."""
+
+
+NO_RULES = "no_rules"
+"""The code of the fact for which a game without its rules is in quarantine."""
+
+
+def rules_of(game: AnyGame) -> Rules[Any, Any]:
+    """The rules of a game, of the version with which it began.
+
+    Raises:
+        NoRules: they are not installed.
+    """
+    try:
+        return games.rules_of(game.slug, game.rules)
+    except BadSetup as missing:
+        raise NoRules(f"game {game.id}: {missing}") from missing
+
+
+def installed(game: AnyGame) -> bool:
+    """Whether the rules of a game are installed."""
+    return (game.slug, game.rules) in {(rules.slug, rules.version) for rules in games.every()}
+
+
+def has_rules() -> ColumnElement[bool]:
+    """The condition of a query for games whose rules are installed."""
+    return tuple_(Game.slug, Game.rules).in_([(rules.slug, rules.version) for rules in games.every()])
+
+
+def without_or_back(session: Session, limit: int) -> list[str]:
+    """Games whose rules are not installed, and games on hold whose rules are back: a hint without a lock."""
+    goes_on = Game.status.in_(("asked", "inviting", "running"))
+    gone = select(Game.id).where(goes_on, Game.quarantine.is_(None), ~has_rules())
+    code = type_coerce(Game.quarantine, Text).startswith(f'{{"code":"{NO_RULES}"')
+    back = select(Game.id).where(Game.quarantine.is_not(None), code, has_rules())
+    return [*session.scalars(gone.limit(limit)), *session.scalars(back.limit(limit))]
+
+
+def why_on_hold(why: Fact) -> Broken:
+    """The error because of which a game is in quarantine, to be raised again."""
+    return NoRules(str(why)) if why.code == NO_RULES else Broken(str(why))
+
+
+def on_hold(error: Broken) -> NotRunning:
     """The refusal of any request that a game in quarantine cannot grant."""
+    if isinstance(error, NoRules):
+        return NotRunning(
+            "This game is on hold: its rules are not installed on this server at the moment. "
+            "Nothing has been lost, and no clock runs."
+        )
     return NotRunning("This game is on hold while we look into an error. Nothing has been lost.")
 
 
@@ -41,7 +90,7 @@ def check_running(game: AnyGame) -> None:
     if game.status != "running":
         raise NotRunning("The game has not begun.")
     if game.quarantine:
-        raise on_hold()
+        raise on_hold(why_on_hold(game.quarantine))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +131,10 @@ def current(table: Table) -> Position:
     """The position of a game in hand that has begun, after its newest entry.
 
     Raises:
-        Broken: the log does not replay; the game must be quarantined.
+        Broken: the log does not replay; the game must be quarantined. NoRules: its rules are not installed.
     """
     game = table.game
-    rules = rules_of(game.slug, game.rules)
+    rules = rules_of(game)
     state = _decode(rules, *table.snapshot) if table.snapshot else None
     if state is None:
         state = replay(game, len(table.seats), rules, log.entries(table.session, game.id))
@@ -98,7 +147,7 @@ def load(session: Session, game: AnyGame, upto: int | None = None) -> Position:
     Raises:
         Broken: the log does not replay; the game must be quarantined.
     """
-    rules = rules_of(game.slug, game.rules)
+    rules = rules_of(game)
     head = game.head if upto is None else min(upto, game.head)
     kept = _snapshot(session, game, rules, head)
     if kept is not None:
@@ -153,7 +202,7 @@ def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> 
     Raises:
         Broken: the rules refuse one of them, or fail on it.
     """
-    rules = rules_of(game.slug, game.rules)
+    rules = rules_of(game)
     try:
         state = rules.setup(len(seats_of(session, game.id)), json.loads(game.options))
         made: list[tuple[int, Any]] = []

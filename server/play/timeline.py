@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.charts import Chart, Heading, Highlight
-from byzanz.games import rules_of
 from byzanz.moves import ranked
 from byzanz.rules import PUBLIC, Rules, Viewer
 from server.play import history, positions
@@ -109,7 +108,7 @@ def load(session: Session, game: AnyGame, viewer: Viewer, upto: int | None = Non
     Raises:
         Broken: the log does not replay.
     """
-    rules = rules_of(game.slug, game.rules)
+    rules = positions.rules_of(game)
     entries = log.entries(session, game.id, upto=upto)
 
     def replay(count: int) -> Sequence[Any]:
@@ -146,7 +145,7 @@ def told(
         view: after the last of the entries, the newest of the log.
         seat: its player reads this.
     """
-    rules = rules_of(game.slug, game.rules)
+    rules = positions.rules_of(game)
     found = history.told(rules, view, entries)
     if not rules.forgets or not any(entry.seat == seat for entry, _fact in found):
         return found

@@ -28,6 +28,7 @@ from server.scheduler.jobs import (
     tick_rematches,
     tick_reminders,
     tick_results,
+    tick_rules,
     tick_tables,
     tick_turns,
     tick_unreached,
@@ -52,6 +53,8 @@ PURGE_INTERVAL = 600.0
 """Seconds between deletions of old emails."""
 RESULTS_INTERVAL = 60.0
 """Seconds between looks for games that have ended."""
+RULES_INTERVAL = 600.0
+"""Seconds between looks for games whose rules are not installed."""
 FIGURES_INTERVAL = 600.0
 """Seconds between counts of all games."""
 TOTALS_INTERVAL = 15.0
@@ -132,6 +135,7 @@ class Scheduler:
         self._run_safely("heartbeats", lambda: self._record_heartbeats(started=False))
         if self._runs_jobs:
             self._run_safely("leases", self._free_leases)
+            self._run_safely("rules", self._follow_rules)
         self._schedule(self._tick, "heartbeats", self._record_heartbeats)
         self._schedule(self._tick, "presence", presence.store)
         self._schedule(TOTALS_INTERVAL, "totals", totals.store)
@@ -147,6 +151,7 @@ class Scheduler:
             self._schedule(TABLES_INTERVAL, "tables", lambda: tick_tables(utc_now(), self._tick))
             self._schedule(PURGE_INTERVAL, "purge", lambda: tick_purge(utc_now(), self._tick))
             self._schedule(RESULTS_INTERVAL, "results", lambda: tick_results(utc_now(), self._tick))
+            self._schedule(RULES_INTERVAL, "rules", self._follow_rules)
             self._schedule(FIGURES_INTERVAL, "figures", lambda: tick_figures(utc_now()))
             self._waker.start()
         self._scheduler.start()
@@ -171,6 +176,11 @@ class Scheduler:
         self._scheduler.add_job(
             self._run_job, _Interval(seconds=seconds), args=(name, work), id=name, next_run_time=utc_now()
         )
+
+    def _follow_rules(self) -> None:
+        """Hold the games whose packages are gone before any deadline is enforced, and release those that are back."""
+        while tick_rules(utc_now()):
+            pass
 
     def _free_leases(self) -> None:
         """Free what the mailer before this one was about to send; two that live must not take each other's."""

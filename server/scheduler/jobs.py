@@ -25,6 +25,7 @@ from server.mail import deliverability
 from server.mail.incoming import receive
 from server.mail.outgoing import deliver, digest
 from server.play import positions, turns
+from server.play.positions import NoRules
 from server.scheduler import heartbeat
 from server.store import alerts, outbox, totals
 from server.store.engine import reading, truncate_log
@@ -36,6 +37,7 @@ DUE_AT_ONCE = 200
 """Games whose overdue turns one tick plays; after an outage the backlog is worked off at this rate."""
 REMINDERS_AT_ONCE = 200
 RESULTS_AT_ONCE = 50
+RULES_AT_ONCE = 200
 COUNTED_AGAIN = 300
 """Seconds after which all games may be counted again."""
 STATUSES = ("asked", "inviting", "running", "over", "cancelled")
@@ -142,7 +144,7 @@ def _play_bot(game_id: str, seat: int, now: datetime, draw: Draw, seconds: float
         move, seen = found
         request_id = secrets.token_hex(16)
         play.submit(game_id, seat, move, seen=seen, request_id=request_id, now=now, by="bot")
-    except (Refused, SQLAlchemyError) as error:
+    except (Refused, NoRules, SQLAlchemyError) as error:
         LOGGER.debug("game %s: the bot of seat %s waits: %s", game_id, seat, type(error).__name__)
         return False
     except IllegalMove:
@@ -168,6 +170,23 @@ def _decide(game_id: str, seat: int, draw: Draw, seconds: float) -> tuple[Move, 
     moves = (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
     time_left = bots.time_budget(seconds, steady)
     return bots.decide(name, rules, rules.view(state, seat), moves, draw, time_left), position.head
+
+
+def tick_rules(now: datetime) -> int:
+    """Put games on hold whose rules are not installed, release those whose rules are back; return how many."""
+    with reading() as session:
+        games = positions.without_or_back(session, RULES_AT_ONCE)
+    return sum(_hold_or_release(game_id, now) for game_id in games)
+
+
+def _hold_or_release(game_id: str, now: datetime) -> bool:
+    try:
+        return play.hold_or_release(game_id, now)
+    except Refused as refused:
+        LOGGER.debug("game %s: neither on hold nor released: %s", game_id, refused)
+    except Exception:
+        LOGGER.exception("game %s could be neither put on hold nor released", game_id)
+    return False
 
 
 def tick_outbox(now: datetime, sender: deliver.Sender) -> int:

@@ -37,6 +37,7 @@ SENTENCES = {
         "An email quotes entry %(seq)s with the hash %(hash)s of game %(game)s, which its log does not have: "
         "was an older backup restored?"
     ),
+    "no_rules": N_("The rules of %(game)s (version %(version)s) are not installed on this server."),
     "play_failed": N_("%(fault)s while the server or a bot was playing for a seat"),
     # Outcomes of incoming email
     "in_hand": N_("being processed"),

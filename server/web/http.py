@@ -84,7 +84,7 @@ def refusal_text(error: Refused | RulesError, slug: str | None = None) -> str:
     Args:
         slug: the game whose words name cards and moves; codes stay codes if None.
     """
-    sentence: str = gettext(error.message)
+    sentence = i18n.DOMAIN.get_translations(slug or "").ugettext(error.message)
     places = error.places | _in_words(slug, error.places) if slug else error.places
     sentence = sentence % places if places else sentence
     return sentence[:1].upper() + sentence[1:]

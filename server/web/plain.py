@@ -1,31 +1,41 @@
-"""Templates of games: what a game's own folder lacks comes from `templates/plain/`, which draws any view."""
+"""Templates of games: those of the server, then those of the game's package, then `templates/plain/` for any view.
+
+A package's templates stand under `games/<its slug>/` and nowhere else, so they replace none of the server's. They run
+with the rights of the server, like the package's code.
+"""
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 from flask import Flask
 from jinja2 import Environment, FileSystemLoader, TemplateNotFound
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
-from byzanz.games import latest, rules_of
+from byzanz.games import folder_of, latest, rules_of, title_of
 from byzanz.rules import Seen
-from server import config
+from server import config, i18n
 
 _EVERYWHERE = {"viewer", "question", "awaited", "hand", "number"}
 """Fields that every page shows in its own way."""
 _BY_SEAT = {"choices", "last"}
 """Fields with one card a seat."""
+SLUG = re.compile(r"[\w-]+", re.ASCII)
 _NEWEST = 12
 """Of a long list, such as all moves so far, this many lines are shown."""
 
 
 class GameTemplates(FileSystemLoader):
-    """Loads the project's templates; in those of `templates/plain/`, `$slug` stands for the game that lacks its own."""
+    """Loads templates; in those of `templates/plain/`, `$slug` stands for the game that lacks its own."""
 
     def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
         """Return a template's source, its file, and whether it is up to date."""
@@ -34,24 +44,70 @@ class GameTemplates(FileSystemLoader):
         except TemplateNotFound:
             folder, _, rest = template.partition("/")
             slug, _, name = rest.partition("/")
-            if folder != "games" or slug not in {rules.slug for rules in latest()}:
+            if folder != "games" or not SLUG.fullmatch(slug):
                 raise
+            own = folder_of(slug)
+            with suppress(TemplateNotFound):
+                if own is not None:
+                    return FileSystemLoader(own / "templates").get_source(environment, name)
             source, file, is_current = super().get_source(environment, f"plain/{name}")
             return source.replace("$slug", slug), file, is_current
+
+    def list_templates(self) -> list[str]:
+        """Return the names of the server's templates and of those that packages bring, in order."""
+        found = set(super().list_templates())
+        for rules in latest():
+            own = folder_of(rules.slug)
+            if own is not None:
+                names = FileSystemLoader(own / "templates").list_templates()
+                found |= {f"games/{rules.slug}/{name}" for name in names}
+        return sorted(found)
 
 
 def init_app(app: Flask) -> None:
     """Let an app load its templates this way, and tell the plain ones about their game."""
     app.jinja_loader = GameTemplates(str(config.TEMPLATES))
     app.jinja_env.globals["plain"] = SimpleNamespace(
-        facts=facts, rules=rules_of, paragraphs=paragraphs, about=about
+        facts=facts,
+        rules=rules_of,
+        title=title_of,
+        paragraphs=paragraphs,
+        about=about,
+        long_rules=long_rules,
+        translated=translated,
     )
 
 
 def paragraphs(slug: str) -> list[str]:
-    """Return what the module of a game says about it, one text a paragraph."""
-    text = inspect.cleandoc(sys.modules[type(rules_of(slug)).__module__].__doc__ or "")
+    """Return what the module of a game says about it, one text a paragraph; none if it is not installed."""
+    module = next((type(rules).__module__ for rules in latest() if rules.slug == slug), __name__)
+    text = inspect.cleandoc(sys.modules[module].__doc__ or "") if module != __name__ else ""
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph]
+
+
+def long_rules(slug: str) -> Markup:
+    """Return the rules that a game brings as Markdown in `RULES`, of its class or module; empty if it has none.
+
+    They become HTML. HTML in the text is escaped, and its highest headings are h3.
+    """
+    kind = type(rules_of(slug))
+    return _from_markdown(getattr(kind, "RULES", "") or getattr(sys.modules[kind.__module__], "RULES", ""))
+
+
+@cache
+def _from_markdown(text: str) -> Markup:
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = markdown.parse(inspect.cleandoc(text))
+    headings = [token for token in tokens if token.type in ("heading_open", "heading_close")]
+    highest = min((int(token.tag[1]) for token in headings), default=1)
+    for token in headings:
+        token.tag = f"h{min(6, int(token.tag[1]) - highest + 3)}"
+    return Markup(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S704 - escaped by markdown-it
+
+
+def translated(slug: str, text: str) -> str:
+    """Return a name of a game's own, such as that of a field, in the reader's language if its catalogue has it."""
+    return i18n.DOMAIN.get_translations(slug).ugettext(text)
 
 
 def about(slug: str) -> str:

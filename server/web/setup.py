@@ -15,9 +15,9 @@ from werkzeug.exceptions import BadHost, HTTPException
 from server.config import settings
 from server.errors import Refused
 from server.i18n import N_
-from server.play.positions import Broken
+from server.play.positions import Broken, on_hold
 from server.store import engine
-from server.web import filters, locale, once, plain, sprites, stylesheet, templating, waiting
+from server.web import assets, filters, locale, once, plain, sprites, stylesheet, templating, waiting
 from server.web.account import account, answers, feeds, leaving, mutes, unsubscribe
 from server.web.community import groups, habits, people
 from server.web.game import kept, pages, verify
@@ -64,6 +64,7 @@ BLUEPRINTS = (
     seat_offers.blueprint,
     pages.blueprint,
     sprites.blueprint,
+    assets.blueprint,
     stylesheet.blueprint,
     verify.blueprint,
     moderation.blueprint,
@@ -115,6 +116,7 @@ def init_app(app: Flask) -> None:
     kept.init_app(app)
     once.init_app(app)
     sprites.init_app(app)
+    assets.init_app(app)
     stylesheet.init_app(app)
     waiting.init_app(app)
     for blueprint in BLUEPRINTS:
@@ -182,12 +184,8 @@ def _refused(error: Refused) -> tuple[str, int]:
     return error_page(error.status, gettext("This is not possible"), refusal_text(error))
 
 
-def _broken(_error: Broken) -> tuple[str, int]:
-    return error_page(
-        409,
-        gettext("This game is on hold"),
-        gettext("We are looking into an error. Nothing has been lost."),
-    )
+def _broken(error: Broken) -> tuple[str, int]:
+    return error_page(409, gettext("This game is on hold"), refusal_text(on_hold(error)))
 
 
 def _log_exception(exc_info: BaseException | tuple[Any, ...]) -> None:

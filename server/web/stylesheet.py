@@ -52,9 +52,14 @@ def cacheable(text: str, mimetype: str, current: str, digest: str) -> Response:
         current: its hash.
         digest: that in the URL.
     """
-    response = Response(text, mimetype=mimetype)
+    return kept_by_hash(Response(text, mimetype=mimetype), current, digest)
+
+
+def kept_by_hash(response: Response, current: str, digest: str) -> Response:
+    """Let a browser keep a file for ever if it was asked for by its hash, else not at all; as for `cacheable`."""
     if digest == current:
         response.cache_control.public = response.cache_control.immutable = True
+        response.cache_control.no_cache = None
         response.cache_control.max_age = MAX_AGE
     else:
         response.cache_control.no_cache = True
@@ -66,13 +71,19 @@ def _sheets() -> dict[str, tuple[Path, ...]]:
     """Return what each stylesheet has besides the base, by its name: a game, a page, or both."""
     own = {rules.slug: _own_sheet(rules.slug) for rules in games.latest()}
     pages = {page: BASE.with_name(f"{page}.css") for page in PAGES}
-    alone = {name: (path,) for name, path in (own | pages).items()}
-    return {**alone, **{f"{slug}-{page}": (own[slug], pages[page]) for slug in own for page in pages}}
+    alone = {**own, **{page: (path,) for page, path in pages.items()}}
+    return {**alone, **{f"{slug}-{page}": (*own[slug], pages[page]) for slug in own for page in pages}}
 
 
-def _own_sheet(slug: str) -> Path:
+def _own_sheet(slug: str) -> tuple[Path, ...]:
+    """Return the styles of a game: the server's, or the plain ones and those that its package adds."""
     path = config.TEMPLATES / "games" / slug / "style.css"
-    return path if path.exists() else config.TEMPLATES / "plain" / "style.css"
+    if path.exists():
+        return (path,)
+    folder = games.folder_of(slug)
+    own = folder / "static" / "style.css" if folder else None
+    plain = config.TEMPLATES / "plain" / "style.css"
+    return (plain, own) if own and own.is_file() else (plain,)
 
 
 def _stylesheet(name: str) -> tuple[str, str]:

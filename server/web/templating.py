@@ -24,6 +24,12 @@ def init_app(app: Flask) -> None:
 class QuickContext(Context):
     """What a template is rendered with; Jinja's own asks of each function three times what it wants to be passed."""
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        folder, _, rest = (self.name or "").partition("/")
+        if folder == "games":  # its texts are looked up in the game's own catalogue, too
+            self.eval_ctx.slug = rest.partition("/")[0]  # type: ignore[attr-defined]
+
     def call(self, wanted: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
         """Call a macro, a method such as `split`, or a function that at most wants the context of evaluation."""
         kind = type(wanted)

@@ -20,7 +20,10 @@ READERS = {
     "moderation.act": {"ActNotPossible", "InvalidAct", "Newcomer", "has_looked", "holds_seat"},
     "moderation.acts": {"ACTS", "LONGEST_REASON", "check"},
     "notes": {"translated"},
-    "positions": {"Broken", "Position", "check_running", "current", "load", "seats_of"},
+    "positions": {
+        *("Broken", "NO_RULES", "NoRules", "Position", "check_running", "current", "has_rules", "installed"),
+        *("load", "on_hold", "rules_of", "seats_of", "why_on_hold", "without_or_back"),
+    },
     "lengths": None,
     "timeline": None,
     "turns": {

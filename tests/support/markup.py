@@ -106,7 +106,7 @@ class Marked:
 
 def mark(patch: pytest.MonkeyPatch) -> None:
     """Put brackets around every translated text of a page until the patch is undone; no drawing is kept from then."""
-    patch.setattr(i18n.Domain, "get_translations", lambda _self: Marked())
+    patch.setattr(i18n.Domain, "get_translations", lambda _self, _slug="": Marked())
     patch.setattr(sprites, "_drawings", lambda _slug, _language: ("", "00000000"))
 
 

@@ -28,6 +28,7 @@ ANSWERS = {
     "GET /static/<path:filename>": "200 200 200 200 200 200 200 200",
     "GET /static/style-<slug>-<digest>.css": "200 200 200 200 200 200 200 200",
     "GET /static/<slug>-<language>-<digest>.svg": "200 200 200 200 200 200 200 200",
+    "GET /static/games/<slug>/<digest>/<path:name>": "404 404 404 404 404 404 404 404",  # of a package
     "GET /new": "200 200 200 200 200 200 200 200",
     "POST /language": "400 400 400 400 400 400 400 400",  # no language of ours
     "POST /new": "422 422 422 422 422 422 422 422",
@@ -233,6 +234,7 @@ def address(there: Scene, rule: Rule, visitor: Visitor) -> str:
         "kind": "csv",
         "slug": "byzanz",
         "filename": "style.css",
+        "name": "style.css",
         "digest": "0123456789ab",
         "language": "en",
     }

@@ -25,6 +25,7 @@ JOBS: dict[str, tuple[float, list[tuple[Any, ...]]]] = {
     "tables": (600, [("tick_tables", SECONDS)]),
     "purge": (600, [("tick_purge", SECONDS)]),
     "results": (60, [("tick_results", SECONDS)]),
+    "rules": (600, [("tick_rules",)]),
     "figures": (600, [("tick_figures",)]),
 }
 """The jobs: seconds between two runs, and the calls of one run with what they pass besides the time."""

@@ -13,12 +13,12 @@ from typing import Any
 
 from sqlalchemy import func, or_, select
 
-from byzanz.games import rules_of
 from byzanz.moves import RulesError
 from byzanz.rules import Rules
 from server import play
 from server.errors import NotYourTurn, Refused, Stale
 from server.mail.incoming import reply
+from server.play import positions
 from server.store.engine import reading
 from server.store.links import SeatAccess
 from server.store.models import Entry, IncomingMail, StandingOrder, Turn
@@ -85,7 +85,7 @@ def carry_out(
             "on a line of its own and nothing else.",
             most=reply.MOST_OWN_LINES,
         )
-    rules = rules_of(access.game.slug, access.game.rules)
+    rules = positions.rules_of(access.game)
     lines = read_lines(rules, said)
     if not any(line.fault for line in lines):
         _play_all(access, lines, row, now)

@@ -21,6 +21,7 @@ from server.mail.incoming import bounces, commands, reply, words
 from server.mail.incoming.reply import Reply
 from server.mail.incoming.words import Outcome
 from server.mail.outgoing.smtp import ascii_domain
+from server.play.positions import NoRules, on_hold
 from server.store import heads, links, outbox, people, presence, totals
 from server.store.engine import insert, reading, transaction
 from server.store.facts import Fact
@@ -144,7 +145,11 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime, *
     if not _same_address(message.sender, person.email or ""):
         strange = Outcome(fault=_another_address(talk))
         return _finish(row, access, "refused", Fact("another_address"), now, strange, talk)
-    asked = words.read_talk(access, message.lines) if talk else words.read_reply(access, message.lines)
+    try:
+        asked = words.read_talk(access, message.lines) if talk else words.read_reply(access, message.lines)
+    except NoRules as missing:
+        held = Outcome(fault=on_hold(missing))
+        return _finish(row, access, held.kind, held.as_fact(), now, held, talk)
     if not asked.only_words:
         presence.note(person.id, now)
         presence.store()

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from byzanz.games import rules_of
 from byzanz.moves import RulesError
 from server.community import talk
 from server.errors import Refused
 from server.mail.incoming import commands, reply
 from server.mail.incoming.commands import BadReply, ReplyLine
 from server.mail.incoming.quoting import SAY, OwnLine
+from server.play import positions
 from server.store.facts import Fact
 from server.store.links import SeatAccess
 from server.store.models import IncomingMail
@@ -97,7 +97,7 @@ def read_reply(access: SeatAccess, lines: Sequence[OwnLine]) -> Read:
     """
     if len(lines) > reply.MOST_OWN_LINES:
         return Read(moves=tuple(lines))
-    rules = rules_of(access.game.slug, access.game.rules)
+    rules = positions.rules_of(access.game)
     moves: list[OwnLine] = []
     words: list[str] = []
     saying = False
@@ -130,7 +130,7 @@ def read_talk(access: SeatAccess, lines: Sequence[OwnLine]) -> Read:
         return Read(
             fault=BadReply("Your email contains no words above the quoted text, so nothing was said.")
         )
-    rules = rules_of(access.game.slug, access.game.rules)
+    rules = positions.rules_of(access.game)
     if all(commands.is_readable(rules, line) for line in lines):
         return Read(
             fault=BadReply(

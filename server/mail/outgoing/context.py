@@ -14,7 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import record
-from byzanz.games import rules_of
+from byzanz.games import title_of
 from byzanz.moves import ranked
 from byzanz.rules import PUBLIC
 from server.config import settings
@@ -117,7 +117,7 @@ def _held_invitations(session: Session, rows: MailRows, links: Mapping[str, str]
     hosts = {game.id: session.get(Person, game.organiser_id or 0) for game in games}
     return [
         {
-            "title": rules_of(game.slug, game.rules).title,
+            "title": title_of(game.slug),
             "game": one_line(game.name),
             "organiser": one_line(host.name) if (host := hosts[game.id]) else "",
             "link": links[game.id],
@@ -130,7 +130,7 @@ def _wished_tables(session: Session, rows: MailRows) -> list[dict[str, Any]]:
     games = relevance.wished_games(session, rows.mail)
     return [
         {
-            "title": rules_of(game.slug, game.rules).title,
+            "title": title_of(game.slug),
             "game": one_line(game.name),
             "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},
             "free": sum(seat.status == "free" for seat in positions.seats_of(session, game.id)),
@@ -150,12 +150,12 @@ def _details(mail: AnyMail) -> dict[str, Any]:
 
 
 def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
-    game, rules = table.game, rules_of(table.game.slug, table.game.rules)
+    game = table.game
     organiser = person_at(session, table, game.organiser_id)
     result = json.loads(game.result) if game.result else None
     return {
         "slug": game.slug,
-        "title": rules.title,
+        "title": title_of(game.slug),
         "game": one_line(game.name),
         "game_id": game.id,
         "pace": {name: getattr(game, name) for name in ("allowance", "bank", "days_off", "time_zone")},

@@ -23,6 +23,7 @@ from server.mail.outgoing.compose import ComposedMail, compose
 from server.mail.outgoing.relevance import AddressSuppressed, Outdated
 from server.mail.outgoing.smtp import Message, PermanentFailure, TemporaryFailure
 from server.mail.text import quoted
+from server.play.positions import NO_RULES
 from server.store import alerts, outbox, totals
 from server.store.engine import reading, transaction
 from server.store.facts import Fact
@@ -31,6 +32,8 @@ from server.store.rows import MailRow
 LOGGER = logging.getLogger(__name__)
 BATCH = 20
 """Mails leased at once."""
+WITHOUT_RULES = timedelta(minutes=10)
+"""How long a mail waits until it is looked at again if the rules of its game are not installed."""
 LONGEST_BATCH = outbox.LEASE / 2
 """After this time no further mail of a batch is started, so that none is sent under an expired lease."""
 
@@ -113,8 +116,11 @@ def _write(mail: MailRow, now: datetime) -> ComposedMail:
             raise Outdated(Fact("told_by_another"))
         rows = relevance.load_rows(session, mail, now, beside)
         batching.check_sendable(rows, now)
-        if rows.game is not None and rows.game.quarantine:
+        held = rows.game.quarantine if rows.game is not None else None
+        if held and held.code != NO_RULES:
             raise TemporaryFailure(Fact("quarantined"))
+        if held and mail.kind != "answer":  # an answer needs no rules to say so
+            raise Postponed(now + WITHOUT_RULES)
         found = mail_links.existing_links(session, rows)
         if found is not None:
             return compose(session, rows, found, now)

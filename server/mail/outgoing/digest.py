@@ -16,8 +16,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import and_, exists, literal_column, select, update
 from sqlalchemy.orm import Session
 
-from byzanz.games import rules_of
-from byzanz.moves import BadSetup
+from byzanz import games
 from server import play
 from server.mail.outgoing import said
 from server.mail.text import one_line
@@ -199,7 +198,7 @@ def overview_context(
         times = turns.times_if_started(game, turn, now) if starts else turns.times(session, game, turn)
         try:
             items.append(_item(session, game, seat, turn, times) | {"link": links[game.id]})
-        except (Broken, BadSetup) as broken:  # one broken game must not block the others
+        except Broken as broken:  # one broken game must not block the others
             LOGGER.warning("game %s is omitted from a mail: %s", game.id, broken)
             continue
         if times is not None:
@@ -222,7 +221,7 @@ def _item(session: Session, game: Game, seat: Seat, turn: Turn, times: turns.Tim
     person = seat.person
     return {
         "slug": game.slug,
-        "title": rules_of(game.slug, game.rules).title,
+        "title": games.title_of(game.slug),
         "game": one_line(game.name),
         "names": [one_line(other.name) for other in positions.seats_of(session, game.id)],
         "view": position.view(turn.seat),

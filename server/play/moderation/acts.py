@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from byzanz.games import rules_of
 from byzanz.rules import ALL, PUBLIC
 from server.play import positions, quarantines, running
 from server.play.moderation.act import (
@@ -81,11 +80,13 @@ def _repair(table: Table, act: Act) -> int:
     verb, game = act.words[0], table.game
     if verb == "!note":
         return write(table, act)
+    if game.quarantine and game.quarantine.code == positions.NO_RULES:
+        raise positions.on_hold(positions.why_on_hold(game.quarantine))
     if verb not in REPAIRS:
         raise ActNotPossible(
             "This game is on hold: void the faulty entry, resume or abandon the game, or add a note."
         )
-    rules = rules_of(game.slug, game.rules)
+    rules = positions.rules_of(game)
     entries = log.entries(table.session, game.id)
     state = None if verb == "!void" else positions.replay(game, len(table.seats), rules, entries)
     quarantines.release(table, act.now)

@@ -23,7 +23,7 @@ from server import play
 from server.errors import BadRequest, NoSuchGame, NoSuchOrder, NotRunning, Refused
 from server.i18n import N_
 from server.play import history, positions, turns
-from server.play.positions import Broken, Position
+from server.play.positions import Broken, Position, on_hold
 from server.store import engine, links, presence, standing_orders
 from server.store.models import Game
 from server.store.rows import AnyGame
@@ -257,9 +257,8 @@ def _refused(error: Refused) -> tuple[dict[str, Any], int]:
 
 
 @blueprint.errorhandler(Broken)
-def _broken(_error_met: Broken) -> tuple[dict[str, Any], int]:
-    message = gettext("This game is on hold while we look into an error. Nothing has been lost.")
-    return _error(409, NotRunning.code, message)
+def _broken(error: Broken) -> tuple[dict[str, Any], int]:
+    return _refused(on_hold(error))
 
 
 @blueprint.errorhandler(HTTPException)

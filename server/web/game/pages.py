@@ -12,15 +12,17 @@ from flask_babel import gettext as _
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
+from byzanz.games import AnyRules
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server.accounts import login
 from server.community import profiles
 from server.config import settings
+from server.config.offered import offered
 from server.errors import Refused
 from server.lobby import rematch
 from server.play import autopilot, positions, timeline, turns
 from server.play import history as play_history
-from server.play.positions import Broken
+from server.play.positions import why_on_hold
 from server.store import links, log, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.models import Game, Rematch
@@ -133,7 +135,7 @@ def _history(
     token: str | None = None,
 ) -> ResponseReturnValue:
     if game.quarantine:
-        raise Broken(str(game.quarantine))
+        raise why_on_hold(game.quarantine)
     try:
         query = {"at": str(game.head), **flask.request.args.to_dict()}
         context = history.page_context(session, game, viewer, zone, query, here)
@@ -148,7 +150,7 @@ def _history(
 def _running_context(session: Session, game: Game) -> dict[str, object]:
     """Return the context for the table of a running game, or the result of a finished one."""
     if game.quarantine:
-        raise Broken(str(game.quarantine))
+        raise why_on_hold(game.quarantine)
     if game.status == "over":
         return _finished_context(session, game)
     position = positions.load(session, game)
@@ -160,11 +162,16 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
         "view": view,
         "lines": history.lines_of(entries, log.voids_in(entries), _zone(session, game), told),
         "latest": [entry for entry, _fact in told[-1:]],
-        "trial": position.rules if login.current_session() is None else None,
+        "trial": _trial(position) if login.current_session() is None else None,
         "due": {turn.seat: turns.times(session, game, turn) for turn in open_turns},
         "now": utc_now(),
         "unattended": autopilot.is_unattended(session, game),
     }
+
+
+def _trial(position: positions.Position) -> AnyRules | None:
+    """Return the rules of a game if a visitor can try it; they may be newer than those of this table."""
+    return next((rules for rules in offered() if rules.slug == position.rules.slug), None)
 
 
 def _finished_context(session: Session, game: Game) -> dict[str, object]:

@@ -19,7 +19,7 @@ from byzanz.rules import PUBLIC
 from server.accounts import login
 from server.errors import NoSuchGame, Refused
 from server.play import history
-from server.play.positions import Broken
+from server.play.positions import why_on_hold
 from server.store.engine import reading
 from server.store.models import Game, Seat
 from server.web.http import GAME_ID, costly, error_page, limiter
@@ -54,8 +54,7 @@ class CheckedRecord:
     @property
     def title(self) -> str:
         """The title of its game, or its slug if the game is unknown."""
-        slug = self.record.header.game
-        return next((rules.title for rules in games.latest() if rules.slug == slug), slug)
+        return games.title_of(self.record.header.game)
 
     def settled_after(self, seat: int) -> list[str]:
         """Return the names of the seats whose cuts were settled after that of a seat."""
@@ -101,7 +100,7 @@ def game(game_id: str) -> str:
         if found is None or found.status not in ("running", "over"):
             raise NoSuchGame("There is no game with this ID. Check the link.")
         if found.quarantine:
-            raise Broken(str(found.quarantine))
+            raise why_on_hold(found.quarantine)
         if found.status != "over":
             raise NotOver(
                 "This game is still in progress. When it is over, the server’s secret is revealed and the deal can be "

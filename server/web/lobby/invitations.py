@@ -11,8 +11,8 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from byzanz import games
 from byzanz.bots import BOTS
-from byzanz.games import rules_of
 from server import errors, i18n, validation
 from server.community import reliability
 from server.config import settings
@@ -47,7 +47,7 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             fixed=history.fixed_cuts(seats),
             shown=shown_of(session, seats),
             organiser=session.get(Person, found.game.organiser_id or 0),
-            title=rules_of(found.game.slug, found.game.rules).title,
+            title=games.title_of(found.game.slug),
             length=lengths.estimate(session, found.game, seats),
             name=form.get("name", _offered_name(found)),
             own_zone=found.person.time_zone,
@@ -150,7 +150,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
     with reading() as session:
         game = organiser.organised_game(session, token, utc_now()) or unknown_link(token)
         seats = positions.seats_of(session, game.id)
-        rules, form = rules_of(game.slug, game.rules), flask.request.form
+        rules, form = positions.rules_of(game), flask.request.form
         host = session.get_one(Person, game.organiser_id)
         own = next((seat for seat in seats if seat.person_id == game.organiser_id), None)
         page = render_template(

@@ -7,7 +7,7 @@ from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
-from byzanz.games import rules_of
+from byzanz import games
 from server import i18n
 from server.accounts import login
 from server.community import blocks
@@ -87,7 +87,7 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             is_seated=me is not None and any(seat.person_id == me.id for seat in seats),
             free=sum(seat.status == "free" for seat in seats) if game.status == "inviting" else 0,
             length=lengths.estimate(session, game, seats),
-            title=rules_of(game.slug, game.rules).title,
+            title=games.title_of(game.slug),
             name=form.get("name", me.name if me else ""),
             cut=form.get("cut", names.random_cut()),
             refusal=refusal,

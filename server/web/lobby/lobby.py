@@ -21,6 +21,7 @@ from server import errors, i18n, validation
 from server.accounts import login
 from server.community import blocks
 from server.config import settings
+from server.config.offered import offered
 from server.errors import InvalidInput, Refused
 from server.lobby import create, names, tables, time_control
 from server.store.engine import reading, utc_now
@@ -59,7 +60,7 @@ def index() -> ResponseReturnValue:
             finished=home.finished_games(session, me) if me else (),
             now=utc_now(),
             awaiting=sum(entry.awaited for entry in own),
-            games=games.latest(),
+            games=offered(),
             titles={rules.slug: rules.title for rules in games.latest()},
             open_tables=tables.open_tables(session, tables.Wanted(), me.id if me else None, most=FEW)[0],
             running=_listed(session, Game.status == "running", seen),
@@ -101,7 +102,7 @@ def _initial_fields() -> dict[str, str]:
         me = login.signed_in(session)
     return {
         "title": names.random_game_name(),
-        "game": flask.request.args.get("game", games.latest()[0].slug),
+        "game": flask.request.args.get("game", offered()[0].slug),
         "name": me.name if me else "",
         "address": (me.email or "") if me else "",
         "time_zone": (me.time_zone or "UTC") if me else "UTC",
@@ -127,7 +128,7 @@ def new_form(fields: dict[str, str], refusal: Refused | None, group: Group | Non
         group=group,
         refusal=refusal,
         wrong=refusal.field if isinstance(refusal, InvalidInput) else None,
-        games=games.latest(),
+        games=offered(),
         bots=tuple(BOTS),
         most=_most_seats(),
         paces=time_control.PRESETS,
@@ -145,7 +146,7 @@ def _with(offered: Sequence[int], group: Group | None, field: str) -> Sequence[i
 
 def _most_seats() -> int:
     """Return the largest number of players of any game."""
-    return max(max(rules.seats) for rules in games.latest())
+    return max(max(rules.seats) for rules in offered())
 
 
 def _read_request(group: Group | None) -> create.GameRequest:
@@ -154,7 +155,7 @@ def _read_request(group: Group | None) -> create.GameRequest:
     address = group.host.email if group else fields.get("address")
     return create.GameRequest(
         organiser=Guest(fields.get("name", ""), address or ""),
-        slug=fields.get("game", games.latest()[0].slug),
+        slug=fields.get("game", offered()[0].slug),
         name=fields.get("title", ""),
         time_control=pace.read_time_control(),
         players=[*(group.chosen() if group else ()), *_read_friends()],
@@ -222,5 +223,10 @@ def rules(slug: str) -> str | tuple[str, int]:
     view = found.view(found.setup(min(found.seats), {}), PUBLIC)
     step = validation.whole_number(flask.request.args.get("step", ""), 99, 1) or 1
     return render_template(
-        "lobby/rules.html", rules=found, view=view, step=step, base_url=settings().base_url
+        "lobby/rules.html",
+        rules=found,
+        view=view,
+        step=step,
+        base_url=settings().base_url,
+        offered=found in offered(),
     )

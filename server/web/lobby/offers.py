@@ -6,7 +6,7 @@ import flask
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
-from byzanz.games import rules_of
+from byzanz import games
 from server import i18n
 from server.accounts import login
 from server.errors import InvalidInput, Refused
@@ -79,7 +79,7 @@ def _page(game_id: str, number: int, refusal: Refused | None) -> ResponseReturnV
             offer=tables.described(session, [found])[0] if found else None,
             view=public_view(session, game) if found else None,
             names=tuple(seat.name for seat in tables.seats_of(session, [game.id])[game.id]),
-            title=rules_of(game.slug, game.rules).title,
+            title=games.title_of(game.slug),
             me=me,
             now=utc_now(),
             name=form.get("name", me.name if me else ""),

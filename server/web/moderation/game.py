@@ -15,7 +15,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from byzanz.games import rules_of
+from byzanz import games
 from byzanz.rules import ALL, PUBLIC, Viewer
 from server import play
 from server.accounts import login
@@ -103,7 +103,7 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "zone": desk.zone(),
         "now": utc_now(),
         "game": game,
-        "title": rules_of(game.slug, game.rules).title,
+        "title": games.title_of(game.slug),
         "seats": seats,
         "names": tuple(seat.name for seat in seats),
         "host": persons.get(game.organiser_id or 0),
@@ -177,7 +177,8 @@ def show_look(game_id: str, seq: int) -> ResponseReturnValue:
         log_context = _history_context(session, game, viewer, here, last=seq)
         return render_template(
             "moderation/look.html",
-            **{"game": game, "zone": desk.zone()} | (log_context or {}),
+            **{"game": game, "zone": desk.zone(), "names": history.names_of(session, game)}
+            | (log_context or {}),
             entry=entry,
             viewer=viewer,
             readable=log_context is not None,

@@ -23,7 +23,7 @@ from server.lobby import rematch
 from server.mail import deliverability
 from server.play import autopilot, positions, timeline, turns
 from server.play import history as play_history
-from server.play.positions import Broken, Position
+from server.play.positions import Position, why_on_hold
 from server.store import heads, log, presence, standing_orders
 from server.store.engine import reading, utc_now
 from server.store.links import SeatAccess
@@ -216,7 +216,7 @@ def _page(
 ) -> str:
     game, number = access.game, access.seat.seat
     if game.quarantine and game.status in ("running", "over"):
-        raise Broken(str(game.quarantine))
+        raise why_on_hold(game.quarantine)
     own = None
     if since is None:
         entries, after, own = play_history.since_own_move(session, game, number, MOST_RECENT)

@@ -75,7 +75,8 @@ def scheduler(app: Flask, ticks: Ticks) -> Iterator[clockwork.Scheduler]:  # noq
 def test_each_job_runs_at_its_interval_and_calls_its_tick(
     scheduler: clockwork.Scheduler, ticks: Ticks
 ) -> None:
-    assert ticks.calls == JOBS["heartbeats"][1]  # the first heartbeat comes before all ticks
+    # The first heartbeat comes before all ticks, and before a deadline is enforced, games without rules are on hold.
+    assert ticks.calls == JOBS["heartbeats"][1] + JOBS["rules"][1]
     found = {}
     for job in scheduler._scheduler.get_jobs():
         ticks.calls.clear()
@@ -108,7 +109,7 @@ def test_the_web_sends_a_heartbeat_only_after_it_has_answered_a_request(app: Fla
     own, web = ("record_heartbeat", "scheduler"), ("record_heartbeat", "web")
     made.start()
     try:
-        assert ticks.calls == [own]  # nothing can be answered yet, so nothing is asked
+        assert ticks.calls == [own, *JOBS["rules"][1]]  # nothing can be answered yet, so nothing is asked
         (job,) = (job for job in made._scheduler.get_jobs() if job.id == "heartbeats")
         for sent in ([own], [web, own]):
             ticks.calls.clear()

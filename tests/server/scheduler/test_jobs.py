@@ -28,43 +28,15 @@ from server.mail.text import quoted
 from server.play import turns
 from server.scheduler import clockwork, heartbeat, jobs
 from server.store import alerts, engine
-from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Turn
+from server.store.models import Alert, Entry, Game, Heartbeat, Mail, Outage, Person, Seat, Snapshot, Turn
 from tests.conftest import NOW, Table
 from tests.support.busy_table import BUSY
+from tests.support.machine import Machine
 from tests.support.mail_servers import Pigeons
 from tests.support.ticks import TICK, change, entries, give_to_bots
 
 Begin = Callable[..., Table]
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-
-
-class Machine:
-    """A machine that runs web and scheduler, with a clock that can be set and a monotonic one."""
-
-    def __init__(self, now: datetime = NOW) -> None:
-        self.now = now
-        self.steady = 1000.0
-        self.start()
-
-    def start(self) -> None:
-        self.recorders = [heartbeat.HeartbeatRecorder(part, TICK) for part in heartbeat.PARTS]
-
-    def send_heartbeats(self) -> None:
-        for recorder in self.recorders:
-            clockwork.record_heartbeat(recorder, self.now, self.steady)
-
-    def wait(self, span: timedelta) -> None:
-        self.now += span
-        self.steady += span.total_seconds()
-
-    def run(self, span: timedelta) -> int:
-        """Let time pass on a healthy server; return the number of timeouts."""
-        played, end = 0, self.now + span
-        while self.now < end:
-            self.wait(min(9 * MINUTE, end - self.now))
-            self.send_heartbeats()
-            played += jobs.tick_turns(self.now, TICK)
-        return played
 
 
 @pytest.fixture
@@ -151,7 +123,9 @@ def test_a_game_that_cannot_be_played_on_is_set_aside_and_the_others_go_on(
 def test_a_log_that_does_not_replay_sets_its_game_aside(table: Begin, machine: Machine) -> None:
     bad, good = table(4, game_id="bad", allowance=3600), table(4, game_id="good", allowance=3600)
     post()
-    change(Game, bad.id, rules=99)
+    change(Game, bad.id, options='{"unknown": true}')
+    with engine.transaction() as session:
+        session.execute(delete(Snapshot).where(Snapshot.game_id == bad.id))
     machine.run(HOUR)
     assert entries(good.id) == [(0, "clock", "pass")]
     assert len(standing()) == 1

@@ -46,7 +46,7 @@ def test_a_page_translates_hardly_more_than_it_shows(
     game = table(SEATS[slug], slug=slug)
     counted = Counted()
     mark(monkeypatch)
-    monkeypatch.setattr(i18n.Domain, "get_translations", lambda _self: counted)
+    monkeypatch.setattr(i18n.Domain, "get_translations", lambda _self, _slug="": counted)
     for path in (url(game, asked(game)), f"/t/{game.tokens[0]}/history?at=1", "/nothing", "/new"):
         counted.asked.clear()
         shown = look(client, path).html.count("⟦")

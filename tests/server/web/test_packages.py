@@ -1,0 +1,243 @@
+"""A package brings templates, styles, other files and translations of its own, which touch nothing of others."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from byzanz import games
+from byzanz.moves import RulesError
+from server import i18n, validation
+from server.config import Settings, offered
+from server.errors import InvalidInput
+from server.ops import serve, surroundings
+from server.store.models import Game
+from server.web import assets, http, stylesheet
+from tests.conftest import Table
+from tests.support.examples import EXAMPLES
+from tests.support.mails import one_database, post, row, text_of
+
+pytestmark = one_database
+CATALOGUE = """msgid ""
+msgstr "Content-Type: text/plain; charset=utf-8\\n"
+
+msgid "Prizes to come"
+msgstr "Preise, die noch kommen"
+
+msgid "To come"
+msgstr "Noch <da>"
+
+msgid "Privacy"
+msgstr "Etwas anderes"
+
+msgid "You do not hold %(card)s."
+msgstr "Etwas anderes: %(card)s"
+
+msgid "Bid less than %(most)s."
+msgstr "Biete weniger als %(most)s."
+"""
+TABLE = '{% import "games/goofspiel/words.html" as words %}<i>{{ words.label("to come") }}</i>'
+TABLE += '<section id="mine"><p>{{ _("Prizes to come") }} {{ "<b>" }} {{ _("Privacy") }}</p></section>'
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Install Goofspiel as a package with files of its own; return its folder."""
+    folder = tmp_path / "goof_package"
+    for name, text in {
+        "templates/table.html": TABLE,
+        "templates/base.html": "not the server's",
+        "static/style.css": ".mine {\n color: red; }",
+        "static/picture.svg": "<svg/>",
+        "translations/de/LC_MESSAGES/messages.po": CATALOGUE,
+        "translations/nl/LC_MESSAGES/messages.po": 'msgid "broken',
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "__init__.py").write_text((EXAMPLES / "goofspiel/goofspiel.py").read_text())
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint("goofspiel", "goof_package:Goofspiel", games.GROUP)
+    monkeypatch.setattr(games, "entry_points", lambda **_: [point])
+    forget()
+    yield folder
+    monkeypatch.undo()
+    forget()
+    sys.modules.pop("goof_package", None)
+
+
+def forget() -> None:
+    for cached in (games._installed, i18n.translations, i18n._of_package, stylesheet._concatenate):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def game(app: Flask, package: Path, table: Callable[..., Table]) -> Iterator[Table]:  # noqa: ARG001
+    templates = app.jinja_env.cache
+    assert templates is not None
+    templates.clear()
+    yield table(3, slug="goofspiel")
+    templates.clear()
+
+
+def shown(client: FlaskClient, path: str, language: str = "de") -> str:
+    answer = client.get(path, headers={"Accept-Language": language})
+    assert answer.status_code == 200, path
+    return answer.get_data(as_text=True)
+
+
+def test_a_package_draws_its_table_in_its_own_words(game: Table, client: FlaskClient) -> None:
+    page = shown(client, f"/g/{game.id}")
+    assert "<i>Noch &lt;da&gt;</i>" in page
+    (own,) = re.findall(r'<section id="mine">.*?</section>', page)
+    assert own == '<section id="mine"><p>Preise, die noch kommen &lt;b&gt; Datenschutz</p></section>'
+    assert "not the server's" not in page
+    assert "Prizes to come" in shown(client, f"/g/{game.id}", "nl"), "its Dutch catalogue is broken"
+
+
+def test_the_other_templates_of_a_package_are_the_plain_ones(game: Table, client: FlaskClient) -> None:
+    page = shown(client, f"/t/{game.tokens[0]}")
+    assert len(re.findall(r'name="move" value="bid (\d+)"', page)) == 13
+    assert all("- Bid 1\n" in text_of(mail) for mail in post())
+
+
+@pytest.mark.usefixtures("game")
+def test_a_template_that_is_broken_stops_no_server(
+    app: Flask, package: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (package / "templates/form.html").write_text("{% if %}")
+    wanted = ["games/goofspiel/base.html", "games/goofspiel/form.html", "games/goofspiel/table.html"]
+    listed = sorted(app.jinja_env.list_templates())
+    assert [name for name in listed if name.startswith("games/goofspiel/")] == wanted
+    monkeypatch.setattr(app.jinja_env, "list_templates", lambda **_: wanted)
+    monkeypatch.setattr("gc.freeze", lambda: None)
+    serve._load(app)
+    lines = [each.getMessage().partition(" cannot be ")[0] for each in caplog.records]
+    form, dutch = "the template games/goofspiel/form.html", "the translations of goofspiel into Nederlands"
+    assert set(lines) <= {form, dutch}
+    assert lines.count(form) == 1
+
+
+def test_a_refusal_of_the_rules_is_said_in_the_words_of_their_package(game: Table, app: Flask) -> None:
+    unknown = RulesError("Bid less than %(most)s.", most=7)
+    known = RulesError("You do not hold %(card)s.", card="x")
+    with app.test_request_context(headers={"Accept-Language": "de"}):
+        assert http.refusal_text(unknown, "goofspiel") == "Biete weniger als 7."
+        assert http.refusal_text(unknown, "empire") == "Biete weniger als 7.", (
+            "no other game has a text for it"
+        )
+        assert http.refusal_text(known, "goofspiel") == "Du hast x nicht."
+    assert row(Game, game.id) is not None
+
+
+def test_the_styles_of_a_package_come_to_its_pages_alone(game: Table, client: FlaskClient) -> None:
+    sheets = {path: linked(client, path) for path in (f"/g/{game.id}", "/rules/empire", "/about")}
+    with_own = [path for path, sheet in sheets.items() if ".mine{color:red}" in client.get(sheet).text]
+    assert with_own == [f"/g/{game.id}"]
+    assert ".plain-moves{" in client.get(sheets[f"/g/{game.id}"]).text
+
+
+@pytest.mark.usefixtures("game")
+def test_a_file_of_a_package_is_kept_by_its_hash(app: Flask, client: FlaskClient) -> None:
+    with app.test_request_context():
+        address = assets.url("goofspiel", "picture.svg")
+    with (
+        client.get(address) as current,
+        client.get(address.replace("/games/goofspiel/", "/games/goofspiel/0")) as old,
+    ):
+        assert (current.get_data(), current.mimetype) == (b"<svg/>", "image/svg+xml")
+        assert current.headers["Cache-Control"] == "public, immutable, max-age=31536000"
+        assert old.headers["Cache-Control"] == "no-cache"
+    for name in ("../__init__.py", "%2e%2e/__init__.py", "..%2f__init__.py", "nothing.svg", "/etc/hostname"):
+        assert client.get(f"/static/games/goofspiel/0/{name}").status_code == 404, name
+    assert client.get("/static/games/chess/0/picture.svg").status_code == 404
+
+
+def linked(client: FlaskClient, path: str) -> str:
+    """Return the stylesheet of a page."""
+    (found,) = re.findall(r'<link rel="stylesheet" href="([^"]+)"', shown(client, path))
+    return str(found)
+
+
+RULES = """
+# Aim
+
+Win <b>prizes</b> & [more](javascript:alert(1)), [here](https://example.org).
+
+## Bids <script>alert(1)</script>
+
+| bid | prize |
+|---|---|
+| 1 | `x` |
+"""
+DRAWN = """<h3>Aim</h3>
+<p>Win &lt;b&gt;prizes&lt;/b&gt; &amp; [more](javascript:alert(1)), <a href="https://example.org">here</a>.</p>
+<h4>Bids &lt;script&gt;alert(1)&lt;/script&gt;</h4>
+<table>"""
+
+
+@pytest.mark.usefixtures("game")
+@pytest.mark.parametrize("where", ["class", "module"])
+def test_the_long_rules_of_a_game_are_markdown(
+    client: FlaskClient, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = type(games.rules_of("goofspiel"))
+    monkeypatch.setattr(
+        kind if where == "class" else sys.modules[kind.__module__], "RULES", RULES, raising=False
+    )
+    page = shown(client, "/rules/goofspiel")
+    assert DRAWN in page
+    assert "<td><code>x</code></td>" in page
+
+
+# Which games are offered
+
+
+@pytest.mark.usefixtures("package")
+def test_the_setting_says_which_games_can_be_started_and_in_which_order(
+    app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offer(names: str) -> list[str]:
+        monkeypatch.setitem(app.config, "BYZANZ", app.config["BYZANZ"].model_copy(update={"games": names}))
+        return [rules.slug for rules in offered.offered()]
+
+    assert offer("") == ["byzanz", "empire", "byzantium", "goofspiel"]
+    assert offer("chess") == ["byzanz", "empire", "byzantium", "goofspiel"]
+    assert offer("goofspiel, Empire,chess,empire") == ["goofspiel", "empire"]
+    assert offered.warnings(app.config["BYZANZ"]) == [
+        "BYZANZ_GAMES names games that are not installed: chess"
+    ]
+    assert re.findall(r'name="game" value="(\w+)"', shown(client, "/new")) == ["goofspiel", "empire"]
+    assert "/rules/byzantium" not in shown(client, "/")
+    assert shown(client, "/rules/byzantium"), "it may still be played"
+    for slug, text in (
+        ("byzanz", "There is no game “byzanz”; the games are: goofspiel, empire."),
+        ("empire", ""),
+    ):
+        answer = client.post("/play", data={"game": slug})
+        assert answer.status_code == (422 if text else 303)
+        assert text in answer.text
+    with pytest.raises(InvalidInput, match="the games are: goofspiel, empire"):
+        validation.game_rules("byzantium")
+
+
+def test_a_broken_package_is_one_line_and_the_others_play(
+    app: Flask, package: Path, client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    (package / "__init__.py").write_text("raise OSError('no\\nlibrary')")
+    sys.modules.pop("goof_package", None)
+    forget()
+    line = "the game goofspiel of goof_package:Goofspiel cannot be played: OSError: no library"
+    assert offered.warnings(Settings()) == [line]
+    assert any(str(each).count(line) for each in surroundings.findings(app.config["BYZANZ"]) if not each.ok)
+    with caplog.at_level(logging.WARNING):
+        serve._prepare(app, lambda: None)
+    assert [each.getMessage() for each in caplog.records].count(line) == 1
+    assert client.get("/").status_code == 200
