@@ -14,6 +14,7 @@ from pathlib import Path
 import grimp
 import pytest
 
+from byzanz.games import latest
 from tests.support.folders import ROOT
 
 PACKAGES = ("byzanz", "server", "benchmarks")
@@ -121,6 +122,54 @@ def test_what_is_too_long_is_found() -> None:
     ]
     assert too_long("m", "\n" * LONGEST_MODULE) == []
     assert too_long("m", "\n" * (LONGEST_MODULE + 1)) == [f"m has {LONGEST_MODULE + 1} lines"]
+
+
+SHARED_NAME = ("byzanz", "Byzanz", "BYZANZ")
+"""The server and its first game have one name; only these modules use it as a text, for the server."""
+USES_SHARED_NAME = {
+    *(
+        "server/cli/__init__.py",
+        "server/cli/mail.py",
+        "server/community/handles.py",
+        "server/config/__init__.py",
+    ),
+    *("server/demo/run.py", "server/mail/incoming/lmtp.py", "server/ops/serve.py", "server/web/address.py"),
+    "server/web/api/openapi.py",
+}
+
+
+def named_games(name: str, text: str) -> list[str]:
+    """The places in a module where a text names a game; docstrings may."""
+    tree = ast.parse(text)
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    games = {word.casefold() for rules in latest() for word in (rules.slug, rules.title)}
+    words = re.compile(rf"\b({'|'.join(games - {SHARED_NAME[0]})})\b", re.IGNORECASE)
+    return [
+        f"{name}:{node.lineno}: {node.value[:60]!r}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation
+        if words.search(node.value) or (node.value in SHARED_NAME and name not in USES_SHARED_NAME)
+    ]
+
+
+def test_no_module_of_the_server_names_a_game() -> None:
+    paths = sorted((ROOT / "server").rglob("*.py"))
+    found = [each for path in paths for each in named_games(str(path.relative_to(ROOT)), path.read_text())]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'DECISIONS = {"empire": 20}',
+        'if slug == "byzanz": pass',
+        'text = "a game of Byzantium"',
+        'f"{name} of Empire and Foes"',
+    ],
+)
+def test_a_named_game_is_found(line: str) -> None:
+    assert named_games("server/play/lengths.py", line) != []
+    assert named_games("server/play/lengths.py", f"def f():\n    '''{line}'''") == []
 
 
 def imported_packages(tree: ast.AST) -> set[str]:

@@ -41,6 +41,7 @@ class Byzanz(Rules[State, View]):
     seats: ClassVar[range] = range(3, 7)
     state_type: ClassVar[type] = State
     state_format: ClassVar[int] = 2
+    decisions: ClassVar[int] = 30
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return the state before the deal; Byzanz has no options."""
