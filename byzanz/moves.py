@@ -180,8 +180,11 @@ class Message(NamedTuple):
 
     text: str
     places: Mapping[str, Any] = {}
-    seats: Mapping[str, int | tuple[int, ...]] = {}
+    seats: Mapping[str, Any] = {}
     you: str = ""
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
 
 def check_setup(game: str, possible: range, seats: int, options: Mapping[str, object]) -> None:
