@@ -25,7 +25,9 @@ def tend_open_tables(now: datetime) -> int:
         How many tables were concerned.
     """
     with reading() as session:
-        soon = select(Game.id, Game.open_until).where(Game.open_until <= now + WARNED)
+        soon = select(Game.id, Game.open_until).where(
+            Game.open_until <= now + WARNED, Game.quarantine.is_(None)
+        )
         found = [
             (game_id, until) for game_id, until in session.execute(soon.order_by(Game.open_until)) if until
         ]

@@ -20,7 +20,7 @@ from tests.conftest import Table
 from tests.support.examples import example
 from tests.support.machine import Machine
 from tests.support.mails import post, row
-from tests.support.ticks import change, entries, give_to_bots
+from tests.support.ticks import TICK, change, entries, give_to_bots
 
 Begin = Callable[..., Table]
 HOUR = timedelta(hours=1)
@@ -146,3 +146,15 @@ def test_a_game_whose_log_does_not_replay_when_its_rules_are_back_is_quarantined
     assert why.code == "text"
     assert "ZeroDivisionError" in str(why)
     assert jobs.tick_rules(machine.now) == 0
+
+
+def test_an_open_table_does_not_end_meanwhile(
+    table: Begin, machine: Machine, packages: list[games.AnyRules]
+) -> None:
+    game = table(2, slug="goofspiel")
+    change(Game, game.id, status="inviting", open_until=machine.now)
+    packages.clear()
+    assert jobs.tick_rules(machine.now) == 1
+    machine.send_heartbeats()
+    assert jobs.tick_tables(machine.now, TICK) == 0
+    assert row(Game, game.id).status == "inviting"
