@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from byzanz.games.facts import Fact, facts
-from byzanz.moves import Move, Outcome, ranked
+from byzanz.moves import Message, Move, Outcome, ranked
 from byzanz.record import Entry
 from server.cli.table import Table
 
@@ -38,7 +38,7 @@ def position(table: Table) -> Iterator[str]:
 
 
 def news(table: Table, log: Sequence[Entry], known: Sequence[Entry]) -> Iterator[str]:
-    """Yield a line for each entry that was not known before, or not in this form.
+    """Yield a line for each entry that was not known before, or not in this form, and what followed from it.
 
     Args:
         table: the game.
@@ -52,6 +52,8 @@ def news(table: Table, log: Sequence[Entry], known: Sequence[Entry]) -> Iterator
         who = "Chance" if entry.seat is None else called[entry.seat]
         forced = " (the only move)" if entry.by == "rules" else ""
         yield from _wrapped(f"{who}: {entry.move}{forced}")
+        for message in table.told[at]:
+            yield from _wrapped(f"  {_sentence(message, called, table.own)}")
 
 
 def grouped(moves: Sequence[Move]) -> list[Move]:
@@ -93,6 +95,19 @@ def _said(fact: Fact) -> str:
     else:
         value = "sealed" if fact.cards == ("?",) else " ".join(fact.cards) or "none"
     return f"{fact.name} {value}"
+
+
+def _sentence(message: Message, names: Sequence[str], own: int) -> str:
+    named = {
+        place: ", ".join(names[seat] for seat in (seats if isinstance(seats, tuple) else (seats,)))
+        for place, seats in message.seats.items()
+    }
+    listed = {
+        place: ", ".join(map(str, value)) if isinstance(value, tuple) else value
+        for place, value in message.places.items()
+    }
+    is_own = message.you and message.seats.get("name") == own
+    return (message.you if is_own else message.text) % (listed | named)
 
 
 def _wrapped(line: str) -> list[str]:

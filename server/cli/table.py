@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from byzanz.bots import decide, find_bot, playout_budget
 from byzanz.chance import Stream, deal, key
 from byzanz.games import AnyRules
-from byzanz.moves import Move, Outcome
+from byzanz.moves import Message, Move, Outcome
 from byzanz.record import Entry, open_choices, redact_entries
-from byzanz.rules import ALL
+from byzanz.rules import ALL, PUBLIC
 from byzanz.umpire import Step, play, settle
 from server.cli.parser import CommandError
 
@@ -46,9 +46,12 @@ class Table:
     def __post_init__(self) -> None:
         find_bot(self.bot)
         self._key = key("", self.seed.encode(), ())
-        state, steps = settle(self.rules, self.rules.setup(self.seats, {}), deal(self._key))
-        self._state: Any = state
-        self._steps = list(steps)
+        first = self.rules.setup(self.seats, {})
+        self._state, steps = settle(self.rules, first, deal(self._key))
+        self._steps: list[Step] = []
+        self.told: list[Sequence[Message]] = []
+        """What followed from each entry of the log."""
+        self._add(first, steps)
         if self.own >= self.seats:
             raise CommandError(f"there is no seat {self.own}; the seats are 0 to {self.seats - 1}")
         decisions, self.decisions = self.decisions, []
@@ -61,10 +64,19 @@ class Table:
         Raises:
             RulesError: the rules refuse it, and nothing has changed.
         """
-        state, steps = settle(self.rules, play(self.rules, self._state, seat, move), deal(self._key))
-        self._state = state
+        before = self._state
+        self._state, steps = settle(self.rules, play(self.rules, before, seat, move), deal(self._key))
         self.decisions.append((seat, move))
-        self._steps += [Step(seat, "player" if seat == self.own else "bot", move), *steps]
+        self._add(before, (Step(seat, "player" if seat == self.own else "bot", move), *steps))
+
+    def _add(self, state: Any, steps: Iterable[Step]) -> None:
+        before = self.rules.view(state, PUBLIC)
+        for step in steps:
+            state = self.rules.apply(state, step.seat, step.move)
+            after = self.rules.view(state, PUBLIC)
+            self._steps.append(step)
+            self.told.append(self.rules.followed(before, after))
+            before = after
 
     def let_bots_play(self) -> None:
         """Let the bots play until only the person is to move or the game is over."""
