@@ -89,7 +89,7 @@ def test_the_games_are_reserved_with_each_that_is_added(monkeypatch: pytest.Monk
     assert handles.clean_handle("Goofspiel") == "Goofspiel"
     added = example("goofspiel").Goofspiel()
     monkeypatch.setattr(added, "title", "The Prizes", raising=False)
-    monkeypatch.setattr(games, "_GAMES", (*games._GAMES, added))
+    monkeypatch.setattr(games, "_added", [added])
     names = [name.replace(" ", "_") for rules in games.latest() for name in (rules.slug, rules.title)]
     for name in (*names, "G00fspiel-2", "ThePrizes"):
         with pytest.raises(InvalidInput, match="reserved"):

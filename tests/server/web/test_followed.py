@@ -37,7 +37,7 @@ DEUTSCH = {
 def goofspiel(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Add Goofspiel to the games."""
     rules = example("goofspiel").Goofspiel()
-    monkeypatch.setattr(games, "_GAMES", (*games._GAMES, rules))
+    monkeypatch.setattr(games, "_added", [rules])
     return rules
 
 
