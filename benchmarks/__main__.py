@@ -11,7 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from benchmarks import bots, fleet, moves, page, partitions, standing_orders, submit, tick, web_servers
+from benchmarks import (
+    bots,
+    fleet,
+    moves,
+    page,
+    partitions,
+    seats,
+    standing_orders,
+    submit,
+    tick,
+    web_servers,
+)
 from benchmarks.table import machine, report, run
 from benchmarks.table.figures import QUICK, Size
 
@@ -24,6 +35,7 @@ BENCHES: dict[str, Callable[[], Figures]] = {
     "tick": tick.measure,
     "waits": standing_orders.measure,
     "bots": bots.measure,
+    "seats": seats.measure,
     "servers": web_servers.measure,
     "fleet": fleet.measure,
     "partitions": partitions.measure,

@@ -45,8 +45,20 @@ def liars_poker(pick: Pick) -> Game:
         ImportError: open_spiel is not installed.
     """
     import_module("open_spiel.python.games.liars_poker")  # registers it with pyspiel
-    rules = import_module("pyspiel").load_game("python_liars_poker")
+    return _open_spiel(import_module("pyspiel").load_game("python_liars_poker"), pick)
 
+
+def goofspiel(pick: Pick) -> Game:
+    """Goofspiel from open_spiel (pyspiel), written in C++, for four, who choose one after another. None is in Python.
+
+    Raises:
+        ImportError: open_spiel is not installed.
+    """
+    settings = {"players": 4, "num_cards": 13}
+    return _open_spiel(import_module("pyspiel").load_game_as_turn_based("goofspiel", settings), pick)
+
+
+def _open_spiel(rules: Any, pick: Pick) -> Game:
     def game() -> int:
         made = 0
         position = rules.new_initial_state()
@@ -61,7 +73,11 @@ def liars_poker(pick: Pick) -> Game:
     return game
 
 
-BASELINES: dict[str, Callable[[Pick], Game]] = {"uno": uno, "liars_poker": liars_poker}
+BASELINES: dict[str, Callable[[Pick], Game]] = {
+    "uno": uno,
+    "liars_poker": liars_poker,
+    "open_spiel_goofspiel": goofspiel,
+}
 """The baselines by the names of their figures."""
 
 

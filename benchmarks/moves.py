@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from itertools import count
+from pathlib import Path
 from random import Random
+from runpy import run_path
 from time import process_time
 from typing import Any
 
@@ -17,12 +19,13 @@ from benchmarks import baselines
 from byzanz import chance, umpire
 from byzanz.games import rules_of
 
+EXAMPLE = Path(__file__).parents[1] / "examples" / "goofspiel" / "goofspiel.py"
 ROUNDS = 20
 SEATS = 4
 
 
 def measure(seconds: float = 5.0) -> dict[str, float | None]:
-    """Play Byzanz with four seats, and each baseline that is installed.
+    """Play Byzanz and Goofspiel with four seats, and each baseline that is installed.
 
     Args:
         seconds: for each engine; a game that has begun is played to its end.
@@ -36,10 +39,14 @@ def measure(seconds: float = 5.0) -> dict[str, float | None]:
     def pick(items: Sequence[Any]) -> Any:
         return items[int(random() * len(items))]
 
-    speeds = _speeds({"byzanz": byzanz(pick), **baselines.installed(pick)}, seconds)
-    ours = speeds.pop("byzanz")
-    figures: dict[str, float | None] = {"moves_per_second": ours}
+    games = {"byzanz": byzanz(pick), "goofspiel": goofspiel(pick), **baselines.installed(pick)}
+    speeds = _speeds(games, seconds)
+    figures: dict[str, float | None] = {
+        "moves_per_second": speeds["byzanz"],
+        "goofspiel_moves_per_second": speeds["goofspiel"],
+    }
     for name in baselines.BASELINES:
+        ours = speeds["goofspiel" if "goofspiel" in name else "byzanz"]
         figures[f"{name}_moves_per_second"] = speed = speeds.get(name)
         figures[f"ratio_to_{name}"] = speed and ours / speed
     return figures | _copies(pick, seconds / 10)
@@ -62,6 +69,24 @@ def byzanz(pick: baselines.Pick) -> baselines.Game:
             move = answers[at] if at < 0 else out_of_turn_moves[at]
             state, steps = umpire.settle(rules, umpire.play(rules, state, seat, move), deal)
             made += 1 + len(steps)
+        return made
+
+    return game
+
+
+def goofspiel(pick: baselines.Pick) -> baselines.Game:
+    """Play the example game Goofspiel with four seats by its rules alone, with a view for each move, as bots do."""
+    rules, numbers = run_path(str(EXAMPLE), run_name="goofspiel")["Goofspiel"](), count()
+
+    def game() -> int:
+        deal = chance.deal(chance.key(f"bench{next(numbers)}", bytes(32), "abcd"))
+        state, made = rules.setup(SEATS, {}), 0
+        state = rules.apply(state, None, deal(rules.chance(state)))
+        while awaited := rules.awaited(state):
+            seat = min(awaited)
+            rules.view(state, seat)
+            state = rules.apply(state, seat, pick(rules.moves(state, seat)))
+            made += 1
         return made
 
     return game

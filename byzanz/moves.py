@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+PUBLIC: Literal["public"] = "public"
+"""A viewer without a seat, for whom everything hidden stays hidden."""
+ALL: Literal["all"] = "all"
+"""A viewer for whom nothing is hidden: a moderator who looks, or anyone once the game is over."""
+Viewer: TypeAlias = int | Literal["public", "all"]
+"""A seat, PUBLIC or ALL."""
 
 
 class RulesError(ValueError):
@@ -160,6 +167,28 @@ class OrderCase:
 
     when: str
     answer: OrderAnswer
+
+
+class Message(NamedTuple):
+    """What followed from a move, as a sentence for the log.
+
+    Args:
+        text: an English sentence with named places: `"%(name)s wins %(prizes)s."`. As the first argument of this class
+            it is extracted for translation.
+        places: the value of each place: a number, a text, or several in a tuple, which becomes a list in words.
+        seats: the seat for each place that names a player, or several in a tuple. The reader becomes “you”, in a form
+            that fits a list: put such a place where a list could stand.
+        you: the sentence for the player in the place `name`: `"You win %(prizes)s."`. As the fourth argument it is
+            extracted for translation, too; if it is empty, this player reads `text` as well.
+    """
+
+    text: str
+    places: Mapping[str, Any] = {}
+    seats: Mapping[str, Any] = {}
+    you: str = ""
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
 
 def check_setup(game: str, possible: range, seats: int, options: Mapping[str, object]) -> None:

@@ -1,7 +1,8 @@
-"""Reading lines that people write: moves and standing orders, in any letter case and spacing, words shortened."""
+"""Reading lines: moves and orders in any letter case and spacing, words shortened; and stored values."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from byzanz.moves import AmbiguousMove, Move, UnreadableMove, UnreadableOrder
 
 LONGEST = 1000
 """The most characters in a line."""
+_JSON = json.JSONEncoder(separators=(",", ":"))
 _MOST_NAMED = 5
 """An error names at most this many words that an abbreviation can stand for."""
 
@@ -108,3 +110,18 @@ def frozen(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     return tuple([frozen(item) if isinstance(item, list) else item for item in value])
+
+
+def written(value: Any) -> str:
+    """Return a value as one line of JSON, tuples as lists."""
+    return _JSON.encode(value)
+
+
+def read_json(text: str) -> Any:
+    """Return the value of a line that `written` wrote, with tuples in place of lists, also within one mapping.
+
+    Raises:
+        ValueError: the text is not JSON.
+    """
+    value = json.loads(text)
+    return {name: frozen(item) for name, item in value.items()} if isinstance(value, dict) else frozen(value)

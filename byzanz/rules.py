@@ -7,15 +7,17 @@ Whatever decides for a seat sees a view, never a state.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from byzanz.chance import Draw
 from byzanz.charts import Chart, Heading, Highlight
+from byzanz.moves import ALL as ALL
+from byzanz.moves import PUBLIC as PUBLIC
 from byzanz.moves import (
+    Message,
     Move,
     Order,
     OrderAnswer,
@@ -26,14 +28,8 @@ from byzanz.moves import (
     UnreadableOrder,
     placed,
 )
-from byzanz.parsing import frozen, read_move
-
-PUBLIC: Literal["public"] = "public"
-"""A viewer without a seat, for whom everything hidden stays hidden."""
-ALL: Literal["all"] = "all"
-"""A viewer for whom nothing is hidden: a moderator who looks, or anyone once the game is over."""
-Viewer: TypeAlias = int | Literal["public", "all"]
-"""A seat, PUBLIC or ALL."""
+from byzanz.moves import Viewer as Viewer
+from byzanz.parsing import read_json, read_move, written
 
 
 class Seen(Protocol):
@@ -46,7 +42,6 @@ class Seen(Protocol):
 
 S = TypeVar("S")
 V = TypeVar("V", bound=Seen)
-_JSON = json.JSONEncoder(separators=(",", ":"))
 
 
 class Rules(ABC, Generic[S, V]):
@@ -76,6 +71,8 @@ class Rules(ABC, Generic[S, V]):
     """Verbs of moves that are so many that `moves` lists only some; `apply` accepts the others, too."""
     uses_up: ClassVar[bool] = False
     """Whether cards leave the view of ALL for good; unless they do, the checks count them after every move."""
+    decisions: ClassVar[int] = 25
+    """Roughly how many decisions a player makes in a game, until enough games have ended to tell."""
     forgets: ClassVar[bool] = False
     """Whether a view shows only the newest of what `news` tells, so that readers get the rest from the log."""
 
@@ -124,10 +121,7 @@ class Rules(ABC, Generic[S, V]):
         """
 
     def out_of_turn_moves(self, state: S, seat: int) -> tuple[Move, ...]:
-        """Return the moves this seat may make besides, to move or not; they open, end and restart nobody's turn.
-
-        None by default.
-        """
+        """Return the moves this seat may make besides, to move or not, which change no turn; none by default."""
         return ()
 
     def is_out_of_turn(self, state: S, seat: int, move: Move) -> bool:
@@ -175,10 +169,7 @@ class Rules(ABC, Generic[S, V]):
         """
 
     def fallback(self, view: V, moves: Sequence[Move]) -> Move:
-        """Choose, from the seat's view, the one of `moves` that is played when a seat does not answer.
-
-        By default the first.
-        """
+        """Choose, from the seat's view, the move that is played when it does not answer; by default the first."""
         return moves[0]
 
     def evaluate(self, view: V) -> float:
@@ -278,10 +269,18 @@ class Rules(ABC, Generic[S, V]):
         """Return the charts of a finished game, from PUBLIC's views after each move that counts; none by default."""
         return ()
 
+    def followed(self, before: V, after: V) -> Sequence[Message]:
+        """Return what followed from a move, in sentences that pages and emails add to it; none by default.
+
+        Args:
+            before: PUBLIC's view before one move or shuffle; after: the same after it, so that nothing hidden is told.
+        """
+        return ()
+
     def news(self, view: V, moves: Sequence[str]) -> Sequence[Any]:
         """Return what each of the latest moves did, as far as the view still shows it; None where it does not.
 
-        Pages and emails say it in the log, so it must be public and hashable.
+        For templates that draw it, in place of the sentences of `followed`; it must be public and hashable.
 
         Args:
             view: after the last of these moves.
@@ -308,7 +307,7 @@ class Rules(ABC, Generic[S, V]):
 
     def encode(self, state: S) -> str:
         """Return the state as one line of JSON, equal for equal states."""
-        return _JSON.encode({field.name: getattr(state, field.name) for field in fields(self.state_type)})
+        return written({field.name: getattr(state, field.name) for field in fields(self.state_type)})
 
     def decode(self, text: str) -> S:
         """Return the state that `encode` wrote.
@@ -316,5 +315,5 @@ class Rules(ABC, Generic[S, V]):
         Raises:
             ValueError, TypeError: the text is of another format.
         """
-        state: S = self.state_type(**{name: frozen(value) for name, value in json.loads(text).items()})
+        state: S = self.state_type(**read_json(text))
         return state

@@ -14,6 +14,7 @@ from pathlib import Path
 import grimp
 import pytest
 
+from byzanz.games import latest
 from tests.support.folders import ROOT
 
 PACKAGES = ("byzanz", "server", "benchmarks")
@@ -121,6 +122,109 @@ def test_what_is_too_long_is_found() -> None:
     ]
     assert too_long("m", "\n" * LONGEST_MODULE) == []
     assert too_long("m", "\n" * (LONGEST_MODULE + 1)) == [f"m has {LONGEST_MODULE + 1} lines"]
+
+
+SHARED_NAME = ("byzanz", "Byzanz", "BYZANZ")
+"""The server and its first game have one name; only these modules use it as a text, for the server."""
+USES_SHARED_NAME = {
+    *(
+        "server/cli/__init__.py",
+        "server/cli/mail.py",
+        "server/community/handles.py",
+        "server/config/__init__.py",
+    ),
+    *("server/demo/run.py", "server/mail/incoming/lmtp.py", "server/ops/serve.py", "server/web/address.py"),
+    "server/web/api/openapi.py",
+}
+
+
+def named_games(name: str, text: str) -> list[str]:
+    """The places in a module where a text names a game; docstrings may."""
+    tree = ast.parse(text)
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    games = {word.casefold() for rules in latest() for word in (rules.slug, rules.title)}
+    words = re.compile(rf"\b({'|'.join(games - {SHARED_NAME[0]})})\b", re.IGNORECASE)
+    return [
+        f"{name}:{node.lineno}: {node.value[:60]!r}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation
+        if words.search(node.value) or (node.value in SHARED_NAME and name not in USES_SHARED_NAME)
+    ]
+
+
+def test_no_module_of_the_server_names_a_game() -> None:
+    paths = sorted((ROOT / "server").rglob("*.py"))
+    found = [each for path in paths for each in named_games(str(path.relative_to(ROOT)), path.read_text())]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'DECISIONS = {"empire": 20}',
+        'if slug == "byzanz": pass',
+        'text = "a game of Byzantium"',
+        'f"{name} of Empire and Foes"',
+    ],
+)
+def test_a_named_game_is_found(line: str) -> None:
+    assert named_games("server/play/lengths.py", line) != []
+    assert named_games("server/play/lengths.py", f"def f():\n    '''{line}'''") == []
+
+
+TABLES_LEFT = {
+    "tests/byzanz/test_conformance.py": 3,
+    "tests/byzanz/test_orders.py": 2,
+    "tests/byzanz/test_orders_document.py": 1,
+    "tests/leaks/conftest.py": 1,
+    "tests/records/sights.py": 2,
+    "tests/server/web/game/test_charts.py": 1,
+    "tests/server/web/seat/test_script_data.py": 1,
+    "tests/server/web/seat/test_turn.py": 1,
+    "tests/support/browser/town.py": 4,
+    "tests/support/leaks/games.py": 1,
+    "tests/support/leaks/worlds.py": 1,
+}
+"""Tables by game that generic tests still have. They belong into tests/games/; this list only grows shorter."""
+
+
+def tables_by_game(text: str) -> int:
+    """How many dictionaries of a module have slugs of games as keys, alone or with other values."""
+    slugs = {rules.slug for rules in latest()}
+
+    def names(key: ast.expr | None) -> bool:
+        if isinstance(key, ast.Tuple):
+            return any(map(names, key.elts))
+        return isinstance(key, ast.Constant) and key.value in slugs
+
+    return sum(
+        isinstance(node, ast.Dict) and any(map(names, node.keys)) for node in ast.walk(ast.parse(text))
+    )
+
+
+def test_what_tests_know_of_a_game_stands_in_its_own_module() -> None:
+    """A game is added without a change here. A test may play one game as its sample and may be about one game.
+
+    The tests of one game are named after it or stand in its folder; in all others, what differs from game to game
+    comes from tests/games/ (`tests/support/game_data.py`).
+    """
+    slugs = [rules.slug for rules in latest()]
+    found = {}
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        name = str(path.relative_to(ROOT))
+        own = any(
+            name.startswith("tests/games/") or f"_{slug}.py" in name or f"/games/{slug}/" in name
+            for slug in slugs
+        )
+        tables = 0 if own else tables_by_game(path.read_text())
+        if tables > TABLES_LEFT.get(name, 0):
+            found[name] = tables
+    assert found == {}
+
+
+def test_a_table_by_game_is_found() -> None:
+    assert tables_by_game('SEATS = {"empire": 2}\nDEEP = {("byzanz", 3): 1, **SEATS}') == 2
+    assert tables_by_game('form = {"game": "empire"}\nSEATS = {rules.slug: 2 for rules in latest()}') == 0
 
 
 def imported_packages(tree: ast.AST) -> set[str]:

@@ -21,6 +21,10 @@ _MOST_EVALUATED = 40
 """The greedy bot evaluates at most this many moves: a full hand of Byzanz has over a hundred bids."""
 
 
+_NEAR = 0.02
+"""Sealed choices that differ by this share of what lies between best and worst are equal to the greedy bot."""
+
+
 class UnknownBot(BadSetup):
     """There is no bot of this name."""
 
@@ -59,7 +63,8 @@ def random_bot(_rules: Rules[S, V], _view: V, moves: Sequence[Move], draw: Draw,
 def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, _budget: Budget) -> Move:
     """Choose the move with the best prospects in sampled states, the first of equals; see `decide`.
 
-    Of many moves it evaluates the first and a random selection of the others.
+    Of many moves it evaluates the first and a random selection of the others. Among sealed choices that are nearly
+    equal it draws one: bots that all took the first would tie for ever.
     """
     seat = _seat(view.viewer)
     # One imagined choice of another would be taken for the truth, so several are weighed where choices are sealed.
@@ -67,9 +72,13 @@ def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, _
     states = [imagined_state(rules, view, seat, draw) for _ in range(_SEALED_STATES if sealed else 1)]
 
     def prospects(move: Move) -> float:
-        return fmean(rules.evaluate(rules.view(rules.apply(state, seat, move), seat)) for state in states)
+        return fmean([rules.evaluate(rules.view(rules.apply(state, seat, move), seat)) for state in states])
 
-    return max(_selection(moves, draw), key=prospects)
+    found = [(prospects(move), move) for move in _selection(moves, draw)]
+    best, worst = max(value for value, _ in found), min(value for value, _ in found)
+    least = best - _NEAR * (best - worst) if sealed else best
+    good = [move for value, move in found if value >= least]
+    return good[draw(len(good))] if sealed else good[0]
 
 
 def search_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, budget: Budget) -> Move:

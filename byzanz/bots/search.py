@@ -9,10 +9,10 @@ same sampled states by more than chance explains; otherwise the plausible move i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import exp, sqrt
 from statistics import fmean, stdev
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from byzanz.chance import Draw, shuffled
 from byzanz.moves import Move
@@ -24,10 +24,25 @@ Budget: TypeAlias = Callable[[], float]
 _MOST_CANDIDATES = 24
 _DEPTH = 6
 """The moves of each seat in a playout; a game that is still open then is evaluated."""
-_SCALE = 2.0
-"""A lead of this many points makes a win nearly three times as likely."""
+_SCALE = 1.0
+"""A lead of this many spreads makes a win nearly three times as likely; a spread is how far the scores of the seats
+usually lie apart (a standard deviation) at the end of a playout, so that it fits scores of any size."""
 _STANDARD_ERRORS = 1.0
 """By how many standard errors a move must beat the plausible one to be chosen in its place."""
+
+
+class End(NamedTuple):
+    """What a playout led to.
+
+    Args:
+        won: the seat's share of the win; None if the game is still open.
+        leads: how many points each seat is ahead of this one.
+        spread: the standard deviation of the seats.
+    """
+
+    won: float | None
+    leads: tuple[float, ...]
+    spread: float
 
 
 def search_move(
@@ -46,14 +61,16 @@ def search_move(
     if len(moves) == 1:
         return moves[0]
     plausible, *running = _candidates(rules, view, seat, moves, draw)
-    results: dict[Move, list[float]] = {move: [] for move in (plausible, *running)}
+    ends: dict[Move, list[End]] = {move: [] for move in (plausible, *running)}
+    shares: dict[Move, list[float]] = {}
     halvings = len(running).bit_length()
     for halving in range(1, halvings + 1):
-        tried = {move: results[move] for move in (plausible, *running)}
+        tried = {move: ends[move] for move in (plausible, *running)}
         _run_playouts(rules, view, seat, tried, draw, halving / halvings, budget)
-        running.sort(key=lambda move: fmean(results[move] or (0.0,)), reverse=True)
+        shares = _shares(ends)
+        running.sort(key=lambda move: fmean(shares[move] or (0.0,)), reverse=True)
         del running[(len(running) + 1) // 2 :]
-    return max([plausible, *running], key=lambda move: _sure_gain(results[move], results[plausible]))
+    return max([plausible, *running], key=lambda move: _sure_gain(shares[move], shares[plausible]))
 
 
 def imagined_state(rules: Rules[S, V], view: V, seat: int, draw: Draw) -> S:
@@ -84,6 +101,19 @@ def _candidates(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], d
     return sorted(moves, key=looks, reverse=True)[:_MOST_CANDIDATES]
 
 
+def _shares(ends: Mapping[Move, Sequence[End]]) -> dict[Move, list[float]]:
+    """Return for each playout the share of the win that it brings, or promises by the lead that it ends with."""
+    spreads = [end.spread for found in ends.values() for end in found]
+    scale = _SCALE * fmean(spreads or (0.0,)) or 1.0
+
+    def share(end: End) -> float:
+        if end.won is not None:
+            return end.won
+        return 1 / sum([exp(min(50.0, lead / scale)) for lead in end.leads])
+
+    return {move: [share(end) for end in found] for move, found in ends.items()}
+
+
 def _sure_gain(shares: list[float], plausible: list[float]) -> float:
     """Return by how much a move beats the plausible one in the same states, less what may be chance; 0 for itself."""
     gains = [share - other for share, other in zip(shares, plausible, strict=False)]
@@ -96,7 +126,7 @@ def _run_playouts(
     rules: Rules[S, V],
     view: V,
     seat: int,
-    results: dict[Move, list[float]],
+    ends: dict[Move, list[End]],
     draw: Draw,
     until: float,
     budget: Budget,
@@ -104,14 +134,14 @@ def _run_playouts(
     """Try all moves in one sampled state after another until this share of the budget is spent."""
     while True:
         state = imagined_state(rules, view, seat, draw)
-        for move, shares in results.items():
+        for move, found in ends.items():
             if budget() >= until:
                 return
-            shares.append(_playout(rules, rules.apply(state, seat, move), seat, draw))
+            found.append(_playout(rules, rules.apply(state, seat, move), seat, draw))
 
 
-def _playout(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> float:
-    """Play on and return the share of the win that a seat has, or may hope for, in the end."""
+def _playout(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> End:
+    """Play on and return what it leads to for a seat."""
     seats = range(len(rules.scores(state)))
     for _ in range(_DEPTH * len(seats)):
         if rules.outcome(state) is not None:
@@ -123,7 +153,8 @@ def _playout(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> float:
             mover = min(rules.awaited(state))
             state = rules.apply(state, mover, rules.rollout_move(state, mover, draw))
     outcome = rules.outcome(state)
-    if outcome is not None:
-        return outcome.winners.count(seat) / len(outcome.winners)
+    won = None if outcome is None else outcome.winners.count(seat) / len(outcome.winners)
     prospects = [rules.evaluate(rules.view(state, other)) for other in seats]
-    return 1 / sum([exp(min(50.0, (other - prospects[seat]) / _SCALE)) for other in prospects])
+    leads = tuple([other - prospects[seat] for other in prospects])
+    mean = sum(prospects) / len(prospects)
+    return End(won, leads, sqrt(sum([(each - mean) ** 2 for each in prospects]) / len(prospects)))

@@ -6,7 +6,6 @@ sealing, redaction, sampled states and refusals follow from these.
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -14,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from byzanz.chance import Draw
 from byzanz.moves import IllegalMove, Move, NotAwaited, Question, Shuffle, check_setup, dealt
-from byzanz.parsing import frozen
+from byzanz.parsing import read_json, written
 from byzanz.rules import ALL, Rules, Viewer
 
 P = TypeVar("P")
@@ -22,7 +21,6 @@ Cards: TypeAlias = tuple[str, ...]
 Facts: TypeAlias = Mapping[str, Any]
 """What a viewer may know of a position, by name: numbers, texts, tuples of these, or one value a seat."""
 SEALED = "?"
-_JSON = json.JSONEncoder(separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +221,12 @@ class SealedGame(Rules[Round[P], Sight], Generic[P]):
     def encode(self, state: Round[P]) -> str:
         """Return the state as one line of JSON, equal for equal states."""
         position = [getattr(state.position, field.name) for field in fields(self.position)]
-        return _JSON.encode([position, state.number, state.choices, state.last])
+        return written([position, state.number, state.choices, state.last])
 
     def decode(self, text: str) -> Round[P]:
         """Return the state that `encode` wrote."""
-        position, number, choices, last = json.loads(text)
-        return Round(self.position(*frozen(position)), number, tuple(choices), tuple(last))
+        position, number, choices, last = read_json(text)
+        return Round(self.position(*position), number, choices, last)
 
     def _choices(self, state: Round[P], seat: int) -> tuple[Move, ...]:
         return tuple([Move(self.verb, (card,)) for card in self.held(state.position, seat)])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from byzanz.chance import Draw, shuffled
 from byzanz.games.sealed import Cards, Facts, SealedGame, Sight
+from byzanz.moves import Message
 from byzanz.rules import ALL, Viewer
 
 CARDS = tuple(str(number) for number in range(1, 14))
@@ -29,7 +30,7 @@ class Goofspiel(SealedGame[Position]):
     """The rules of Goofspiel."""
 
     slug, version, title, seats = "goofspiel", 1, "Goofspiel", range(2, 6)
-    position, state_format, uses_up = Position, 1, True
+    position, state_format, decisions, uses_up = Position, 1, 13, True
     verb, cards, deck = "bid", CARDS, CARDS
 
     def begin(self, seats: int) -> Position:
@@ -57,6 +58,22 @@ class Goofspiel(SealedGame[Position]):
             position.hidden[1:],
             kept + position.hidden[:1],
         )
+
+    def followed(self, before: Sight, after: Sight) -> tuple[Message, ...]:
+        """Tell who has won the prizes, once all have bid."""
+        if before.number in (0, after.number):
+            return ()
+        bids = [int(choice) for choice in after.last]
+        best = tuple([seat for seat, bid in enumerate(bids) if bid == max(bids)])
+        told, who = {"bid": max(bids), "prizes": before.shown["offered"]}, {"name": best[0], "names": best}
+        if len(best) > 1 and any(after.shown["hands"]):
+            return (Message("Tie at %(bid)s: %(names)s. Carried over: %(prizes)s.", told, who),)
+        if len(best) > 1:
+            return (Message("Tie at %(bid)s: %(names)s. Nobody wins %(prizes)s.", told, who),)
+        won = Message(
+            "%(name)s bids %(bid)s and wins %(prizes)s.", told, who, "You bid %(bid)s and win %(prizes)s."
+        )
+        return (won,)
 
     def ended(self, position: Position) -> bool:
         """Return whether all cards are played."""

@@ -53,7 +53,7 @@ def _run(words: Sequence[str]) -> int:
 
 def parser() -> Parser:
     """Return the parser of all commands."""
-    made = Parser(prog="byzanz", description="A play-by-email server for card games about Byzantium.")
+    made = Parser(prog="byzanz", description="A play-by-email server for card games.")
     made.add_argument("--version", action="version", version=f"byzanz {__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     servers.add(commands)

@@ -15,6 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from byzanz.bots import BOTS
+from byzanz.games import latest
 from server.config import settings
 from server.errors import InvalidInput, TooMany
 from server.store.engine import insert, transaction
@@ -35,12 +36,12 @@ BOT_NAMES = (
 )
 """The bots of `server/lobby/names.py`, which this layer cannot import."""
 RESERVED = (
-    "about", "account", "admin", "administrator", "anonymous", "api", "bot", "byzantium", "byzanz", "computer",
-    "empire", "everybody", "former", "former player", "game master", "guest", "help", "host", "me", "mod", "moderator",
-    "moderators", "nobody", "null", "official", "operator", "organiser", "organizer", "owner", "player", "postmaster",
-    "root", "security", "server", "someone", "staff", "support", "system", "team", "webmaster", "you",
+    "about", "account", "admin", "administrator", "anonymous", "api", "bot", "byzanz", "computer", "everybody",
+    "former", "former player", "game master", "guest", "help", "host", "me", "mod", "moderator", "moderators",
+    "nobody", "null", "official", "operator", "organiser", "organizer", "owner", "player", "postmaster", "root",
+    "security", "server", "someone", "staff", "support", "system", "team", "webmaster", "you",
 )
-"""Words that sound as if the server, its staff or nobody in particular were speaking."""
+"""Words that sound as if the server, its staff or nobody in particular were speaking; games are reserved, too."""
 # fmt: on
 
 
@@ -55,7 +56,10 @@ def _cores(handle: str) -> set[str]:
     return {skeleton(plain), skeleton(plain.rstrip("0123456789"))}
 
 
-_RESERVED = frozenset(skeleton(word.replace(" ", "")) for word in (*RESERVED, *BOTS, *BOT_NAMES))
+def _reserved() -> set[str]:
+    """Return the skeletons that no handle may have, those of all games that can be played among them."""
+    games = [name for rules in latest() for name in (rules.slug, rules.title)]
+    return set().union(*map(_cores, (*RESERVED, *BOTS, *BOT_NAMES, *games)))
 
 
 def clean_handle(text: str, field: str = "handle") -> str:
@@ -70,7 +74,7 @@ def clean_handle(text: str, field: str = "handle") -> str:
             "A handle has 3 to 20 letters from A to Z, digits, hyphens or underscores, and begins with a letter.",
             field=field,
         )
-    if _cores(handle) & _RESERVED:
+    if _cores(handle) & _reserved():
         raise InvalidInput("“%(handle)s” is reserved. Choose another handle.", field=field, handle=handle)
     return handle
 

@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 
 from byzanz import chance, record
 from byzanz.moves import RulesError
-from byzanz.rules import ALL, Rules, Viewer
-from server.play import positions
-from server.play.positions import Broken
+from byzanz.rules import ALL, Viewer
+from server.play import followed, positions
+from server.play.positions import Broken, Position
 from server.store import log
 from server.store.models import Game
 from server.store.rows import AnyGame, AnySeat
@@ -47,15 +47,18 @@ def since_own_move(
     return redacted(session, game, seat, entries[-most:]), last, own
 
 
-def told(
-    rules: Rules[Any, Any], view: Any, entries: Sequence[record.Entry]
-) -> list[tuple[record.Entry, Any]]:
-    """The moves among the newest entries of a log that count, each with what it did where the view still shows it.
+def told(position: Position, view: Any, entries: Sequence[record.Entry]) -> list[tuple[record.Entry, Any]]:
+    """The moves among the newest entries of a log that count, each with what it did.
+
+    That is what `Rules.followed` said, or what `Rules.news` says where the view still shows it.
 
     Args:
-        view: after the last of the entries, the newest of the log.
+        position: after the last of the entries, the newest of the log.
+        view: of it.
     """
-    counting = record.effective(entries)
+    counting, rules = record.effective(entries), position.rules
+    if followed.is_told(rules):
+        return [(entry, position.followed.get(entry.seq)) for entry in counting]
     return list(zip(counting, rules.news(view, [entry.move for entry in counting]), strict=True))
 
 

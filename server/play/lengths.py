@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, func, literal, literal_column, select, union_all
 from sqlalchemy.orm import Session
 
+from server.play import positions
 from server.store.models import Entry, Game, Seat
 from server.store.rows import AnySeat
 
 ENOUGH, MOST = 5, 30
 """How many ended games tell more than the defaults, and how many are looked at."""
-DECISIONS = {"byzanz": 30, "byzantium": 22, "empire": 20}
-"""Decisions of a player, as games of bots have them; other games: 25."""
 KNOWN, OF_A_KIND = 10, 200
 """How many ended games of one kind tell how long these take, and how many are looked at."""
 SHARE = 8
@@ -76,7 +75,7 @@ def estimate(session: Session, game: Game, seats: Sequence[AnySeat]) -> Estimate
         Game.slug == game.slug, Game.status == "over", Game.started_at.is_not(None), Game.id.in_(several)
     )
     found = session.execute(ended.order_by(Game.ended_at.desc()).limit(MOST)).all()
-    decisions = DECISIONS.get(game.slug, 25)
+    decisions = positions.rules_of(game).decisions
     if len(found) >= ENOUGH:
         decisions = _decisions(session, [row.id for row in found])
     took = [

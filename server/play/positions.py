@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Text, select, tuple_, type_coerce
 from sqlalchemy.orm import Session
@@ -14,6 +14,8 @@ from byzanz import games, record, umpire
 from byzanz.moves import BadSetup, Outcome, Question
 from byzanz.rules import ALL, Rules, Viewer
 from server.errors import NotRunning
+from server.play import followed
+from server.play.followed import Followed
 from server.store import log
 from server.store.facts import Fact
 from server.store.models import Game, Seat, Snapshot
@@ -103,6 +105,7 @@ class Position:
         head: the seq of the last entry, 0 before the first.
         paused: whether the game must be resumed before anyone can move.
         outcome: how the game ended, or None.
+        followed: what followed from the newest moves, if the game says it.
     """
 
     game_id: str
@@ -111,6 +114,7 @@ class Position:
     head: int
     paused: bool
     outcome: Outcome | None
+    followed: Followed = field(default_factory=dict)
 
     def view(self, viewer: Viewer) -> Any:
         """The view of this viewer, which shows everything once the game is over."""
@@ -135,10 +139,10 @@ def current(table: Table) -> Position:
     """
     game = table.game
     rules = rules_of(game)
-    state = _decode(rules, *table.snapshot) if table.snapshot else None
-    if state is None:
-        state = replay(game, len(table.seats), rules, log.entries(table.session, game.id))
-    return _position(game, rules, state, game.head, game.paused, game.result)
+    kept = _decode(rules, *table.snapshot) if table.snapshot else None
+    if kept is None:
+        kept = _replayed(game, len(table.seats), rules, log.entries(table.session, game.id))
+    return _position(game, rules, kept, game.head, game.paused, game.result)
 
 
 def load(session: Session, game: AnyGame, upto: int | None = None) -> Position:
@@ -153,13 +157,17 @@ def load(session: Session, game: AnyGame, upto: int | None = None) -> Position:
     if kept is not None:
         return _position(game, rules, kept, head, game.paused, game.result)
     entries = log.entries(session, game.id, upto=head)
-    state = replay(game, len(seats_of(session, game.id)), rules, entries)
+    kept = _replayed(game, len(seats_of(session, game.id)), rules, entries)
     result = game.result if head == game.head else None
-    return _position(game, rules, state, head, record.paused(entries), result)
+    return _position(game, rules, kept, head, record.paused(entries), result)
 
 
-def _snapshot(session: Session, game: AnyGame, rules: Rules[Any, Any], head: int) -> Any | None:
-    """The state stored for the newest entry, if there is one that this version of the rules can read."""
+Kept: TypeAlias = tuple[Any, Followed]
+"""What a snapshot holds: a state, and what followed from the newest moves before it."""
+
+
+def _snapshot(session: Session, game: AnyGame, rules: Rules[Any, Any], head: int) -> Kept | None:
+    """What is stored for the newest entry, if it is something that this version of the rules can read."""
     if head != game.head:
         return None
     row = session.scalar(
@@ -168,13 +176,21 @@ def _snapshot(session: Session, game: AnyGame, rules: Rules[Any, Any], head: int
     return None if row is None or row.seq != head else _decode(rules, row.format, row.state)
 
 
-def _decode(rules: Rules[Any, Any], form: str, text: str) -> Any | None:
+def _decode(rules: Rules[Any, Any], form: str, text: str) -> Kept | None:
     if form != _format(rules):
         return None
+    state, _, told = text.partition("\n")
     try:
-        return rules.decode(text)
+        return rules.decode(state), followed.decode(told) if followed.is_told(rules) else {}
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
+
+
+def _replayed(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Kept:
+    state = replay(game, seats, rules, entries)
+    if not followed.is_told(rules):
+        return state, {}
+    return state, followed.of_log(rules, replay(game, seats, rules, []), entries)
 
 
 def replay(game: AnyGame, seats: int, rules: Rules[Any, Any], entries: Sequence[record.Entry]) -> Any:
@@ -222,18 +238,21 @@ def states(session: Session, game: AnyGame, entries: Sequence[record.Entry]) -> 
 
 
 def _position(
-    game: AnyGame, rules: Rules[Any, Any], state: Any, head: int, paused: bool, result: str | None
+    game: AnyGame, rules: Rules[Any, Any], kept: Kept, head: int, paused: bool, result: str | None
 ) -> Position:
+    state, told = kept
     outcome = rules.outcome(state)
     if result is not None:
         found = json.loads(result)
         outcome = Outcome(tuple(found["scores"]), tuple(found["winners"]), found["reason"])
-    return Position(game.id, rules, state, head, paused, outcome)
+    return Position(game.id, rules, state, head, paused, outcome, told)
 
 
 def save(table: Table, position: Position) -> None:
     """Keep the state after the newest entry, in place of the one kept before."""
-    table.snapshot = (_format(position.rules), position.rules.encode(position.state))
+    rules = position.rules
+    told = f"\n{followed.encode(position.followed)}" if followed.is_told(rules) else ""
+    table.snapshot = (_format(rules), rules.encode(position.state) + told)
 
 
 def _format(rules: Rules[Any, Any]) -> str:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from byzanz.moves import Outcome
 from server.errors import NoSuchGame
-from server.play import autopilot, positions, settle, turns
+from server.play import autopilot, followed, positions, settle, turns
 from server.play.mailing import OWN_TURN_DELAY, announce_turn, mail_table
 from server.play.positions import Position
 from server.store import log, standing_orders, table
@@ -86,7 +86,7 @@ def advance(
     """Settle a state that has just changed, with all that follows: entries, snapshot, turns, mails, the end.
 
     Args:
-        position: before the change; only its rules are read.
+        position: before the change and the entries that it has made so far.
         state: after the change, before chance and forced moves.
         mover: the seat whose player is at the page right now; their own next turn is emailed a little later.
         restart: seats whose turn starts again although their question is the same.
@@ -99,7 +99,8 @@ def advance(
     if was_running and game.paused:  # every player is on autopilot
         mail_table(table, "act", f"rest:{game.id}:{game.head}", now, seq=game.head)
     outcome = rules.outcome(state)
-    after = Position(game.id, rules, state, game.head, game.paused, outcome)
+    told = followed.extended(rules, position.state, position.followed, table.unsaved())
+    after = Position(game.id, rules, state, game.head, game.paused, outcome, told)
     positions.save(table, after)
     if outcome:
         finish(table, outcome, now)

@@ -14,7 +14,8 @@ from byzanz import record
 from byzanz.charts import Chart, Heading, Highlight
 from byzanz.moves import ranked
 from byzanz.rules import PUBLIC, Rules, Viewer
-from server.play import history, positions
+from server.play import followed, history, positions
+from server.play.positions import Position
 from server.store import log
 from server.store.rows import AnyGame
 
@@ -34,7 +35,7 @@ class Timeline:
         viewer: may see everything here except states.
         entries: from the first on, as the viewer may read them.
         parts: of the game after each entry.
-        facts: what each entry did, see `Rules.news`; None for an act.
+        facts: what each entry did, see `Rules.followed` and `Rules.news`; None for an act.
         replay: returns the state after each of the first so many entries.
         states: those replayed so far; only `view`, `ranking`, `charts` and `highlights` read them.
         counted: the moves that count and their views, once `charts` or `highlights` has computed them.
@@ -121,11 +122,7 @@ def load(session: Session, game: AnyGame, viewer: Viewer, upto: int | None = Non
         return Timeline(rules, viewer, seen, *known, replay)
     states = replay(len(entries))
     views = public_views(rules, states)
-    facts = [
-        None if record.table_act(entry) else rules.news(view, [entry.move])[0]
-        for entry, view in zip(entries, views, strict=True)
-    ]
-    known = tuple(map(rules.heading, views)), tuple(facts)
+    known = tuple(map(rules.heading, views)), _facts(session, game, entries, views)
     with _lock:
         _parts[entries[-1].hash] = known
         while len(_parts) > MOST:
@@ -134,7 +131,12 @@ def load(session: Session, game: AnyGame, viewer: Viewer, upto: int | None = Non
 
 
 def told(
-    session: Session, game: AnyGame, view: Any, entries: Sequence[record.Entry], seat: int
+    session: Session,
+    game: AnyGame,
+    position: Position,
+    entries: Sequence[record.Entry],
+    seat: int,
+    own: record.Entry | None = None,
 ) -> list[tuple[record.Entry, Any]]:
     """The moves since a seat's own last move that count, each with what it did.
 
@@ -142,15 +144,37 @@ def told(
     beginning, the rest is read from the log, once per process and head.
 
     Args:
-        view: after the last of the entries, the newest of the log.
+        position: after the last of the entries, the newest of the log.
         seat: its player reads this.
+        own: their own last move, which comes first if the game says what followed from it.
     """
-    rules = positions.rules_of(game)
-    found = history.told(rules, view, entries)
+    rules = position.rules
+    if own is not None and position.followed.get(own.seq):
+        entries = [own, *entries]
+    found = history.told(position, position.view(seat), entries)
     if not rules.forgets or not any(entry.seat == seat for entry, _fact in found):
         return found
     facts = load(session, game, seat).facts
     return [(entry, fact if fact is not None else facts[entry.seq - 1]) for entry, fact in found]
+
+
+def _facts(
+    session: Session, game: AnyGame, entries: Sequence[record.Entry], views: Sequence[Any]
+) -> tuple[Any, ...]:
+    """What each entry did; views are those of the public after them."""
+    rules = positions.rules_of(game)
+    acts = [record.table_act(entry) is not None for entry in entries]
+    if not followed.is_told(rules):
+        return tuple(
+            None if is_act else rules.news(view, [entry.move])[0]
+            for entry, view, is_act in zip(entries, views, acts, strict=True)
+        )
+    start = positions.replay(game, len(positions.seats_of(session, game.id)), rules, [])
+    befores = [rules.view(start, PUBLIC), *views[:-1]]
+    return tuple(
+        None if is_act else followed.messages(rules, before, after)
+        for before, after, is_act in zip(befores, views, acts, strict=True)
+    )
 
 
 def _known(head_hash: str) -> tuple[tuple[Heading, ...], tuple[Any, ...]] | None:

@@ -134,6 +134,10 @@ class Table:
         self.snapshot = None
         return entry
 
+    def unsaved(self) -> list[tuple[int, int | None, str]]:
+        """Return seq, seat and move of the entries appended since `put`."""
+        return [(entry["seq"], entry["seat"], entry["move"]) for entry in self._entries]
+
     def answered(self, seat: int, seconds: int) -> None:
         """Keep with the first move of a seat in this transaction how long the clock of its turn had run."""
         for entry in self._entries:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
@@ -17,13 +17,16 @@ from types import SimpleNamespace
 from typing import Any
 
 from flask import Flask
+from flask_babel import gettext, pgettext
 from jinja2 import Environment, FileSystemLoader, TemplateNotFound
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from byzanz.games import folder_of, latest, rules_of, title_of
+from byzanz.moves import Message
 from byzanz.rules import Seen
 from server import config, i18n
+from server.web.filters import listed
 
 _EVERYWHERE = {"viewer", "question", "awaited", "hand", "number"}
 """Fields that every page shows in its own way."""
@@ -74,6 +77,7 @@ def init_app(app: Flask) -> None:
         paragraphs=paragraphs,
         about=about,
         long_rules=long_rules,
+        sentence=sentence,
         translated=translated,
     )
 
@@ -113,6 +117,34 @@ def translated(slug: str, text: str) -> str:
 def about(slug: str) -> str:
     """Return the first paragraph of what the module of a game says about it."""
     return next(iter(paragraphs(slug)), "")
+
+
+def sentence(message: Message, names: Sequence[str], me: int | None) -> str:
+    """Return what followed from a move in the reader's language, as text.
+
+    Args:
+        names: of the players, by seat.
+        me: the reader's seat, or None.
+    """
+    own = message.you and me is not None and message.seats.get("name") == me
+
+    def named(seat: int) -> str:
+        return str(pgettext("a player in a list", "you")) if seat == me else names[seat]
+
+    found = {place: _listed(value) for place, value in message.places.items()}
+    found |= {
+        place: listed([named(seat) for seat in seats]) if isinstance(seats, Sequence) else named(seats)
+        for place, seats in message.seats.items()
+    }
+    return str(gettext(message.you if own else message.text)) % found
+
+
+def _listed(value: Any) -> str:
+    return (
+        str(value)
+        if isinstance(value, str) or not isinstance(value, Sequence)
+        else listed([*map(str, value)])
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from benchmarks import baselines, bots, fixtures, moves, page, submit, tick
+from benchmarks import baselines, bots, fixtures, moves, page, seats, submit, tick
 from benchmarks.__main__ import BENCHES, Figures, main
 from byzanz import chance, record, umpire
 from byzanz.games import rules_of
@@ -91,14 +92,18 @@ def test_rivals_that_are_installed_are_measured_beside_ours(monkeypatch: pytest.
     modules = {
         "rlcard": SimpleNamespace(make=lambda _name: UnoTable()),
         "open_spiel.python.games.liars_poker": SimpleNamespace(),
-        "pyspiel": SimpleNamespace(load_game=lambda _name: Poker()),
+        "pyspiel": SimpleNamespace(
+            load_game=lambda _name: Poker(), load_game_as_turn_based=lambda _name, _settings: Poker()
+        ),
     }
     monkeypatch.setattr(baselines, "import_module", modules.__getitem__)
     made = {name: game() for name, game in baselines.installed(lambda choices: choices[0]).items()}
-    assert made == {"uno": 3, "liars_poker": 2}
+    assert made == {"uno": 3, "liars_poker": 2, "open_spiel_goofspiel": 2}
     figures = moves.measure(seconds=0.01)
     ours, uno = figure(figures, "moves_per_second"), figure(figures, "uno_moves_per_second")
     assert figures["ratio_to_uno"] == pytest.approx(ours / uno)
+    ours, theirs = (figure(figures, f"{of}goofspiel_moves_per_second") for of in ("", "open_spiel_"))
+    assert figures["ratio_to_open_spiel_goofspiel"] == pytest.approx(ours / theirs)
 
 
 def test_rivals_that_are_missing_are_said_to_be(
@@ -111,10 +116,38 @@ def test_rivals_that_are_missing_are_said_to_be(
     monkeypatch.setitem(BENCHES, "moves", lambda: moves.measure(seconds=0.01))
     main(["moves"])
     lines = capsys.readouterr().out.splitlines()
-    assert sum("not installed" in line for line in lines) == 4
-    assert not any("not installed" in line for line in lines if " uno " not in line and "liars" not in line)
+    assert sum("not installed" in line for line in lines) == 6
+    theirs = (" uno ", "liars", "open spiel")
+    assert not any("not installed" in line for line in lines if not any(name in line for name in theirs))
     main(["moves", "--json"])
     assert json.loads(capsys.readouterr().out)["moves"]["ratio_to_uno"] is None
+
+
+def test_the_games_of_each_seat_go_on_where_they_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seats, "latest", lambda: (rules_of("byzantium"),))
+    monkeypatch.setattr(
+        seats, "play", lambda _rules, size, number, _seconds: [float(number % 2)] + [0.5] * (size - 1)
+    )
+    clock = iter(range(0, 600, 10))
+    monkeypatch.setattr(seats, "monotonic", lambda: float(next(clock)))
+    file = tmp_path / "new" / "seats.jsonl"
+    for run in (1, 2):
+        figures = seats.measure(minutes=1.1, milliseconds=1, file=file)
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        assert len(lines) == 6 * run
+        for size in (2, 3, 4):
+            own = [line["number"] for line in lines if line["table"] == f"byzantium_{size}"]
+            assert own == list(range(len(own)))
+            assert figures[f"byzantium_{size}_games"] == len(own)
+            if own:
+                assert figures[f"byzantium_{size}_seat_1_share"] == 0.5
+                assert figures[f"byzantium_{size}_seat_1_from"] < 0.5 < figures[f"byzantium_{size}_seat_1_to"]
+
+
+def test_a_game_against_oneself_shares_one_win() -> None:
+    assert sum(seats.play(rules_of("byzantium"), 3, 0, 1e-9)) == pytest.approx(1)
 
 
 def test_submissions_go_through_http() -> None:

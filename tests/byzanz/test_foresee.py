@@ -10,25 +10,9 @@ from byzanz import umpire
 from byzanz.chance import deal, key
 from byzanz.games import latest, rules_of
 from byzanz.moves import OrderAnswer
+from tests.support import game_data
 
-ORDERS = {
-    "byzanz": (
-        *("raise upto 3", "raise upto 9 then ask", "ladder cloth1 grain1 wine2 wood3 upto 7", "pass"),
-        *(
-            "tax best always",
-            "tax lowest",
-            "take wine best",
-            "take most always",
-            "limit sell lowest",
-            "finish",
-        ),
-    ),
-    "byzantium": ("put any", "put 7r on e, 8r on ef, kb on n then ask", "put 2b on s, qr on w then any"),
-    "empire": (
-        *("redraw none", "redraw infantry", "meld most", "meld none", "meld infantry", "keep least"),
-        *("keep trade most", "keep science"),
-    ),
-}
+ORDERS = game_data.of_all("FORESEEN")
 
 
 @pytest.mark.parametrize("slug", ORDERS)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import select
 
+from byzanz.games import latest
 from server import play
 from server.errors import Refused
 from server.lobby import create, invitations, offers, organiser, rematch, wishes
@@ -22,12 +23,13 @@ from server.store import engine, links
 from server.store.models import Game
 from server.validation import Guest
 from tests.conftest import NOW
+from tests.support import game_data
 from tests.support.diary import DAY
 from tests.support.year_chronicle import STEP, address
 from tests.support.year_company import Company
 
-SIZES = {"byzanz": (3, 4, 5, 6), "empire": (2,), "byzantium": (2, 3, 4)}
-ORDERS = {"byzanz": "finish", "empire": "keep least always", "byzantium": "put any always"}
+SIZES = {rules.slug: tuple(rules.seats) for rules in latest()}
+ORDERS = game_data.of_all("YEAR_ORDER")
 AT_ONCE = 4
 """Games at the same time."""
 LONGEST_WAIT = 6
@@ -237,9 +239,10 @@ class Year(Company):
             elif self.chance(0.006):
                 self._replace(game_id, seat)
             elif self.chance(0.02):
-                slug = self._slug(game_id)
+                order = ORDERS.get(self._slug(game_id))
                 with self.noted():
-                    play.place_order(game_id, seat, ORDERS[slug], now=self.now)
+                    if order is not None:
+                        play.place_order(game_id, seat, order, now=self.now)
                     self.counts["orders"] += 1
             elif self.chance(0.0015):
                 with self.noted():

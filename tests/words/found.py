@@ -20,6 +20,8 @@ from server.play.notes import KEPT
 ROOT = Path(__file__).parents[2]
 KEEPING = {"kept": (1,), "OrderAnswer": (2,)}
 """Functions that mark a sentence that notes of the log keep in English, with the position of the sentence."""
+SAID = ({"Message": (1,)}, {"Message": (4,)})
+"""The sentences of a game about what followed from a move, for all and for the player whom they name."""
 WORDLESS = (".css",)
 """Endings of the names of templates without texts."""
 
@@ -61,6 +63,7 @@ def texts(root: Path = ROOT) -> Catalog:
     told: dict[str, Any] = DEFAULT_KEYWORDS | dict.fromkeys(refusals(), (1,)) | KEEPING
     for method, paths, keywords in (
         ("python", code(root), told),
+        *(("python", code(root), said) for said in SAID),
         ("jinja2", templates(root), DEFAULT_KEYWORDS),
     ):
         for path in paths:

@@ -94,7 +94,8 @@ def test_what_is_kept_in_english_is_known(texts: Catalog) -> None:
 # ---- the check itself ----
 
 HOUSE = {
-    "byzanz/rules.py": 'raise IllegalMove("It is not your turn.")\nOrderAnswer(move, "Bid %(price)s for you.")\n',
+    "byzanz/rules.py": 'raise IllegalMove("It is not your turn.")\nOrderAnswer(move, "Bid %(price)s for you.")\n'
+    'Message("%(name)s wins.", told, who, "You win.")\nMessage("Nobody wins.")\n',
     "server/pages/door.py": '_("Come in, %(name)s.", name=name)\nkept("Nobody answers.")\n',
     "templates/door.html": '{{ ngettext("%(num)s card", "%(num)s cards", n) }}{{ pgettext("a list", " and ") }}',
     "templates/pages/style.css": '.door { content: _("no text") }',
@@ -103,6 +104,9 @@ HOUSE = {
 WELL: dict[Any, Any] = {
     "It is not your turn.": "Je bent niet aan de beurt.",
     "Bid %(price)s for you.": "Voor je geboden: %(price)s.",
+    "%(name)s wins.": "%(name)s wint.",
+    "You win.": "Jij wint.",
+    "Nobody wins.": "Niemand wint.",
     "Come in, %(name)s.": "Kom binnen, %(name)s.",
     "Nobody answers.": "Niemand antwoordt.",
     ("%(num)s card", "%(num)s cards"): ("%(num)s kaart", "%(num)s kaarten"),
@@ -224,5 +228,5 @@ def test_the_command_says_what_is_missing(
     assert words.main(["--check"]) == 1
     assert list((tmp_path / "translations").rglob("*.po")) == []
     assert words.main([]) == 0
-    assert "Deutsch: 6 texts, 6 missing, 0 faults" in capsys.readouterr().out
+    assert "Deutsch: 9 texts, 9 missing, 0 faults" in capsys.readouterr().out
     assert len(list((tmp_path / "translations").rglob("*.po"))) == len(OTHERS)

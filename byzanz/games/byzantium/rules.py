@@ -26,6 +26,7 @@ class Byzantium(Rules[State, View]):
     state_type: ClassVar[type] = State
     state_format: ClassVar[int] = 1
     fewest_win: ClassVar[bool] = True
+    decisions: ClassVar[int] = 22
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return the state before the first deal; Byzantium has no options."""

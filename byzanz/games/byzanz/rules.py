@@ -43,6 +43,7 @@ class Byzanz(Rules[State, View]):
     state_format: ClassVar[int] = 2
     unsealed: ClassVar[frozenset[str]] = frozenset({"sell", "done"})
     unlisted: ClassVar[frozenset[str]] = frozenset({"discard"})
+    decisions: ClassVar[int] = 30
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:
         """Return the state before the deal; Byzanz has no options."""

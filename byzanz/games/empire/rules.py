@@ -40,6 +40,7 @@ class Empire(Rules[State, View]):
     state_type: ClassVar[type] = State
     state_format: ClassVar[int] = 1
     forgets: ClassVar[bool] = True
+    decisions: ClassVar[int] = 20
     sealed: ClassVar[frozenset[str]] = frozenset(SEALED)
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> State:

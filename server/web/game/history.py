@@ -40,7 +40,7 @@ class HistoryLine:
         at: its time.
         when: the same, short and in the reader's time zone.
         voided: the seq of the act that voided it, or None.
-        fact: what it did, see `Rules.news`.
+        fact: what it did, see `Rules.followed` and `Rules.news`.
     """
 
     entry: record.Entry

@@ -156,7 +156,7 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
     position = positions.load(session, game)
     view = position.view(PUBLIC)
     entries = play_history.entries_for(session, game, PUBLIC, after=game.head - LATEST)
-    told = play_history.told(position.rules, view, entries)
+    told = play_history.told(position, view, entries)
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     return {
         "view": view,

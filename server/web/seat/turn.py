@@ -231,7 +231,8 @@ def _page(
         return render_template("seat/turn.html", view=None, **context)
     position = positions.current(table)
     view = position.view(number)
-    told = timeline.told(session, game, view, entries, number)
+    fresh = own if own is not None and own.seq == played else None
+    told = timeline.told(session, game, position, entries, number, None if fresh else own)
     context |= {
         "view": view,
         "told": told,
@@ -248,10 +249,11 @@ def _page(
         "soon": bool(table.turns) and all(turn.bot for turn in table.turns.values()),
     }
     context |= said.context(table, access, context["lines"], after, _zone(access), utc_now())
-    if own is not None and own.seq == played:
-        since_own = play_history.told(position.rules, view, [own, *entries])
-        zone, elsewhere = _zone(access), context["next"]
-        context |= after_move.context(table, access, since_own, own, entries, zone, elsewhere)
+    if fresh is not None:
+        since_own = play_history.told(position, view, [fresh, *entries])
+        context |= after_move.context(
+            table, access, since_own, fresh, entries, _zone(access), context["next"]
+        )
     context |= _choices(position, number) | _times(table, position, number)
     if preselected is not None:
         answer = preselect.from_link(position, number, preselected)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from byzanz.bots import BOTS, UnknownBot, decide
+from byzanz.bots import BOTS, UnknownBot, decide, playout_budget
 from byzanz.bots.simulate import simulate_game
 from byzanz.chance import BadCut, Stream, deal, key
 from byzanz.games import rules_of
@@ -17,6 +17,7 @@ from byzanz.moves import BadSetup, Move
 from byzanz.record import verify, write
 from byzanz.rules import PUBLIC, Rules
 from byzanz.umpire import play, settle
+from tests.support.examples import example
 from tests.support.sealed_game import Duel, Sealed
 
 BYZANZ = rules_of("byzanz")
@@ -156,3 +157,23 @@ def _melded(rules: Empire, state: State, secret: bytes) -> int:
     draw = Stream(secret, "second").below
     move = decide("greedy", rules, rules.view(state, 1), rules.moves(state, 1), draw)
     return force(numbers(deck_of(1, state.year), move.args))
+
+
+@pytest.mark.parametrize("names", [("greedy",) * 4, ("search", "greedy", "random", "greedy")])
+def test_no_seat_and_no_bot_always_loses_where_all_hold_the_same_cards(names: tuple[str, ...]) -> None:
+    """Greedy bots that took the first of equal cards tied for ever, and the last seat won every game."""
+    rules, seats, bots = example("goofspiel").Goofspiel(), [0.0] * 4, Counter[str]()
+    for number in range(16):
+        secret = key(f"goofspiel{number}", bytes(32), [])
+        draw, order = Stream(secret, "bots").below, names[number % 4 :] + names[: number % 4]
+        state, _ = settle(rules, rules.setup(4, {}), deal(secret))
+        while (outcome := rules.outcome(state)) is None:
+            seat = min(rules.awaited(state))
+            view, moves = rules.view(state, seat), rules.moves(state, seat)
+            move = decide(order[seat], rules, view, moves, draw, playout_budget(12))
+            state, _ = settle(rules, play(rules, state, seat, move), deal(secret))
+        for winner in outcome.winners:
+            seats[winner] += 1 / len(outcome.winners)
+            bots[order[winner]] += 1
+    assert min(seats) >= 1
+    assert set(bots) == set(names)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import count
+from math import exp
 from typing import Any
 
 import pytest
 
 from byzanz.bots import decide, no_budget, playout_budget, time_budget
+from byzanz.bots.search import End, _shares
 from byzanz.chance import Draw, Stream, deal
 from byzanz.games import latest
 from byzanz.moves import Move
@@ -157,3 +159,21 @@ def test_it_finds_the_reply_that_wins() -> None:
         "search", rules, rules.view(duel, 0), rules.moves(duel, 0), draws("reply"), playout_budget(30)
     )
     assert move == Move("respond", ("ash2",))
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_it_weighs_leads_by_how_far_apart_the_seats_are(size: float) -> None:
+    """A game with scores a hundred times as large is searched just as closely."""
+    moves = [Move("lay", (card,)) for card in ("ash1", "ash2")]
+    ends = {
+        moves[0]: [End(None, (0.0, -2.0 * size), 2.0 * size)],
+        moves[1]: [End(None, (0.0, 2.0 * size), 2.0 * size), End(0.5, (0.0, 0.0), 2.0 * size)],
+    }
+    shares = _shares(ends)
+    assert shares[moves[0]] == [pytest.approx(1 / (1 + exp(-1)))]
+    assert shares[moves[1]] == [pytest.approx(1 / (1 + exp(1))), 0.5]
+
+
+def test_equal_seats_share_the_win() -> None:
+    move = Move("lay", ("ash1",))
+    assert _shares({move: [End(None, (0.0, 0.0), 0.0)]}) == {move: [0.5]}

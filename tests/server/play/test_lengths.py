@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from byzanz.games import rules_of
 from server.play import lengths
 from server.play.lengths import Estimate
 from server.store import engine
@@ -29,7 +30,7 @@ def test_without_ended_games_it_follows_from_the_time_per_move() -> None:
     assert estimate(game_id) == Estimate(30, "day", 8, 14) or estimate(game_id).unit == "week"
     few, _host = invited(NOW, players=(BOB,), bots=("random",))
     assert estimate(few) == Estimate(30, "day", 6, 9)  # a bot needs no time
-    assert estimate(invited(NOW, slug="empire", players=(BOB,))[0]).decisions == 20
+    assert estimate(invited(NOW, slug="empire", players=(BOB,))[0]).decisions == rules_of("empire").decisions
 
 
 def test_ended_games_between_people_tell_how_long_theirs_take(table: Begin) -> None:

@@ -18,7 +18,7 @@ from tests.support.pages import look
 from tests.support.tables import asked, url
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-SEATS = {"byzanz": 3, "byzantium": 3, "empire": 2}
+SEATS = {rules.slug: min(3, max(rules.seats)) for rules in games.latest()}
 USED = re.compile(r'href="(/static/[a-z]+-[a-z]{2}-[0-9a-f]{8}[.]svg)#([^"]+)"')
 
 

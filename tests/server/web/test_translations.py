@@ -11,6 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from markupsafe import Markup
 
+from byzanz import games
 from server import i18n
 from tests.conftest import Table
 from tests.support.markup import Marked, mark
@@ -18,7 +19,7 @@ from tests.support.pages import look
 from tests.support.tables import asked, url
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-SEATS = {"byzanz": 3, "byzantium": 3, "empire": 2}
+SEATS = {rules.slug: min(3, max(rules.seats)) for rules in games.latest()}
 
 
 class Counted(Marked):

@@ -17,6 +17,7 @@ from server.mail.outgoing import relevance
 from server.store import engine, log
 from server.store.models import Game, Mail, Person
 from server.store.words import public_id
+from tests.support import game_data
 from tests.support.forms import log_in
 from tests.support.leaks.worlds import BASE, LATER, World, written
 from tests.support.mail_servers import received
@@ -24,36 +25,6 @@ from tests.support.mails import compose_again
 
 NOBODY = "a" * 26
 """A token that opens nothing."""
-WRONG = {
-    "byzanz": (
-        "bid cloth4",
-        "sell merchant merchant merchant",
-        "tax wine4",
-        "take wood",
-        "discard olive3",
-        "done",
-        "bid spice1 wood1",
-    ),
-    "empire": (
-        "redraw",
-        "redraw huns crisis taxes trade treaty",
-        "meld siege",
-        "meld reforms trade",
-        "keep taxes",
-        "decline",
-        "buy-off huns with taxes",
-    ),
-    "byzantium": ("put 7r on e", "put kb on n", "put 2b on sfl", "pass"),
-}
-"""Moves of which some are refused for a reason that could reveal too much."""
-
-
-TICKED = {
-    "byzanz": ("bid", "merchant#0"),
-    "empire": ("decline", "no-such-card#0"),
-    "byzantium": ("put", "ab#0"),
-}
-"""A verb and a card, as a form sends them, that are never a move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +191,7 @@ def _refused(world: World, page: str, api: str, head: int) -> Iterator[Call]:
     """Return moves that are refused: illegal, stale, out of turn, malformed."""
     legal: list[str] = json.loads(asked(Call("GET", api), world).partition("\n\n")[2])["moves"]
     read = world.pair.kind.rules.parse
-    wrong = [text for text in WRONG[world.pair.slug] if str(read(text)) not in legal]
+    wrong = [text for text in game_data.of(world.pair.slug, "MISTAKES", ()) if str(read(text)) not in legal]
     for number, move in enumerate(wrong):
         fields = {"move": move, "seen": head, "request_id": f"wrong{number}"}
         yield Call("POST", api + "/moves", body=fields)
@@ -232,7 +203,7 @@ def _refused(world: World, page: str, api: str, head: int) -> Iterator[Call]:
     yield Call("POST", page, body=late)
     yield Call("GET", f"{page}?{urlencode({'move': answers[0]})}")
     yield Call("POST", api + "/moves", body=late)
-    verb, card = TICKED[world.pair.slug]
+    verb, card = game_data.of(world.pair.slug, "TICKED", ("pass", "no-such-card#0"))
     yield Call("POST", page, body={"verb": verb, "card": card, "seen": head, "request_id": "m"})
     yield Call("POST", page, body={"move": "pass"})
     yield Call("POST", api + "/moves", body={"move": 1})
