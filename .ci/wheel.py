@@ -28,12 +28,13 @@ def main(folder: Path) -> None:
         [bin_folder / "byzanz", "--help"], cwd=folder, capture_output=True, text=True, check=True
     )
     assert "simulate" in shown.stdout, shown.stdout
+    follows(bin_folder, folder)
     plays(bin_folder, folder)
     answers(bin_folder, folder)
     plays_a_package(bin_folder, folder)
     print(
-        f"{wheel.name}: contains its files, installs, its demo opens a turn, gunicorn serves it, and a game of "
-        "examples/goofspiel is played by email"
+        f"{wheel.name}: contains its files, installs, makes a new game, whose turns its demo opens, gunicorn serves "
+        "it, and a game of examples/goofspiel is played by email"
     )
 
 
@@ -67,14 +68,25 @@ def installed(wheel: Path, folder: Path) -> Path:
     return folder / "env/bin"
 
 
+def clean() -> dict[str, str]:
+    """Return the environment without settings of this project or of Python."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("BYZANZ_", "PYTHON"))}
+
+
+def follows(bin_folder: Path, folder: Path) -> None:
+    """Check that docs/new-game.md can be followed with nothing but the wheel; its game stays installed."""
+    command = [sys.executable, "-m", "tests.support.new_game_document", str(folder)]
+    path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(command, cwd=ROOT, env=clean() | {"PATH": path}, check=True)
+
+
 def plays(bin_folder: Path, folder: Path) -> None:
-    """Check that `byzanz demo` from the wheel prints a link that opens a turn."""
+    """Check that `byzanz demo` from the wheel prints a link that opens a turn of the game made before."""
     said = folder / "demo.txt"
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("BYZANZ_", "PYTHON"))}
-    clean["PYTHONUNBUFFERED"] = "1"
-    command = [str(bin_folder / "byzanz"), "demo", "--port", str(free_port())]
+    environment = clean() | {"PYTHONUNBUFFERED": "1"}
+    command = [str(bin_folder / "byzanz"), "demo", "--port", str(free_port()), "--game", "toll"]
     with said.open("w") as out:
-        demo = subprocess.Popen(command, cwd=folder, env=clean, stdout=out, stderr=out)
+        demo = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=out)
     try:
         with urlopen(link(said, demo), timeout=30) as answer:
             assert b"<form" in answer.read()

@@ -49,7 +49,14 @@ NAVIGATION = {
         "docs/benchmarks",
         "docs/scale",
     ],
-    "Change it": ["CONTRIBUTING", "docs/new-game", "tests/records/README", "SECURITY", "CHANGELOG"],
+    "Change it": [
+        "CONTRIBUTING",
+        "docs/new-game",
+        "docs/game-templates",
+        "tests/records/README",
+        "SECURITY",
+        "CHANGELOG",
+    ],
     "Rely on it": ["docs/formats", "docs/reference/*"],
 }
 """The menu of the site. Sphinx warns, and so the build fails, if a document is missing here."""

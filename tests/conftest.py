@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from importlib.metadata import EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from jinja2 import FileSystemBytecodeCache
 
-from byzanz import chance
+from byzanz import chance, games
 from server import create_app, play
 from server.store import engine, links, log, people, presence, totals
 from server.store.models import Game, Link, Person, Seat
@@ -55,6 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("commit", derandomize=True)
     hypothesis.settings.register_profile("nightly", derandomize=False)
     hypothesis.settings.load_profile("nightly" if config.getoption("nightly") else "commit")
+    # Before tests are collected: what is installed beside this checkout is no concern of its tests.
+    pytest.MonkeyPatch().setattr(games, "entry_points", lambda **_: EntryPoints())
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -7,7 +7,19 @@ import sys
 from collections.abc import Sequence
 
 from byzanz import __version__
-from server.cli import backups, check, completion, games, mail, people, records, servers, show
+from server.cli import (
+    backups,
+    check,
+    completion,
+    games,
+    mail,
+    new_game,
+    people,
+    play,
+    records,
+    servers,
+    show,
+)
 from server.cli.parser import CommandError, Parser, error_line
 
 INTERRUPTED = 130
@@ -61,7 +73,9 @@ def parser() -> Parser:
     people.add(commands)
     show.add(commands)
     records.add(commands)
+    new_game.add(commands)
     check.add(commands)
+    play.add(commands)
     backups.add(commands)
     servers.add_checks(commands)
     completion.add(commands, made)

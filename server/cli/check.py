@@ -20,7 +20,7 @@ from byzanz.conformance import CHECKS, TABLE_CHECKS, Check, Fault, Found, Game, 
 from byzanz.conformance.checks import name_of, play, said_by
 from byzanz.games import AnyRules
 from byzanz.rules import ALL
-from server.cli.parser import CommandError, count
+from server.cli.parser import CommandError, count, find_game
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -91,12 +91,10 @@ def load(name: str) -> AnyRules:
     Raises:
         BadSetup: there is no such game, or it cannot be loaded.
     """
-    path = Path(name)
-    if name in {it.slug for it in games.latest()} or (path.suffix != ".py" and not path.is_dir()):
-        return games.rules_of(name)
-    rules = games.read(path)
+    rules = find_game(name)
     known = next((it for it in games.latest() if it.slug == rules.slug), None)
-    if known is None or type(known).__module__.startswith("byzanz."):  # an installed copy may be worked on
+    is_shipped = type(known).__module__.startswith("byzanz.") and type(known) is not type(rules)
+    if known is None or is_shipped:  # an installed copy may be worked on
         games.add(rules)
     return rules
 

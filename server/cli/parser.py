@@ -6,8 +6,10 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
+from byzanz.games import AnyRules, latest, read, rules_of
 from byzanz.moves import RulesError
 from byzanz.record import BadRecord, InvalidRecord
 from server.validation import whole_number
@@ -51,6 +53,31 @@ def port(text: str) -> int:
     if number is None:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} must be a port from 0 to 65535")
     return number
+
+
+def seat_number(text: str) -> int:
+    """Parse the number of a seat, for argparse."""
+    number = whole_number(text, 999)
+    if number is None:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} must be a seat number from 0")
+    return number
+
+
+def path_of(text: str) -> Path | None:
+    """Return the path of a game that an argument names by its file or folder; None if it is a slug."""
+    path = Path(text)
+    is_path = path.suffix == ".py" or path.is_dir()
+    return path.resolve() if is_path and all(text != rules.slug for rules in latest()) else None
+
+
+def find_game(text: str) -> AnyRules:
+    """Return the rules of a game, by its slug or by the path of its file or folder.
+
+    Raises:
+        BadSetup: there is no such game, or what is there holds none.
+    """
+    path = path_of(text)
+    return read(path) if path else rules_of(text)
 
 
 def error_line(error: Exception) -> str | None:

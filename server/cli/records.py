@@ -16,7 +16,7 @@ from byzanz.bots.simulate import simulate_game
 from byzanz.games import latest, rules_of
 from byzanz.record import BadRecord, Header, InvalidRecord, Mailed, Record, Report
 from byzanz.rules import ALL, PUBLIC, Viewer
-from server.cli.parser import CommandError, app_context, count, error_line
+from server.cli.parser import CommandError, app_context, count, error_line, seat_number
 from server.validation import whole_number
 
 
@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
     verify.add_argument("--cut", action="append", type=_hash, metavar="HEX", help="likewise: a fingerprint")
     verify.add_argument(
         "--seat",
-        type=_seat,
+        type=seat_number,
         metavar="N",
         help="also list what was settled after the player of seat N cut the deck",
     )
@@ -120,13 +120,6 @@ def _head(text: str) -> tuple[int, str]:
     if number is None:
         raise ArgumentTypeError(f"{text[:40]!r} must be the number of an entry, a colon and its hash")
     return number, _hash(digest)
-
-
-def _seat(text: str) -> int:
-    seat = whole_number(text, 999)
-    if seat is None:
-        raise ArgumentTypeError(f"{text[:40]!r} must be a seat number from 0")
-    return seat
 
 
 def _verify(args: Namespace) -> None:
@@ -204,7 +197,7 @@ def _export(args: Namespace) -> None:
 def _viewer(text: str) -> Viewer:
     if text in (PUBLIC, "moderator"):
         return PUBLIC if text == PUBLIC else ALL
-    seat = whole_number(text, 999)
-    if seat is None:
+    number = whole_number(text, 999)
+    if number is None:
         raise CommandError("--as must be a seat number from 0, public or moderator", status=2)
-    return seat
+    return number

@@ -1,4 +1,4 @@
-// The form at work: what the chosen cards would do, in words that the page brings along (docs/new-game.md, “The form”).
+// The form at work: what the chosen cards would do, in words that the page brings along (docs/game-templates.md, “The form”).
 // Nothing is decided here and nothing is sent: the server looks at every move, whatever this says of it.
 "use strict";
 (() => {

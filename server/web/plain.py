@@ -9,9 +9,8 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -23,18 +22,12 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from byzanz.games import folder_of, latest, rules_of, title_of
+from byzanz.games.facts import facts
 from byzanz.moves import Message
-from byzanz.rules import Seen
 from server import config, i18n
 from server.web.filters import listed
 
-_EVERYWHERE = {"viewer", "question", "awaited", "hand", "number"}
-"""Fields that every page shows in its own way."""
-_BY_SEAT = {"choices", "last"}
-"""Fields with one card a seat."""
 SLUG = re.compile(r"[\w-]+", re.ASCII)
-_NEWEST = 12
-"""Of a long list, such as all moves so far, this many lines are shown."""
 
 
 class GameTemplates(FileSystemLoader):
@@ -145,65 +138,3 @@ def _listed(value: Any) -> str:
         if isinstance(value, str) or not isinstance(value, Sequence)
         else listed([*map(str, value)])
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One thing that a view shows.
-
-    Args:
-        name: of the field, with spaces: `to come`.
-        text: a number or words; empty if there are cards.
-        cards: by their names; None if the fact is no list of cards.
-    """
-
-    name: str
-    text: str = ""
-    cards: tuple[str, ...] | None = None
-
-
-def facts(view: Seen, seats: int) -> tuple[tuple[Fact, ...], tuple[tuple[Fact, ...], ...]]:
-    """Return what a view shows of the table and of each seat, in the order of its fields; nothing of what is hidden.
-
-    Args:
-        view: a dataclass; a field that is a mapping counts as several.
-        seats: the number of players.
-    """
-    table: list[Fact] = []
-    by_seat: list[list[Fact]] = [[] for _ in range(seats)]
-    for name, value in _values(view):
-        if _is_by_seat(name, value, seats):
-            for own, single in zip(by_seat, value, strict=True):
-                own.extend(_facts(name, (single,) if name in _BY_SEAT and single else single))
-        else:
-            table.extend(_facts(name, value))
-    return tuple(table), tuple(map(tuple, by_seat))
-
-
-def _values(view: Any) -> Iterator[tuple[str, Any]]:
-    for field in fields(view):
-        value = getattr(view, field.name)
-        if isinstance(value, Mapping):
-            yield from ((name.replace("_", " "), each) for name, each in value.items())
-        elif field.name not in _EVERYWHERE:
-            yield field.name.replace("_", " "), value
-
-
-def _is_by_seat(name: str, value: Any, seats: int) -> bool:
-    if not isinstance(value, tuple) or len(value) != seats:
-        return False
-    return name in _BY_SEAT or not any(isinstance(each, str) for each in value)
-
-
-def _facts(name: str, value: Any) -> list[Fact]:
-    if value is None or value is False or value == "":
-        return []
-    if not isinstance(value, tuple):
-        return [Fact(name, "" if value is True else str(value))]
-    if all(isinstance(each, str) for each in value):
-        return [Fact(name, cards=value)]
-    return [Fact(name, _line(each)) for each in value[-_NEWEST:]]
-
-
-def _line(value: Any) -> str:
-    return " ".join(map(_line, value)) if isinstance(value, tuple) else str(value)

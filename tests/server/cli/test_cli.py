@@ -74,6 +74,8 @@ COMMANDS = [
         ["scheduler"],
         ["mail-in"],
         ["new"],
+        ["play"],
+        ["new-game"],
         ["recount"],
         ["simulate"],
         ["check"],

@@ -1,0 +1,57 @@
+"""`byzanz new-game`: the package that it writes, and the names and places that it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from server.cli import main
+
+
+def test_a_new_game_is_written_under_its_own_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-game", "harbour"]) == 0
+    told = "Your game is in harbour. Play it:\n  cd harbour\n  byzanz play ./harbour.py --watch\n"
+    assert capsys.readouterr() == (told, "")
+    files = {str(file.relative_to(tmp_path)): file.read_text() for file in tmp_path.rglob("*.*")}
+    folder = "harbour/"
+    assert set(files) == {
+        folder + name for name in ("README.md", "pyproject.toml", "harbour.py", "tests/test_harbour.py")
+    }
+    assert 'harbour = "harbour:Harbour"' in files["harbour/pyproject.toml"]
+    assert "toll" not in "".join(files.values()).lower()
+
+
+REFUSED = [
+    ("Harbour", ".", 2, "'Harbour' cannot be the name of a game: use 2 to 20 lower-case letters and digits"),
+    ("a", ".", 2, "cannot be the name"),
+    ("two-words", ".", 2, "cannot be the name"),
+    ("../harbour", ".", 2, "cannot be the name"),
+    ("x" * 21, ".", 2, "cannot be the name"),
+    ("empire", ".", 1, "there is already a game 'empire'"),
+    ("random", ".", 1, "there is already a Python module 'random'; choose another name"),
+    ("class", ".", 1, "'class' is a word of Python; choose another name"),
+    ("harbour", ".", 1, "harbour exists already"),
+    ("harbour", "nowhere", 1, "there is no folder nowhere"),
+]
+
+
+@pytest.mark.parametrize(("slug", "into", "status", "reason"), REFUSED)
+def test_a_name_or_place_that_will_not_do_is_refused_and_nothing_written(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    slug: str,
+    into: str,
+    status: int,
+    reason: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "harbour").mkdir()
+    assert main(["new-game", slug, "--into", into]) == status
+    said = capsys.readouterr()
+    assert (said.out, reason in said.err, said.err.count("\n")) == ("", True, 1)
+    assert [path.name for path in tmp_path.rglob("*")] == ["harbour"]
