@@ -58,7 +58,7 @@ def plays_a_package(bin_folder: Path, folder: Path) -> None:
     try:
         byzanz("upgrade")
         assert "games: byzanz, empire, byzantium, goofspiel" in byzanz("doctor", status=None)
-        # byzanz("check", "goofspiel")  # ENABLE when `byzanz check` is merged
+        byzanz("check", "goofspiel")
         lmtp_port = free_port()
         with (
             running([bin_folder / "byzanz", "serve", "--port", str(free_port())], environment),

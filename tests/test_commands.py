@@ -72,6 +72,7 @@ RUN_ELSEWHERE = {
     "python3 dev.py export ID": ("tests/server/cli/test_cli.py", "test_a_game_is_made_and_exported"),
     "python3 dev.py mail-in": ("tests/server/mail/incoming/test_lmtp.py", '"mail-in", "--port", "0"'),
     "python3 dev.py mail-in --stdin *": ("tests/server/mail/incoming/test_lmtp.py", '["mail-in", "--stdin"'),
+    ".venv/bin/pip install byzanz-goofspiel": (".ci/package.py", '"-m", "pip"'),
     "gunicorn 'server:create_app()'": (".ci/wheel.py", '"server:create_app()"'),
     "python3 dev.py backup *": ("tests/server/ops/test_backup.py", 'run("backup"'),
     "byzanz backup *": ("tests/server/ops/test_backup.py", 'run("backup"'),

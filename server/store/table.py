@@ -72,9 +72,8 @@ class Table:
 
     def load_orders(self, seat: int, after: int) -> None:
         """Load the standing and suspended orders, and those of one seat that have ended after an entry."""
-        values = {"game": self.game.id, "seat": seat, "after": after}
-        rows = statements.LOAD_ORDERS.all(connection_of(self.session), values)
-        self.orders = [OrderRow(*found) for found in rows]
+        run, values = connection_of(self.session), {"game": self.game.id, "seat": seat, "after": after}
+        self.orders = [OrderRow(*row) for row in statements.LOAD_ORDERS.all(run, values)]
 
     def remember(self) -> None:
         """Remember the rows as they are now; `put` writes what differs from them."""

@@ -10,7 +10,9 @@ from sqlalchemy.orm import Session
 
 from byzanz import record
 from server.accounts import login
+from server.play import history as play_history
 from server.play import turns
+from server.play.positions import Position
 from server.store import links, log
 from server.store.links import SeatAccess
 from server.store.models import Game, Link
@@ -21,7 +23,7 @@ from server.web.game import history
 def context(
     table: Table,
     access: SeatAccess,
-    told: Sequence[tuple[record.Entry, Any]],
+    position: Position,
     own: record.Entry,
     entries: Sequence[record.Entry],
     zone: str,
@@ -30,11 +32,12 @@ def context(
     """Return what seat/played.html shows; no move to show if it was undone since.
 
     Args:
-        told: what own and the later moves did, of `play.history.told`.
+        position: of the game.
         own: the move that led to the page; entries: those after it.
         zone: the reader's time zone.
         elsewhere: the player's other open turns, None if this browser may not know them; then only counted.
     """
+    told = play_history.told(position, position.view(access.seat.seat), [own, *entries])
     (line,) = history.lines_of([own], log.voids_in(entries), zone, told)
     person = access.seat.person
     others = len(elsewhere or ())

@@ -250,10 +250,7 @@ def _page(
     }
     context |= said.context(table, access, context["lines"], after, _zone(access), utc_now())
     if fresh is not None:
-        since_own = play_history.told(position, view, [fresh, *entries])
-        context |= after_move.context(
-            table, access, since_own, fresh, entries, _zone(access), context["next"]
-        )
+        context |= after_move.context(table, access, position, fresh, entries, _zone(access), context["next"])
     context |= _choices(position, number) | _times(table, position, number)
     if preselected is not None:
         answer = preselect.from_link(position, number, preselected)

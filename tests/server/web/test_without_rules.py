@@ -10,6 +10,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from byzanz import games
+from server.community import results
 from server.config import settings
 from server.ops import doctor, explain
 from server.scheduler import jobs
@@ -67,6 +68,11 @@ def log_of_all() -> list[tuple[str, int, str]]:
         return sorted((game_id, seq, digest) for game_id, seq, digest in rows)
 
 
+def waiting_for_results() -> list[str]:
+    with engine.reading() as session:
+        return [game_id for game_id, _ended_at in results.due(session, NOW, 9)]
+
+
 def run_jobs() -> None:
     """Run each job that looks at games, long after every deadline."""
     late = NOW.replace(year=NOW.year + 1)
@@ -88,11 +94,13 @@ def test_no_page_and_no_job_fails(
         assert {answers[name] for name in ("GET /t/<token>", "GET /g/<game_id>", "/g/ended")} == {409}
         assert answers["GET /m/<game_id>"] == 200
         run_jobs()
+        assert waiting_for_results() == [], "a game that cannot be counted must not stand before others"
     assert [line.getMessage() for line in caplog.records if line.levelno >= logging.ERROR] == []
     assert log_of_all() == before
     monkeypatch.undo()
     assert jobs.tick_rules(NOW) == 4
     assert walk(there) == usual
+    assert waiting_for_results() == ["ended"]
 
 
 @pytest.mark.usefixtures("there")
