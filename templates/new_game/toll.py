@@ -30,7 +30,7 @@ class Toll(SealedGame[Position]):
     """The rules of Toll."""
 
     slug, version, title, seats = "toll", 1, "Toll", range(2, 6)
-    position, state_format = Position, 1
+    position, state_format, decisions = Position, 1, 7
     verb, cards, deck = "play", CARDS, GATES
 
     def begin(self, seats: int) -> Position:
