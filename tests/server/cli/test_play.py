@@ -90,6 +90,16 @@ def test_the_end_of_the_input_ends_the_game_quietly(terminal: Play) -> None:
     assert out.endswith("> \n")
 
 
+def test_ctrl_c_ends_the_game_quietly(terminal: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_terminal: play.Terminal, _line: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(play.Terminal, "_answer", interrupted)
+    status, out, error = terminal(GOOFSPIEL, "--watch", lines=("1",))
+    assert (status, error) == (130, "")
+    assert out.endswith("> ")
+
+
 def test_the_screen_shows_nothing_hidden(terminal: Play) -> None:
     _, goofspiel, _ = terminal(GOOFSPIEL)
     assert "Seat 1 (greedy bot): choices sealed; scores 0" in goofspiel
