@@ -85,7 +85,6 @@ RUN_ELSEWHERE = {
     "python -m pytest -q": ("tests/whole/test_new_game.py", "document.follow"),
     "pip install --editable .": (".ci/wheel.py", "new_game_document"),
     "pip wheel --no-deps .": (".ci/wheel.py", "new_game_document"),
-    ".venv/bin/pip install byzanz-goofspiel": (".ci/package.py", '"install"'),
     "pip install pytest": (".ci/wheel.py", "new_game_document"),
     "byzanz demo --game toll": (".ci/wheel.py", '"--game", "toll"'),
     "byzanz *": ("tests/server/cli/test_cli.py", "test_every_command_has_help"),
