@@ -130,6 +130,7 @@ USES_SHARED_NAME = {
     *(
         "server/cli/__init__.py",
         "server/cli/mail.py",
+        "server/community/exports.py",
         "server/community/handles.py",
         "server/config/__init__.py",
     ),

@@ -133,7 +133,7 @@ def test_it_is_translated_by_the_catalogue(
 
         ugettext = gettext
 
-    monkeypatch.setattr(i18n, "translations", lambda _language: German())
+    monkeypatch.setattr(i18n, "translations", lambda *_: German())
     assert f"Du bietest 13 und gewinnst {prize(game)}." in read(client, f"/t/{game.tokens[0]}", "de")
     assert f"Ann <b> bietet 13 und gewinnt {prize(game)}." in read(client, f"/t/{game.tokens[1]}", "de")
 
