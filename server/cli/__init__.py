@@ -15,10 +15,10 @@ from server.cli import (
     mail,
     new_game,
     people,
-    play,
     records,
     servers,
     show,
+    terminal,
 )
 from server.cli.parser import CommandError, Parser, error_line
 
@@ -75,7 +75,7 @@ def parser() -> Parser:
     records.add(commands)
     new_game.add(commands)
     check.add(commands)
-    play.add(commands)
+    terminal.add(commands)
     backups.add(commands)
     servers.add_checks(commands)
     completion.add(commands, made)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from byzanz.games import latest
-from server.cli import main, play
+from server.cli import main
+from server.cli.terminal import Files, Terminal
 from tests.support.examples import EXAMPLES
 
 GOOFSPIEL = str(EXAMPLES / "goofspiel" / "goofspiel.py")
@@ -91,10 +92,10 @@ def test_the_end_of_the_input_ends_the_game_quietly(terminal: Play) -> None:
 
 
 def test_ctrl_c_ends_the_game_quietly(terminal: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_terminal: play.Terminal, _line: str) -> None:
+    def interrupted(_terminal: Terminal, _line: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(play.Terminal, "_answer", interrupted)
+    monkeypatch.setattr(Terminal, "_answer", interrupted)
     status, out, error = terminal(GOOFSPIEL, "--watch", lines=("1",))
     assert (status, error) == (130, "")
     assert out.endswith("> ")
@@ -138,15 +139,15 @@ def test_what_cannot_be_played_is_told_in_one_line(
 
 def edited(monkeypatch: pytest.MonkeyPatch, file: Path, edits: list[tuple[str, str] | None]) -> None:
     """Replace a text in the file before each line of input; None leaves it alone."""
-    changed = play.Files.changed
+    changed = Files.changed
 
-    def edit(files: play.Files) -> bool:
+    def edit(files: Files) -> bool:
         change = edits.pop(0) if edits else None
         if change:
             file.write_text(file.read_text().replace(*change))
         return changed(files)
 
-    monkeypatch.setattr(play.Files, "changed", edit)
+    monkeypatch.setattr(Files, "changed", edit)
 
 
 @pytest.mark.parametrize("is_package", [False, True])
