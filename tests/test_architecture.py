@@ -173,17 +173,9 @@ def test_a_named_game_is_found(line: str) -> None:
 
 
 TABLES_LEFT = {
-    "tests/byzanz/test_conformance.py": 3,
     "tests/byzanz/test_orders.py": 2,
-    "tests/byzanz/test_orders_document.py": 1,
-    "tests/leaks/conftest.py": 1,
     "tests/records/sights.py": 2,
-    "tests/server/web/game/test_charts.py": 1,
-    "tests/server/web/seat/test_script_data.py": 1,
-    "tests/server/web/seat/test_turn.py": 1,
-    "tests/support/browser/town.py": 4,
     "tests/support/leaks/games.py": 1,
-    "tests/support/leaks/worlds.py": 1,
 }
 """Tables by game that generic tests still have. They belong into tests/games/; this list only grows shorter."""
 

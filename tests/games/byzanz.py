@@ -27,5 +27,19 @@ FORESEEN = (
     "finish",
 )
 """Standing orders whose answers can be foreseen."""
-YEAR_ORDER = "finish"
+ORDER = "finish"
 """A standing order that can be placed at any time."""
+ORDER_AHEAD = "take wine most always"
+"""A standing order of a player who is not asked about it now."""
+ORDER_KINDS = {"ladder", "raise", "pass", "tax", "take", "limit", "finish"}
+"""The first words of its standing orders."""
+QUESTIONS = {"bid": 1, "tax": 1, "limit": 1, "take": 1, "end": 1}
+"""Every question, with the random seed that leads to it in the game of its name."""
+UNDER_WAY = 20
+"""The number of moves after which a game is under way."""
+NOT_HELD = ("bid wood3 wood3", "You do not hold 2× Wood 3.")
+"""A move with cards that are not in the hand, and why it is refused."""
+CHARTS = ["prices", "profit", "market", "hands"]
+"""The charts of a finished game."""
+PAIRS_WITH_LEAKS = (14, 7, 20, 37)
+"""Pairs of worlds for planted leaks, for a seat to move and for a spectator."""

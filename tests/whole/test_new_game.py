@@ -49,12 +49,12 @@ points = project["entry-points"]["byzanz.games"].items()
 
 def environment(folder: Path) -> dict[str, str]:
     """Return the environment of the document's commands: this checkout instead of an installed wheel."""
-    programs = {
-        "byzanz": BYZANZ,
-        "python": f'#!/bin/sh\nexec {sys.executable} "$@"\n',
-        "pip": PIP,
-    }
-    for name, text in programs.items():
+    programs = (
+        ("byzanz", BYZANZ),
+        ("python", f'#!/bin/sh\nexec {sys.executable} "$@"\n'),
+        ("pip", PIP),
+    )
+    for name, text in programs:
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     return {
