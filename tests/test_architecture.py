@@ -173,22 +173,6 @@ def test_a_named_game_is_found(line: str) -> None:
     assert named_games("server/play/lengths.py", f"def f():\n    '''{line}'''") == []
 
 
-TABLES_LEFT = {
-    "tests/byzanz/test_conformance.py": 3,
-    "tests/byzanz/test_orders.py": 2,
-    "tests/byzanz/test_orders_document.py": 1,
-    "tests/leaks/conftest.py": 1,
-    "tests/records/sights.py": 2,
-    "tests/server/web/game/test_charts.py": 1,
-    "tests/server/web/seat/test_script_data.py": 1,
-    "tests/server/web/seat/test_turn.py": 1,
-    "tests/support/browser/town.py": 4,
-    "tests/support/leaks/games.py": 1,
-    "tests/support/leaks/worlds.py": 1,
-}
-"""Tables by game that generic tests still have. They belong into tests/games/; this list only grows shorter."""
-
-
 def tables_by_game(text: str) -> int:
     """How many dictionaries of a module have slugs of games as keys, alone or with other values."""
     slugs = {rules.slug for rules in latest()}
@@ -217,8 +201,7 @@ def test_what_tests_know_of_a_game_stands_in_its_own_module() -> None:
             name.startswith("tests/games/") or f"_{slug}.py" in name or f"/games/{slug}/" in name
             for slug in slugs
         )
-        tables = 0 if own else tables_by_game(path.read_text())
-        if tables > TABLES_LEFT.get(name, 0):
+        if not own and (tables := tables_by_game(path.read_text())):
             found[name] = tables
     assert found == {}
 

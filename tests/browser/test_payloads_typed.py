@@ -13,6 +13,7 @@ from tests.conftest import begun
 from tests.support.browser.states import place_of
 from tests.support.browser.tabs import Tab
 from tests.support.browser.town import Town
+from tests.support.game_data import SEATS
 from tests.support.tables import position, url
 
 SHAPES = (
@@ -99,7 +100,7 @@ def test_names_that_are_scripts_do_not_run_while_somebody_plays(tab: Callable[..
     shown = tab()
     ran = watched(shown)
     for number, slug in enumerate(("byzanz", "byzantium", "empire")):
-        game = begun(2 if slug == "empire" else 3, f"x-{slug}", utc_now(), slug=slug)
+        game = begun(SEATS[slug], f"x-{slug}", utc_now(), slug=slug)
         with transaction() as session:
             session.get_one(Game, game.id).name = SHAPES[number]
             for row in session.query(Seat).filter_by(game_id=game.id):

@@ -17,7 +17,7 @@ from server.store.engine import utc_now
 from tests.conftest import Table, begun
 from tests.support.browser.hands import Keys, Pointer, make_move
 from tests.support.browser.tabs import DESK, PHONE, Tab
-from tests.support.browser.town import FRIENDS
+from tests.support.game_data import SEATS
 from tests.support.tables import make, position, url
 
 WAYS: dict[str, tuple[bool, type[Pointer] | type[Keys], int]] = {
@@ -40,7 +40,7 @@ ENOUGH = 5
 def test_a_whole_game(kept: Callable[..., Tab], way: str, pytestconfig: pytest.Config) -> None:
     scripts, kind, luck = WAYS[way]
     slug = way.partition(" ")[0]
-    game = begun(FRIENDS[slug], f"{way}-{luck}".replace(" ", "-"), utc_now(), slug=slug)
+    game = begun(SEATS[slug], f"{way}-{luck}".replace(" ", "-"), utc_now(), slug=slug)
     shown = kept(scripts=scripts)
     hand = kind(shown.page)
     made, kinds = 0, Counter[str]()

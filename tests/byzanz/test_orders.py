@@ -6,7 +6,7 @@ The orders are random combinations of the words of each game; they play whole ga
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -15,78 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from byzanz import chance, orders, umpire
-from byzanz.chance import Stream
+from byzanz.chance import Draw, Stream
 from byzanz.conformance.game import LONGEST_GAME, choice
-from byzanz.games import latest
-from byzanz.games.byzantium.cards import NAME as CROSS_CARDS
-from byzanz.games.byzantium.cards import SLOTS
-from byzanz.games.byzanz.cards import GROUPS
-from byzanz.games.byzanz.cards import NAME as GOODS
-from byzanz.games.empire.cards import NAME as EMPIRE_CARDS
-from byzanz.games.empire.orders import EITHER
+from byzanz.games import latest, rules_of
 from byzanz.moves import IllegalMove, Move, Order, OrderAnswer, RulesError
 from byzanz.orders import Decision, PlacedOrder
 from byzanz.rules import ALL
+from tests.support import game_data
 from tests.support.sealed_game import Sealed
 
 GAMES = 4
-WORDS = {
-    "byzanz": (*GOODS, *GROUPS, "ladder raise pass tax take limit finish upto 9 0 then ask this every lot always "
-               "most best lowest sell order"),
-    "byzantium": (*CROSS_CARDS, *SLOTS[::7], "put on then any ask always , order"),
-    "empire": (*EMPIRE_CARDS[::3], "redraw meld defend negotiate replace buy-off keep with then decline ask none "
-               "most least always , order"),
-}  # fmt: skip
-"""A game without an entry here fails: somebody must say what its orders are made of."""
-Draw = Callable[[int], int]
+WORDS = game_data.of_all("ORDER_WORDS")
+MAKERS = game_data.of_all("random_orders")
 Answering = Callable[[Any, Any, int, list[PlacedOrder]], Decision | None]
-
-
-def some_of(draw: Draw, words: tuple[str, ...], most: int) -> list[str]:
-    """Some of these, each once."""
-    return list(dict.fromkeys(choice(draw, words) for _ in range(1 + draw(most))))
-
-
-def orders_of_byzanz(draw: Draw, view: Any) -> Iterator[str]:
-    then, lots = choice(draw, ("pass", "ask")), choice(draw, ("", " every lot"))
-    cards = tuple(name for name in view.hand if name != "merchant") or ("wine2",)
-    limit, rungs = f"upto {1 + draw(9)} then {then}{lots}", " ".join(choice(draw, cards) for _ in range(3))
-    yield choice(draw, (f"pass{lots}", f"raise {limit}", f"ladder {rungs} {limit}"))
-    for verb, also in (
-        ("tax", ("best", "lowest")),
-        ("take", ("best", "most")),
-        ("limit", ("sell", "lowest")),
-    ):
-        yield " ".join([verb, *some_of(draw, (*GROUPS, *also), 4), *["always"][: draw(2)]])
-    yield "finish"
-
-
-def orders_of_byzantium(draw: Draw, view: Any) -> Iterator[str]:
-    slots = {
-        True: [slot for slot in SLOTS if slot[0] in "ew"],
-        False: [slot for slot in SLOTS if slot[0] in "ns"],
-    }
-    put = [
-        f"{card} on {choice(draw, tuple(slots[card[-1] == 'r']))}"
-        for card in some_of(draw, view.hand or ("2r",), 5)
-    ]
-    yield choice(
-        draw, (f"put {', '.join(put)} then {choice(draw, ('any', 'ask'))}", "put any", "put any always")
-    )
-
-
-def orders_of_empire(draw: Draw, view: Any) -> Iterator[str]:
-    always, then = choice(draw, ("", " always")), choice(draw, ("ask", "decline"))
-    hand = view.hand or ("none",)
-    yield choice(draw, ("redraw none", f"redraw none{always}", f"redraw {choice(draw, hand)}"))
-    yield choice(draw, ("meld none", f"meld most{always}", f"meld {choice(draw, hand)}"))
-    yield f"keep {' '.join(some_of(draw, (*EMPIRE_CARDS, 'most', 'least'), 4))}{always}"
-    for verb in ("defend", "negotiate", "replace"):
-        yield f"{verb} {' '.join(some_of(draw, (*EITHER[verb], 'most'), 3))} then {then}{always}"
-    yield f"buy-off huns with {choice(draw, EMPIRE_CARDS[45:])}, most then {then}{always}"
-
-
-LEFT = {"byzanz": orders_of_byzanz, "byzantium": orders_of_byzantium, "empire": orders_of_empire}
 
 
 def read(rules: Any, text: str) -> Any:
@@ -103,7 +44,7 @@ def read(rules: Any, text: str) -> Any:
 def leave(rules: Any, state: Any, seat: int, draw: Draw) -> list[PlacedOrder]:
     """Orders that a seat may leave now; those that could never be carried out are refused with a reason."""
     view, left = rules.view(state, seat), list[PlacedOrder]()
-    for text in LEFT[rules.slug](draw, view):
+    for text in MAKERS[rules.slug](draw, view):
         order = read(rules, text)
         if order is None:
             continue
@@ -147,7 +88,9 @@ def driven(
 
 
 TABLES = [
-    pytest.param(rules, seats, id=f"{rules.slug}-{seats}") for rules in latest() for seats in rules.seats
+    pytest.param(rules_of(slug), seats, id=f"{slug}-{seats}")
+    for slug in MAKERS
+    for seats in rules_of(slug).seats
 ]
 
 
@@ -219,7 +162,7 @@ def test_an_order_that_peeks_is_noticed(rules, seats):
 @given(text=some.text(max_size=80), drawn=some.data())
 @settings(max_examples=150, deadline=None)
 def test_any_text_is_an_order_or_refused_with_a_sentence(rules, text, drawn):
-    words = " ".join(WORDS[rules.slug]).split()
+    words = " ".join(WORDS.get(rules.slug, ("pass", "order"))).split()
     for line in (text, " ".join(drawn.draw(some.lists(some.sampled_from(words), max_size=9)))):
         order = read(rules, line)
         if order is not None:

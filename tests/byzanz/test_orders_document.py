@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support import game_data
 from tests.support.orders_document import PAGE, rows
 
 
@@ -17,11 +18,7 @@ def test_the_page_shows_every_order_of_every_game():
     shown: dict[str, set[str]] = {}
     for rules, _, kept in rows(PAGE.read_text("utf-8")):
         shown.setdefault(rules.slug, set()).add(kept.split()[0])
-    assert shown == {
-        "byzanz": {"ladder", "raise", "pass", "tax", "take", "limit", "finish"},
-        "byzantium": {"put"},
-        "empire": {"redraw", "meld", "defend", "negotiate", "replace", "buy-off", "keep"},
-    }
+    assert shown == game_data.of_all("ORDER_KINDS")
 
 
 def test_no_line_of_a_table_is_overlooked():

@@ -16,6 +16,7 @@ import pytest
 from byzanz.rules import PUBLIC
 from server.store import engine
 from server.store.table import Table
+from tests.support import game_data
 from tests.support.leaks.pairs import Pair, pair
 from tests.support.leaks.worlds import Dice, World
 
@@ -140,5 +141,4 @@ def ready(servers: Worlds, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return kept
 
 
-READY = {"byzanz": (14, 7, 20, 37), "empire": (35, 16, 39, 28, 20), "byzantium": (0, 3, 13)}
-"""Return pairs for planted leaks: of each game for a seat to move, and for a spectator."""
+READY = game_data.of_all("PAIRS_WITH_LEAKS")

@@ -10,7 +10,7 @@ from server.store import engine
 from server.store.models import Seat
 from tests.leaks.conftest import Kept, Worlds
 from tests.support.leaks.calls import Call, asked
-from tests.support.leaks.games import KINDS
+from tests.support.leaks.pairs import KINDS
 from tests.support.leaks.worlds import LATER, World
 
 FORM = re.compile(r'Set-Cookie: [^\n]*|name="csrf_token" value="[^"]*"|Content-Length: \d+')

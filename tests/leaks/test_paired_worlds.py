@@ -14,8 +14,7 @@ import pytest
 from tests.leaks.conftest import Kept, Tally, Worlds
 from tests.support.leaks import pairs
 from tests.support.leaks.calls import everything
-from tests.support.leaks.games import KINDS
-from tests.support.leaks.pairs import Pair, pair
+from tests.support.leaks.pairs import KINDS, Pair, pair
 from tests.support.leaks.plants_sealed import PLANTS
 
 PAIRS = int(os.environ.get("TEST_PAIRS", "5"))

@@ -29,7 +29,7 @@ from tests.support.year_chronicle import STEP, address
 from tests.support.year_company import Company
 
 SIZES = {rules.slug: tuple(rules.seats) for rules in latest()}
-ORDERS = game_data.of_all("YEAR_ORDER")
+ORDERS = game_data.of_all("ORDER")
 AT_ONCE = 4
 """Games at the same time."""
 LONGEST_WAIT = 6

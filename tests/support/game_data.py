@@ -11,6 +11,9 @@ from typing import Any
 
 from byzanz.games import latest
 
+SEATS = {rules.slug: min(3, max(rules.seats)) for rules in latest()}
+"""How many sit in a game of which any number of seats will do."""
+
 
 def of(slug: str, name: str, default: Any) -> Any:
     """Return what a game's module says under a name, or else the default."""

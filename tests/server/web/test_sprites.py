@@ -14,11 +14,11 @@ from byzanz import games
 from byzanz.rules import Rules
 from server import i18n
 from tests.conftest import Table
+from tests.support.game_data import SEATS
 from tests.support.pages import look
 from tests.support.tables import asked, url
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-SEATS = {rules.slug: min(3, max(rules.seats)) for rules in games.latest()}
 USED = re.compile(r'href="(/static/[a-z]+-[a-z]{2}-[0-9a-f]{8}[.]svg)#([^"]+)"')
 
 

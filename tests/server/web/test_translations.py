@@ -11,15 +11,14 @@ from flask import Flask
 from flask.testing import FlaskClient
 from markupsafe import Markup
 
-from byzanz import games
 from server import i18n
 from tests.conftest import Table
+from tests.support.game_data import SEATS
 from tests.support.markup import Marked, mark
 from tests.support.pages import look
 from tests.support.tables import asked, url
 
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-SEATS = {rules.slug: min(3, max(rules.seats)) for rules in games.latest()}
 
 
 class Counted(Marked):

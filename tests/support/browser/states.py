@@ -22,7 +22,6 @@ from server.store.engine import reading, transaction, utc_now
 from server.store.models import Conduct, Game, Link, Person, Reliability, Seat, Word
 from tests.conftest import Table
 from tests.support.browser.town import (
-    FRIENDS,
     KINDS,
     ORDERS,
     Place,
@@ -35,6 +34,7 @@ from tests.support.browser.town import (
     set_zone,
 )
 from tests.support.forms import session_of
+from tests.support.game_data import SEATS
 from tests.support.invitations import BOB, CHARLIE, DAPHNE, invited, token, wish
 from tests.support.results import count, counted, habits_of, handled
 from tests.support.tables import make, position, url
@@ -456,7 +456,7 @@ def unsaid(slug: str, town: Town) -> Place:
 def ordered(slug: str, town: Town) -> Place:
     """A standing order is active."""
     game, seat = town.first(slug, "s-ordered")
-    idle = (seat + 1) % FRIENDS[slug]
+    idle = (seat + 1) % SEATS[slug]
     leave_order(game, idle, slug)
     return Place(url(game, idle))
 
@@ -464,7 +464,7 @@ def ordered(slug: str, town: Town) -> Place:
 def plan(slug: str, town: Town) -> Place:
     """The sheet of standing orders."""
     game, seat = town.first(slug, "s-plan")
-    idle = (seat + 1) % FRIENDS[slug]
+    idle = (seat + 1) % SEATS[slug]
     leave_order(game, idle, slug)
     return Place(f"{url(game, idle)}/orders")
 
@@ -472,7 +472,7 @@ def plan(slug: str, town: Town) -> Place:
 def order(slug: str, town: Town, written: str = "", status: int = 200) -> Place:
     """The preview of an order, or why it is refused."""
     game, seat = town.first(slug, "s-order")
-    path = f"{url(game, (seat + 1) % FRIENDS[slug])}/orders"
+    path = f"{url(game, (seat + 1) % SEATS[slug])}/orders"
     return Place(path, None, {"do": "preview", "order": written or ORDERS[slug]}, status)
 
 

@@ -11,21 +11,14 @@ from server.store import engine
 from server.store.engine import utc_now
 from server.store.models import Game, Person, Seat
 from tests.conftest import Table, begun
+from tests.support import game_data
 from tests.support.browser.house import House
+from tests.support.game_data import SEATS
 from tests.support.scene import Scene
 from tests.support.tables import advance, make, position
 
-KINDS = {
-    "byzanz": {"bid": 1, "tax": 1, "limit": 1, "take": 1, "end": 1},
-    "byzantium": {"put": 1},
-    "empire": {"redraw": 0, "meld": 0, "defend": 24, "negotiate": 19, "replace": 59, "buy-off": 1, "keep": 0},
-}
-"""Every question of every game, with the random seed that leads to it in the game of its name."""
-FRIENDS = {"byzanz": 3, "byzantium": 3, "empire": 2}
-LONG = {"byzanz": 20, "byzantium": 10, "empire": 6}
-"""How many moves a game needs to be under way."""
-ORDERS = {"byzanz": "take wine most always", "byzantium": "put any always", "empire": "keep most always"}
-"""An order that a player may leave who is not asked about it now."""
+KINDS = game_data.of_all("QUESTIONS")
+ORDERS = game_data.of_all("ORDER_AHEAD")
 
 
 @dataclass(frozen=True)
@@ -63,9 +56,9 @@ class Town:
         Args:
             fresh: a name for a separate game; its deal differs, so only questions that come at once are possible.
         """
-        name = (f"e-{kind}" if slug == "empire" else f"{slug}-{kind}") + fresh
+        name = f"{game_data.of(slug, 'DEALS', slug)}-{kind}{fresh}"
         if name not in self._made:
-            game = begun(FRIENDS[slug], name, utc_now(), slug=slug)
+            game = begun(SEATS[slug], name, utc_now(), slug=slug)
             self._made[name] = game, advance(game, kind, KINDS[slug][kind], at=utc_now())
         return self._made[name]
 
@@ -77,8 +70,8 @@ class Town:
         """Return a game that is under way."""
         name = f"{slug}-midway"
         if name not in self._made:
-            game = begun(FRIENDS[slug], name, utc_now(), slug=slug)
-            play_by_chance(game, LONG[slug])
+            game = begun(SEATS[slug], name, utc_now(), slug=slug)
+            play_by_chance(game, game_data.of(slug, "UNDER_WAY", 10))
             self._made[name] = game, 0
         return self._made[name][0]
 
@@ -86,7 +79,7 @@ class Town:
         """Return a game that was played to its end."""
         name = f"{slug}-over"
         if name not in self._made:
-            game = begun(FRIENDS[slug], name, utc_now(), slug=slug)
+            game = begun(SEATS[slug], name, utc_now(), slug=slug)
             play_by_chance(game)
             self._made[name] = game, 0
         return self._made[name][0]

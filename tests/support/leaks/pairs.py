@@ -13,9 +13,11 @@ from typing import Any
 from byzanz.moves import Move
 from byzanz.rules import PUBLIC, Viewer
 from byzanz.umpire import forced_move
-from tests.support.leaks.games import KINDS, Kind, Moment, Step
+from tests.support import game_data
+from tests.support.leaks.games import Kind, Moment, Step
 from tests.support.leaks.retold import Told, retold, secrets
 
+KINDS = game_data.of_all("PAIRED")
 GAMES = 200
 """Games that are tried before a pair is given up."""
 Play = tuple[Step, ...]

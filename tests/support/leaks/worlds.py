@@ -48,6 +48,7 @@ from server.store.models import (
     Word,
 )
 from tests.conftest import NAMES, NOW, settings
+from tests.support import game_data
 from tests.support.leaks.games import Step
 from tests.support.leaks.pairs import Pair, Play
 from tests.support.mail_servers import received
@@ -61,7 +62,7 @@ MARK = re.compile(r"\b(?:[0-9a-f]{32})?(\.?[a-z0-9]{1,16}\.\d{1,9}\.)[0-9a-f]{16
 """Where a log stood, in a Message-ID or a link: the entry's number with a part of its hash."""
 BOUNDARY = re.compile(r"=_[0-9a-f]{32}")
 """Between the parts of an email; made from its key, in which there is a part of a hash."""
-ORDERS = {"byzanz": "finish", "empire": "keep least always", "byzantium": "put any always"}
+ORDERS = game_data.of_all("ORDER")
 ZONES = ("Europe/Amsterdam", "Asia/Tokyo")
 LATER = NOW + timedelta(days=1)
 """When the last decisions are made and all requests are sent."""

@@ -18,6 +18,7 @@ from server.mail.incoming import commands, quoting, receive, words
 from server.store import engine, links
 from server.store.models import Block, Mute, Person, Seat, Turn
 from tests.conftest import NOW, Table
+from tests.support.game_data import SEATS
 from tests.support.letters import ALICE, answers, moves_of, post, remembered, with_replies
 from tests.support.mails import change, html_of, row, submit, text_of, words_of
 from tests.support.same_texts import assert_same
@@ -310,10 +311,10 @@ def test_a_days_words_by_mail_have_an_end(game: Table) -> None:
 
 
 @one_database
-@pytest.mark.parametrize("slug", ["byzanz", "empire", "byzantium"])
+@pytest.mark.parametrize("slug", SEATS)
 def test_words_are_for_all_games_running_or_over(app: Flask, table: Begin, slug: str) -> None:
     with_replies(app)
-    game = table(2 if slug == "empire" else 3, slug=slug)
+    game = table(SEATS[slug], slug=slug)
     mail = next(message for message in post() if "alice" in str(message["To"]))
     answer(mail, "say Hello.", sender=ALICE)
     play.moderate(game.id, "!abandon", reason="x", person_id=game.people[1], now=NOW)

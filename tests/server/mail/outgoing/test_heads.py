@@ -18,6 +18,7 @@ from server.scheduler import jobs
 from server.store import engine
 from server.store.models import Game, Person, Turn
 from tests.conftest import NOW, Table
+from tests.support.game_data import SEATS
 from tests.support.letters import desk, with_replies
 from tests.support.mails import (
     awaited,
@@ -54,9 +55,9 @@ def record_of(game_id: str) -> record.Record:
 
 
 @one_database
-@pytest.mark.parametrize("slug", ["byzanz", "empire", "byzantium"])
+@pytest.mark.parametrize("slug", SEATS)
 def test_the_emails_about_the_end_quote_the_last_hash(table: Begin, client: FlaskClient, slug: str) -> None:
-    game = table(2 if slug != "byzanz" else 3, slug=slug)
+    game = table(SEATS[slug], slug=slug)
     post(NOW)
     play_on(game.id, 1000)
     final = head_of(game.id)

@@ -31,6 +31,8 @@ from server.web.game.charts import (
     spread_labels,
 )
 from tests.conftest import NOW, Table
+from tests.support import game_data
+from tests.support.game_data import SEATS
 from tests.support.markup import assert_sound
 from tests.support.pages import Page, look
 from tests.support.tables import advance, entries, make, position, url
@@ -239,25 +241,20 @@ def check_figure(figure: Element) -> None:
         assert sorted(points_of(figure)) == pytest.approx(sorted(told), abs=0.2)
 
 
-CHARTS = {
-    "byzanz": (3, ["prices", "profit", "market", "hands"]),
-    "empire": (2, ["territory", "legacy"]),
-    "byzantium": (3, ["points", "left"]),
-}
+CHARTS = game_data.of_all("CHARTS")
 
 
 @pytest.mark.parametrize("slug", CHARTS)
 def test_a_finished_game_shows_its_charts_with_their_tables(
     client: FlaskClient, table: Begin, slug: str
 ) -> None:
-    n, names = CHARTS[slug]
-    game = table(n, slug=slug)
+    game = table(SEATS[slug], slug=slug)
     finish(game)
     page = look(client, f"/g/{game.id}")
     assert_sound(slug, page)
     assert len(page.html.encode()) < HEAVIEST
     found = list(figures(page))
-    assert [item.get("id") for item in found] == [f"chart-{name}" for name in names]
+    assert [item.get("id") for item in found] == [f"chart-{name}" for name in CHARTS[slug]]
     for figure in found:
         check_figure(figure)
     links = set(re.findall(rf"/g/{game.id}/history\?at=(\d+)", page.html))
@@ -284,7 +281,7 @@ def test_a_drawing_that_does_not_show_its_table_is_found(client: FlaskClient, ta
 
 @pytest.mark.parametrize("slug", CHARTS)
 def test_a_running_game_has_no_charts(client: FlaskClient, table: Begin, slug: str) -> None:
-    game = table(CHARTS[slug][0], slug=slug)
+    game = table(SEATS[slug], slug=slug)
     now = position(game.id)
     seat = min(now.awaited)
     make(game, seat, str(now.rules.moves(now.state, seat)[0]))

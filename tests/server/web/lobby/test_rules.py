@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 from byzanz.games.byzantium import cross
 from byzanz.games.byzantium.cards import CARD, SLOT
 from tests.support.browser.town import KINDS
+from tests.support.game_data import SEATS
 from tests.support.markup import assert_sound
 from tests.support.pages import Page, look
 from tests.support.tables import asked, url
@@ -45,7 +46,7 @@ def test_every_question_has_its_paragraph(client: FlaskClient, slug: str) -> Non
 def test_the_turn_page_leads_to_the_paragraph_about_its_question(
     client: FlaskClient, table: Any, slug: str
 ) -> None:
-    game = table(2 if slug == "empire" else 3, slug=slug)
+    game = table(SEATS[slug], slug=slug)
     seat = asked(game)
     kind = next(iter(KINDS[slug]))
     assert f'href="/rules/{slug}#{kind}"' in look(client, url(game, seat)).html

@@ -17,6 +17,7 @@ from server.store.models import Game, Mail, Person, Seat
 from server.web.seat import preselect
 from tests.conftest import NOW, Table
 from tests.support.forms import log_in
+from tests.support.game_data import SEATS
 from tests.support.mail_servers import Pigeons
 from tests.support.pages import look, read
 from tests.support.tables import advance, asked, entries, make, position, url
@@ -43,11 +44,11 @@ def mails(now: datetime = NOW) -> list[Any]:
 
 
 @one_database
-@pytest.mark.parametrize("slug", ["byzanz", "empire", "byzantium"])
+@pytest.mark.parametrize("slug", SEATS)
 def test_each_option_of_a_turn_mail_opens_the_page_with_that_answer_ready(
     client: FlaskClient, table: Any, slug: str
 ):
-    game = table(2 if slug == "empire" else 3, slug=slug)
+    game = table(SEATS[slug], slug=slug)
     dice = random.Random(slug)
     for _ in range(6):
         for message in mails():

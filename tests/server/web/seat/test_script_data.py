@@ -13,7 +13,9 @@ from flask.testing import FlaskClient
 
 from server import play
 from tests.conftest import NOW, Table
+from tests.support import game_data
 from tests.support.folders import STATIC
+from tests.support.game_data import SEATS
 from tests.support.pages import Page, look
 from tests.support.tables import advance, asked, entries, make, position, url
 
@@ -35,22 +37,14 @@ FIGURES = {
     "data-yours": set(),
 }
 """The figures that the scripts insert into each kind of text (play.js, live.js)."""
-QUESTIONS = {
-    "byzanz": (3, {"bid": 1, "tax": 1, "limit": 1, "take": 1, "end": 1}),
-    "byzantium": (3, {"put": 1}),
-    "empire": (
-        2,
-        {"redraw": 0, "meld": 0, "defend": 24, "negotiate": 19, "replace": 59, "buy-off": 1, "keep": 0},
-    ),
-}
-EVERY = [(slug, kind) for slug, (_seats, kinds) in QUESTIONS.items() for kind in kinds]
+QUESTIONS = game_data.of_all("QUESTIONS")
+EVERY = [(slug, kind) for slug, kinds in QUESTIONS.items() for kind in kinds]
 
 
 def brought(table: Any, slug: str, kind: str) -> tuple[Table, int]:
     """Return a game with this question open, and the seat to move."""
-    seats, kinds = QUESTIONS[slug]
-    game = table(seats, f"e-{kind}" if slug == "empire" else f"{slug}-{kind}", slug=slug)
-    return game, advance(game, kind, kinds[kind])
+    game = table(SEATS[slug], f"{game_data.of(slug, 'DEALS', slug)}-{kind}", slug=slug)
+    return game, advance(game, kind, QUESTIONS[slug][kind])
 
 
 def found(page: Page, key: str, value: str | None = None) -> list[Element]:
