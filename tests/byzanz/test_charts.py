@@ -9,13 +9,16 @@ import pytest
 
 from byzanz import record
 from byzanz.bots.simulate import simulate_game
-from byzanz.charts import Chart, Heading
+from byzanz.charts import Chart
 from byzanz.games import latest, rules_of
 from byzanz.games.byzanz import charts as byzanz_charts
 from byzanz.games.byzanz.cards import VALUE
 from byzanz.record import Record
 from byzanz.rules import PUBLIC
 from byzanz.umpire import read_logged
+from tests.games import byzanz as byzanz_game
+from tests.games import empire as empire_game
+from tests.support import game_data
 
 GAMES = [(rules.slug, seats) for rules in latest() for seats in rules.seats]
 
@@ -67,24 +70,10 @@ def test_the_parts_of_a_game_follow_each_other(slug: str, seats: int) -> None:
     parts = [rules_of(slug).heading(view) for view in views(game)]
     begun = [after for before, after in pairwise([(), *parts]) if after != before]
     assert len(begun) == len(set(begun)), "no part comes back"
-    assert begun == expected(slug, seats)[: len(begun)]
-    assert slug == "empire" or begun == expected(slug, seats)
-
-
-def expected(slug: str, seats: int) -> list[Heading]:
-    """All parts of a game, from the pages of its rules; Empire may fall before the last."""
-    if slug == "byzantium":
-        return [(f"round {number}",) for number in range(1, seats + 1)]
-    if slug == "empire":
-        return [(f"year {number}",) for number in range(1, 13)]
-    lots, rounds = {
-        3: ("642", 8),
-        4: ("5432", 6),
-        5: ("54321", 6),
-        6: ("654321", 4),
-    }[seats]
-    names = [*(f"lot {size}" for size in lots), "market"]
-    return [*((f"round {number}", name) for number in range(1, rounds + 1) for name in names), ("end",)]
+    parts_of = game_data.of(slug, "parts", None)
+    if parts_of:
+        ends_early = game_data.of(slug, "ENDS_EARLY", False)
+        assert begun == parts_of(seats)[: len(begun) if ends_early else None]
 
 
 @pytest.mark.parametrize("seats", [3, 4, 5, 6])
@@ -94,7 +83,7 @@ def test_byzanz_tells_profit_hands_and_the_market(seats: int) -> None:
     assert list(found) == ["prices", "profit", "market", "hands"]
     assert last(found["profit"]) == result(game)
     assert found["profit"].steps[-1].heading == ("end",)
-    ends = expected("byzanz", seats)
+    ends = byzanz_game.parts(seats)
     assert [step.heading for step in found["hands"].steps] == ends
     assert [step.heading for step in found["market"].steps] == [p for p in ends if p[-1].startswith("lot")]
     shown = views(game)
@@ -159,7 +148,7 @@ def test_empire_tells_territory_and_legacy_of_each_battle(number: int) -> None:
     assert all(value is not None and value <= 20 for value in territory.values)
     assert game.result is not None
     assert (territory.values[-1] == 0) == (game.result.reason == "fallen")
-    assert [step.heading for step in found["territory"].steps] == expected("empire", 2)[
+    assert [step.heading for step in found["territory"].steps] == empire_game.parts(2)[
         : len(territory.values)
     ]
 

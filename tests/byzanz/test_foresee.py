@@ -8,7 +8,7 @@ import pytest
 
 from byzanz import umpire
 from byzanz.chance import deal, key
-from byzanz.games import latest, rules_of
+from byzanz.games import rules_of
 from byzanz.moves import OrderAnswer
 from tests.support import game_data
 
@@ -68,7 +68,7 @@ def test_a_raise_for_the_next_lot_begins_at_nothing() -> None:
     assert rules.foresee_order(rules.parse_order("raise upto 3"), rules.view(state, 0))[0].when == "price 0"
 
 
-@pytest.mark.parametrize("slug", [rules.slug for rules in latest()])
+@pytest.mark.parametrize("slug", ORDERS)
 def test_others_foresee_nothing(slug: str) -> None:
     rules = rules_of(slug)
     state, _ = umpire.settle(rules, rules.setup(min(rules.seats), {}), deal(key("g", bytes(32), ["a"])))

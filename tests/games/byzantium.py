@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from byzanz.chance import Draw
+from byzanz.charts import Heading
 from byzanz.conformance.game import choice
 from byzanz.games import rules_of
 from byzanz.games.byzantium.cards import NAME, SLOTS
@@ -101,3 +102,8 @@ RARE_GAMES: dict[str, Callable[[Record], bool]] = {
     "a win shared": lambda game: len(ended(game).winners) > 1,
 }
 """Rare events of a whole game; a recorded game shows each."""
+
+
+def parts(seats: int) -> list[Heading]:
+    """Return all parts of a game, from the page of its rules."""
+    return [(f"round {number}",) for number in range(1, seats + 1)]

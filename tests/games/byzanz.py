@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from byzanz.chance import Draw
+from byzanz.charts import Heading
 from byzanz.conformance.game import choice
 from byzanz.games import rules_of
 from byzanz.games.byzanz.cards import GROUPS, NAME
@@ -164,3 +165,15 @@ RARE_GAMES: dict[str, Callable[[Record], bool]] = {
     "a tie, won by the cards in hand": _rival_tied,
 }
 """Rare events of a whole game; a recorded game shows each."""
+
+
+def parts(seats: int) -> list[Heading]:
+    """Return all parts of a game, from the page of its rules."""
+    lots, rounds = {
+        3: ("642", 8),
+        4: ("5432", 6),
+        5: ("54321", 6),
+        6: ("654321", 4),
+    }[seats]
+    names = [*(f"lot {size}" for size in lots), "market"]
+    return [*((f"round {number}", name) for number in range(1, rounds + 1) for name in names), ("end",)]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from byzanz.chance import Draw
+from byzanz.charts import Heading
 from byzanz.conformance.game import choice
 from byzanz.games import rules_of
 from byzanz.games.empire.cards import NAME
@@ -170,3 +171,10 @@ RARE_GAMES: dict[str, Callable[[Record], bool]] = {
     "a draw": lambda game: len(ended(game).winners) == 2,
 }
 """Rare events of a whole game; a recorded game shows each."""
+ENDS_EARLY = True
+"""The Empire may fall before the last part of a game."""
+
+
+def parts(_seats: int) -> list[Heading]:
+    """Return all parts of a game, from the page of its rules."""
+    return [(f"year {number}",) for number in range(1, 13)]

@@ -17,7 +17,7 @@ from tests.support import game_data
 from tests.support.leaks.games import Kind, Moment, Step
 from tests.support.leaks.retold import Told, retold, secrets
 
-KINDS = game_data.of_all("PAIRED")
+KINDS: dict[str, Kind] = game_data.of_all("PAIRED")
 GAMES = 200
 """Games that are tried before a pair is given up."""
 Play = tuple[Step, ...]

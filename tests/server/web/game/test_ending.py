@@ -23,6 +23,7 @@ from server.web.game.charts import short_names
 from tests.conftest import NOW, Table
 from tests.server.web.game.test_charts import CHARTS, finish
 from tests.support.forms import log_in
+from tests.support.game_data import SEATS
 from tests.support.mails import html_of, post, text_of
 from tests.support.markup import assert_sound
 from tests.support.pages import Page, look
@@ -32,7 +33,7 @@ Begin = Callable[..., Table]
 
 def over(table: Begin, slug: str = "byzanz") -> Table:
     """Play a game to its end."""
-    game = table(CHARTS[slug][0], slug=slug)
+    game = table(SEATS[slug], slug=slug)
     finish(game)
     return game
 
