@@ -59,7 +59,7 @@ def test_a_whole_game(kept: Callable[..., Tab], way: str, pytestconfig: pytest.C
         if scripts:
             assert_focus_is_kept(page)
     page = shown.goto(url(game, 0))
-    assert "The game is over" in page.inner_text("h1")
+    assert "The game is over" in page.inner_text(".ask")
     assert made >= LEAST
     assert hand.faults == []
     print(f"{way}: {made} decisions in the browser")

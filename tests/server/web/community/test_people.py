@@ -45,7 +45,7 @@ def solo(app: Flask) -> int:  # noqa: ARG001 - for its context
 def test_a_profile_shows_listed_games(client: FlaskClient) -> None:
     shown = text(client, "/p/Solo")
     assert "Here since February 2026" in shown
-    assert "Byzanz3 players1 of 31.0 (0–3)2.00" in shown
+    assert "Byzanz3 players1 of 3by chance: 1.0 (0–3)2.00" in shown
     assert "Table g2 Byzanz, Mar 4, 2026 Place 3 of 3, score 20" in shown
     assert "Secret" not in shown
     assert "You have met" not in shown
@@ -56,7 +56,7 @@ def test_a_profile_shows_listed_games(client: FlaskClient) -> None:
 def test_the_two_of_them_see_how_they_did_together(client: FlaskClient) -> None:
     log_in(client, somebody("Bob"))
     shown = text(client, "/p/solo")
-    assert "You have met in 4 finished games. You were placed before Solo in 2 of them." in shown
+    assert "You have met in 4 finished games. You were ahead in 2 of them." in shown
     assert "Only the two of you see this." in shown
     assert "Secret" not in shown
     log_in(client, somebody("Gina"))

@@ -359,8 +359,8 @@ def test_the_ended_game_says_first_which_place_is_ones_own(
         row.status, row.ended_at = "over", NOW
         row.result = json.dumps({"scores": scores, "winners": winners, "reason": "finished"})
     page = look(client, url(game, 0))
-    (lead,) = (item for item in page.root.iter("p") if item.get("class") == "lead")
-    assert " ".join("".join(lead.itertext()).split()) == said
+    (heading,) = page.root.iter("h1")
+    assert " ".join("".join(heading.itertext()).split()) == said
 
 
 def _moderator() -> int:
