@@ -109,15 +109,15 @@ def test_own_games_are_sorted_by_the_time_left_and_tell_what_they_wait_for(
     page = look(client, "/")
     assert [name for name, _ in listed(page, "mine")] == ["sooner", "later", "stopped", "The Golden Horn"]
     assert texts(page, "mine") == [
-        "sooner Byzanz · Bob and Charlie your turn 21 h left (Tue 07:00) Make your move",
-        "later Byzanz · Bob and Charlie your turn 24 h left (Tue 10:00) Make your move",
+        "sooner Byzanz · Bob and Charlie your turn 21 h left until Tue 07:00 Make your move",
+        "later Byzanz · Bob and Charlie your turn 24 h left until Tue 10:00 Make your move",
         "stopped Byzanz · Bob and Charlie your turn Make your move",
         "The Golden Horn Byzanz · Bob, Charlie, and Daphne Daphne is next. 2 new entries",
     ]
     assert "/favicon-turn.svg" in page.html
     with engine.transaction() as session:
         session.query(Person).filter_by(email=ALICE.address).one().time_zone = "Asia/Tokyo"
-    assert "(Tue 16:00)" in texts(look(client, "/"), "mine")[0]
+    assert "until Tue 16:00" in texts(look(client, "/"), "mine")[0]
 
 
 @pytest.mark.empty_database

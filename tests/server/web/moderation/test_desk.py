@@ -88,7 +88,7 @@ def ids(page: Page) -> set[str]:
 
 
 TOLD = [
-    ("Late", "overdue", "Alice had until Mon 2 Mar, 09:00 (UTC) to move", {"extend"}),
+    ("Late", "overdue", "Alice, due Mon 09:00; the server plays next.", {"extend"}),
     ("Due soon", "soon", "Alice has until Mon 2 Mar, 15:00 (UTC) to move.", {"extend"}),
     ("Unreachable", "bounced", "Email to Felix is failing: 550 5.1.1 no such user", {"remail", "replace"}),
     ("Email rejected", "bounced", "Turn email (Bob): delivery failed: 452 4.2.2 full", set()),
@@ -130,16 +130,16 @@ def test_the_desk_tells_each_trouble_with_the_way_to_what_helps(mia: FlaskClient
         "on autopilot": 4, "has left": 1, "Email rejected": 1,
     }  # fmt: skip
     assert list(cases)[:5] == [
+        "Alert",
         "On hold",
         "Late",
         "Unreachable",
-        "Alert",
         "Email not sent",
     ]  # the most urgent first
     assert list(cases)[-1] == "Email rejected"
     assert "well" not in ids(page)
     assert "Needs attention 16" in page.text
-    assert "Nothing under:" not in page.text
+    assert "All clear:" not in page.text
 
 
 @pytest.mark.usefixtures("town")
@@ -195,7 +195,7 @@ def test_troubles_end_with_their_games(mia: FlaskClient, town: Town) -> None:
         change(Game, name, status="over", quarantine=None)
     page = look(mia, "/m/")
     assert {tag: len(found) for tag, found in told(page).items()} == {"Alert": 6, "Email rejected": 1}
-    assert "Nothing under: Late or due soon, Stalled, On hold, Autopilots and vacant seats" in page.text
+    assert "All clear: Late or due soon, Stalled, On hold, Autopilots and vacant seats" in page.text
     assert ids(look(mia, "/m/games?status=trouble")) == set()
 
 

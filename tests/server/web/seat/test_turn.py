@@ -382,11 +382,11 @@ def test_it_names_the_time_zone(client: FlaskClient, table: Any):
 @pytest.mark.parametrize(
     ("later", "bank", "line"),
     [
-        (timedelta(0), 0, "24 h left (Tue 10:00)"),
-        (timedelta(minutes=29), 0, "24 h left (Tue 10:00)"),
-        (timedelta(minutes=31), 0, "23 h left (Tue 10:00)"),
-        (timedelta(hours=14, minutes=1), 0, "9 h 59 min left (Tue 10:00)"),
-        (timedelta(0), 172_800, "24 h left (Tue 10:00) + 2 days in the bank"),
+        (timedelta(0), 0, "24 h left until Tue 10:00"),
+        (timedelta(minutes=29), 0, "24 h left until Tue 10:00"),
+        (timedelta(minutes=31), 0, "23 h left until Tue 10:00"),
+        (timedelta(hours=14, minutes=1), 0, "9 h 59 min left until Tue 10:00"),
+        (timedelta(0), 172_800, "24 h left until Tue 10:00 + 2 days in the bank"),
         (timedelta(hours=25), 172_800, "47 h left in your time bank (Thu 10:00)"),
     ],
 )
@@ -407,7 +407,7 @@ def test_a_deadline_in_more_than_six_days_is_told_with_its_date(
     game = table(3, allowance=7 * 86400)
     start_clock(game.id, 0, NOW)
     monkeypatch.setattr("server.web.seat.turn.utc_now", lambda: NOW)
-    assert "168 h left (Mon 9 Mar, 10:00)" in look(client, url(game, 0)).text
+    assert "168 h left until Mon 9 Mar, 10:00" in look(client, url(game, 0)).text
 
 
 def test_it_says_what_is_played_for_a_silent_seat(client: FlaskClient, table: Any):
