@@ -251,7 +251,7 @@ def examples(moves: Sequence[str], fallback: str) -> list[str]:
 
 
 def linked(shown: Sequence[str], fallback: str) -> list[str]:
-    """Return the moves that a turn mail links to: its examples; for a fallback too long for a reply, that one and passes.
+    """Return the moves that a turn mail links to: its examples; a fallback too long for them comes first instead.
 
     Args:
         shown: the example replies.
