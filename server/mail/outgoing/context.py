@@ -71,7 +71,7 @@ def template_context(
         context["examples"] = examples(context["moves"], context["fallback"])
         context["chosen"] = {
             move: f"{mail_links.link}?{urlencode({'move': move, 'at': context['at']})}"
-            for move in context["examples"]
+            for move in linked(context["examples"], context["fallback"])
         }
     if rows.mail.kind == "answer":
         context |= _answer_context(session, rows)
@@ -248,6 +248,16 @@ def examples(moves: Sequence[str], fallback: str) -> list[str]:
     spread = [others[0], others[len(others) // 2], others[-1]] if others else []
     candidates = dict.fromkeys((fallback, *reversed(verbs.values()), *spread))
     return [move for move in candidates if len(move) <= LONGEST_EXAMPLE][:EXAMPLES]
+
+
+def linked(shown: Sequence[str], fallback: str) -> list[str]:
+    """Return the moves that a turn mail links to: its examples; a fallback too long for them comes first instead.
+
+    Args:
+        shown: the example replies.
+        fallback: the move that is played if no answer comes.
+    """
+    return list(shown) if fallback in shown else [fallback, *(move for move in shown if " " not in move)]
 
 
 def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:

@@ -174,9 +174,9 @@ def test_the_html_is_well_formed_loads_nothing_and_says_the_same(table: Begin) -
             assert not re.search(r"<(img|link|script|iframe|object)|url\(|@import|src=", html, re.IGNORECASE)
             shown = words_of(html)
             assert_same(text, shown)
-            if "While you were away" in text:  # what happened last stands above the question
+            if "While you were away" in text:  # what happened last stands under the button
                 news = shown.index("While you were away")
-                assert news < shown.index("Move by", news) < shown.index("Make your move")
+                assert shown.index("Make your move") < news < shown.index("The table")
             buttons = {re.sub(r"\?at=.*", "", unescape(link)) for link in re.findall(r'href="([^"]+)"', html)}
             assert set(re.findall(r"https://\S+", text)) == buttons
             seen.add(text.split(".")[0])
@@ -218,8 +218,10 @@ def test_only_what_came_after_ones_own_last_move_is_told(table: Begin) -> None:
         submit(game.id, seat, bold_move(game.id, seat))
     (message,) = post()
     assert message["To"] == "Alice <alice@example.org>"
-    story = text_of(message).split("Since your last move\n")[1].split("\n\n")[0]
-    assert re.fullmatch(r"- Bob bids .+\n- Charlie bids .+", story)
+    text = text_of(message)
+    assert "Since your last move" not in text  # the news say it all
+    story = text.split("While you were away\n")[1].split("\n\n")[0]
+    assert re.fullmatch(r"- Bids so far: .+\.", story)
 
 
 # People's words in headers and bodies
@@ -322,7 +324,11 @@ def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kin
         "autopilot": ("two deadlines in a row", "- You pass.", f"/t/{game.tokens[0]}\n"),
         "left": ("you have left “The Golden Horn”", f"/t/{game.tokens[0]}\n"),
         "vacant": ("Email to Bob has failed for 72 hours", "/o/"),
-        "over": ("A moderator has ended “The Golden Horn” early", "- Alice: 0", f"/t/{game.tokens[0]}\n"),
+        "over": (
+            "A moderator has ended “The Golden Horn” early",
+            "- Alice (you): 0",
+            f"/t/{game.tokens[0]}\n",
+        ),
         "act": ("A moderator pauses the game. “a look into it”", "entry 3", f"/t/{game.tokens[0]}\n"),
         "replaced": ("a moderator has given you a seat", "Bob", f"/t/{game.tokens[0]}\n"),
         "answered": ("Bob has accepted", "has started", "/o/"),
@@ -871,8 +877,7 @@ def test_the_mail_about_the_end_tells_the_readers_place_and_ranks_everybody(
     html5lib.HTMLParser(strict=True).parse(html)
     ranked = sorted((place, seat) for seat, place in enumerate(places))
     listed = [
-        f"{place}. {NAMES[seat]}: {scores[seat]}{' (won)' if seat in winners else ''}"
-        for place, seat in ranked
+        f"{place}. {NAMES[seat]}{' (you)' if seat == 0 else ''}: {scores[seat]}" for place, seat in ranked
     ]
     assert [line for line in text.splitlines() if line[:2].rstrip(".").isdigit()] == listed
     assert len(re.findall(r'<div class="step place-\d tall-\d+"', html)) == 3

@@ -110,7 +110,7 @@ def test_three_languages_at_one_table(table: Callable[..., Table], slug: str) ->
         assert mine
         for mail in mine:
             check(mail, language)
-            assert said(language, "Since your last move") in plain(mail)
+            assert said(language, "Your hand") in plain(mail)
     assert len({mail["Subject"] for mail in sent}) == 1
 
 

@@ -470,9 +470,9 @@ def test_a_mail_tells_of_a_sealed_meld_without_its_cards(table: Any):
     game, _seat = brought(table, "meld")
     make(game, FOE, moves(game, FOE)[0])
     text, html = mail_to(game, EMPEROR)
-    assert "- Bob has sealed a meld." in text
+    assert "; has sealed a choice" in text
     assert "Bob has already chosen, so your choice takes effect at once." in text
-    assert "Bob has sealed a meld." in html
+    assert "has sealed a choice" in html
     assert "seals a meld" not in text + html
 
 
