@@ -86,3 +86,9 @@ def test_another_sheet_has_another_address(tmp_path: Path):
     after = stylesheet._concatenate(path)
     assert before[0] == "a{color:red}"
     assert before[1] != after[1]
+
+
+def test_no_sheet_of_a_page_is_heavy() -> None:
+    sizes = {name: len(stylesheet._stylesheet(name)[0].encode()) for name in stylesheet._sheets()}
+    assert len(sizes) > len(stylesheet.PAGES)
+    assert {name: size for name, size in sizes.items() if size >= HEAVY} == {}
