@@ -58,6 +58,7 @@ IDLE: dict[str, Callable[[datetime], int]] = {
     "digests": lambda now: jobs.tick_digests(now, TICK),
     "nudges": jobs.tick_nudges,
     "rematches": jobs.tick_rematches,
+    "rules": jobs.tick_rules,
     "tables": lambda now: jobs.tick_tables(now, TICK),
     "purge": lambda now: jobs.tick_purge(now, TICK),
     "results": lambda now: jobs.tick_results(now, TICK),

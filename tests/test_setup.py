@@ -25,7 +25,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PRODUCT = ("byzanz", "server", "migrations", "wsgi.py")
 """What the wheel contains or runs: it may import only what installing the wheel brings along."""
 TOOLS = ("benchmarks", "tests", "docs", ".ci", "dev.py", "build_hook.py")
-OWN = {"byzanz", "server", "benchmarks", "tests", "dev"}
+OWN = {"byzanz", "server", "benchmarks", "tests", "dev", "package"}
 
 
 class Checkout:

@@ -70,6 +70,8 @@ def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, _
     # One imagined choice of another would be taken for the truth, so several are weighed where choices are sealed.
     sealed = moves[0].verb in rules.sealed
     states = [imagined_state(rules, view, seat, draw) for _ in range(_SEALED_STATES if sealed else 1)]
+    if sealed:  # one's own choice is then the last, so that all are weighed by what they lead to
+        states = [_with_others_chosen(rules, state, seat, draw) for state in states]
 
     def prospects(move: Move) -> float:
         return fmean([rules.evaluate(rules.view(rules.apply(state, seat, move), seat)) for state in states])
@@ -84,6 +86,13 @@ def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, _
 def search_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, budget: Budget) -> Move:
     """Choose the move that does best in playouts (`search.search_move`); see `decide` for the arguments."""
     return search_move(rules, view, _seat(view.viewer), moves, draw, budget)
+
+
+def _with_others_chosen(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> S:
+    for other in rules.awaited(state):
+        if other != seat:
+            state = rules.apply(state, other, rules.rollout_move(state, other, draw))
+    return state
 
 
 def _seat(viewer: object) -> int:

@@ -175,5 +175,5 @@ def test_no_seat_and_no_bot_always_loses_where_all_hold_the_same_cards(names: tu
         for winner in outcome.winners:
             seats[winner] += 1 / len(outcome.winners)
             bots[order[winner]] += 1
-    assert min(seats) >= 1
+    assert min(seats) >= 1, seats
     assert set(bots) == set(names)

@@ -188,16 +188,23 @@ def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any):
     seat = asked(game)
     [message] = [each for each in mails() if NAMES[seat] in each["To"]]
     text, html = (part(message, kind) for kind in ("plain", "html"))
-    for shown in (text, html5lib_text(html)):
-        for card in {move.split()[1] for move in legal(game, seat)}:
-            places = [move.split()[3] for move in legal(game, seat) if move.split()[1] == card]
-            assert f"Place the {named([card]).pop()} on {', '.join(places)}" in shown
-        for place in position(game.id).view(seat).places:
-            assert (f" {place.slot}: " in shown) == bool(place.card)
-            assert not place.card or f"{place.slot}: {named([place.card]).pop()}" in shown
+    places: dict[str, list[str]] = {}
+    for move in legal(game, seat):
+        places.setdefault(move.split()[1], []).append(move.split()[3])
+    pictured = html5lib_text(html)
+    for card, slots in places.items():
+        assert f"Place the {named([card]).pop()} on {', '.join(slots)}" in text
+        assert f"fits in {len(slots)} place" in pictured
+    for place in position(game.id).view(seat).places:
+        assert (f" {place.slot}: " in text) == bool(place.card)
+        assert not place.card or f"{place.slot}: {named([place.card]).pop()}" in text
+        assert f" {place.slot}: " not in pictured, "codes are for replies, which the text explains"
+    for shown in (text, pictured):
         assert all(card in shown for card in named(position(game.id).view(seat).hand))
         assert "Place a card on the cross. Move by" in shown
-    assert all(line.removeprefix("- ").rstrip(":") in html5lib_text(html) for line in told_lines(text))
+    sentences = [line for line in told_lines(text) if not line.startswith("- ")]
+    assert [line for line in sentences if line.rstrip(":") not in pictured] == []
+    assert all(name in pictured for name in NAMES[:3])
 
 
 def part(message: EmailMessage, kind: str) -> str:
