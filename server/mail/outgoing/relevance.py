@@ -151,9 +151,13 @@ def _is_unconfirmed(_session: Session, rows: MailRows, _now: datetime) -> Fact |
 
 
 def wished_games(session: Session, mail: AnyMail) -> list[Game]:
-    """Return the tables of a mail about open tables that still wait for players, in the mail's order."""
+    """Return the tables of a mail about open tables that still wait for players, in the mail's order.
+
+    A block may have been made, or somebody blocked may have sat down, since the mail was queued.
+    """
     ids = outbox.details(mail).get("games", [])
     open_ones = select(Game).where(Game.id.in_(ids), Game.open_until.is_not(None), Game.listed)
+    open_ones = open_ones.where(~blocks.hides(session, mail.person_id))
     found = {game.id: game for game in session.scalars(open_ones)}
     return [found[game_id] for game_id in ids if game_id in found]
 

@@ -171,6 +171,18 @@ def test_an_email_names_only_tables_that_still_wait(daphne: int, now: datetime) 
     assert ("“Here”" in text, "“Gone”" in text) == (True, False)
 
 
+def test_a_block_counts_that_came_after_the_email_was_queued(daphne: int, now: datetime) -> None:
+    wishes.add(daphne, Wanted(), now)
+    opened("Hidden", now + HOUR)
+    opened("Open", now + HOUR, organiser=CHARLIE)
+    assert wishes.tell(now + HOUR) == 1
+    with engine.transaction() as session:
+        host = session.query(Person).filter_by(email="alice@example.org").one().id
+        session.add(Block(person_id=host, other_id=daphne, at=now + HOUR))
+    (text,) = told(now + HOUR)
+    assert ("“Open”" in text, "“Hidden”" in text) == (True, False)
+
+
 def test_an_email_about_no_table_is_not_sent(daphne: int, now: datetime) -> None:
     wishes.add(daphne, Wanted(), now)
     _gone, host = invited(now + HOUR, name="Gone", players=(BOB,), free=1, listed=True)
