@@ -72,12 +72,10 @@ def test_a_decision_is_one_screen(tab: Tabs, size: tuple[int, int], scripts: boo
 def test_the_log_stands_beside_the_hand_and_scrolls_by_itself(tab: Tabs) -> None:
     game, seat = contested("beside")
     page = tab(size=(1280, 900)).goto(url(game, seat))
-    lot, market = box(page.locator(".lot")), box(page.locator(".market-panel"))
     hand, log = box(page.locator(".answer")), box(page.locator(".since"))
-    for left, right in ((lot, market), (hand, log)):
-        assert right["x"] > left["x"] + left["width"]
-        assert abs(right["y"] - left["y"]) < 1
-        assert abs(right["height"] - left["height"]) < 1
+    assert log["x"] > hand["x"] + hand["width"]
+    assert log["y"] <= hand["y"]
+    assert abs(log["y"] + log["height"] - hand["y"] - hand["height"]) < 1
     page.locator(".since .log").evaluate(
         "log => log.append(...Array.from({length: 99}, () => log.lastElementChild.cloneNode(true)))"
     )
@@ -86,7 +84,7 @@ def test_the_log_stands_beside_the_hand_and_scrolls_by_itself(tab: Tabs) -> None
     frame, newest = box(page.locator(".latest")), box(page.locator(".log > li").first)
     assert abs(newest["y"] - frame["y"]) < 1
     page.set_viewport_size({"width": 390, "height": 844})
-    assert box(page.locator(".since"))["y"] > box(page.locator(".market-panel"))["y"]
+    assert box(page.locator(".since"))["y"] > box(page.locator(".lot"))["y"]
 
 
 @pytest.mark.parametrize("scripts", [True, False])
