@@ -1,16 +1,16 @@
-"""Seven gates, worth 1 to 7 points, stand in a row, and each player holds the cards 1 to 7.
+"""Seven gates, worth 1 to 7 points, lie face down in a row, and each player holds the cards 1 to 7.
 
-In each round all play a card at the same time. The highest card that nobody else has played wins the next gate.
-The most points after seven gates win.
+In each round the next gate is turned up, and all play a card at the same time. The highest card that nobody else has
+played wins the gate. The most points after seven gates win.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from byzanz.chance import Draw
+from byzanz.chance import Draw, shuffled
 from byzanz.games.sealed import Cards, Facts, SealedGame, Sight
-from byzanz.rules import Viewer
+from byzanz.rules import ALL, Viewer
 
 CARDS = tuple(str(number) for number in range(1, 8))
 GATES = tuple(f"gate{number}" for number in range(1, 8))
@@ -67,12 +67,20 @@ class Toll(SealedGame[Position]):
         return position.points
 
     def shown(self, position: Position, viewer: Viewer) -> Facts:
-        """Show everything to everybody; only the choices of a round are sealed."""
-        return {"passed": position.passed, "ahead": position.ahead, "hands": position.hands}
+        """Show which gates are ahead, but only of the next one where it stands."""
+        ahead = position.ahead[:1] + tuple(sorted(position.ahead[1:]))
+        return {
+            "passed": position.passed,
+            "ahead": position.ahead if viewer == ALL else ahead,
+            "hands": position.hands,
+        }
 
     def sample(self, view: Sight, draw: Draw) -> Position:
-        """Return the position that gives this view: there is only one."""
-        return Position(view.shown["passed"], view.shown["ahead"], view.shown["hands"], view.scores)
+        """Put the gates behind the next one in any order."""
+        ahead = view.shown["ahead"]
+        if view.viewer != ALL:
+            ahead = ahead[:1] + shuffled(ahead[1:], draw)
+        return Position(view.shown["passed"], ahead, view.shown["hands"], view.scores)
 
     def evaluate(self, view: Sight) -> float:
         """Tell the bots to spend high cards on gates of many points."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from byzanz import games
+from byzanz.conformance import CHECKS, Game, faults
 from server.cli import main
 
 
@@ -23,6 +26,21 @@ def test_a_new_game_is_written_under_its_own_name(
     }
     assert 'harbour = "harbour:Harbour"' in files["harbour/pyproject.toml"]
     assert "toll" not in "".join(files.values()).lower()
+
+
+@pytest.mark.parametrize("slug", ["harbour", "toll"])
+def test_a_new_game_is_sound_whatever_its_games_bring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slug: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-game", slug]) == 0
+    rules = games.read(tmp_path / slug / f"{slug}.py")
+    monkeypatch.delitem(sys.modules, slug)
+    checks = [check for check in CHECKS if check.__name__ in {"check_worlds", "check_views"}]
+    assert len(checks) == 2
+    for seed in range(8):
+        found = faults(Game(rules, seats=2, seed=seed), checks)
+        assert [fault.wrong for fault in found] == [], seed
 
 
 REFUSED = [
