@@ -52,9 +52,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw the same examples on each commit, so that no change fails by chance; the night draws others."""
-    hypothesis.settings.register_profile("commit", derandomize=True)
-    hypothesis.settings.register_profile("nightly", derandomize=False)
+    """Draw the same examples on each commit, so that no change fails by chance; the night draws others.
+
+    None fails because a busy machine draws or tries them slowly.
+    """
+    unhurried: dict[str, Any] = {
+        "deadline": None,
+        "suppress_health_check": [hypothesis.HealthCheck.too_slow],
+    }
+    hypothesis.settings.register_profile("commit", derandomize=True, **unhurried)
+    hypothesis.settings.register_profile("nightly", derandomize=False, **unhurried)
     hypothesis.settings.load_profile("nightly" if config.getoption("nightly") else "commit")
     # Before tests are collected: what is installed beside this checkout is no concern of its tests.
     pytest.MonkeyPatch().setattr(games, "entry_points", lambda **_: EntryPoints())
