@@ -19,6 +19,7 @@ blueprint = Blueprint("assets", __name__)
 def init_app(app: Flask) -> None:
     """Make the URLs of these files available to templates."""
     app.jinja_env.globals["asset"] = url
+    app.jinja_env.globals["share_picture"] = share_picture
 
 
 def url(slug: str, name: str) -> str:
@@ -29,6 +30,21 @@ def url(slug: str, name: str) -> str:
     """
     path = _path(slug, name)
     return url_for("assets.file", slug=slug, digest=_digest(path) if path else "none", name=name)
+
+
+def share_picture(slug: str) -> str | None:
+    """Return the URL of the picture that messengers show with links to a game, None if it has none.
+
+    A package brings it as `static/share.png`; those of the shipped games stand in the server's own folder.
+    """
+    if _path(slug, "share.png"):
+        return url(slug, "share.png")
+    name = f"share-{slug}.png"
+    return (
+        url_for("static", filename=name)
+        if Path(str(flask.current_app.static_folder), name).is_file()
+        else None
+    )
 
 
 @blueprint.get("/static/games/<slug>/<digest>/<path:name>")

@@ -108,6 +108,26 @@ def test_the_other_templates_of_a_package_are_the_plain_ones(game: Table, client
     assert all("- Bid 1\n" in text_of(mail) for mail in post())
 
 
+def test_a_messenger_shows_the_picture_of_a_package_or_else_the_icon(
+    package: Path, client: FlaskClient
+) -> None:
+    def picture() -> tuple[str, str, bytes]:
+        tags = dict(
+            re.findall(
+                r'<meta (?:property|name)="([\w:]+)" content="([^"]*)">', shown(client, "/rules/goofspiel")
+            )
+        )
+        with client.get(
+            tags["og:image"].removeprefix(tags["og:url"].removesuffix("/rules/goofspiel"))
+        ) as answer:
+            assert answer.status_code == 200
+            return tags["twitter:card"], tags["og:image:width"], answer.data
+
+    assert picture()[:2] == ("summary", "512")
+    (package / "static/share.png").write_bytes(b"drawn")
+    assert picture() == ("summary_large_image", "1200", b"drawn")
+
+
 @pytest.mark.usefixtures("game")
 def test_a_template_that_is_broken_stops_no_server(
     app: Flask, package: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch

@@ -147,9 +147,11 @@ def test_a_messenger_can_show_the_result_and_nothing_private(client: FlaskClient
     assert "@" not in "".join(tags.values())
 
 
-@pytest.mark.parametrize("rules", latest(), ids=lambda rules: rules.slug)
-def test_each_game_has_a_picture_to_share(client: FlaskClient, rules: object) -> None:
-    with client.get(f"/static/share-{rules.slug}.png") as answer:  # type: ignore[attr-defined]
+@pytest.mark.parametrize("slug", [rules.slug for rules in latest()])
+def test_the_picture_of_each_game_is_there(client: FlaskClient, slug: str) -> None:
+    page = look(client, f"/rules/{slug}").html
+    [picture] = re.findall(r'<meta property="og:image" content="([^"]*)">', page)
+    with client.get(picture.removeprefix(settings().base_url)) as answer:
         assert (answer.status_code, answer.mimetype) == (200, "image/png")
 
 
