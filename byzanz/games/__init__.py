@@ -120,12 +120,19 @@ def read(path: Path) -> AnyRules:
         path: of a `.py` file or a folder with `__init__.py`.
 
     Raises:
-        BadSetup: it holds no game, or several; or its code fails.
+        BadSetup: it holds no game, or several; its code fails; or another module has its name.
     """
     file = path / "__init__.py" if path.is_dir() else path
     spec = importlib.util.spec_from_file_location(file.parent.name if path.is_dir() else file.stem, file)
     if spec is None or spec.loader is None or not file.is_file():
         raise BadSetup("%(path)s is no Python file and no package.", path=path)
+    known = sys.modules.get(spec.name)
+    if (
+        known
+        and getattr(known, "__file__", "") != spec.origin
+        and not _rules(vars(known).values(), spec.name)
+    ):
+        raise BadSetup("%(path)s has the name of another Python module; rename it.", path=path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:

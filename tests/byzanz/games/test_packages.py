@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -117,6 +118,18 @@ def test_a_file_without_a_game_is_refused(tmp_path: Path, source: str | None, re
         file.write_text(source)
     with pytest.raises(BadSetup, match=reason):
         read(file)
+    sys.modules.pop("mine", None)
+
+
+@pytest.mark.parametrize("name", ["random", "flask", "byzanz"])
+def test_a_game_takes_the_place_of_no_other_module(tmp_path: Path, name: str) -> None:
+    importlib.import_module(name)
+    file = tmp_path / f"{name}.py"
+    file.write_text(GOOFSPIEL.read_text())
+    there = sys.modules[name]
+    with pytest.raises(BadSetup, match=rf"{name}\.py has the name of another Python module; rename it\."):
+        read(file)
+    assert sys.modules[name] is there
 
 
 def test_a_game_in_the_making_is_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
