@@ -220,7 +220,7 @@ def _quarantine(session: Session) -> Iterator[Finding]:
 
 
 def _without_rules(session: Session) -> Iterator[Finding]:
-    """Tell of each kind of game whose rules are not installed how many games need them."""
+    """For each game whose rules are not installed, say how many tables need them."""
     query = select(Game.slug, Game.rules, func.count(), func.min(Game.id))
     query = query.where(Game.status != "cancelled", ~positions.has_rules()).group_by(Game.slug, Game.rules)
     for slug, version, count, first in session.execute(query.order_by(Game.slug, Game.rules)):
