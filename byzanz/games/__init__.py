@@ -25,8 +25,8 @@ GROUP = "byzanz.games"
 """The group of entry points under which packages name their games."""
 AnyRules: TypeAlias = Rules[Any, Any]
 
-_SHIPPED: tuple[AnyRules, ...] = (Byzanz(), Empire(), Byzantium())
-"""In the order of lists for people; the versions of one game from the earliest on."""
+SHIPPED: tuple[AnyRules, ...] = (Byzanz(), Empire(), Byzantium())
+"""The games that come with Byzanz, in the order of lists for people; the versions of one game from the earliest on."""
 _added: list[AnyRules] = []
 
 
@@ -150,7 +150,7 @@ def read(path: Path) -> AnyRules:
 
 
 def _games() -> Iterator[AnyRules]:
-    yield from _SHIPPED
+    yield from SHIPPED
     yield from _installed()[0]
     yield from _added
 
@@ -161,7 +161,7 @@ def _installed() -> tuple[tuple[AnyRules, ...], tuple[Broken, ...]]:
     """Return the games of installed packages, and the entry points without one."""
     games: list[AnyRules] = []
     failed: list[Broken] = []
-    slugs = {rules.slug: "Byzanz itself" for rules in _SHIPPED}
+    slugs = {rules.slug: "Byzanz itself" for rules in SHIPPED}
     for point in sorted(entry_points(group=GROUP), key=lambda it: (it.name, _package(it))):
         package = _package(point)
         try:

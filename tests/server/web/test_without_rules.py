@@ -40,7 +40,7 @@ def there(app: Flask) -> Scene:
 
 def uninstall(patch: pytest.MonkeyPatch) -> None:
     """Leave only Empire."""
-    patch.setattr(games, "_SHIPPED", tuple(each for each in games._SHIPPED if each.slug == "empire"))
+    patch.setattr(games, "SHIPPED", tuple(each for each in games.SHIPPED if each.slug == "empire"))
 
 
 def walk(there: Scene) -> dict[str, int]:
