@@ -76,7 +76,12 @@ def test_a_meld_is_one_screen(tab: Tabs, town: Town, size: tuple[int, int], scri
     page = tab(size=size, scripts=scripts).goto(url(game, seat))
     ticks = page.locator("#hand .tick").all()
     assert len(ticks) == len(position(game.id).view(seat).hand) > 7
-    for part in (*ticks, page.locator(".until"), page.locator(".limits"), page.locator('#play [value="meld"]').first):
+    for part in (
+        *ticks,
+        page.locator(".until"),
+        page.locator(".limits"),
+        page.locator('#play [value="meld"]').first,
+    ):
         in_sight(page, part)
     assert page.evaluate("scrollY") == 0
 

@@ -200,7 +200,10 @@ def test_a_card_beyond_a_limit_is_grey_until_another_one_goes(tab: Tabs, town: T
     expect(grey).to_have_count(kinds.count("troop") - 4)
     expect(grey.locator("input").first).to_have_attribute("data-kind", "troop")
     expect(page.locator(".of-troop")).to_have_css("content", "normal")
-    assert page.evaluate("getComputedStyle(document.querySelector('.of-troop'), '::before').content") == 'counter(troop) "/"'
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.of-troop'), '::before').content")
+        == 'counter(troop) "/"'
+    )
     troops.first.uncheck()
     expect(grey).to_have_count(0)
 
