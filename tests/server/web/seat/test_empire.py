@@ -268,7 +268,7 @@ def test_who_watches_sees_the_last_battle_until_the_next():
     (title,) = [item for item in table_of(between).root.iter("h3") if "territory 7 → 9" in (item.text or "")]
     assert len(bars(table_of(between))) == 2
     assert bars(table_of(between, 0)) == []
-    assert table_of(between).text.count(title.text) == 1
+    assert table_of(between).text.count(str(title.text)) == 1
 
 
 @pytest.mark.usefixtures("app")
