@@ -1,5 +1,5 @@
-// A seat's page without reloads: forms are sent and their answers put in place, the time left counts down, and the page says when the
-// table has moved on. Whatever goes wrong is left to the browser, which sends the form or opens the page as ever.
+// A seat's page without reloads: answers are put in place, the time left counts down, and news of the table are announced. Whatever
+// goes wrong is left to the browser.
 "use strict";
 (() => {
   const PATIENCE = 20000; // ms for an answer

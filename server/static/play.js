@@ -1,5 +1,4 @@
-// The form at work: what the chosen cards would do, in words that the page brings along (docs/game-templates.md, “The form”).
-// Nothing is decided here and nothing is sent: the server looks at every move, whatever this says of it.
+// What the chosen cards would do, in words of the page (docs/game-templates.md, “The form”). The server decides.
 "use strict";
 (() => {
   const FEW = 4;
@@ -18,17 +17,18 @@
     return list([...counts].map(([name, count]) => (count === 1 ? name : `${count}× ${name}`)));
   };
 
-  // On a button: more than a few are only counted, or it would fill a phone.
+  // On a button, more than a few are only counted.
   const shortly = (cards) => {
     const many = document.getElementById("tally")?.dataset.many;
     return many && new Set(cards.map(kindOf)).size > FEW ? fill(many, { count: cards.length }) : listed(cards);
   };
 
-  // The page's own option for this move, if any.
   const option = (form, move) => [...form.querySelectorAll('button[name="move"]')].find((button) => button.value === move);
   const wording = (button) => (button.querySelector(".says") || button).textContent.trim();
 
-  // What a button would do with these cards: whether it may, a sentence about it, and its label.
+  const ofKind = (cards, kind) => cards.filter((card) => (card.dataset.kind || kindOf(card)).endsWith(kind));
+
+  // What a button would do with these cards: whether it may, in a sentence, its label.
   const reading = (button, cards) => {
     const data = button.dataset;
     const count = cards.length;
@@ -36,9 +36,7 @@
     const total = Number(data.total || 0) + sum(cards, (card) => worth(card) + sum(cards, (to) => plus(card, to)));
     const figures = { cards: listed(cards), count, total, lead: total - least + 1, extra: sum(cards, (card) => Number(card.dataset.extra || 0)) };
     const no = (words, more) => ({ fits: false, says: fill(words || "", { ...figures, more }) });
-    const broken = JSON.parse(data.limits || "[]").find(
-      ([kind, limit]) => cards.filter((card) => (card.dataset.kind || kindOf(card)).endsWith(kind)).length > limit,
-    );
+    const broken = JSON.parse(data.limits || "[]").find(([kind, limit]) => ofKind(cards, kind).length > limit);
     if (broken) return no(broken[2]);
     if (count > most) return no(data.over, count - most);
     if (total < least) return no(data.short, least - total);
@@ -64,6 +62,7 @@
     const cards = cardsOf(form);
     const buttons = [...form.querySelectorAll("button[data-label]")];
     const plain = new Map(buttons.map((button) => [button, button.textContent]));
+    const limits = JSON.parse((buttons.length === 1 && buttons[0].dataset.limits) || "[]");
     return () => {
       const chosen = cards.filter((card) => card.checked);
       const told = chosen.length ? buttons.map((button) => reading(button, chosen)) : [];
@@ -73,11 +72,13 @@
         button.setAttribute("aria-describedby", "tally"); // which says why
       });
       tell(tally, told.length ? told : [{ says: tally?.dataset.idle, fits: true }]);
+      const full = limits.filter(([kind, limit]) => ofKind(chosen, kind).length >= limit);
+      for (const card of cards) card.parentElement.classList.toggle("full", !card.checked && full.some(([kind]) => ofKind([card], kind)[0]));
       return chosen.length > 0;
     };
   };
 
-  // One card and a place for it, in either order; a button of its own then makes the move.
+  // One card and a place for it, in either order, then a button.
   const placing = (form, tally) => {
     const go = form.querySelector("[data-place]");
     const cards = cardsOf(form);

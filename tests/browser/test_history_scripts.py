@@ -87,3 +87,16 @@ def test_without_scripts_the_steps_are_links(tab: Tabs, town: Town) -> None:
     page.locator("#moment").fill("30")
     page.get_by_role("button", name="Show the table").click()
     expect(page.locator(".moments p")).to_contain_text("Entry 30 of")
+
+
+def test_on_a_phone_the_stepper_is_one_row_and_the_entry_stays_in_sight(tab: Tabs, town: Town) -> None:
+    page, _last = opened(tab, town, 20, size=(390, 844))
+    bar, said = page.locator(".moments"), page.locator("#said")
+    height = bar.evaluate("item => item.offsetHeight")
+    assert height < 64
+    page.evaluate("scrollTo(0, document.querySelector('.board').getBoundingClientRect().top)")
+    assert page.evaluate("scrollY") > 0
+    expect(said).to_be_in_viewport(ratio=1)
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    end = page.evaluate("document.querySelector('.foot').getBoundingClientRect().bottom")
+    assert end <= 844 - height + 1  # nothing stays below the stepper

@@ -1,4 +1,4 @@
-"""A decision of Byzanz fits into one screen, and a card is the control: in Chromium, at the sizes that people have."""
+"""A decision fits into one screen, and a card is the control: in Chromium, at the sizes that people have."""
 
 from __future__ import annotations
 
@@ -67,6 +67,42 @@ def test_a_decision_is_one_screen(tab: Tabs, size: tuple[int, int], scripts: boo
     ):
         in_sight(page, page.locator(part))
     assert page.evaluate("scrollY") == 0
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("size", [(390, 844), (1280, 900)])
+def test_a_meld_is_one_screen(tab: Tabs, town: Town, size: tuple[int, int], scripts: bool) -> None:
+    game, seat = town.asked("empire", "meld")
+    page = tab(size=size, scripts=scripts).goto(url(game, seat))
+    ticks = page.locator("#hand .tick").all()
+    assert len(ticks) == len(position(game.id).view(seat).hand) > 7
+    for part in (
+        *ticks,
+        page.locator(".until"),
+        page.locator(".limits"),
+        page.locator('#play [value="meld"]').first,
+    ):
+        in_sight(page, part)
+    if size[0] < 600:
+        bar = box(page.locator(".bar"))["y"]
+        assert all(at["y"] + at["height"] <= bar for at in map(box, ticks))
+    assert page.evaluate("scrollY") == 0
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1280, 900)])
+def test_eight_cards_of_byzantium_lie_in_one_row_above_the_button(
+    tab: Tabs, town: Town, size: tuple[int, int]
+) -> None:
+    game, seat = town.asked("byzantium", "put")
+    page = tab(size=size).goto(url(game, seat))
+    places = [box(tick) for tick in page.locator("#hand .tick").all()]
+    assert len(places) > 6
+    if size[0] < 600:
+        assert len({place["y"] for place in places}) == 1
+        drawn = box(page.locator("#hand .card").first)["width"]
+        assert all(after["x"] - one["x"] > drawn * 0.7 for one, after in itertools.pairwise(places))
+    for part in ("#hand", "[data-place]", ".cross", ".until"):
+        in_sight(page, page.locator(part))
 
 
 def test_the_log_stands_beside_the_hand_and_scrolls_by_itself(tab: Tabs) -> None:

@@ -179,12 +179,33 @@ def test_the_force_of_a_meld_is_added_up(tab: Tabs, town: Town, seat: int) -> No
         force = now.view(seat).as_meld(seat, cards).force
         tally(page).to_contain_text(re.compile(rf"^Force {force}[.,]"))
         button = page.locator('button[name="verb"]')
-        assert (button.text_content() or "").startswith(f"Seal a meld of force {force}: ")
+        assert (button.text_content() or "").startswith("Seal ")
         page.locator("#clear").click()
     for box in page.locator('#play input[name="card"]').all():
         box.check()
     tally(page).to_contain_text("in a meld.")
     expect(button).to_have_text("Seal the selected cards")
+
+
+def test_a_card_beyond_a_limit_is_grey_until_another_one_goes(tab: Tabs, town: Town) -> None:
+    game, seat = town.asked("empire", "meld")
+    page = tab().goto(url(game, seat))
+    kinds = [box.get_attribute("data-kind") for box in page.locator("#hand input").all()]
+    assert kinds.count("troop") > 4
+    grey = page.locator("#hand .full")
+    expect(grey).to_have_count(0)
+    troops = page.locator('#hand [data-kind="troop"]')
+    for number in range(4):
+        troops.nth(number).check()
+    expect(grey).to_have_count(kinds.count("troop") - 4)
+    expect(grey.locator("input").first).to_have_attribute("data-kind", "troop")
+    expect(page.locator(".of-troop")).to_have_css("content", "normal")
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.of-troop'), '::before').content")
+        == 'counter(troop) "/"'
+    )
+    troops.first.uncheck()
+    expect(grey).to_have_count(0)
 
 
 def test_a_redraw_counts_to_four(tab: Tabs, town: Town) -> None:
@@ -201,7 +222,7 @@ def test_a_redraw_counts_to_four(tab: Tabs, town: Town) -> None:
     for number, sentence in enumerate(said):
         boxes.nth(number).check()
         tally(page).to_have_text(sentence)
-    expect(page.locator('button[name="verb"]')).to_have_text("Redraw the selected cards")
+    expect(page.locator('button[name="verb"]')).to_have_text("Redraw")
 
 
 # ---- Byzantium ----

@@ -251,6 +251,27 @@ def test_the_result_of_a_battle_stands_first():
 
 
 @pytest.mark.usefixtures("app")
+def test_of_two_equal_cards_one_is_marked_as_sealed():
+    state = at(1, "keep", emperor="trade trade")
+    state = replace(state, chosen=(cards(1, "trade"), None), battle=((), (), (1, 7, 7, 0)))
+    given = {"view": EMPIRE.view(state, 0), "names": ["Alice", "Bob"], "answers": {}, "ticked": ()}
+    given |= {"out_of_turn": {"keep": ["keep trade"]}}
+    with flask.current_app.test_request_context():
+        form = render_template("games/empire/form.html", **given)
+    assert (form.count("✓ sealed"), form.count("Pass on")) == (1, 1)
+
+
+@pytest.mark.usefixtures("app")
+def test_who_watches_sees_the_last_battle_until_the_next():
+    battle = (cards(1, "basil"), cards(0, "huns siege"), (1, 7, 9, 0))
+    between = replace(at(2, "meld"), battle=battle)
+    (title,) = [item for item in table_of(between).root.iter("h3") if "territory 7 → 9" in (item.text or "")]
+    assert len(bars(table_of(between))) == 2
+    assert bars(table_of(between, 0)) == []
+    assert table_of(between).text.count(str(title.text)) == 1
+
+
+@pytest.mark.usefixtures("app")
 def test_the_emperor_reads_what_they_lost_as_their_own():
     state = at(1, "keep", battle=((), (), (1, 7, 0, -3)), territory=0)
     own, other = table_of(state, 0).text, table_of(state, 1).text

@@ -91,7 +91,7 @@ def test_the_deadline_of_another_seat_is_told_as_theirs(client: FlaskClient, tab
     start_clock(game.id, 0, NOW)
     assert "Alice has until" not in look(client, url(game, 0)).text
     assert 'title="Tue 3 Mar, 10:00 (UTC)"' in look(client, url(game, 0)).html
-    assert "time is up (due Tue 3 Mar, 10:00)" in look(client, url(game, 1)).text
+    assert "Time is up (due Tue 3 Mar, 10:00)" in look(client, url(game, 1)).text
     assert "h left" not in look(client, url(other, 1)).text
     assert "Your clock starts when the email is sent." in look(client, url(other, 0)).text
 
