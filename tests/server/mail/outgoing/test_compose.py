@@ -188,6 +188,17 @@ def test_the_html_is_well_formed_loads_nothing_and_says_the_same(table: Begin) -
 
 
 @one_database
+def test_of_many_sales_the_best_are_listed(app: Flask) -> None:
+    part = app.jinja_env.get_template("games/byzanz/mail.html").module
+    moves = [
+        f"sell olive1 olive{second} olive{third}" for third in range(1, 5) for second in range(1, third + 1)
+    ]
+    *listed, rest = part.sales(["discard olive1", *moves]).splitlines()  # type: ignore[attr-defined]
+    assert [line[-9:-8] for line in listed] == ["4", "4", "4", "4", "3", "3"]
+    assert rest == "4 more possible sales."
+
+
+@one_database
 def test_the_hand_in_html_is_the_hand(table: Begin) -> None:
     table(4)
     (message,) = post()
