@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 from server.store.facts import Fact
 
+LINE = 78
+"""Characters in a line of an email (RFC 5322)."""
+_HANGS = re.compile(r" *(- |\S+:  +)?")
+_WHOLE = re.compile(r"://|[0-9a-f]{64}")
+"""What keeps its line: a link, and a fingerprint, so that nobody's words bring one to the beginning of a line."""
 _SECRET = re.compile(r"[a-z2-7]{26}|[^\s<>]+@[^\s<>]+")
 
 
@@ -17,3 +23,16 @@ def one_line(text: str) -> str:
 def quoted(text: str) -> Fact:
     """The words of a mail server or a stranger: one line of at most 300 characters, tokens and addresses masked."""
     return Fact("text", {"text": one_line(_SECRET.sub("…", text))[:300]})
+
+
+def wrapped(text: str) -> str:
+    """A text with its long lines broken between words; the rest of an item of a list is indented."""
+    return "\n".join(line if _WHOLE.search(line) else _broken(line) for line in text.split("\n"))
+
+
+def _broken(line: str) -> str:
+    if len(line) <= LINE:
+        return line
+    hangs = _HANGS.match(line)
+    indent = " " * (hangs.end() if hangs else 0)
+    return textwrap.fill(line, LINE, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from email.message import EmailMessage
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,6 +17,7 @@ from sqlalchemy.orm import Session
 from server import play
 from server.mail.outgoing import compose, deliver, mail_links, relevance
 from server.mail.outgoing.compose import ComposedMail
+from server.mail.text import wrapped
 from server.play import positions, turns
 from server.store import engine, heads, outbox
 from server.store.models import Game, Mail
@@ -30,9 +32,23 @@ one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True
 
 
 def text_of(message: EmailMessage) -> str:
+    """Return the text of an email, its sentences on one line each."""
     part = message.get_body(("plain",))
     assert part is not None
-    return str(part.get_content())
+    return unwrapped(part.get_content())
+
+
+def unwrapped(text: str) -> str:
+    """Undo what `server.mail.text.wrapped` did: a line goes on in the next one if its first word had no room."""
+    lines = text.replace("\r", "").split("\n")
+    whole = lines[:1]
+    for before, line in pairwise(lines):
+        longer = " ".join([before, *line.split()[:1]])
+        if before and line.strip() and not line.startswith("- ") and wrapped(longer) != longer:
+            whole[-1] += f" {line.lstrip()}"
+        else:
+            whole.append(line)
+    return "\n".join(whole)
 
 
 def html_of(message: EmailMessage) -> str:

@@ -23,7 +23,7 @@ from server.mail.outgoing import context, digest, message, relevance
 from server.mail.outgoing.mail_links import MailLinks
 from server.mail.outgoing.relevance import MailRows
 from server.mail.outgoing.smtp import Message
-from server.mail.text import one_line
+from server.mail.text import one_line, wrapped
 from server.play import turns as play_turns
 from server.store import heads, outbox
 
@@ -172,4 +172,4 @@ def _render(variables: dict[str, Any]) -> tuple[str, str]:
     page = template.render(variables, paragraphs=paragraphs)
     # Some mail programs know only the styles of the elements themselves. They make long lines, which are broken between
     # elements, so that the part need not be encoded.
-    return text, INLINER.inline(page).replace("> <", ">\n<")
+    return wrapped(text), INLINER.inline(page).replace("> <", ">\n<")

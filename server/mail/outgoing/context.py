@@ -179,13 +179,14 @@ def _ranking(table: Table) -> list[tuple[int, int]]:
 
 
 def _invitation_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
-    """Return what only an invitation tells: the organiser's line, the cuts made so far, and how long games take.
+    """Return what only an invitation tells: who sits there, the organiser's line, cuts, and how long games take.
 
     If the game follows another one of its reader, it also tells which.
     """
     game = session.get_one(Game, table.game.id)
     return {
         "before": _game_before(session, rows),
+        "statuses": tuple(seat.status for seat in table.seats),
         "own_game": table.game.organiser_id == rows.person.id,
         "message": one_line(game.message),
         "cuts": history.fixed_cuts(table.seats).values(),

@@ -28,6 +28,7 @@ from tests.support.invitations import (
     wish,
 )
 from tests.support.mail_servers import Pigeons
+from tests.support.mails import text_of
 
 DAY = timedelta(days=1)
 TICK = 5.0
@@ -46,7 +47,7 @@ def sent(now: datetime) -> dict[str, str]:
     birds = Pigeons()
     while deliver(now, birds):
         pass
-    return {str(message["To"]): message.get_body(("plain",)).get_content() for message in birds.sent}  # type: ignore[union-attr]
+    return {str(message["To"]): text_of(message) for message in birds.sent}
 
 
 def test_the_organiser_is_asked_after_two_weeks_and_the_table_ends_after_three(now: datetime) -> None:

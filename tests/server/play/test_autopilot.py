@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from email.message import EmailMessage
 
 import pytest
 from flask import Flask
@@ -27,7 +26,7 @@ from tests.conftest import NOW, Table
 from tests.support.busy_table import elsewhere
 from tests.support.in_hand import start_clock
 from tests.support.mail_servers import Pigeons
-from tests.support.mails import bold_move
+from tests.support.mails import bold_move, text_of
 from tests.support.moves import deal_with_a_set_to_sell, sale_now
 
 Begin = Callable[..., Table]
@@ -499,13 +498,6 @@ def test_the_organiser_is_told_where_his_page_is_when_somebody_leaves(table: Beg
 
 
 # ---- unreached ----
-
-
-def text_of(message: EmailMessage) -> str:
-    body = message.get_body(("plain",))
-    assert body is not None
-    text: str = body.get_content()
-    return text
 
 
 def refuse(at: datetime = NOW) -> None:

@@ -193,18 +193,48 @@ def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any):
         places.setdefault(move.split()[1], []).append(move.split()[3])
     pictured = html5lib_text(html)
     for card, slots in places.items():
-        assert f"Place the {named([card]).pop()} on {', '.join(slots)}" in text
-        assert f"fits in {len(slots)} place" in pictured
-    for place in position(game.id).view(seat).places:
-        assert (f" {place.slot}: " in text) == bool(place.card)
-        assert not place.card or f"{place.slot}: {named([place.card]).pop()}" in text
-        assert f" {place.slot}: " not in pictured, "codes are for replies, which the text explains"
+        for shown in (" ".join(text.split()), pictured):
+            assert re.search(
+                rf"Place the [^.]*?{named([card]).pop()} \({card}\)[^.]*? on {', '.join(slots)}", shown
+            )
     for shown in (text, pictured):
         assert all(card in shown for card in named(position(game.id).view(seat).hand))
-        assert "Place a card on the cross. Move by" in shown
-    sentences = [line for line in told_lines(text) if not line.startswith("- ")]
-    assert [line for line in sentences if line.rstrip(":") not in pictured] == []
+        assert "Place a card on the cross. Move by" in " ".join(shown.split())
+    sentences = [line for line in told_lines(text) if not line.startswith(("- ", " "))]
+    unseen = [line for line in sentences if line.rstrip(":") not in pictured]
+    assert " ".join(unseen).startswith("Cards: r red, b black; * new."), "the legend of the cross in text"
+    assert len(unseen) == 2
     assert all(name in pictured for name in NAMES[:3])
+
+
+def test_the_cross_is_drawn_in_the_mail(cross: Any):
+    game = cross(3)
+    go_on(game, 11, random.Random(5))
+    seat = asked(game)
+    [message] = [each for each in mails() if NAMES[seat] in each["To"]]
+    view, free = position(game.id).view(seat), {move.split()[3] for move in legal(game, seat)}
+    cards = {place.card: place for place in view.places if place.card}
+    rows = part(message, "plain").partition("- Round 1 of 3")[2].partition("Cards: ")[0].splitlines()
+    drawn = [re.sub(r"ar ab", "ar-ab", line).split() for line in rows]
+    signs = [sign for row in drawn for sign in row if sign != "."]
+    assert "ar-ab" in signs
+    assert {sign.rstrip("*") for sign in signs if "(" not in sign} - {"ar-ab"} == set(cards)
+    assert {slot for sign in signs if "(" in sign for slot in sign.strip("()").split("/")} == free
+    new = {sign.rstrip("*") for sign in signs if sign.endswith("*")}
+    assert len(new) == 2
+    middle = [row.index(card) for card, place in cards.items() if place.x == 0 for row in rows if card in row]
+    assert max(middle) - min(middle) <= 1
+    html = html5lib.parse(part(message, "html"), namespaceHTMLElements=False)
+    [table] = [each for each in html.iter("table") if each.get("class") == "cross"]
+    assert {len(row) for row in table.iter("tr")} == {7}
+    cells = {
+        kind: [each for each in table.iter("td") if kind in (each.get("class") or "").split()]
+        for kind in ("laid", "new", "free")
+    }
+    assert len(cells["laid"]) == len(cards) + 1
+    assert {slot for each in cells["free"] for slot in "".join(each.itertext()).split()} == free
+    names = {"".join(each.find("span").itertext()) for each in cells["new"]}
+    assert names == {NAMES[other] for other in range(3) if other != seat}
 
 
 def part(message: EmailMessage, kind: str) -> str:
