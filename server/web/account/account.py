@@ -210,9 +210,7 @@ def save_profile() -> ResponseReturnValue:
 
 def _save(person_id: int) -> None:
     form = flask.request.form
-    name, zone = validation.clean_name(form.get("name", "")), form.get("time_zone", "")
-    chosen = validation.clean_zone(zone) if zone else None
-    hours = time_control.parse_quiet_hours(form.get("quiet_from", ""), form.get("quiet_to", ""))
+    name, hours = validation.clean_name(form.get("name", "")), time_control.parse_own_hours(form)
     language = form.get("language", "")
     if language and language not in i18n.NAMES:
         raise InvalidInput(
@@ -222,10 +220,8 @@ def _save(person_id: int) -> None:
         )
     with transaction() as session:
         person = session.get_one(Person, person_id)
-        person.name, person.time_zone = name, chosen
-        person.quiet_from, person.quiet_to = hours or (None, None)
-        person.digest_at = utc_now()
-        person.language = language or None
+        person.name, person.language = name, language or None
+        hours.set_for(person, utc_now())
 
 
 @blueprint.post("/account/sessions")
