@@ -81,7 +81,7 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
         if url is None:
             continue
         mine = to_move.get(own.seat) if own else None
-        turn = mine or (next(iter(to_move.values())) if len(to_move) == 1 else None)
+        shown = mine or (next(iter(to_move.values())) if len(to_move) == 1 else None)
         others = [seat for seat in table if seat is not own and seat.name]
         found.append(
             OwnGame(
@@ -90,7 +90,7 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
                 others=[seat.name for seat in others],
                 to_move=[seat.name for seat in others if seat.seat in to_move],
                 awaited=mine is not None,
-                times=turns.times(session, game, turn, stops) if turn else None,
+                times=turns.times(session, game, shown, stops) if shown else None,
                 news=game.head - last.get(game.id, game.head),
                 url=url,
             )
