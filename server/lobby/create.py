@@ -15,7 +15,7 @@ from server import errors, play, validation
 from server.errors import Closed, NoSuchLink
 from server.lobby import names, notify
 from server.lobby.seats import check_name_free, seat_bot, seat_person, shuffle_seats, wait_for_players
-from server.lobby.time_control import ONE_DAY, TimeControl, clean_time_control
+from server.lobby.time_control import NO_HOURS, ONE_DAY, OwnHours, TimeControl, clean_time_control
 from server.play import positions
 from server.store import links, people
 from server.store.engine import transaction
@@ -202,7 +202,7 @@ def confirm_game(
     language: str | None = None,
     *,
     message: str | None = None,
-    time_zone: str = "",
+    hours: OwnHours = NO_HOURS,
     shuffle: bool = False,
 ) -> str:
     """Confirm a game: the invitations go out, and the organiser is seated if they play. Repeating it changes nothing.
@@ -213,7 +213,7 @@ def confirm_game(
         name: the organiser's name from now on; if None, the one in the request.
         language: of the page with the button; it becomes the organiser's unless they have chosen one.
         message: their personal line; if None, the one in the request.
-        time_zone: theirs, unless they have chosen one; empty if they name none.
+        hours: theirs, unless they have chosen some.
         shuffle: seat everybody at random before anybody cuts the deck.
 
     Returns:
@@ -225,7 +225,6 @@ def confirm_game(
     cut = validation.clean_cut(cut)
     name = None if name is None else validation.clean_name(name)
     message = None if message is None else validation.clean_message(message)
-    zone = validation.clean_zone(time_zone) if time_zone else None
     with transaction() as session:
         game = lock_organised_game(session, token, now)
         if game.status == "cancelled":
@@ -233,8 +232,9 @@ def confirm_game(
         if game.status == "asked":
             notify.lock_people(session, game)
             host = session.get_one(Person, game.organiser_id)
-            host.language, host.time_zone = host.language or language, host.time_zone or zone
             host.name, host.accepted = name or notify.requested_name(session, game), True
+            host.language = host.language or language
+            hours.propose_to(host, now)
             game.message = game.message if message is None else message
             if shuffle:
                 shuffle_seats(session, game)

@@ -13,6 +13,7 @@ from server.community import blocks
 from server.errors import Closed, NoSuchLink
 from server.lobby import notify, rematch
 from server.lobby.seats import check_asked, check_name_free, seat_person, wait_for_players
+from server.lobby.time_control import NO_HOURS, OwnHours
 from server.play import positions
 from server.play.moderation.act import has_looked
 from server.store import links
@@ -60,7 +61,12 @@ def _lock_invited_seat(session: Session, token: str, now: datetime) -> tuple[Gam
 
 
 def accept(
-    token: str, name: str, cut: str, now: datetime, language: str | None = None, time_zone: str = ""
+    token: str,
+    name: str,
+    cut: str,
+    now: datetime,
+    language: str | None = None,
+    hours: OwnHours = NO_HOURS,
 ) -> str:
     """Accept an invitation; the game begins when all seats are taken. Accepting twice changes nothing.
 
@@ -69,16 +75,15 @@ def accept(
         name: the player's name at this table.
         cut: their cut of the deck, public for good.
         language: of the page with the button; it becomes the player's unless they have chosen one.
-        time_zone: theirs, unless they have chosen one; empty if they name none.
+        hours: theirs, unless they have chosen some.
 
     Returns:
         The game's id.
 
     Raises:
-        NoSuchLink, Closed (the seat is gone), InvalidInput (name, cut or time zone).
+        NoSuchLink, Closed (the seat is gone), InvalidInput (name or cut).
     """
     name, cut = validation.clean_name(name), validation.clean_cut(cut)
-    zone = validation.clean_zone(time_zone) if time_zone else None
     with transaction(token) as session:
         game, seat = _lock_invited_seat(session, token, now)
         if game.status == "inviting" and seat.status != "seated":
@@ -86,7 +91,7 @@ def accept(
             seat.name = name
             guest = session.get_one(Person, seat.person_id)
             guest.name, guest.language, guest.accepted = name, guest.language or language, True
-            guest.time_zone = guest.time_zone or zone
+            hours.propose_to(guest, now)
             _seat_and_notify(session, game, seat, cut, now, "accepted")
         return game.id
 
@@ -132,8 +137,13 @@ def refuse_all(person_id: int, refuse: bool) -> None:
         session.get_one(Person, person_id).no_invitations = refuse
 
 
-def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datetime) -> int:
+def take_free_seat(
+    game_id: str, person_id: int, name: str, cut: str, now: datetime, hours: OwnHours = NO_HOURS
+) -> int:
     """Let a signed-in person take a free seat of a listed game; it begins when all are taken.
+
+    Args:
+        hours: theirs, unless they have chosen some.
 
     Returns:
         The number of the seat.
@@ -158,5 +168,6 @@ def take_free_seat(game_id: str, person_id: int, name: str, cut: str, now: datet
         check_name_free(session, free, name)
         number = free.seat
         free.name, free.person_id = name, person_id
+        hours.propose_to(session.get_one(Person, person_id), now)
         _seat_and_notify(session, game, free, cut, now, "joined")
         return number

@@ -1,14 +1,16 @@
-"""The time control of a table (allowance, bank, days off) and a person's quiet hours, validated."""
+"""The time control of a table (allowance, bank, days off) and a person's own hours, validated."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from server.errors import InvalidInput
 from server.play import clock
-from server.validation import clean_allowance, excerpt
+from server.store.models import Person
+from server.validation import clean_allowance, clean_zone, excerpt
 
 HOUR = 3600
 LONGEST_BANK = 30 * 24 * HOUR
@@ -85,6 +87,43 @@ def parse_weekdays(names: Sequence[str]) -> str:
                 days=", ".join(WEEKDAYS),
             )
     return "".join(sorted({str(WEEKDAYS.index(name) + 1) for name in names}))
+
+
+class OwnHours(NamedTuple):
+    """A person's time zone and quiet hours, None for what they do not name."""
+
+    zone: str | None = None
+    quiet: tuple[int, int] | None = None
+
+    def set_for(self, person: Person, now: datetime) -> None:
+        """Make them the person's."""
+        person.time_zone = self.zone
+        person.quiet_from, person.quiet_to = self.quiet or (None, None)
+        person.digest_at = now
+
+    def propose_to(self, person: Person, now: datetime) -> None:
+        """Make them the person's unless they have chosen a time zone or quiet hours."""
+        if not has_hours(person):
+            self.set_for(person, now)
+
+
+NO_HOURS = OwnHours()
+
+
+def has_hours(person: Person) -> bool:
+    """Return whether a person has chosen a time zone or quiet hours."""
+    return person.time_zone is not None or person.quiet_from is not None
+
+
+def parse_own_hours(form: Mapping[str, str]) -> OwnHours:
+    """Parse a time zone and quiet hours from the fields `time_zone`, `quiet_from` and `quiet_to` of a form.
+
+    Raises:
+        InvalidInput: the zone is unknown, or the hours are incomplete, invalid or longer than ten.
+    """
+    zone = form.get("time_zone", "")
+    quiet = parse_quiet_hours(form.get("quiet_from", ""), form.get("quiet_to", ""))
+    return OwnHours(clean_zone(zone) if zone else None, quiet)
 
 
 def parse_quiet_hours(start: str, end: str) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""Signing in by email, a person's name, time zone and email settings, and the unsubscribe link in emails."""
+"""Signing in by email, and the settings of the person who is signed in."""
 
 from __future__ import annotations
 
@@ -130,6 +130,7 @@ def _fields(me: Person) -> dict[str, str]:
     """Return the values of the forms: what was just typed, else what is stored."""
     fields = {"name": me.name, "time_zone": me.time_zone or "", "quiet_from": "", "quiet_to": ""}
     fields |= {"language": me.language or "", "handle": me.handle or "", "shown": me.shown}
+    fields |= {"cadence": me.cadence, "talk": me.talk}
     if me.quiet_from is not None and me.quiet_to is not None:
         fields |= {"quiet_from": time_of_day(me.quiet_from), "quiet_to": time_of_day(me.quiet_to)}
     return fields | {"away_from": "", "away_to": ""} | flask.request.form.to_dict()
@@ -154,7 +155,7 @@ def _current_games(session: Session, me: Person) -> list[tuple[Game, Seat]]:
 @blueprint.post("/account")
 @limiter.limit("30/minute")
 def save() -> ResponseReturnValue:
-    """Save name and hours, add or remove an absence, or change email settings, depending on the button."""
+    """Save the settings, add or remove an absence, or turn emails off or on, depending on the button."""
     form, now = flask.request.form, utc_now()
     with reading() as session:
         me = login.signed_in(session)
@@ -164,7 +165,7 @@ def save() -> ResponseReturnValue:
     try:
         match do:
             case "save":
-                _save(me.id)
+                _save(me)
             case "away":
                 absences.add_absence(me.id, form.get("away_from", ""), form.get("away_to", ""), now)
             case "back" if (
@@ -177,8 +178,6 @@ def save() -> ResponseReturnValue:
                 mail_settings.mute_all(me.id, do == "mute-all", now)
             case "feed":
                 login.renew_feed(me.id, now)
-            case "cadence":
-                mail_settings.set_cadence(me.id, form.get("cadence", ""), now, form.get("talk"))
             case _:
                 flask.abort(400)
     except Refused as refusal:
@@ -188,31 +187,24 @@ def save() -> ResponseReturnValue:
 
 @blueprint.post("/account/profile")
 @limiter.limit("30/minute")
-def save_profile() -> ResponseReturnValue:
-    """Save the handle and who sees the profile, or unblock somebody, depending on the button."""
+def unblock() -> ResponseReturnValue:
+    """Unblock somebody."""
     form = flask.request.form
     with reading() as session:
         me = login.signed_in(session)
     if me is None:
         return flask.redirect(url_for(".sign_in"), 303)
     other = validation.whole_number(form.get("other", ""), 999_999_999)
-    try:
-        if form.get("do") == "handle":
-            handles.choose(me.id, form.get("handle", ""), form.get("shown", ""), utc_now())
-        elif form.get("do") == "unblock" and other is not None:
-            blocks.unblock(me.id, other)
-        else:
-            flask.abort(400)
-    except Refused as refusal:
-        return _account_page(refusal)
-    return flask.redirect(url_for(".account") + "#profile", 303)
+    if form.get("do") != "unblock" or other is None:
+        flask.abort(400)
+    blocks.unblock(me.id, other)
+    return flask.redirect(url_for(".account") + "#blocked", 303)
 
 
-def _save(person_id: int) -> None:
-    form = flask.request.form
-    name, zone = validation.clean_name(form.get("name", "")), form.get("time_zone", "")
-    chosen = validation.clean_zone(zone) if zone else None
-    hours = time_control.parse_quiet_hours(form.get("quiet_from", ""), form.get("quiet_to", ""))
+def _save(me: Person) -> None:
+    """Save all settings or, if one is refused, none; what the form does not have stays as it is."""
+    form, now = flask.request.form, utc_now()
+    name, hours = validation.clean_name(form.get("name", "")), time_control.parse_own_hours(form)
     language = form.get("language", "")
     if language and language not in i18n.NAMES:
         raise InvalidInput(
@@ -220,12 +212,18 @@ def _save(person_id: int) -> None:
             field="language",
             code=validation.excerpt(language),
         )
+    cadence, talk = form.get("cadence", me.cadence), form.get("talk", me.talk)
+    if cadence not in mail_settings.CADENCES or talk not in mail_settings.TALK:
+        flask.abort(400)
+    profile = form.get("handle", me.handle or ""), form.get("shown", me.shown)
+    if profile != (me.handle or "", me.shown):
+        handles.choose(me.id, *profile, now)
+    if (cadence, talk) != (me.cadence, me.talk):
+        mail_settings.set_cadence(me.id, cadence, now, talk)
     with transaction() as session:
-        person = session.get_one(Person, person_id)
-        person.name, person.time_zone = name, chosen
-        person.quiet_from, person.quiet_to = hours or (None, None)
-        person.digest_at = utc_now()
-        person.language = language or None
+        person = session.get_one(Person, me.id)
+        person.name, person.language = name, language or None
+        hours.set_for(person, now)
 
 
 @blueprint.post("/account/sessions")

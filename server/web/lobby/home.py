@@ -18,7 +18,7 @@ from server.store.models import Game, Link, Person, Seat, Standing, Turn
 
 ALIVE = ("asked", "inviting", "running")
 """The states of games that are listed."""
-MOST_FINISHED = 5
+MOST_FINISHED = 3
 """Finished games that are listed."""
 NEVER = datetime.max.replace(tzinfo=UTC)
 
@@ -32,7 +32,7 @@ class OwnGame:
         others: the names of the other players.
         to_move: the names of those who are to move, without the person.
         awaited: whether the person is to move.
-        times: of their turn, None while its clock does not run.
+        times: of their turn, else of the only other player to move; None while that clock does not run.
         news: entries since their own last move.
         url: of their seat, their invitation or their organiser's page.
     """
@@ -47,10 +47,15 @@ class OwnGame:
     url: str
 
     @property
+    def wanted(self) -> bool:
+        """Whether the person is to move, to accept an invitation or to confirm a game."""
+        invited = self.seat is not None and self.seat.status == "invited"
+        return self.awaited or invited or self.game.status == "asked"
+
+    @property
     def urgency(self) -> tuple[int, datetime]:
         """What games are sorted by: to move first, by time left; then what wants an answer; the waiting tables last."""
-        wanted = self.game.status == "asked" or (self.seat is not None and self.seat.status == "invited")
-        rank = 0 if self.awaited else 1 if wanted else 2 if self.game.status == "running" else 3
+        rank = 0 if self.awaited else 1 if self.wanted else 2 if self.game.status == "running" else 3
         return rank, self.times.allowance_end if self.times else NEVER
 
 
@@ -76,6 +81,7 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
         if url is None:
             continue
         mine = to_move.get(own.seat) if own else None
+        shown = mine or (next(iter(to_move.values())) if len(to_move) == 1 else None)
         others = [seat for seat in table if seat is not own and seat.name]
         found.append(
             OwnGame(
@@ -84,7 +90,7 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
                 others=[seat.name for seat in others],
                 to_move=[seat.name for seat in others if seat.seat in to_move],
                 awaited=mine is not None,
-                times=turns.times(session, game, mine, stops) if mine else None,
+                times=turns.times(session, game, shown, stops) if shown else None,
                 news=game.head - last.get(game.id, game.head),
                 url=url,
             )

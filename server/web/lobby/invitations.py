@@ -17,7 +17,7 @@ from server import errors, i18n, validation
 from server.community import reliability
 from server.config import settings
 from server.errors import InvalidInput, Refused
-from server.lobby import create, invitations, names, notify, offers, organiser, rematch
+from server.lobby import create, invitations, names, notify, offers, organiser, rematch, time_control
 from server.play import history, lengths, positions
 from server.store import links
 from server.store.engine import reading, utc_now
@@ -50,8 +50,9 @@ def _invitation_page(token: str, refusal: Refused | None) -> ResponseReturnValue
             title=games.title_of(found.game.slug),
             length=lengths.estimate(session, found.game, seats),
             name=form.get("name", _offered_name(found)),
-            own_zone=found.person.time_zone,
-            time_zone=form.get("time_zone", ""),
+            me=found.person,
+            has_hours=time_control.has_hours(found.person),
+            hours=form,
             zones=validation.time_zones(),
             cut=form.get("cut", names.random_cut()),
             refusal=refusal,
@@ -81,8 +82,9 @@ def answer(token: str) -> ResponseReturnValue:
         match form.get("answer"):
             case "accept":
                 language = i18n.current_language()
-                name, cut, zone = (form.get(field, "") for field in ("name", "cut", "time_zone"))
-                game_id = invitations.accept(token, name, cut, now, language, zone)
+                hours = time_control.parse_own_hours(form)
+                name, cut = form.get("name", ""), form.get("cut", "")
+                game_id = invitations.accept(token, name, cut, now, language, hours)
             case "decline":
                 game_id = invitations.decline(token, now)
             case _:
@@ -166,9 +168,10 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             title=rules.title,
             rules=rules,
             length=lengths.estimate(session, game, seats),
-            own_zone=host.time_zone,
+            me=host,
+            has_hours=time_control.has_hours(host),
+            hours=form or {"time_zone": game.time_zone},
             zone=host.time_zone or game.time_zone,
-            time_zone=form.get("time_zone", game.time_zone),
             zones=validation.time_zones(),
             invitation=_own_invitation(session, game) if own and own.status == "invited" else None,
             may_keep_going=rematch.may_keep_going(session, game, utc_now()),
@@ -233,7 +236,7 @@ def _confirm(token: str, now: datetime) -> str:
         form.get("name"),
         i18n.current_language(),
         message=form.get("message"),
-        time_zone=form.get("time_zone", ""),
+        hours=time_control.parse_own_hours(form),
         shuffle="shuffle" in form,
     )
 

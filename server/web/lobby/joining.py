@@ -8,11 +8,11 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
 from byzanz import games
-from server import i18n
+from server import i18n, validation
 from server.accounts import login
 from server.community import blocks
 from server.errors import InvalidInput, Refused, TooMany
-from server.lobby import invitations, names
+from server.lobby import invitations, names, time_control
 from server.play import history, lengths, positions
 from server.store.engine import reading, utc_now
 from server.store.models import Game
@@ -38,7 +38,8 @@ def join(game_id: str) -> ResponseReturnValue:
     if me is None:
         return _join_page(game_id, None)
     try:
-        invitations.take_free_seat(game_id, me.id, form.get("name", ""), form.get("cut", ""), now)
+        hours = time_control.parse_own_hours(form)
+        invitations.take_free_seat(game_id, me.id, form.get("name", ""), form.get("cut", ""), now, hours)
     except Refused as refusal:
         return _join_page(game_id, refusal)
     with reading() as session:
@@ -89,6 +90,9 @@ def _join_page(game_id: str, refusal: Refused | None) -> ResponseReturnValue:
             length=lengths.estimate(session, game, seats),
             title=games.title_of(game.slug),
             name=form.get("name", me.name if me else ""),
+            has_hours=me is not None and time_control.has_hours(me),
+            hours=form,
+            zones=validation.time_zones(),
             cut=form.get("cut", names.random_cut()),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,

@@ -292,7 +292,7 @@ AROUND: dict[str, Way] = {
     "account": at("/account", "Sam"),
     "account full": account_full,
     "account known": account_known,
-    "account handle refused": sent("/account/profile", "Sam", 422, do="handle", handle="-", shown="met"),
+    "account handle refused": sent("/account", "Sam", 422, do="save", name="Sam", handle="-", shown="met"),
     "profile": profile(None),
     "profile of an opponent": profile("Bob"),
     "own profile": profile("Alice"),

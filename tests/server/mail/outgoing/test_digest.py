@@ -389,11 +389,11 @@ def test_the_account_page_shows_and_keeps_the_choice(table: Begin, client, caden
     page = client.get("/account", base_url="https://byzanz.test").text
     token = re.search(r'name="csrf_token" value="([^"]+)"', page)
     assert token is not None
-    fields = {"csrf_token": token[1], "do": "cadence", "cadence": cadence, "talk": "never"}
+    fields = {"csrf_token": token[1], "do": "save", "name": "Alice", "cadence": cadence, "talk": "never"}
     headers = {"Referer": "https://byzanz.test/account"}
     answer = client.post("/account", data=fields, base_url="https://byzanz.test", headers=headers)
     assert answer.status_code == 303
     page = client.get("/account", base_url="https://byzanz.test").text
     assert f'value="{cadence}" checked' in page
-    assert 'name="talk" value="never" checked' in page
+    assert 'value="never" selected' in page
     assert "at the latest 24 hours after the turn began" in page

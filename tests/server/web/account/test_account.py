@@ -275,6 +275,25 @@ def test_a_mistake_changes_nothing(alice: FlaskClient) -> None:
         assert everything() == before
 
 
+def test_one_button_saves_all_settings_or_none(alice: FlaskClient) -> None:
+    before = everything()
+    typed = {"name": "Alicia", "quiet_from": "23:00", "quiet_to": "07:00", "talk": "never"}
+    typed |= {"cadence": "digest", "handle": "-", "shown": "all"}
+    refused = read(send(alice, "/account", typed, do="save"))
+    assert (refused.status, 'id="handle-wrong"' in refused.html) == (422, True)
+    assert 'value="digest" checked' in refused.html
+    assert everything() == before
+    assert send(alice, "/account", typed | {"handle": "Solo"}, do="save").status_code == 303
+    assert (me().name, me().quiet_from, me().handle, me().shown) == ("Alicia", 1380, "Solo", "all")
+    assert (me().cadence, me().talk) == ("digest", "never")
+    page = look(alice, "/account")
+    assert page.html.count(' primary"') == 1
+    fields = {"do": "save", "name": "Alice", "csrf_token": form(page, do="save")[1]["csrf_token"]}
+    assert alice.post("/account", data=fields | {"cadence": "hourly"}).status_code == 400
+    assert alice.post("/account", data=fields).status_code == 303
+    assert (me().name, me().handle, me().cadence, me().talk) == ("Alice", "Solo", "digest", "never")
+
+
 def test_quiet_hours_are_kept_and_shown(alice: FlaskClient) -> None:
     assert send(alice, "/account", {"quiet_from": "21:30", "quiet_to": "07:30"}, do="save").status_code == 303
     assert (me().quiet_from, me().quiet_to) == (21 * 60 + 30, 7 * 60 + 30)

@@ -162,9 +162,9 @@ def test_a_block_is_made_on_the_page_of_a_finished_game_and_taken_back_in_the_ac
     log_in(client, table.people[0])
     assert send(client, "/g/g1", do="block").location.endswith("/g/g1#people")
     assert "Unblock Bob" in text(client, "/g/g1")
-    assert "Blocked people (1)" in text(client, "/account")
-    assert send(client, "/account", do="unblock").location.endswith("/account#profile")
-    assert "Blocked people (0)" in text(client, "/account")
+    assert "Blocked people 1" in text(client, "/account")
+    assert send(client, "/account", do="unblock").location.endswith("/account#blocked")
+    assert "Blocked people 0" in text(client, "/account")
 
 
 def test_only_players_see_the_others_and_the_page_for_visitors_stays_one(client: FlaskClient) -> None:
@@ -228,13 +228,13 @@ def test_a_block_needs_the_token_of_its_form(client: FlaskClient) -> None:
 def test_a_handle_is_chosen_in_the_account(client: FlaskClient) -> None:
     alice = somebody("Alice")
     log_in(client, alice)
-    send(client, "/account", {"handle": "Solo", "shown": "all"}, do="handle")
+    send(client, "/account", {"handle": "Solo", "shown": "all"}, do="save")
     assert client.application.test_client().get("/p/Solo").status_code == 200
-    answer = send(client, "/account", {"handle": "-", "shown": "met"}, do="handle")
+    answer = send(client, "/account", {"handle": "-", "shown": "met"}, do="save")
     assert answer.status_code == 422
     assert re.search(r'id="handle-wrong">A handle has 3 to 20', answer.text)
     assert 'value="-"' in answer.text
-    send(client, "/account", {"handle": "", "shown": "all"}, do="handle")
+    send(client, "/account", {"handle": "", "shown": "all"}, do="save")
     assert client.get("/p/Solo").status_code == 404
     for do in ("dance", "unblock"):
         client.application.config["WTF_CSRF_ENABLED"] = False

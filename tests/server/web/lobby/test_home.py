@@ -109,11 +109,18 @@ def test_own_games_are_sorted_by_the_time_left_and_tell_what_they_wait_for(
     page = look(client, "/")
     assert [name for name, _ in listed(page, "mine")] == ["sooner", "later", "stopped", "The Golden Horn"]
     assert texts(page, "mine") == [
-        "sooner Byzanz · Bob and Charlie your turn 21 h left until Tue 07:00 Make your move",
-        "later Byzanz · Bob and Charlie your turn 24 h left until Tue 10:00 Make your move",
-        "stopped Byzanz · Bob and Charlie your turn Make your move",
-        "The Golden Horn Byzanz · Bob, Charlie, and Daphne Daphne is next. 2 new entries",
+        "Byzanz · Bob and Charlie sooner your turn 21 h left until Tue 07:00 Make your move",
+        "Byzanz · Bob and Charlie later your turn 24 h left until Tue 10:00 Make your move",
+        "Byzanz · Bob and Charlie stopped your turn Make your move",
+        "Byzanz · Bob, Charlie, and Daphne The Golden Horn Daphne is next. 2 new entries",
     ]
+    assert (
+        page.text.find("Waiting for you 3")
+        < page.text.find("stopped")
+        < page.text.find("Waiting for others 1")
+    )
+    start_clock("waits", 3, NOW)
+    assert "Daphne has until Tue 3 Mar, 10:00 (UTC) to move." in texts(look(client, "/"), "mine")[3]
     assert "/favicon-turn.svg" in page.html
     with engine.transaction() as session:
         session.query(Person).filter_by(email=ALICE.address).one().time_zone = "Asia/Tokyo"
@@ -192,11 +199,12 @@ def test_the_latest_finished_games_are_listed_below(client: FlaskClient, table: 
         with engine.transaction() as session:
             alice = session.scalars(select(Seat.person_id).filter_by(game_id=f"g{number}", seat=0)).one()
             session.add(Standing(game_id=f"g{number}", seat=0, place=place, score=9, person_id=alice))
-    expected = [(f"Game {number}", f"/g/g{number}") for number in (6, 5, 4, 3, 2)]
+    expected = [(f"Game {number}", f"/g/g{number}") for number in (6, 5, 4)]
     page = look(client, "/")
     assert listed(page, "finished") == expected
+    assert page.html.index("Open tables</a>") < page.html.index('id="finished"')
     places = [re.search(r"(won|3rd place)?$", text) for text in texts(page, "finished")]
-    assert [found and found[0] for found in places] == ["won", "", "3rd place", "", ""]
+    assert [found and found[0] for found in places] == ["won", "", "3rd place"]
 
 
 @pytest.mark.empty_database

@@ -513,6 +513,55 @@ def test_the_browsers_time_zone_is_proposed_and_kept_unless_one_was_chosen(bare:
     assert zone_of(BOB) == "America/New_York"
 
 
+def hours_of(guest: Guest) -> tuple[str | None, int | None, int | None]:
+    with engine.reading() as session:
+        person = session.query(Person).filter_by(email=guest.address).one()
+        return person.time_zone, person.quiet_from, person.quiet_to
+
+
+NIGHT = {"time_zone": "Europe/Oslo", "quiet_from": "23:00", "quiet_to": "07:00"}
+
+
+def test_quiet_hours_are_chosen_with_the_seat_and_kept(client: FlaskClient) -> None:
+    game_id = create.create_game(wish(players=(BOB,), free=1, listed=True), NOW)
+    host, bob = f"/o/{token('organise', ALICE, game_id, NOW)}", f"/i/{token('invite', BOB, game_id, NOW)}"
+    known(DAPHNE, NOW)
+    send(client, host, NIGHT, do="confirm")
+    short = read(send(client, bob, NIGHT | {"quiet_to": ""}, answer="accept"))
+    assert (short.status, 'id="quiet_to-wrong"' in short.html) == (422, True)
+    send(client, bob, NIGHT, answer="accept")
+    sign_in(client, "daphne@example.org")
+    send(client, f"/join/{game_id}", NIGHT)
+    assert [hours_of(guest) for guest in (ALICE, BOB, DAPHNE)] == [("Europe/Oslo", 1380, 420)] * 3
+    another, _host = invited(NOW, name="Another")
+    page = look(client, f"/i/{token('invite', BOB, another, NOW)}")
+    assert "Your quiet hours, 23:00 to 07:00, do not count." in page.text
+    assert "quiet_from" not in page.html
+    fields = {"answer": "accept", "name": "Bob", "quiet_from": "22:00", "quiet_to": "06:00"}
+    assert client.post(f"/i/{token('invite', BOB, another, NOW)}", data=fields).status_code == 303
+    assert hours_of(BOB) == ("Europe/Oslo", 1380, 420)
+
+
+def test_a_missed_deadline_and_the_cut_are_explained_below_the_button(bare: FlaskClient) -> None:
+    game_id, _host = invited(NOW, free=1, listed=True)
+    for path in (f"/i/{token('invite', BOB, game_id, NOW)}", f"/join/{game_id}"):
+        text = look(bare, path).text
+        button = max(text.find("Take the seat"), text.find("Email me a sign-in link"))
+        folded = max(text.find("Your cut of the deck"), text.find("What you can verify"))
+        assert text.find("Free seat") < text.find("1 day per move") < button, path
+        assert button < text.find("If you do not answer in time, the server makes a safe move") < folded, path
+
+
+def test_the_organiser_reads_first_who_has_not_answered(bare: FlaskClient) -> None:
+    game_id, host = invited(NOW)
+    assert send(bare, f"/o/{host}", do="drop", seat="2").status_code == 303
+    text = look(bare, f"/o/{host}").text
+    assert -1 < text.find("Bob has not answered yet.") < text.find("Invite someone")
+    assert "Fill the free seats with bots" not in text  # one is seated at the seat itself
+    assert bare.post(f"/o/{host}", data={"do": "list"}).status_code == 303
+    assert f"/join/{game_id}" in look(bare, f"/o/{host}").html
+
+
 def test_the_invitation_says_how_long_the_game_takes(bare: FlaskClient) -> None:
     game_id, _host = invited(NOW)
     words = "about 30 decisions each, over"
