@@ -233,7 +233,7 @@ def test_the_cross_is_drawn_in_the_mail(cross: Any):
     }
     assert len(cells["laid"]) == len(cards) + 1
     assert {slot for each in cells["free"] for slot in "".join(each.itertext()).split()} == free
-    names = {"".join(each.find("span").itertext()) for each in cells["new"]}
+    names = {by.text for each in cells["new"] for by in each.iter("span") if by.get("class") == "by"}
     assert names == {NAMES[other] for other in range(3) if other != seat}
 
 
