@@ -181,14 +181,15 @@ def check_mails(game: Game) -> None:
         if not scene.answers:
             continue
         view, names, moves, others = scene.view, scene.names, list(scene.answers), list(scene.others)
+        if hasattr(part, "board"):
+            drawn("The macro board of mail.html", part.board, view, names, scene.told)
+        else:
+            drawn("The macro table of mail.html", part.table, view, names, part.chips)
         for show in (part.chips, cards.card_names):
-            drawn("The macro table of mail.html", part.table, view, names, show)
             drawn("The macro options of mail.html", part.options, view, moves, others, show)
-        if hasattr(part, "seats"):
-            drawn("The macro seats of mail.html", part.seats, view, names, part.chips)
         if hasattr(part, "hand"):
             drawn("The macro hand of mail.html", part.hand, view)
-        written = text.render(view=view, names=names, moves=moves, out_of_turn=others)
+        written = text.render(view=view, names=names, told=scene.told, moves=moves, out_of_turn=others)
         expect(
             "&lt;" not in written and "&amp;" not in written, "mail.txt shows signs of HTML, such as &amp;."
         )

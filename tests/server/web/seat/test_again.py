@@ -70,7 +70,7 @@ def test_the_first_presser_organises_and_the_second_finds_their_invitation(
     assert "The next game: The Golden Horn (2)" in page.text
     second = press(client, url(over, 1))
     assert "/i/" in second
-    assert "Byzanz Alice invites you to" in look(client, second).text
+    assert "Alice invites you to Byzanz" in look(client, second).text
 
 
 def test_a_page_that_is_opened_makes_no_game(client: FlaskClient, over: Table) -> None:
@@ -193,7 +193,7 @@ def test_organisers_answer_the_invitation_that_was_sent_in_their_name(
     assert made is not None
     host, own = link("organise", game.people[0], made.id), link("invite", game.people[0], made.id)
     assert f'{own}">Answer your own invitation</a>' in look(client, host).html
-    assert "Byzanz Your next game" in look(client, own).text
+    assert "Your next game of Byzanz" in look(client, own).text
     assert press(client, url(game, 0)).endswith(own)
     invitations.accept(own.removeprefix("/i/"), "Alice", "a cut", NOW + timedelta(days=1))
     assert "Answer your own invitation" not in look(client, host).html
