@@ -19,7 +19,7 @@ from server.mail.text import quoted
 from server.play import positions
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Conduct, Game, Link, Person, Reliability, Seat, Word
+from server.store.models import Conduct, Game, Link, Person, Reliability, Seat, Turn, Word
 from tests.conftest import Table
 from tests.support.browser.town import (
     KINDS,
@@ -175,6 +175,16 @@ def profile(person: str | None) -> Way:
     return way
 
 
+def front_waiting(town: Town) -> Place:
+    """Your games, one of which waits for somebody with a long name, whose clock runs."""
+    game, seat = town.first("byzanz", "front-waiting")
+    set_seat(game.id, seat, name="A person with a name of forty characters")
+    with transaction() as session:
+        session.get_one(Turn, (game.id, seat)).started_at = utc_now()
+        reader = session.get_one(Person, game.people[(seat + 1) % 3])
+        return Place("/", reader.name)
+
+
 def about_me(path: str) -> Way:
     """A page about Alice's games."""
 
@@ -284,6 +294,7 @@ def preview(act: str, reason: str = "A word.", status: int = 200, **fields: str)
 AROUND: dict[str, Way] = {
     "front": at("/"),
     "front signed in": at("/", "Alice"),
+    "front waiting": front_waiting,
     "about this server": at("/about"),
     "sign in": at("/sign-in"),
     "sign in refused": sent("/sign-in", status=422, address="nobody"),
