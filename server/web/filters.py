@@ -82,7 +82,7 @@ def date_range(span: Span, zone: str) -> str:
 
 def day(at: datetime, zone: str) -> str:
     """Format the day of a moment, with its year, in a time zone."""
-    return str(format_date(at.astimezone(ZoneInfo(zone)), "medium", rebase=False))
+    return str(format_date(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()} y", rebase=False))
 
 
 def month(at: datetime) -> str:

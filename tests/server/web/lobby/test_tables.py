@@ -212,7 +212,7 @@ def test_a_refused_joiner_is_told_what_is_asked_and_nothing_more(client: FlaskCl
 def test_the_organisers_page_says_when_the_table_ends(client: FlaskClient) -> None:
     game_id, host = invited(NOW, players=(BOB,), free=1, listed=True)
     page = look(client, f"/o/{host}")
-    assert "Ends on Mar 23, 2026 if nothing changes" in page.text
+    assert "Ends on 23 Mar 2026 if nothing changes" in page.text
     assert client.post(f"/o/{host}", data={"do": "keep-open"}).status_code == 303
     invitations.take_free_seat(game_id, known(DAPHNE, NOW), "Daphne", "cut", NOW)
     assert client.post(f"/o/{host}", data={"do": "keep-open"}).status_code == 303
