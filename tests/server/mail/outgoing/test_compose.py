@@ -392,6 +392,29 @@ def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe() -> None:
 
 
 @one_database
+@pytest.mark.parametrize(
+    ("why", "says"),
+    [
+        ("left", "You can offer the seat to others on your page for this game:"),
+        (
+            "lost",
+            "After three days on autopilot you can offer the seat to others on your page for this game:",
+        ),
+    ],
+)
+def test_the_organiser_learns_how_to_find_a_substitute(table: Begin, why: str, says: str) -> None:
+    game = table(4)
+    post()
+    queue("vacant", game.people[0], game_id=game.id, details={"name": "Bob", "why": why})
+    (message,) = post()
+    text = " ".join(text_of(message).split())
+    assert f"{says} https://byzanz.test/o/" in text
+    assert "until they return or someone else takes the seat." in text
+    assert "moderator" not in text
+    assert_same(text_of(message), words_of(html_of(message)))
+
+
+@one_database
 @pytest.mark.parametrize("kind", ["vacant", "refused"])
 def test_only_the_organiser_gets_the_organisers_link(table: Begin, kind: str) -> None:
     game = table(4)
