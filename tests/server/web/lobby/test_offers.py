@@ -1,4 +1,4 @@
-"""The page of a seat that wants a player, and the buttons that offer one."""
+"""The page of a seat that needs a player, and the buttons that offer one."""
 
 from __future__ import annotations
 
