@@ -15,6 +15,7 @@ from server.accounts import absences, login
 from server.community import blocks, handles, mutes, notes, reports, talk
 from server.lobby import create, offers, rematch, trials, wishes
 from server.lobby.tables import Wanted
+from server.lobby.time_control import TimeControl
 from server.mail.text import quoted
 from server.play import positions
 from server.store import links
@@ -93,6 +94,12 @@ def keep_page(_town: Town) -> Place:
 def organise_invited(_town: Town) -> Place:
     """The organiser's page after the invitations are sent, before anyone has answered."""
     return Place(f"/o/{invited(utc_now())[1]}")
+
+
+def organise_open(_town: Town) -> Place:
+    """The organiser's page of an open table with a long time control."""
+    slow = TimeControl(2 * 86400, 4 * 86400, "67")
+    return Place(f"/o/{invited(utc_now(), time_control=slow, players=(), free=3, listed=True)[1]}")
 
 
 def organise_refused(town: Town) -> Place:
@@ -325,6 +332,7 @@ AROUND: dict[str, Way] = {
     "organise": by_link("o", "open", "Hugo", "organise"),
     "organise unconfirmed": organise_unconfirmed,
     "organise invited": organise_invited,
+    "organise open": organise_open,
     "organise refused": organise_refused,
     "organise pace refused": pace_refused,
     "organise running": by_link("o", "here", "Alice", "organise"),
