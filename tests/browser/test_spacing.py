@@ -44,3 +44,14 @@ def test_things_keep_their_distance(
     gaps = page.evaluate(GAP, [upper, lower])
     assert gaps
     assert min(gaps) >= LEAST, gaps
+
+
+@pytest.mark.parametrize("slug", ["byzanz", "byzantium", "empire"])
+def test_what_is_said_and_the_field_for_it_both_have_room(
+    kept: Callable[..., Tab], town: Town, slug: str
+) -> None:
+    page = kept().goto(place_of(town, f"{slug} said").path)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert page.evaluate("() => document.querySelector('.since > .latest').clientHeight") >= 90
+    hidden = "() => { const panel = document.querySelector('.since'); return panel.scrollHeight - panel.clientHeight }"
+    assert page.evaluate(hidden) <= 1
