@@ -395,10 +395,10 @@ def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe() -> None:
 @pytest.mark.parametrize(
     ("why", "says"),
     [
-        ("left", "You can offer the seat to others on your page for this game:"),
+        ("left", "You can offer the seat to others."),
         (
             "lost",
-            "After three days on autopilot you can offer the seat to others on your page for this game:",
+            "After three days on autopilot you can offer the seat to others.",
         ),
     ],
 )
@@ -407,8 +407,9 @@ def test_the_organiser_learns_how_to_find_a_substitute(table: Begin, why: str, s
     post()
     queue("vacant", game.people[0], game_id=game.id, details={"name": "Bob", "why": why})
     (message,) = post()
-    text = " ".join(text_of(message).split())
-    assert f"{says} https://byzanz.test/o/" in text
+    text = text_of(message)
+    assert f"{says}\n\nYour page for this game:\nhttps://byzanz.test/o/" in text
+    assert ">Your page for this game</a>" in html_of(message)
     assert "until they return or someone else takes the seat." in text
     assert "moderator" not in text
     assert_same(text_of(message), words_of(html_of(message)))
