@@ -10,7 +10,7 @@ from babel.dates import format_skeleton, get_day_names
 from babel.lists import format_list
 from babel.numbers import format_decimal, format_percent
 from flask import Flask
-from flask_babel import format_date, get_locale
+from flask_babel import format_date, get_locale, gettext
 
 from byzanz import record
 from server import i18n
@@ -32,6 +32,7 @@ def init_app(app: Flask) -> None:
         "decimal": decimal,
         "percent": percent,
         "former": former_names,
+        "player": player_name,
         "then": as_of_then,
     }
 
@@ -43,7 +44,13 @@ def listed(texts: Sequence[str]) -> str:
 
 def former_names(names: Sequence[str], seats: Collection[int]) -> Sequence[str]:
     """Return the names at a table, by seat, as of a time when these seats had players whose names nobody has kept."""
-    return tuple(FORMER if seat in seats else name for seat, name in enumerate(names)) if seats else names
+    former = player_name(FORMER)
+    return tuple(former if seat in seats else name for seat, name in enumerate(names)) if seats else names
+
+
+def player_name(name: str) -> str:
+    """Return a name at a table as its reader sees it: players whose names nobody has kept in the reader's language."""
+    return str(gettext("Former player")) if name == FORMER else name
 
 
 def as_of_then(

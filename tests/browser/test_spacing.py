@@ -1,4 +1,4 @@
-"""What is below something else keeps a distance from it, folded or unfolded: in Chromium, on a phone and on a desktop."""
+"""What stands below something else keeps a distance from it, folded or unfolded: on a phone and on a desktop."""
 
 from __future__ import annotations
 

@@ -10,8 +10,10 @@ from email.message import EmailMessage
 import pytest
 import time_machine
 from flask.testing import FlaskClient
+from sqlalchemy import select
 
 from server import play
+from server.community import talk
 from server.lobby import offers
 from server.store import engine, links
 from server.store.models import Block, Person, Seat
@@ -236,6 +238,34 @@ def test_the_log_keeps_apart_who_left_and_who_took_over(client: FlaskClient, tab
             in look(client, f"{path}/history?at={left}").text.partition("All entries")[0]
         )
     assert "Former player leaves the game." in look(client, "/g/g1/history").text
+    assert (
+        "Früherer Spieler verlässt das Spiel."
+        in look(client, "/g/g1/history", headers={"Accept-Language": "de"}).text
+    )
+
+
+@pytest.mark.parametrize(("language", "speaker"), [("de", "Früherer Spieler:"), ("nl", "Vorige speler:")])
+def test_what_they_said_is_a_former_players_in_each_language(
+    client: FlaskClient, table: Seating, language: str, speaker: str
+) -> None:
+    game = table(3)
+    seat = asked(game)
+    talk.say("g1", game.people[seat], "Goodbye", request_id="bye", now=NOW)
+    play.leave("g1", seat, now=NOW)
+    offers.offer_as_organiser(token("organise", ALICE, "g1", NOW), seat, NOW)
+    offers.take("g1", seat, known(ZOE, NOW), "Zoe", NOW)
+    with engine.transaction() as session:
+        for person in session.scalars(select(Person)):
+            person.language = language
+    other = game.people[(seat + 1) % 3]
+    page = look(client, url(game, (seat + 1) % 3), headers={"Accept-Language": language})
+    assert page.html.count(f"{speaker}</strong>") == 2  # in the log, and in the news
+    while asked(game) != (seat + 1) % 3:
+        make(game, asked(game), bold_move("g1", asked(game)), at=NOW + timedelta(minutes=1))
+    with engine.reading() as session:
+        address = session.get_one(Person, other).email
+    texts = texts_to(post(NOW + timedelta(hours=1)), address or "")
+    assert any(f"- {speaker} Goodbye" in text for text in texts)
 
 
 def test_emails_keep_them_apart_too(table: Seating) -> None:
