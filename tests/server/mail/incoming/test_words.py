@@ -135,6 +135,8 @@ def test_words_are_said_as_typed(text: str) -> None:
         ("Nice one.\n\nBest\nAlice", "Nice one."),
         ("Nice one.\nAlice", "Nice one."),
         ("Nice one.\nBye\nis not\nwhat I\nmean.", "Nice one.\nBye\nis not\nwhat I\nmean."),
+        ("Nice one.\n\nBest,\n\nAlice\n\n-- \nSent with my program\n+31 6 12345678", "Nice one."),
+        ("Bye\n--\nAlice\nand\nall\nof us", "Bye"),
         ("Get well soon!", "Get well soon!"),
         ("My iPhone is broken,\nso I am late.", "My iPhone is broken,\nso I am late."),
         ("See you.\n\nSent from my iPhone", "See you."),
