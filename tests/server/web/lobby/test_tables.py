@@ -104,6 +104,8 @@ def test_nobody_is_asked_to_take_a_seat_at_their_own_table(client: FlaskClient, 
 def test_a_visitor_sees_how_many_bots_are_seated(client: FlaskClient) -> None:
     opened("The Horn", bots=("greedy", "greedy"), players=())
     assert "Seated: a player (new here), 2 bots Take a seat" in look(client, "/tables").text
+    german = look(client, "/tables", headers={"Accept-Language": "de"}).text
+    assert "Am Tisch: jemand (neu hier), 2 Bots Platz nehmen" in german
 
 
 @pytest.mark.parametrize(
