@@ -270,7 +270,9 @@ def _is_signature(lines: Sequence[str], index: int, talk: bool) -> bool:
 
 def _goes_on(lines: Sequence[str]) -> bool:
     """Whether more follows than the name under a closing, and what a telephone adds or a signature says below."""
-    below = itertools.takewhile(lambda line: not _SIGNATURE.fullmatch(line), filter(None, map(_visible, lines)))
+    below = itertools.takewhile(
+        lambda line: not _SIGNATURE.fullmatch(line), filter(None, map(_visible, lines))
+    )
     return len(list(below)) > 2
 
 
