@@ -207,6 +207,14 @@ def test_the_button_says_what_it_does(
     assert ("invit" in page.text.replace("invited", "")) is (heading == "Ready to invite?")
 
 
+def test_a_folded_choice_says_what_was_chosen(bare: FlaskClient) -> None:
+    _, host = invited(NOW)
+    for do, says in (("go-on", "The next game offered automatically"), ("hush", "Table talk closed")):
+        assert says not in look(bare, f"/o/{host}").text
+        assert send(bare, f"/o/{host}", do=do).status_code == 303
+        assert says in look(bare, f"/o/{host}").text
+
+
 def test_every_button_of_the_organiser_works(bare: FlaskClient) -> None:
     game_id, host = invited(NOW - timedelta(days=2), players=(BOB, CHARLIE, DAPHNE))
     page = f"/o/{host}"
