@@ -34,7 +34,7 @@ COOKIE_KEY = "login"
 TABLE_KEY = "table"
 """Where the cookie holds the game with a free seat for which the visitor asked for a sign-in link."""
 SEAT_KEY = "seat"
-"""Where it holds the seat of that game, if it is a seat of a running game that wants a player."""
+"""Where it holds the seat of that game, if it is a seat of a running game that needs a player."""
 USE_NOTED_EVERY = timedelta(hours=1)
 """How exact the last use of a session is, so that few requests write."""
 SESSION_LIFETIME = timedelta(days=90)

@@ -47,7 +47,7 @@ def report(game_id: str, person_id: int, word_id: str, now: datetime) -> None:
             return
         recent = (Alert.key.startswith(alert_prefix(person_id)), Alert.at > now - timedelta(days=1))
         if (session.scalar(select(func.count()).select_from(Alert).where(*recent)) or 0) >= A_DAY:
-            raise TooMany("You can report %(most)s messages a day. Go on tomorrow.", most=A_DAY)
+            raise TooMany("You can report %(most)s messages a day. Continue tomorrow.", most=A_DAY)
         alerts.raise_alert(session, key, Fact("word_reported", {"number": said.number}), now, game_id)
 
 

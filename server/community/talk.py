@@ -152,7 +152,9 @@ def _check_speaker(session: Session, seat: Seat, now: datetime) -> None:
     check_silenced(person, now)
     recent = (Word.person_id == person.id, Word.game_id == seat.game_id, Word.at > now - timedelta(days=1))
     if (session.scalar(select(func.count()).select_from(Word).where(*recent)) or 0) >= A_DAY:
-        raise TooMany("You can say something %(most)s times a day at one table. Go on tomorrow.", most=A_DAY)
+        raise TooMany(
+            "You can say something %(most)s times a day at one table. Continue tomorrow.", most=A_DAY
+        )
 
 
 def check_present(seat: AnySeat) -> None:
@@ -162,7 +164,7 @@ def check_present(seat: AnySeat) -> None:
         Closed: they have.
     """
     if seat.left:
-        raise Closed("You have left this game. Come back before you talk at its table.")
+        raise Closed("You have left this game. Come back to talk at its table.")
 
 
 def check_silenced(person: AnyPerson, now: datetime) -> None:

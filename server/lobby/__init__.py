@@ -4,7 +4,7 @@ Each function is one transaction, takes the time as `now`, and raises a kind of 
 `create` makes and confirms games, `invitations` is for invited people, `organiser` for the person who invites,
 `rematch` makes the next game of the same people, `time_control` checks the time of a table and `notify` queues the
 mails. `tables` finds open tables, `expiry` ends them, `wishes` tells people of new ones, and `offers` is for seats of
-running games that want a player.
+running games that need a player.
 
 Mails queued here, with `game_id`, and what their templates find in `details`:
 

@@ -1,4 +1,4 @@
-"""Seats of running games that want a player: who may offer one, and who may take it."""
+"""Seats of running games that need a player: who may offer one, and who may take it."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class OpenTable:
 
 @dataclass(frozen=True, slots=True)
 class OfferedSeat:
-    """A seat of a running game that wants a player.
+    """A seat of a running game that needs a player.
 
     Args:
         others: the other seats.
@@ -196,7 +196,7 @@ def _hidden(session: Session, reader_id: int | None) -> set[int]:
 
 
 def offered_seats(session: Session, which: Wanted, reader_id: int | None) -> list[OfferedSeat]:
-    """Return the seats of running games that want a player, those waiting longest first.
+    """Return the seats of running games that need a player, those waiting longest first.
 
     Args:
         which: its `language` and `free` do not matter here.

@@ -47,6 +47,21 @@ def since_own_move(
     return redacted(session, game, seat, entries[-most:]), last, own
 
 
+def taken_over(entries: Sequence[record.Entry]) -> dict[int, frozenset[int]]:
+    """The seats that somebody else has taken over since an entry, by its number; nothing for the others.
+
+    Args:
+        entries: of a log, the last of them the newest: what a seat did before belongs to its former player.
+    """
+    found, seats = dict[int, frozenset[int]](), frozenset[int]()
+    for entry in reversed(entries):
+        if seats:
+            found[entry.seq] = seats
+        if entry.move.startswith("!replace ") and entry.seat is not None:
+            seats |= {entry.seat}
+    return found
+
+
 def told(position: Position, view: Any, entries: Sequence[record.Entry]) -> list[tuple[record.Entry, Any]]:
     """The moves among the newest entries of a log that count, each with what it did.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -10,9 +10,12 @@ from babel.dates import format_skeleton, get_day_names
 from babel.lists import format_list
 from babel.numbers import format_decimal, format_percent
 from flask import Flask
-from flask_babel import format_date, get_locale
+from flask_babel import format_date, get_locale, gettext
 
+from byzanz import record
 from server import i18n
+from server.community.talk import FORMER
+from server.play import history
 from server.play.clock import Span
 
 
@@ -28,12 +31,38 @@ def init_app(app: Flask) -> None:
         "month": month,
         "decimal": decimal,
         "percent": percent,
+        "former": former_names,
+        "player": player_name,
+        "then": as_of_then,
     }
 
 
 def listed(texts: Sequence[str]) -> str:
     """Return texts as a list in words: `Ann, Bob and Carol`."""
     return format_list(texts, locale=get_locale() or "en")
+
+
+def former_names(names: Sequence[str], seats: Collection[int]) -> Sequence[str]:
+    """Return the names at a table, by seat, as of a time when these seats had players whose names nobody has kept."""
+    former = player_name(FORMER)
+    return tuple(former if seat in seats else name for seat, name in enumerate(names)) if seats else names
+
+
+def player_name(name: str) -> str:
+    """Return a name at a table as its reader sees it: players whose names nobody has kept in the reader's language."""
+    return str(gettext("Former player")) if name == FORMER else name
+
+
+def as_of_then(
+    entries: Sequence[record.Entry], names: Sequence[str], me: int | None
+) -> list[tuple[record.Entry, Sequence[str], int | None]]:
+    """Return the newest entries of a log, each with the names of that time and the reader's seat, if it was theirs."""
+    former = history.taken_over(entries)
+    whose = [former.get(entry.seq, frozenset[int]()) for entry in entries]
+    return [
+        (entry, former_names(names, seats), None if me in seats else me)
+        for entry, seats in zip(entries, whose, strict=True)
+    ]
 
 
 def weekday(number: str) -> str:
@@ -60,7 +89,7 @@ def date_range(span: Span, zone: str) -> str:
 
 def day(at: datetime, zone: str) -> str:
     """Format the day of a moment, with its year, in a time zone."""
-    return str(format_date(at.astimezone(ZoneInfo(zone)), "medium", rebase=False))
+    return str(format_date(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()} y", rebase=False))
 
 
 def month(at: datetime) -> str:

@@ -7,6 +7,7 @@ without odd blanks, characters or punctuation that a phone added.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -268,8 +269,11 @@ def _is_signature(lines: Sequence[str], index: int, talk: bool) -> bool:
 
 
 def _goes_on(lines: Sequence[str]) -> bool:
-    """Whether more follows than the name under a closing, and what a telephone adds below."""
-    return sum(1 for line in lines if _visible(line)) > 2
+    """Whether more follows than the name under a closing, and what a telephone adds or a signature says below."""
+    below = itertools.takewhile(
+        lambda line: not _SIGNATURE.fullmatch(line), filter(None, map(_visible, lines))
+    )
+    return len(list(below)) > 2
 
 
 def _may_continue(above: str, line: str) -> bool:

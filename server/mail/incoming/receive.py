@@ -161,7 +161,7 @@ def _reply(raw: bytes, sender: str, token: str, recipient: str, now: datetime, *
 def _another_address(talk: bool) -> commands.BadReply:
     if talk:
         return commands.BadReply(
-            "Words to this table came from a different address, so nothing was said. "
+            "A message to this table came from a different address, so nothing was said. "
             "Reply from this address or use your link."
         )
     return commands.BadReply(

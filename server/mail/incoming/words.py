@@ -134,8 +134,8 @@ def read_talk(access: SeatAccess, lines: Sequence[OwnLine]) -> Read:
     if all(commands.is_readable(rules, line) for line in lines):
         return Read(
             fault=BadReply(
-                "“%(text)s” reads like a move, but replies to this address are said to the whole table. Nothing was "
-                "said or played. Reply to the email about your turn to play it.",
+                "“%(text)s” reads like a move, but everyone at the table reads replies to this address. Nothing was "
+                "said or played. To play it, reply to the email about your turn.",
                 text=lines[0],
             )
         )

@@ -287,8 +287,8 @@ def _speech(words: Mapping[str, Any] | None) -> str:
     if not words:
         return ""
     if words["said"]:
-        return str(gettext("Your words were said to the table."))
-    return str(gettext("Your words were not said to the table: %(why)s", why=_refusal_text(words)))
+        return str(gettext("Everyone at the table can read what you said."))
+    return str(gettext("Nothing was said to the table: %(why)s", why=_refusal_text(words)))
 
 
 def _refusal_text(given: Mapping[str, Any]) -> str:

@@ -182,7 +182,7 @@ def save() -> ResponseReturnValue:
                 flask.abort(400)
     except Refused as refusal:
         return _account_page(refusal)
-    return flask.redirect(url_for(".account"), 303)
+    return flask.redirect(url_for(".account", done="saved" if do == "save" else None), 303)
 
 
 @blueprint.post("/account/profile")

@@ -61,7 +61,7 @@ class OpenTableState(TableState):
 
 
 class OfferedSeatState(TableState):
-    """A seat of a running game that wants a player; it is taken at `/take/<id>/<seat>`."""
+    """A seat of a running game that needs a player; it is taken at `/take/<id>/<seat>`."""
 
     seat: int
     started_at: str
@@ -69,7 +69,7 @@ class OfferedSeatState(TableState):
 
 
 class TableList(Body):
-    """A page of open tables, and with the first page seats of running games that want a player."""
+    """A page of open tables, and with the first page seats of running games that need a player."""
 
     tables: list[OpenTableState]
     seats: list[OfferedSeatState]
@@ -95,7 +95,7 @@ PATHS: dict[str, Any] = {
     "/api/v1/tables": {
         "get": {
             "operationId": "tables",
-            "summary": "Open tables, those with the fewest free seats first, and seats that want a player.",
+            "summary": "Open tables, those with the fewest free seats first, and seats that need a player.",
             "parameters": [
                 {
                     "name": name,

@@ -41,6 +41,7 @@ class HistoryLine:
         when: the same, short and in the reader's time zone.
         voided: the seq of the act that voided it, or None.
         fact: what it did, see `Rules.followed` and `Rules.news`.
+        former: the seats that somebody else has taken over since.
     """
 
     entry: record.Entry
@@ -48,6 +49,7 @@ class HistoryLine:
     when: str
     voided: int | None
     fact: Any = None
+    former: frozenset[int] = frozenset()
 
     @property
     def act(self) -> tuple[str, ...] | None:
@@ -68,26 +70,33 @@ def lines(
 
 
 def lines_of(
-    entries: Iterable[record.Entry],
+    entries: Sequence[record.Entry],
     voids: Sequence[tuple[int, int]],
     zone: str,
     told: Iterable[tuple[record.Entry, Any]] = (),
 ) -> list[HistoryLine]:
-    """Return entries that their reader may see as lines.
+    """Return the newest entries of a log, which their reader may see, as lines.
 
     Args:
         voids: those after the first of these entries, as `log.voids` returns them.
         zone: the IANA name of the reader's time zone.
         told: what some of the entries did, see `play.history.told`.
     """
-    facts = {entry.seq: fact for entry, fact in told}
-    return [_line(entry, voids, zone, facts.get(entry.seq)) for entry in entries]
+    facts, former = {entry.seq: fact for entry, fact in told}, history.taken_over(entries)
+    return [_line(entry, voids, zone, facts.get(entry.seq), former) for entry in entries]
 
 
-def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str, fact: Any) -> HistoryLine:
+def _line(
+    entry: record.Entry,
+    voids: Sequence[tuple[int, int]],
+    zone: str,
+    fact: Any,
+    former: Mapping[int, frozenset[int]],
+) -> HistoryLine:
     at = parse_stamp(entry.at)
     voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)
-    return HistoryLine(entry, at, short(at, zone), None if record.table_act(entry) else voided, fact)
+    whose = former.get(entry.seq, frozenset())
+    return HistoryLine(entry, at, short(at, zone), None if record.table_act(entry) else voided, fact, whose)
 
 
 def short(at: datetime, zone: str) -> str:
@@ -179,7 +188,8 @@ def page_context(
 def _lines(
     moments: Timeline, entries: Iterable[record.Entry], voids: Sequence[tuple[int, int]], zone: str
 ) -> list[HistoryLine]:
-    return [_line(entry, voids, zone, moments.facts[entry.seq - 1]) for entry in entries]
+    former = history.taken_over(moments.entries)
+    return [_line(entry, voids, zone, moments.facts[entry.seq - 1], former) for entry in entries]
 
 
 def _other_viewers(viewer: Viewer, seats: int) -> tuple[Viewer, ...]:

@@ -120,9 +120,12 @@ def _entry_url(
         live: their newest live link for each game and purpose.
     """
     playing = seat is not None and game.status == "running"
-    link = live.get((game.id, "seat" if playing else "organise" if game.organiser_id == me.id else "invite"))
-    if link is not None:
-        return links.url(link)
+    entries = ["seat"] if playing else ["organise", "invite"] if game.organiser_id == me.id else ["invite"]
+    for (
+        purpose
+    ) in entries:  # the server has invited the organiser of a table that keeps going, and sent no more
+        if (game.id, purpose) in live:
+            return links.url(live[game.id, purpose])
     if seat is not None and seat.status == "seated" and game.status == "inviting" and game.listed:
         return url_for("joining.free_seat", game_id=game.id)  # who joined there was not invited
     return url_for("game.show", game_id=game.id) if playing else None

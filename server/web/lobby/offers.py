@@ -1,4 +1,4 @@
-"""The page of a seat that wants a player: its table as everybody sees it, and a button to take it."""
+"""The page of a seat that needs a player: its table as everybody sees it, and a button to take it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of open tables: a filter, seats of running games that want a player, and what a person wants to hear of."""
+"""The page of open tables: a filter, seats of running games that need a player, and what a person wants to hear of."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ def _page(which: Wanted, refusal: Refused | None) -> str:
             more=more and page < tables.LAST_PAGE,
             fields=flask.request.args,
             query=urlencode(_fields(which)),
+            chosen=_fields(which),
             kept=_fields(Wanted(which.slug, which.size, which.pace)),
             refusal=refusal,
             wrong=refusal.field if isinstance(refusal, InvalidInput) else None,

@@ -1,4 +1,4 @@
-"""Seats that want a player: who may offer one and when, who may take it, and that one of many gets it."""
+"""Seats that need a player: who may offer one and when, who may take it, and that one of many gets it."""
 
 from __future__ import annotations
 

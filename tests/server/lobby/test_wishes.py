@@ -101,7 +101,7 @@ def test_a_person_is_told_of_tables_like_those(
     opened("Not listed", at, listed=False, free=0, players=(BOB, CHARLIE))
     assert wishes.tell(at) == bool(names)
     texts = told(at)
-    assert {name for text in texts for name in re.findall("“([^”]+)” \\(", text)} == names
+    assert {name for text in texts for name in re.findall("“([^”]+)”\\. ", text)} == names
     assert len(texts) == bool(names)
 
 

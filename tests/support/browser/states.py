@@ -15,11 +15,12 @@ from server.accounts import absences, login
 from server.community import blocks, handles, mutes, notes, reports, talk
 from server.lobby import create, offers, rematch, trials, wishes
 from server.lobby.tables import Wanted
+from server.lobby.time_control import TimeControl
 from server.mail.text import quoted
 from server.play import positions
 from server.store import links
 from server.store.engine import reading, transaction, utc_now
-from server.store.models import Conduct, Game, Link, Person, Reliability, Seat, Word
+from server.store.models import Conduct, Game, Link, Person, Reliability, Seat, Turn, Word
 from tests.conftest import Table
 from tests.support.browser.town import (
     KINDS,
@@ -93,6 +94,12 @@ def keep_page(_town: Town) -> Place:
 def organise_invited(_town: Town) -> Place:
     """The organiser's page after the invitations are sent, before anyone has answered."""
     return Place(f"/o/{invited(utc_now())[1]}")
+
+
+def organise_open(_town: Town) -> Place:
+    """The organiser's page of an open table with a long time control."""
+    slow = TimeControl(2 * 86400, 4 * 86400, "67")
+    return Place(f"/o/{invited(utc_now(), time_control=slow, players=(), free=3, listed=True)[1]}")
 
 
 def organise_refused(town: Town) -> Place:
@@ -173,6 +180,16 @@ def profile(person: str | None) -> Way:
         return Place("/p/Anna-Komnene", person)
 
     return way
+
+
+def front_waiting(town: Town) -> Place:
+    """Your games, one of which waits for somebody with a long name, whose clock runs."""
+    game, seat = town.first("byzanz", "front-waiting")
+    set_seat(game.id, seat, name="A person with a name of forty characters")
+    with transaction() as session:
+        session.get_one(Turn, (game.id, seat)).started_at = utc_now()
+        reader = session.get_one(Person, game.people[(seat + 1) % 3])
+        return Place("/", reader.name)
 
 
 def about_me(path: str) -> Way:
@@ -284,6 +301,7 @@ def preview(act: str, reason: str = "A word.", status: int = 200, **fields: str)
 AROUND: dict[str, Way] = {
     "front": at("/"),
     "front signed in": at("/", "Alice"),
+    "front waiting": front_waiting,
     "about this server": at("/about"),
     "sign in": at("/sign-in"),
     "sign in refused": sent("/sign-in", status=422, address="nobody"),
@@ -314,6 +332,7 @@ AROUND: dict[str, Way] = {
     "organise": by_link("o", "open", "Hugo", "organise"),
     "organise unconfirmed": organise_unconfirmed,
     "organise invited": organise_invited,
+    "organise open": organise_open,
     "organise refused": organise_refused,
     "organise pace refused": pace_refused,
     "organise running": by_link("o", "here", "Alice", "organise"),

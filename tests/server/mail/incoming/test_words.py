@@ -135,6 +135,8 @@ def test_words_are_said_as_typed(text: str) -> None:
         ("Nice one.\n\nBest\nAlice", "Nice one."),
         ("Nice one.\nAlice", "Nice one."),
         ("Nice one.\nBye\nis not\nwhat I\nmean.", "Nice one.\nBye\nis not\nwhat I\nmean."),
+        ("Nice one.\n\nBest,\n\nAlice\n\n-- \nSent with my program\n+31 6 12345678", "Nice one."),
+        ("Bye\n--\nAlice\nand\nall\nof us", "Bye"),
         ("Get well soon!", "Get well soon!"),
         ("My iPhone is broken,\nso I am late.", "My iPhone is broken,\nso I am late."),
         ("See you.\n\nSent from my iPhone", "See you."),
@@ -182,7 +184,7 @@ def test_words_and_a_move_in_one_reply(game: Table) -> None:
     assert moves_of(game.id, 0) == ["bid olive1"]
     (text,) = to_alice()
     assert text.startswith("Your line was carried out.")
-    assert "Your words were said to the table." in text
+    assert "Everyone at the table can read what you said." in text
     assert "- Line 1, “bid olive1”: played (entry 2)." in text
     assert "Hello" not in text
 
@@ -209,7 +211,7 @@ def test_a_refused_move_does_not_swallow_the_words(game: Table, late: bool) -> N
     assert said(game) == [(0, "Hello.")]
     (text,) = to_alice()
     assert text.startswith("Nothing in your email was played.\n")
-    assert "Your words were said to the table." in text
+    assert "Everyone at the table can read what you said." in text
     assert ("That turn is over" if late else "There is no") in text
 
 
@@ -222,8 +224,7 @@ def test_refused_words_do_not_swallow_the_move(game: Table) -> None:
     text = text_of(message)
     assert text.startswith("Your line was carried out.")
     assert (
-        "Your words were not said to the table: Write at most 500 characters and 20 lines; this text has 600"
-        in text
+        "Nothing was said to the table: Write at most 500 characters and 20 lines; this text has 600" in text
     )
     assert_same(text, words_of(html_of(message)))
 
@@ -246,7 +247,7 @@ def test_refused_words_alone_are_answered() -> None:
     (mail,) = post()
     assert answer(mail, f"say {'x' * 501}", sender=ALICE) == "words not said to the table"
     (text,) = to_alice()
-    assert text.startswith("Your words were not said to the table: Write at most 500")
+    assert text.startswith("Nothing was said to the table: Write at most 500")
     assert [each.kind for each in remembered()] == ["refused"]
 
 
@@ -365,10 +366,10 @@ def test_a_move_sent_to_the_table_by_mistake_shows_no_cards(game: Table) -> None
     (message,) = [each for each in post() if "alice" in str(each["To"])]
     text = text_of(message)
     assert text.startswith(
-        "“bid olive1” reads like a move, but replies to this address are said to the whole table."
+        "“bid olive1” reads like a move, but everyone at the table reads replies to this address."
     )
     assert message["Reply-To"] == mail["Reply-To"]  # as the email that it answers
-    assert "Replies to this email are said to the whole table." in text
+    assert "Everyone at the table reads replies to this email." in text
     assert "Reply with one of these" not in text
     assert_same(text, words_of(html_of(message)))
 
@@ -383,7 +384,7 @@ def test_strangers_and_machines_cannot_speak_there(game: Table) -> None:
     assert answer(mail, "Hello.", sender=ours) == "ignored: it is one of our own emails"
     assert len(said(game)) == 1
     (text,) = to_alice()
-    assert text.startswith("Words to this table came from a different address, so nothing was said.")
+    assert text.startswith("A message to this table came from a different address, so nothing was said.")
 
 
 @one_database

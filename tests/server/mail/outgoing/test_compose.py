@@ -392,6 +392,30 @@ def test_a_sign_in_mail_has_its_link_and_nothing_to_unsubscribe() -> None:
 
 
 @one_database
+@pytest.mark.parametrize(
+    ("why", "says"),
+    [
+        ("left", "You can offer the seat to others."),
+        (
+            "lost",
+            "After three days on autopilot you can offer the seat to others.",
+        ),
+    ],
+)
+def test_the_organiser_learns_how_to_find_a_substitute(table: Begin, why: str, says: str) -> None:
+    game = table(4)
+    post()
+    queue("vacant", game.people[0], game_id=game.id, details={"name": "Bob", "why": why})
+    (message,) = post()
+    text = text_of(message)
+    assert f"{says}\n\nYour page for this game:\nhttps://byzanz.test/o/" in text
+    assert ">Your page for this game</a>" in html_of(message)
+    assert "until they return or someone else takes the seat." in text
+    assert "moderator" not in text
+    assert_same(text_of(message), words_of(html_of(message)))
+
+
+@one_database
 @pytest.mark.parametrize("kind", ["vacant", "refused"])
 def test_only_the_organiser_gets_the_organisers_link(table: Begin, kind: str) -> None:
     game = table(4)

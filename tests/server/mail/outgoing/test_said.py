@@ -242,7 +242,7 @@ def test_who_wants_it_at_once_gets_an_email_and_nobody_else(game: Table) -> None
     assert str(message["Reply-To"]).startswith("talk+")
     assert str(message["List-Unsubscribe"]).endswith("?do=talk>")
     text = text_of(message)
-    assert text.startswith("Bob, somebody has said something at your table.\n\n##-")
+    assert text.startswith("Bob, there is a new message at your table.\n\n##-")
     assert "\n- Charlie: Hello, all.\n" in text
     assert_same(text, words_of(html_of(message)))
     (mail,) = talk_mails(game)

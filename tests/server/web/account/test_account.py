@@ -266,6 +266,16 @@ MISTAKES = [
 ]
 
 
+def test_the_page_says_that_it_has_saved_and_not_after_a_mistake(alice: FlaskClient) -> None:
+    assert "Saved." not in look(alice, "/account").text
+    answer = send(alice, "/account", {"name": "Alicia"}, do="save")
+    assert answer.status_code == 303
+    assert "Saved." in look(alice, answer.location).text
+    mistake = read(send(alice, answer.location, {"name": ""}, do="save"))
+    assert (mistake.status, "Saved." in mistake.text) == (422, False)
+    assert "Saved." not in look(alice, send(alice, answer.location, do="mute-all").location).text
+
+
 def test_a_mistake_changes_nothing(alice: FlaskClient) -> None:
     before = everything()
     for typed, wrong in MISTAKES:

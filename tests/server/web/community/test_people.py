@@ -46,7 +46,7 @@ def test_a_profile_shows_listed_games(client: FlaskClient) -> None:
     shown = text(client, "/p/Solo")
     assert "Here since February 2026" in shown
     assert "Byzanz3 players1 of 3by chance: 1.0 (0–3)2.00" in shown
-    assert "Table g2 Byzanz, Mar 4, 2026 Place 3 of 3, score 20" in shown
+    assert "Table g2 Byzanz, 4 Mar 2026 Place 3 of 3, score 20" in shown
     assert "Secret" not in shown
     assert "You have met" not in shown
     assert "Block" not in shown

@@ -184,6 +184,37 @@ def test_a_game_against_bots_leads_straight_to_the_table(bare: FlaskClient) -> N
     assert bare.get(answer.headers["Location"]).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("given", "heading", "button"),
+    [
+        ({}, "Ready to invite?", "Take my seat and send the invitations"),
+        ({"plays": False, "players": (BOB, CHARLIE, DAPHNE)}, "Ready to invite?", "Send the invitations"),
+        (
+            {"players": (), "free": 2, "listed": True},
+            "Ready to open the table?",
+            "Take my seat and open the table",
+        ),
+        ({"players": (), "bots": ("greedy",) * 2}, "Ready to start?", "Take my seat and start"),
+    ],
+)
+def test_the_button_says_what_it_does(
+    bare: FlaskClient, given: dict[str, Any], heading: str, button: str
+) -> None:
+    game_id = create.create_game(wish(**given), NOW)
+    page = look(bare, f"/o/{token('organise', ALICE, game_id, NOW)}")
+    assert heading in page.text
+    assert button in ["".join(item.itertext()) for item in page.root.iter("button")]
+    assert ("invit" in page.text.replace("invited", "")) is (heading == "Ready to invite?")
+
+
+def test_a_folded_choice_says_what_was_chosen(bare: FlaskClient) -> None:
+    _, host = invited(NOW)
+    for do, says in (("go-on", "The next game offered automatically"), ("hush", "Table talk closed")):
+        assert says not in look(bare, f"/o/{host}").text
+        assert send(bare, f"/o/{host}", do=do).status_code == 303
+        assert says in look(bare, f"/o/{host}").text
+
+
 def test_every_button_of_the_organiser_works(bare: FlaskClient) -> None:
     game_id, host = invited(NOW - timedelta(days=2), players=(BOB, CHARLIE, DAPHNE))
     page = f"/o/{host}"

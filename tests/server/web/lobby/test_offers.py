@@ -1,4 +1,4 @@
-"""The page of a seat that wants a player, and the buttons that offer one."""
+"""The page of a seat that needs a player, and the buttons that offer one."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from email.message import EmailMessage
 import pytest
 import time_machine
 from flask.testing import FlaskClient
+from sqlalchemy import select
 
 from server import play
+from server.community import talk
 from server.lobby import offers
 from server.store import engine, links
 from server.store.models import Block, Person, Seat
 from server.validation import Guest
 from tests.conftest import NOW, Table
 from tests.support.forms import form, send, sign_in
+from tests.support.in_hand import start_clock
 from tests.support.invitations import everything, known, mails, sign_in_token, token
-from tests.support.mails import post, text_of
-from tests.support.pages import look, read
+from tests.support.mails import bold_move, post, text_of
+from tests.support.pages import Page, look, read
+from tests.support.tables import asked, make, url
 
 Seating = Callable[..., Table]
 ALICE = Guest("Alice", "alice@example.org")
@@ -40,6 +44,11 @@ def offered(table: Seating) -> Table:
 def texts_to(sent: list[EmailMessage], address: str) -> list[str]:
     """Return the texts of the emails to a person."""
     return [text_of(each) for each in sent if address in str(each["To"])]
+
+
+def line(page: Page, seq: str) -> str:
+    """Return the line of an entry in a log."""
+    return "".join(next(item for item in page.root.iter("li") if item.get("id") == f"e{seq}").itertext())
 
 
 def holder() -> int | None:
@@ -196,3 +205,76 @@ def test_the_former_player_is_told_by_email(offered: Table) -> None:
     assert "a moderator" not in told
     (welcome,) = (text for text in texts_to(sent, ZOE.address) if "taken over a seat" in text)
     assert f"/t/{token('seat', ZOE, 'g1', NOW)}" in welcome
+
+
+def taken_over(table: Seating) -> tuple[Table, int, str]:
+    """Let Zoe take over the seat of a player who ran out of time and left; return the game, the seat and her link."""
+    game, later = table(3), NOW + timedelta(days=9)
+    seat = asked(game)
+    question = start_clock("g1", seat, NOW).question
+    play.time_out("g1", seat, question, later)
+    play.leave("g1", seat, now=later)
+    offers.offer_as_organiser(token("organise", ALICE, "g1", NOW), seat, later)
+    offers.take("g1", seat, known(ZOE, NOW), "Zoe", later)
+    return game, seat, f"/t/{token('seat', ZOE, 'g1', NOW)}"
+
+
+def test_the_log_keeps_apart_who_left_and_who_took_over(client: FlaskClient, table: Seating) -> None:
+    game, seat, hers = taken_over(table)
+    theirs = url(game, (seat + 1) % 3)
+    taker = {hers: "You take over this seat.", theirs: f"Zoe takes over seat {seat + 1}."}
+    for path in (hers, theirs):
+        page, log = look(client, path), look(client, f"{path}/history")
+        for shown in (page, log):
+            assert taker[path] in shown.text
+            assert "Former player leaves the game." in shown.text
+            assert "Former player passes." in shown.text
+        assert not re.search(
+            "You leave|You pass|Zoe leaves|Zoe passes|You ran out of time", page.text + log.text
+        )
+        left = next(int(seq) for seq in re.findall(r'id="e(\d+)"', log.html) if "leaves" in line(log, seq))
+        assert (
+            "Former player leaves the game."
+            in look(client, f"{path}/history?at={left}").text.partition("All entries")[0]
+        )
+    assert "Former player leaves the game." in look(client, "/g/g1/history").text
+    assert (
+        "Früherer Spieler verlässt das Spiel."
+        in look(client, "/g/g1/history", headers={"Accept-Language": "de"}).text
+    )
+
+
+@pytest.mark.parametrize(("language", "speaker"), [("de", "Früherer Spieler:"), ("nl", "Vorige speler:")])
+def test_what_they_said_is_a_former_players_in_each_language(
+    client: FlaskClient, table: Seating, language: str, speaker: str
+) -> None:
+    game = table(3)
+    seat = asked(game)
+    talk.say("g1", game.people[seat], "Goodbye", request_id="bye", now=NOW)
+    play.leave("g1", seat, now=NOW)
+    offers.offer_as_organiser(token("organise", ALICE, "g1", NOW), seat, NOW)
+    offers.take("g1", seat, known(ZOE, NOW), "Zoe", NOW)
+    with engine.transaction() as session:
+        for person in session.scalars(select(Person)):
+            person.language = language
+    other = game.people[(seat + 1) % 3]
+    page = look(client, url(game, (seat + 1) % 3), headers={"Accept-Language": language})
+    assert page.html.count(f"{speaker}</strong>") == 2  # in the log, and in the news
+    while asked(game) != (seat + 1) % 3:
+        make(game, asked(game), bold_move("g1", asked(game)), at=NOW + timedelta(minutes=1))
+    with engine.reading() as session:
+        address = session.get_one(Person, other).email
+    texts = texts_to(post(NOW + timedelta(hours=1)), address or "")
+    assert any(f"- {speaker} Goodbye" in text for text in texts)
+
+
+def test_emails_keep_them_apart_too(table: Seating) -> None:
+    game, seat, _ = taken_over(table)
+    after = NOW + timedelta(days=9, minutes=1)
+    while asked(game) != seat:
+        make(game, asked(game), bold_move("g1", asked(game)), at=after)
+    sent = post(NOW + timedelta(days=10))
+    turn = next(text for text in texts_to(sent, ZOE.address) if "You take over this seat" in text)
+    assert "- Former player leaves the game." in turn
+    assert "- You take over this seat." in turn
+    assert not re.search("You leave|Zoe leaves|You ran out of time", turn)

@@ -14,7 +14,7 @@ from server.store import engine, links
 from server.store.models import Block, Game, Reliability, Wish
 from tests.conftest import NOW
 from tests.support.forms import send, sign_in
-from tests.support.invitations import BOB, CHARLIE, DAPHNE, everything, invited, known, person
+from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, everything, invited, known, person
 from tests.support.pages import look, read
 
 DAY = timedelta(days=1)
@@ -81,6 +81,31 @@ def test_the_filter_is_a_plain_form(client: FlaskClient) -> None:
     assert "No table like this is open right now." in nothing.text
     assert 'href="/new?game=byzantium"' in nothing.html
     assert "Tell me" in nothing.text
+
+
+def test_the_folded_filter_names_all_that_is_chosen(client: FlaskClient) -> None:
+    opened("The Horn")
+    page = look(client, "/tables?game=byzanz&size=3&free=1&pace=86400&language=en")
+    assert "Filter: Byzanz, 3 players, at least 1 seat free, at least 1 day per move, English" in page.text
+    assert "Filter: any game, at least 2 seats free Game" in look(client, "/tables?free=2").text
+
+
+def test_nobody_is_asked_to_take_a_seat_at_their_own_table(client: FlaskClient, daphne: int) -> None:
+    opened("The Horn")
+    assert "Take a seat : The Horn" in look(client, "/tables").text
+    assert daphne
+    sign_in(client, ALICE.address)
+    for path in ("/tables", "/"):
+        page = look(client, path)
+        assert "Go to the table : The Horn" in page.text
+        assert "Take a seat" not in page.text
+
+
+def test_a_visitor_sees_how_many_bots_are_seated(client: FlaskClient) -> None:
+    opened("The Horn", bots=("greedy", "greedy"), players=())
+    assert "Seated: a player (new here), 2 bots Take a seat" in look(client, "/tables").text
+    german = look(client, "/tables", headers={"Accept-Language": "de"}).text
+    assert "Am Tisch: jemand (neu hier), 2 Bots Platz nehmen" in german
 
 
 @pytest.mark.parametrize(
@@ -212,7 +237,7 @@ def test_a_refused_joiner_is_told_what_is_asked_and_nothing_more(client: FlaskCl
 def test_the_organisers_page_says_when_the_table_ends(client: FlaskClient) -> None:
     game_id, host = invited(NOW, players=(BOB,), free=1, listed=True)
     page = look(client, f"/o/{host}")
-    assert "Ends on Mar 23, 2026 if nothing changes" in page.text
+    assert "Ends on 23 Mar 2026 if nothing changes" in page.text
     assert client.post(f"/o/{host}", data={"do": "keep-open"}).status_code == 303
     invitations.take_free_seat(game_id, known(DAPHNE, NOW), "Daphne", "cut", NOW)
     assert client.post(f"/o/{host}", data={"do": "keep-open"}).status_code == 303

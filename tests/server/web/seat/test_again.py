@@ -199,6 +199,22 @@ def test_organisers_answer_the_invitation_that_was_sent_in_their_name(
     assert "Answer your own invitation" not in look(client, host).html
 
 
+def test_the_home_page_of_organisers_lists_the_invitation_in_their_name(
+    client: FlaskClient, table: Begin
+) -> None:
+    game = ended(table, 3, keep_going=True)
+    assert rematch.offer(game.id, NOW + timedelta(days=1))
+    made = next_of(game)
+    assert made is not None
+    own = link("invite", game.people[0], made.id)  # as the emailed invitation has it
+    log_in(client, game.people[0])
+    page = look(client, "/")
+    assert f'{own}"' in page.html
+    assert "you are invited" in page.text
+    host = link("organise", game.people[0], made.id)
+    assert f'{host}"' in look(client, "/").html
+
+
 # ---- not everybody ----
 
 

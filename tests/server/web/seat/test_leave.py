@@ -61,6 +61,8 @@ def test_leaving_is_asked_first_and_done_by_a_button(client: FlaskClient, table:
     left = look(client, answer.headers["Location"])
     assert "You left this game." in left.text
     assert "/leave" not in left.html
+    assert "We will email you." not in left.text
+    assert "We will email you." in look(client, url(game, 1)).text
     assert client.get(url(game, 2) + "/leave").status_code == 303
     assert "The server is playing for Charlie." in look(client, url(game, 1)).text
     assert "The server is playing for Charlie." in look(client, f"/g/{game.id}").text

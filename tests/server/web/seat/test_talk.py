@@ -240,6 +240,14 @@ def test_talk_goes_on_after_the_end(game: Table, client: FlaskClient) -> None:
     assert 'id="say-text"' not in html
 
 
+def test_what_is_said_after_the_end_is_not_folded_away(game: Table, client: FlaskClient) -> None:
+    play.moderate(game.id, "!abandon", reason="done", person_id=game.people[0], now=utc_now())
+    assert '<details><summary><h2 id="since-title">' in page(client, game, 1)
+    say(client, game, 0, "Well played!")
+    for seat in (0, 1):
+        assert '<details open><summary><h2 id="since-title">' in page(client, game, seat)
+
+
 def test_no_form_where_nobody_could_answer(client: FlaskClient) -> None:
     token = trials.start("byzanz", "Guest", utc_now())
     html = client.get(f"/t/{token}").text
