@@ -198,8 +198,8 @@ def notify_organiser(
 
 
 def notify_cancelled(session: Session, game: Game, seat: Seat, why: str, now: datetime) -> None:
-    """Tell a person who was emailed about a seat that it is gone; never the organiser, who knows."""
-    if seat.person_id is None or seat.person_id == game.organiser_id:
+    """Tell a person who was emailed about a seat that it is gone; the organiser only if it was not their own doing."""
+    if seat.person_id is None or (seat.person_id == game.organiser_id and why != "expired"):
         return
     if seat.status not in {"invited", "seated"} or (seat.status == "invited" and seat.invited_at is None):
         return
