@@ -121,12 +121,17 @@ def open_tables(
     """Return a page of the open tables, those with the fewest free seats first, and whether there are more.
 
     Args:
-        reader_id: who asks, if signed in: tables of people with whom a block stands are left out.
+        reader_id: who asks, if signed in: tables of people with whom a block stands, and their own, are left out.
         page: from 1.
         most: tables on a page.
     """
-    query = _open(which, _hidden(session, reader_id)).offset((page - 1) * most).limit(most + 1)
-    found = session.execute(query).all()
+    query = _open(which, _hidden(session, reader_id))
+    if reader_id is not None:
+        own = select(Seat.game_id).where(Seat.person_id == reader_id, Seat.status != "declined")
+        query = query.where(
+            Game.id.not_in(own), or_(Game.organiser_id.is_(None), Game.organiser_id != reader_id)
+        )
+    found = session.execute(query.offset((page - 1) * most).limit(most + 1)).all()
     seats = seats_of(session, [game.id for game, *_ in found])
     took = lengths.took(session, {_kind(game, size) for game, size, *_ in found})
     tables = [

@@ -39,7 +39,8 @@ def init_app(app: Flask) -> None:
 
 def listed(texts: Sequence[str]) -> str:
     """Return texts as a list in words: `Ann, Bob and Carol`."""
-    return format_list(texts, locale=get_locale() or "en")
+    language = i18n.current_language()
+    return format_list(texts, locale="en_GB" if language == "en" else language)
 
 
 def former_names(names: Sequence[str], seats: Collection[int]) -> Sequence[str]:
@@ -87,9 +88,19 @@ def date_range(span: Span, zone: str) -> str:
     return texts[0] if first == last else f"{texts[0]} – {texts[1]}"
 
 
-def day(at: datetime, zone: str) -> str:
-    """Format the day of a moment, with its year, in a time zone."""
-    return str(format_date(at.astimezone(ZoneInfo(zone)), f"{i18n.day_format()} y", rebase=False))
+SAME_YEAR = timedelta(days=300)
+"""How far a day may be away that is named without its year."""
+
+
+def day(at: datetime, zone: str, now: datetime | None = None) -> str:
+    """Format the day of a moment in a time zone: `18 Nov 2026`.
+
+    Args:
+        now: leave out the year of days that are near: `18 Nov`.
+    """
+    near = now is not None and abs(at - now) < SAME_YEAR
+    form = i18n.day_format() if near else f"{i18n.day_format()} y"
+    return str(format_date(at.astimezone(ZoneInfo(zone)), form, rebase=False))
 
 
 def month(at: datetime) -> str:

@@ -24,9 +24,9 @@ def test_the_form_has_its_stylesheet_and_counts_those_invited_again(tab: Tabs, t
     page.wait_for_url("**/again")
     assert "/static/style-new-" in page.evaluate(SHEETS)
     count = page.locator("#count")
-    expect(count).to_have_text("1 player missing: add a friend or a bot")
+    expect(count).to_have_text("1 more player needed")
     page.get_by_label("Invite Charlie").select_option("Do not invite")
-    expect(count).to_have_text("2 players missing: add friends or bots")
+    expect(count).to_have_text("2 more players needed")
     expect(page.get_by_label("Invite Charlie")).to_be_visible()
 
 

@@ -36,6 +36,7 @@ def profile(handle: str) -> ResponseReturnValue:
             company=profiles.company(session, other.id, person.id) if other else None,
             is_blocked=other is not None and person.id in blocks.blocked_by(session, other.id),
             zone=(me.time_zone if me else None) or "UTC",
+            now=utc_now(),
         )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import url_for
-from sqlalchemy import Row, select
+from sqlalchemy import ColumnElement, Row, or_, select
 from sqlalchemy.orm import Session
 
 from server.play import turns
@@ -35,6 +35,8 @@ class OwnGame:
         times: of their turn, else of the only other player to move; None while that clock does not run.
         news: entries since their own last move.
         url: of their seat, their invitation or their organiser's page.
+        host: the name of the organiser if another player is.
+        seated, size: seats that are taken, and all of them.
     """
 
     game: Game
@@ -45,18 +47,20 @@ class OwnGame:
     times: Times | None
     news: int
     url: str
+    host: str | None
+    seated: int
+    size: int
 
     @property
-    def wanted(self) -> bool:
-        """Whether the person is to move, to accept an invitation or to confirm a game."""
+    def rank(self) -> int:
+        """0 if the person is to move, 1 if they are to accept an invitation or to confirm a game, else 2."""
         invited = self.seat is not None and self.seat.status == "invited"
-        return self.awaited or invited or self.game.status == "asked"
+        return 0 if self.awaited else 1 if invited or self.game.status == "asked" else 2
 
     @property
-    def urgency(self) -> tuple[int, datetime]:
-        """What games are sorted by: to move first, by time left; then what wants an answer; the waiting tables last."""
-        rank = 0 if self.awaited else 1 if self.wanted else 2 if self.game.status == "running" else 3
-        return rank, self.times.allowance_end if self.times else NEVER
+    def urgency(self) -> tuple[int, bool, datetime]:
+        """What games are sorted by: their rank, the waiting tables last, then the time left."""
+        return self.rank, self.game.status != "running", self.times.allowance_end if self.times else NEVER
 
 
 def own_games(session: Session, me: Person) -> list[OwnGame]:
@@ -93,9 +97,19 @@ def own_games(session: Session, me: Person) -> list[OwnGame]:
                 times=turns.times(session, game, shown, stops) if shown else None,
                 news=game.head - last.get(game.id, game.head),
                 url=url,
+                host=next((seat.name for seat in others if seat.person_id == game.organiser_id), None),
+                seated=sum(seat.status == "seated" for seat in table),
+                size=len(table),
             )
         )
     return sorted(found, key=lambda entry: entry.urgency)
+
+
+def not_of(me: Person | None) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions of games in which a person neither has a seat nor is the organiser."""
+    if me is not None:
+        yield Game.id.not_in(select(Seat.game_id).where(Seat.person_id == me.id))
+        yield or_(Game.organiser_id.is_(None), Game.organiser_id != me.id)
 
 
 def finished_games(session: Session, me: Person) -> Sequence[Row[Game, int | None]]:

@@ -242,7 +242,8 @@ def _confirm(token: str, now: datetime) -> str:
 
 
 def _guest() -> validation.Guest:
-    return validation.parse_guest(flask.request.form.get("guest", ""), "guest")
+    name, typed = (flask.request.form.get(field, "").strip() for field in ("guest_name", "guest"))
+    return validation.parse_guest(f"{name} <{typed}>" if name and "<" not in typed else typed, "guest")
 
 
 @blueprint.post("/o/<token>")

@@ -63,7 +63,7 @@ def index() -> ResponseReturnValue:
             games=offered(),
             titles={rules.slug: rules.title for rules in games.latest()},
             open_tables=tables.open_tables(session, tables.Wanted(), me.id if me else None, most=FEW)[0],
-            running=_listed(session, Game.status == "running", seen),
+            running=_listed(session, Game.status == "running", seen, *home.not_of(me)),
         )
 
 

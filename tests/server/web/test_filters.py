@@ -78,6 +78,25 @@ def test_an_absence_is_told_by_the_first_and_the_last_day_it_touches() -> None:
         assert text == told, hours
 
 
+@pytest.mark.parametrize(
+    ("language", "near", "far", "names"),
+    [
+        ("en", "18 Nov", "18 Nov 2026", "Ann, Bob and Carol"),
+        ("de", "18. Nov.", "18. Nov. 2026", "Ann, Bob und Carol"),
+        ("nl", "18 nov", "18 nov 2026", "Ann, Bob en Carol"),
+    ],
+)
+def test_a_day_has_its_year_unless_it_is_near(
+    app: Flask, language: str, near: str, far: str, names: str
+) -> None:
+    late = datetime(2026, 11, 17, 23, 30, tzinfo=UTC)
+    with app.test_request_context(headers={"Accept-Language": language}):
+        assert filters.day(late, "Europe/Berlin") == far
+        for days, told in ((299, near), (-299, near), (300, far), (-300, far)):
+            assert filters.day(late, "Europe/Berlin", late + timedelta(days=days)) == told
+        assert filters.listed(["Ann", "Bob", "Carol"]) == names
+
+
 @pytest.mark.parametrize(("minute", "told"), [(0, "00:00"), (59, "00:59"), (60, "01:00"), (1439, "23:59")])
 @pytest.mark.usefixtures("app")
 def test_a_time_of_day_has_two_digits_each(minute: int, told: str) -> None:

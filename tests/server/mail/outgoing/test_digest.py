@@ -395,5 +395,5 @@ def test_the_account_page_shows_and_keeps_the_choice(table: Begin, client, caden
     assert answer.status_code == 303
     page = client.get("/account", base_url="https://byzanz.test").text
     assert f'value="{cadence}" checked' in page
-    assert 'value="never" selected' in page
+    assert 'name="talk" value="never" checked' in page
     assert "at the latest 24 hours after the turn began" in page

@@ -15,7 +15,7 @@ from tests.support.forms import sign_in
 from tests.support.invitations import ALICE, BOB, CHARLIE, invited, token
 from tests.support.pages import look
 
-LINE = "answers 98%, usually within 5 hours, left 1 of the last 20 games"
+LINE = "98% on time, usually within 5 h, left 1 of the last 20 games"
 
 
 def known(address: str, **figures: int) -> int:
@@ -86,34 +86,34 @@ def test_the_line_stands_beside_those_seated_wherever_a_seat_is_offered(client: 
         (
             {},
             LINE,
-            "beantwortet 98 %, meist innerhalb von 5 Stunden, hat 1 der letzten 20 Partien verlassen",
-            "beantwoordt 98%, meestal binnen 5 uur, heeft 1 van de laatste 20 spellen verlaten",
+            "98 % rechtzeitig, meist binnen 5 Std., hat 1 der letzten 20 Partien verlassen",
+            "98% op tijd, meestal binnen 5 uur, heeft 1 van de laatste 20 spellen verlaten",
         ),
         (
             {"missed": 0, "median": 0, "abandoned": 0},
-            "answers 100%, usually within 1 minute",
-            "beantwortet 100 %, meist innerhalb von 1 Minute",
-            "beantwoordt 100%, meestal binnen 1 minuut",
+            "100% on time, usually within 1 min",
+            "100 % rechtzeitig, meist binnen 1 Min.",
+            "100% op tijd, meestal binnen 1 min",
         ),
         (
             {"median": 3540, "abandoned": 0},
-            "answers 98%, usually within 59 minutes",
-            "beantwortet 98 %, meist innerhalb von 59 Minuten",
-            "beantwoordt 98%, meestal binnen 59 minuten",
+            "98% on time, usually within 59 min",
+            "98 % rechtzeitig, meist binnen 59 Min.",
+            "98% op tijd, meestal binnen 59 min",
         ),
         (
             {"median": 3541, "abandoned": 0},
-            "answers 98%, usually within 1 hour",
-            "beantwortet 98 %, meist innerhalb von 1 Stunde",
-            "beantwoordt 98%, meestal binnen 1 uur",
+            "98% on time, usually within 1 h",
+            "98 % rechtzeitig, meist binnen 1 Std.",
+            "98% op tijd, meestal binnen 1 uur",
         ),
         (
             {"median": 169_201, "abandoned": 0},
-            "answers 98%, usually within 2 days",
-            "beantwortet 98 %, meist innerhalb von 2 Tagen",
-            "beantwoordt 98%, meestal binnen 2 dagen",
+            "98% on time, usually within 2 days",
+            "98 % rechtzeitig, meist innerhalb von 2 Tagen",
+            "98% op tijd, meestal binnen 2 dagen",
         ),
-        ({"missed": 200}, "answers 0%, left 1", "beantwortet 0 %, hat 1", "beantwoordt 0%, heeft 1"),
+        ({"missed": 200}, "0% on time, left 1", "0 % rechtzeitig, hat 1", "0% op tijd, heeft 1"),
         ({"decisions": 49}, "new here", "neu hier", "nieuw hier"),
     ],
 )

@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 import pytest
+import time_machine
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -42,13 +43,17 @@ def solo(app: Flask) -> int:  # noqa: ARG001 - for its context
 
 
 @pytest.mark.usefixtures("solo")
-def test_a_profile_shows_listed_games(client: FlaskClient) -> None:
-    shown = text(client, "/p/Solo")
+@pytest.mark.parametrize("far", [False, True])
+def test_a_profile_shows_listed_games(client: FlaskClient, far: bool) -> None:
+    with time_machine.travel(NOW + (303 if far else 9) * DAY, tick=False):
+        shown = text(client, "/p/Solo")
     assert "Here since February 2026" in shown
-    assert "Byzanz3 players1 of 3by chance: 1.0 (0–3)2.00" in shown
-    assert "Table g2 Byzanz, 4 Mar 2026 Place 3 of 3, score 20" in shown
+    assert "Byzanz31 of 32.0 Skill or luck?" in shown
+    assert "A shared win counts for each winner. GamePlayersWonBy luckRange Byzanz31 of 31.00–3" in shown
+    assert f"Table g2 Byzanz, {'4 Mar 2026' if far else '4 Mar'} 3rd of 3 Table g1 Byzanz" in shown
+    assert "won" in shown.partition("Table g0")[2]
     assert "Secret" not in shown
-    assert "You have met" not in shown
+    assert "You have played" not in shown
     assert "Block" not in shown
 
 
@@ -56,11 +61,11 @@ def test_a_profile_shows_listed_games(client: FlaskClient) -> None:
 def test_the_two_of_them_see_how_they_did_together(client: FlaskClient) -> None:
     log_in(client, somebody("Bob"))
     shown = text(client, "/p/solo")
-    assert "You have met in 4 finished games. You were ahead in 2 of them." in shown
-    assert "Only the two of you see this." in shown
+    assert "You have played 4 games together, and you finished ahead in 2." in shown
+    assert "Only you two can see this." in shown
     assert "Secret" not in shown
     log_in(client, somebody("Gina"))
-    assert "You have met" not in text(client, "/p/solo")
+    assert "You have played" not in text(client, "/p/solo")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +169,7 @@ def test_a_block_is_made_on_the_page_of_a_finished_game_and_taken_back_in_the_ac
     assert "Unblock Bob" in text(client, "/g/g1")
     assert "Blocked people 1" in text(client, "/account")
     assert send(client, "/account", do="unblock").location.endswith("/account#blocked")
-    assert "Blocked people 0" in text(client, "/account")
+    assert "Blocked people If you block" in text(client, "/account")
 
 
 def test_only_players_see_the_others_and_the_page_for_visitors_stays_one(client: FlaskClient) -> None:

@@ -137,7 +137,7 @@ def test_a_pace_has_a_name_and_is_told_in_words(
     assert (game.allowance, game.bank, game.days_off) == had
     assert game.talk
     words = {
-        "relaxed": "2 days per move, plus a time bank of 4 days; no clock on Saturday and Sunday (New York)",
+        "relaxed": "2 days per move, plus a time bank of 4 days; weekends off (New York)",
         "daily": "1 day per move, plus a time bank of 2 days",
         "evening": "2 hours per move, plus a time bank of 4 hours",
     }[pace]
@@ -265,7 +265,7 @@ def test_it_lists_the_games_of_who_is_signed_in(client: FlaskClient, table: Call
     assert f"/t/{game.tokens[0]}" in page.html
     assert f"/i/{link}" in page.html
     assert "(1)" in page.html.split("</title>")[0]
-    assert "your turn" in page.text
+    assert "Your turn 1" in page.text
     assert game.tokens[1] not in page.html
     play.submit(game.id, 0, "pass", seen=1, request_id="a", now=NOW)
     page = look(client, "/")

@@ -67,7 +67,7 @@ def test_the_seat_is_listed_and_its_page_shows_the_public_table(client: FlaskCli
     page = look(client, TAKE)
     assert "Take over this seat?" in page.text
     assert "2 of 3, now Bob’s" in page.text
-    assert "Sign in to take the seat" in page.text
+    assert "Take the seat Your email address No password needed" in page.text
     assert 'name="card"' not in page.html
     assert client.get("/api/v1/tables").json["seats"][0]["seat"] == 1  # type: ignore[index]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +16,8 @@ from server.store.models import Block, Game, Reliability, Wish
 from tests.conftest import NOW
 from tests.support.forms import send, sign_in
 from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, everything, invited, known, person
+from tests.support.forms import form, send, sign_in
+from tests.support.invitations import BOB, CHARLIE, DAPHNE, everything, invited, known, person, token
 from tests.support.pages import look, read
 
 DAY = timedelta(days=1)
@@ -51,7 +54,7 @@ def test_a_signed_in_reader_sees_who_is_seated_and_how_they_answer(client: Flask
     with engine.transaction() as session:
         session.add(Reliability(person_id=alice, decisions=200, missed=2, median=60, games=9, abandoned=0))
     page = look(client, "/tables")
-    assert "Seated: Alice (answers 99%, usually within 1 minute), Theodora (bot)" in page.text
+    assert "Seated: Alice (99% on time), Theodora (bot)" in page.text
 
 
 def _alice() -> int:
@@ -70,6 +73,24 @@ def test_a_block_hides_a_table(client: FlaskClient, daphne: int) -> None:
     assert game_id in look(client.application.test_client(), "/tables").html
 
 
+def test_a_readers_own_tables_are_not_offered_to_them(client: FlaskClient) -> None:
+    own = opened("Their own", organiser=DAPHNE, players=(BOB,))
+    invited_to = opened("Invited", players=(DAPHNE,))
+    joined = opened("Joined", free=2)
+    invitations.take_free_seat(joined, known(DAPHNE, NOW), "Daphne", "", NOW)
+    declined = opened("Declined", players=(DAPHNE,), free=1)
+    invitations.decline(token("invite", DAPHNE, declined, NOW), NOW)
+    other = opened("Other")
+    sign_in(client, DAPHNE.address)
+    for path in ("/tables", "/"):
+        page = look(client, path).html
+        assert [f'"/join/{each}"' in page for each in (other, declined)] == [True, True], path
+    listed = look(client, "/tables").html
+    assert [each for each in (own, invited_to, joined) if f'"/join/{each}"' in listed] == []
+    visitor = look(client.application.test_client(), "/tables").html
+    assert [f'"/join/{each}"' in visitor for each in (own, invited_to, other)] == [True] * 3
+
+
 def test_the_filter_is_a_plain_form(client: FlaskClient) -> None:
     opened("Byzanz here")
     opened("Empire here", slug="empire", players=())
@@ -80,7 +101,11 @@ def test_the_filter_is_a_plain_form(client: FlaskClient) -> None:
     nothing = look(client, "/tables?game=byzantium")
     assert "No table like this is open right now." in nothing.text
     assert 'href="/new?game=byzantium"' in nothing.html
-    assert "Tell me" in nothing.text
+    assert "Emails about new tables" in nothing.text
+    assert "Email me about" not in nothing.text
+    current = re.findall(r'<a href="([^"]+)" aria-current="true">([^<]+)</a>', page.html)
+    assert current == [("/tables?game=empire", "Empire and Foes")]
+    assert '<a href="/tables" aria-current="true">All</a>' in look(client, "/tables?pace=3600").html
 
 
 def test_the_folded_filter_names_all_that_is_chosen(client: FlaskClient) -> None:
@@ -158,7 +183,8 @@ def test_the_api_lists_the_same(client: FlaskClient) -> None:
 
 def test_a_search_is_kept_shown_and_deleted(client: FlaskClient, daphne: int) -> None:
     path = "/tables?game=byzanz&size=4&pace=86400"
-    assert "Tell me: Byzanz, 4 players, at least 1 day per move" in look(client, path).text
+    assert "Email me about: Byzanz, 4 players, at least 1 day per move" in look(client, path).text
+    assert "Email me about every new table" in look(client, "/tables").text
     answer = client_add(client, path)
     assert answer.headers["Location"] == "/tables#wishes"
     with engine.reading() as session:
@@ -238,10 +264,18 @@ def test_the_organisers_page_says_when_the_table_ends(client: FlaskClient) -> No
     game_id, host = invited(NOW, players=(BOB,), free=1, listed=True)
     page = look(client, f"/o/{host}")
     assert "Ends on 23 Mar 2026 if nothing changes" in page.text
+    assert "The table closes on 23 Mar if nobody joins." in page.text
+    assert form(page, do="keep-open")
+    assert not [
+        field
+        for fold in page.root.iter("details")
+        for field in fold.iter("input")
+        if field.get("value") == "keep-open"
+    ]
     assert client.post(f"/o/{host}", data={"do": "keep-open"}).status_code == 303
     invitations.take_free_seat(game_id, known(DAPHNE, NOW), "Daphne", "cut", NOW)
     assert client.post(f"/o/{host}", data={"do": "keep-open"}).status_code == 303
-    assert "Ends on" not in look(client, f"/o/{host}").text
+    assert "table closes on" not in look(client, f"/o/{host}").text
 
 
 def test_all_free_seats_are_filled_with_bots_at_once(client: FlaskClient) -> None:
