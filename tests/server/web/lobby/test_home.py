@@ -109,18 +109,18 @@ def test_own_games_are_sorted_by_the_time_left_and_tell_what_they_wait_for(
     page = look(client, "/")
     assert [name for name, _ in listed(page, "mine")] == ["sooner", "later", "stopped", "The Golden Horn"]
     assert texts(page, "mine") == [
-        "Byzanz · Bob and Charlie 21 h left until Tue 07:00 sooner Make your move",
-        "Byzanz · Bob and Charlie 24 h left until Tue 10:00 later",
+        "Byzanz · Bob and Charlie 21 h left (Tue 07:00) sooner Make your move",
+        "Byzanz · Bob and Charlie 24 h left (Tue 10:00) later",
         "Byzanz · Bob and Charlie stopped",
         "Byzanz · Bob, Charlie and Daphne Daphne is next. The Golden Horn 2 new moves",
     ]
     assert page.text.find("Your turn 3") < page.text.find("stopped") < page.text.find("Waiting for others 1")
     start_clock("waits", 3, NOW)
-    assert "Daphne is next. 24 h left until Tue 10:00 The" in texts(look(client, "/"), "mine")[3]
+    assert "Daphne is next. 24 h left (Tue 10:00) The" in texts(look(client, "/"), "mine")[3]
     assert "/favicon-turn.svg" in page.html
     with engine.transaction() as session:
         session.query(Person).filter_by(email=ALICE.address).one().time_zone = "Asia/Tokyo"
-    assert "until Tue 16:00" in texts(look(client, "/"), "mine")[0]
+    assert "(Tue 16:00)" in texts(look(client, "/"), "mine")[0]
 
 
 @pytest.mark.empty_database
