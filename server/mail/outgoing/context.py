@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -34,6 +34,8 @@ LONGEST_EXAMPLE = 60
 """Characters that mail clients leave on one line."""
 LEGAL_MOVES = 40
 """How many moves a reply to a mail lists at most; the page has all of them."""
+ANSWER_WITHIN = timedelta(days=2)
+"""How soon an invitation asks for an answer: then comes the reminder (`NUDGE_AFTER` of server/lobby/organiser.py)."""
 LOG_LINES = 40
 """How many log entries one mail shows at most; the page has all of them."""
 
@@ -163,19 +165,33 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "me": rows.seat.seat if rows.seat else None,
         "organiser": one_line(organiser.name) if organiser else "",
         "result": result,
-        "ranking": _ranking(table) if rows.mail.kind == "over" and result else (),
         "head": game.head,
         "hash": game.head_hash,
         "commitment": game.commitment,
         "at": heads.marked(f"{game.id}.{game.head}.{game.head_hash[: heads.LENGTH]}"),
         "others": sum(seat.bot is None for seat in table.seats) > 1,
-    } | (_invitation_context(session, rows, table) if rows.mail.kind in ("invite", "nudge") else {})
+    } | (
+        _invitation_context(session, rows, table)
+        if rows.mail.kind in ("invite", "nudge")
+        else _final_context(table, result["scores"])
+        if rows.mail.kind == "over" and result
+        else {}
+    )
 
 
-def _ranking(table: Table) -> list[tuple[int, int]]:
-    """Return the place of each seat of a finished game, and the seat, the best first."""
+def _final_context(table: Table, scores: Sequence[int]) -> dict[str, Any]:
+    """Return the place of each seat of a finished game, with the seat, the best first, and the table as it ended.
+
+    With it come the seats that were placed by something else than their scores.
+    """
     position = positions.current(table)
-    return ranked(position.rules.places(position.state))
+    ranking = ranked(position.rules.places(position.state))
+    at = {score: {place for place, seat in ranking if scores[seat] == score} for score in scores}
+    return {
+        "ranking": ranking,
+        "tied": [seat for _place, seat in ranking if len(at[scores[seat]]) > 1],
+        "view": position.rules.view(position.state, PUBLIC),
+    }
 
 
 def _invitation_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
@@ -188,6 +204,7 @@ def _invitation_context(session: Session, rows: MailRows, table: Table) -> dict[
         "before": _game_before(session, rows),
         "statuses": tuple(seat.status for seat in table.seats),
         "own_game": table.game.organiser_id == rows.person.id,
+        "answer_by": rows.mail.created_at + ANSWER_WITHIN,
         "message": one_line(game.message),
         "cuts": history.fixed_cuts(table.seats).values(),
         "length": lengths.estimate(session, game, table.seats),
