@@ -209,9 +209,9 @@ def test_the_email_about_the_end_tells_the_same_moments(client: FlaskClient, tab
     ]
     assert mails
     for mail in mails:
-        moments = text_of(mail).partition("Worth telling\n")[2].partition("Everything is")[0]
+        moments = text_of(mail).partition("Highlights\n")[2].partition("Everything is")[0]
         assert [line.partition(":")[0] for line in moments.splitlines() if line] == [
             f"- {title}" for title in told
         ]
         assert not re.search(r":$", moments, re.MULTILINE)
-        assert "<h2" in html_of(mail).partition("Worth telling")[0][-300:]
+        assert "<h2" in html_of(mail).partition("Highlights")[0][-300:]
