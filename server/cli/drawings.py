@@ -189,6 +189,12 @@ def check_mails(game: Game) -> None:
             drawn("The macro options of mail.html", part.options, view, moves, others, show)
         if hasattr(part, "hand"):
             drawn("The macro hand of mail.html", part.hand, view)
+        if hasattr(part, "later"):
+            drawn("The macro later of mail.html", part.later, view, names, scene.told)
+        fallback = str(rules.fallback(view, [rules.parse(move) for move in moves]))
+        for name in ("choice", "missed"):
+            if hasattr(part, name):
+                drawn(f"The macro {name} of mail.html", getattr(part, name), view, fallback)
         written = text.render(view=view, names=names, told=scene.told, moves=moves, out_of_turn=others)
         expect(
             "&lt;" not in written and "&amp;" not in written, "mail.txt shows signs of HTML, such as &amp;."

@@ -485,16 +485,18 @@ def test_a_turn_mail_says_what_is_asked_and_what_is_in_hand(table: Any, kind: st
     assert "&" not in re.sub(r"https://\S+", "", text)
     assert not re.search(r"- (territory|;)", text)
     if view.melds[0].cards:
-        assert f"Total force {view.melds[view.emperor].force}" in text
+        for side, who in (("Empire", view.emperor), ("Foes", view.foe)):
+            name = "You" if who == seat else ("Alice", "Bob")[who]
+            assert f"- {name}, the {side}: {view.melds[who].force} – " in text
 
 
 def test_a_mail_tells_of_a_sealed_meld_without_its_cards(table: Any):
     game, _seat = brought(table, "meld")
     make(game, FOE, moves(game, FOE)[0])
     text, html = mail_to(game, EMPEROR)
-    assert "; has sealed a choice" in text
+    assert "\n  Has sealed a choice. " in text.replace("\r", "")
     assert "Bob has already chosen, so your choice takes effect at once." in text
-    assert "has sealed a choice" in html
+    assert "Has sealed a choice" in html
     assert "seals a meld" not in text + html
 
 

@@ -85,7 +85,7 @@ def test_an_auction_that_runs_is_in_the_mail_and_on_the_table(client: FlaskClien
     make(game, 1, "pass")
     assert strips(client, url(game, 2)) == []
     (message,) = [each for each in post(NOW + timedelta(hours=1)) if each["To"].startswith("Charlie")]
-    assert "- Bids so far: Alice 1 · passed: Bob.\n" in text_of(message)
+    assert "- The lot of 5: Alice bid 1; Bob passed.\n" in text_of(message)
 
 
 def test_sales_are_one_line(client: FlaskClient, table: Any):
@@ -256,9 +256,23 @@ def test_each_year_that_orders_played_is_in_the_mail(table: Any):
     while asked(game) == 1:
         make(game, 1, moves(game, 1)[0])
     message = [each for each in post(NOW + timedelta(hours=1)) if each["To"].startswith("Alice")][-1]
-    news = text_of(message).partition("While you were away")[2].partition("Since your last move")[0]
-    assert re.findall("Year [0-9]+: [^.]*→ [0-9]+", news)[-3:] == titles
-    assert news.count(" – ") == 4  # both melds of two years
+    text = " ".join(text_of(message).split())
+    news = text.partition("While you were away")[2].partition("Your hand")[0]
+    told = re.findall(
+        r"(?:(\w+) won|Nobody won) year (\d+)(?:, (\d+) to (\d+)|: (\d+) each)\. ([^.]+)\.", news
+    )
+    assert len(told) == 3
+    for title, (winner, year, more, less, each, moved) in zip(titles, told, strict=True):
+        numbers = [int(number) for number in re.findall("[0-9]+", title)]
+        own, theirs, before, after = numbers[1:]
+        emperor = "You" if numbers[0] % 2 else "Bob"
+        assert int(year) == numbers[0]
+        assert {int(more or each), int(less or each)} == {own, theirs}
+        assert (winner == emperor) == (own > theirs)
+        assert moved.startswith("The Empire fell" if not after else "Territory ")
+        assert [int(number) for number in re.findall("[0-9]+", moved)] in ([before, after], [before], [])
+    battles = re.findall(r"- The battle of year (\d+) - [^–]*: \d+ – [^–]*: \d+ – ", text)
+    assert battles == [year for _winner, year, *_rest in told[:2]]  # with the melds of both
 
 
 def test_a_year_that_was_taken_back_is_not_told(client: FlaskClient, table: Any):
@@ -304,13 +318,13 @@ def test_cards_on_the_cross_are_ringed_there_and_a_round_ends_with_its_points(
     )  # the round of which they were out is over
 
 
-def test_the_mail_of_a_turn_tells_the_news_below_what_one_can_do(table: Any):
+def test_the_mail_of_a_turn_begins_with_the_news(table: Any):
     game = table(4)
     auction(game)
     (message,) = [each for each in post(NOW + timedelta(hours=1)) if each["To"].startswith("Charlie")]
     text, html = text_of(message), words_of(html_of(message))
-    assert text.index("You can") < text.index("While you were away\n- Bob wins the lot of 5 for ")
-    assert "; to market: " in text
+    assert text.index("While you were away\n- Bob wins the lot of 5 for ") < text.index("Your hand")
+    assert "; Daphne and you passed." in " ".join(text.split())
     for said in (text, html):
         assert "Bob wins the lot of 5 for " in said
         assert "Since your last move" not in said  # the news say it
