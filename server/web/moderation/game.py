@@ -31,7 +31,7 @@ from server.store.models import Entry, Game, ModeratorAction, Person
 from server.validation import whole_number
 from server.web.game import history, mail_log
 from server.web.http import GAME_ID
-from server.web.moderation import desk, forms
+from server.web.moderation import desk, forms, replies
 
 blueprint = Blueprint("moderation", __name__, url_prefix="/m")
 blueprint.register_blueprint(desk.blueprint)
@@ -77,7 +77,9 @@ def game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = N
         items = mail_log.of_game(session, game, desk.zone(), player_id=g.me.id if seated else None)
         log_context = _history_context(session, game, PUBLIC, url_for(".game", game_id=game.id))
         if log_context is not None:
-            log_context["beside"] = mail_log.by_entry(log_context, items)
+            telling = [item for item in items if item.status not in ("sent", "dropped")]
+            log_context["beside"] = mail_log.by_entry(log_context, telling)
+            log_context["parts"] = history.newest_first(log_context["parts"])
         page = render_template(
             "moderation/game.html",
             **_game_context(session, game) | (log_context or {}),
@@ -104,6 +106,7 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "now": utc_now(),
         "game": game,
         "title": games.title_of(game.slug),
+        "explained": replies.explained,
         "seats": seats,
         "names": tuple(seat.name for seat in seats),
         "host": persons.get(game.organiser_id or 0),
