@@ -192,9 +192,9 @@ def check_mails(game: Game) -> None:
         if hasattr(part, "later"):
             drawn("The macro later of mail.html", part.later, view, names, scene.told)
         fallback = str(rules.fallback(view, [rules.parse(move) for move in moves]))
-        for name in ("choice", "missed"):
+        for name, given in (("choice", (view, fallback)), ("missed", (view, fallback)), ("typed", (view,))):
             if hasattr(part, name):
-                drawn(f"The macro {name} of mail.html", getattr(part, name), view, fallback)
+                drawn(f"The macro {name} of mail.html", getattr(part, name), *given)
         written = text.render(view=view, names=names, told=scene.told, moves=moves, out_of_turn=others)
         expect(
             "&lt;" not in written and "&amp;" not in written, "mail.txt shows signs of HTML, such as &amp;."

@@ -25,7 +25,7 @@ from server.lobby import offers
 from server.play import autopilot, positions, turns
 from server.play.moderation import acts
 from server.play.moderation.act import holds_seat
-from server.store import log
+from server.store import log, tenures
 from server.store.engine import parse_stamp, reading, utc_now
 from server.store.models import Entry, Game, ModeratorAction, Person
 from server.validation import whole_number
@@ -108,11 +108,31 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "title": games.title_of(game.slug),
         "explained": replies.explained,
         "seats": seats,
+        "held": _held(session, game),
         "names": tuple(seat.name for seat in seats),
         "host": persons.get(game.organiser_id or 0),
         "vacancies": offers.vacancies(session, game, by_player=False),
         "unattended": autopilot.is_unattended(session, game),
         "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
+    }
+
+
+def _held(session: Session, game: Game) -> dict[int, tuple[int, list[str]]]:
+    """Return who sits where somebody else began: the entry since which they do, and the names of those before them."""
+    found = tenures.of_game(session, game.id)
+    persons = session.scalars(select(Person).where(Person.id.in_({held.person_id for held in found})))
+    names = {person.id: person.name for person in persons}
+    now = [held for held in found if held.to_seq is None and held.from_seq]
+    return {
+        held.seat: (
+            held.from_seq,
+            [
+                names[other.person_id]
+                for other in found
+                if other.seat == held.seat and other is not held and other.person_id in names
+            ],
+        )
+        for held in now
     }
 
 

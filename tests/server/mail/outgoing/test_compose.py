@@ -33,7 +33,7 @@ from server.mail.text import one_line, quoted
 from server.play import positions, turns
 from server.store import engine, links, models, outbox, people
 from server.store.models import Alert, Game, Mail, Person, Seat, Turn
-from tests.conftest import NAMES, NOW
+from tests.conftest import NAMES, NOW, Table
 from tests.support.busy_table import elsewhere
 from tests.support.letters import with_replies
 from tests.support.mail_servers import FaultyServer, Pigeons, received
@@ -861,9 +861,9 @@ def _sign_in(person_id: int) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("winners", "scores", "first"),
     [
-        ((3,), (12, 20, 20, 27), "You came 4th with 12; Daphne wins “The Golden Horn” with 27."),
-        ((3,), (23, 20, 12, 27), "You came 2nd with 23; Daphne wins “The Golden Horn” with 27."),
-        ((0,), (27, 20, 12, 23), "You win “The Golden Horn” with 27!"),
+        ((3,), (12, 20, 20, 27), "You came 4th with 12; Daphne won “The Golden Horn” with 27."),
+        ((3,), (23, 20, 12, 27), "You came 2nd with 23; Daphne won “The Golden Horn” with 27."),
+        ((0,), (27, 20, 12, 23), "You won “The Golden Horn” with 27!"),
         ((0, 3), (27, 20, 12, 27), "You share the win in “The Golden Horn” with 27!"),
         ((1, 3), (12, 27, 12, 27), "You came 3rd with 12; the win in “The Golden Horn” is shared."),
     ],
@@ -895,3 +895,44 @@ def test_the_mail_about_the_end_tells_the_readers_place_and_ranks_everybody(
     assert len(re.findall(r'<(?:span|tr) class="(?:who )?own"', html)) == 1  # the reader stands out
     shown = words_of(html)
     assert [shown.index(line) for line in listed] == sorted(shown.index(line) for line in listed)
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("scores", "winners", "first"),
+    [
+        ((13, 17), (1,), "You lost “The Golden Horn” to Bob, 13 to 17."),
+        ((17, 13), (0,), "You won “The Golden Horn” with 17!"),
+        ((15, 15), (0, 1), "You share the win in “The Golden Horn” with 15!"),
+    ],
+)
+def test_a_duel_is_won_or_lost(
+    table: Begin, scores: tuple[int, ...], winners: tuple[int, ...], first: str
+) -> None:
+    game = table(2, slug="empire")
+    post()
+    end(game, scores, winners)
+    queue("over", game.people[0], game_id=game.id, seat=0, seq=1)
+    assert text_of(post()[0]).split("\n")[0] == first
+
+
+@one_database
+@pytest.mark.parametrize("tie", [True, False])
+def test_a_tie_that_was_broken_is_explained(table: Begin, monkeypatch: pytest.MonkeyPatch, tie: bool) -> None:
+    game, scores = table(4), (23, 28, 23, 20) if tie else (24, 28, 23, 20)
+    monkeypatch.setattr(Byzanz, "places", lambda *_: (3, 1, 2, 4) if tie else (2, 1, 3, 4))
+    post()
+    end(game, scores, (1,))
+    queue("over", game.people[0], game_id=game.id, seat=0, seq=1)
+    (message,) = post()
+    why = r"On equal profit, the player with more cards left is ahead: Charlie \d+, you \d+\."
+    for said in (" ".join(text_of(message).split()), words_of(html_of(message))):
+        assert bool(re.search(why, said)) == tie
+
+
+def end(game: Table, scores: tuple[int, ...], winners: tuple[int, ...]) -> None:
+    """End a game with this result."""
+    with engine.transaction() as session:
+        row = session.get_one(Game, game.id)
+        row.status, row.ended_at = "over", NOW
+        row.result = json.dumps({"scores": scores, "winners": winners, "reason": "finished"})
