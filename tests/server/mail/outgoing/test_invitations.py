@@ -43,7 +43,7 @@ def test_an_invitation_tells_who_sits_there_and_what_follows_from_no_answer() ->
         )
     assert html.count('class="button"') == 1
     (page,) = re.findall(r'<a class="button"[^>]* href="([^"]+)"', html)
-    assert re.findall(r'<a class="button second"[^>]* href="([^"]+)"', html) == [f"{page}#decline"]
+    assert re.findall(r'<a class="button second bare-link"[^>]* href="([^"]+)"', html) == [f"{page}#decline"]
     assert f"No, thank you:\n{page}#decline\n" in text
 
 
