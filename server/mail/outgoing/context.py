@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from flask_babel import gettext
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.games import title_of
-from byzanz.moves import ranked
 from byzanz.rules import PUBLIC
 from server.config import settings
-from server.mail.outgoing import batching, relevance, said
+from server.mail.outgoing import batching, occasions, relevance, said
 from server.mail.outgoing.mail_links import MailLinks
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
-from server.play import history, lengths, notes, positions, timeline, turns
+from server.play import history, notes, positions, timeline, turns
 from server.store import facts, heads, outbox, standing_orders
-from server.store.models import Game, Person, Rematch, Seat
+from server.store.models import Person
 from server.store.rows import AnyGame, AnyMail, AnyPerson
 from server.store.table import Table
 
@@ -34,8 +32,6 @@ LONGEST_EXAMPLE = 60
 """Characters that mail clients leave on one line."""
 LEGAL_MOVES = 40
 """How many moves a reply to a mail lists at most; the page has all of them."""
-ANSWER_WITHIN = timedelta(days=2)
-"""How soon an invitation asks for an answer: then comes the reminder (`NUDGE_AFTER` of server/lobby/organiser.py)."""
 LOG_LINES = 40
 """How many log entries one mail shows at most; the page has all of them."""
 
@@ -171,56 +167,12 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "at": heads.marked(f"{game.id}.{game.head}.{game.head_hash[: heads.LENGTH]}"),
         "others": sum(seat.bot is None for seat in table.seats) > 1,
     } | (
-        _invitation_context(session, rows, table)
+        occasions.invitation(session, rows, table)
         if rows.mail.kind in ("invite", "nudge")
-        else _final_context(table, result["scores"])
+        else occasions.ending(table, result["scores"])
         if rows.mail.kind == "over" and result
         else {}
     )
-
-
-def _final_context(table: Table, scores: Sequence[int]) -> dict[str, Any]:
-    """Return the place of each seat of a finished game, with the seat, the best first, and the table as it ended.
-
-    With it come the seats that were placed by something else than their scores.
-    """
-    position = positions.current(table)
-    ranking = ranked(position.rules.places(position.state))
-    at = {score: {place for place, seat in ranking if scores[seat] == score} for score in scores}
-    return {
-        "ranking": ranking,
-        "tied": [seat for _place, seat in ranking if len(at[scores[seat]]) > 1],
-        "view": position.rules.view(position.state, PUBLIC),
-    }
-
-
-def _invitation_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
-    """Return what only an invitation tells: who sits there, the organiser's line, cuts, and how long games take.
-
-    If the game follows another one of its reader, it also tells which.
-    """
-    game = session.get_one(Game, table.game.id)
-    return {
-        "before": _game_before(session, rows),
-        "statuses": tuple(seat.status for seat in table.seats),
-        "own_game": table.game.organiser_id == rows.person.id,
-        "answer_by": rows.mail.created_at + ANSWER_WITHIN,
-        "message": one_line(game.message),
-        "cuts": history.fixed_cuts(table.seats).values(),
-        "length": lengths.estimate(session, game, table.seats),
-    }
-
-
-def _game_before(session: Session, rows: MailRows) -> str | None:
-    """Return the name of the game that this one follows, for those who held a seat there."""
-    query = (
-        select(Game.name)
-        .join(Rematch, Rematch.after_id == Game.id)
-        .join(Seat, Seat.game_id == Game.id)
-        .where(Rematch.game_id == rows.mail.game_id, Seat.person_id == rows.person.id)
-    )
-    name = session.scalar(query)
-    return None if name is None else one_line(name)
 
 
 def person_at(session: Session, table: Table, person_id: int | None) -> AnyPerson | None:
