@@ -42,7 +42,7 @@ NAMES = ("Alice", "Bob", "Charlie", "Daphne", "Eirene", "Felix")
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 ON_BOTH_DATABASES = ("store", "play", "scheduler")
 """The folders of tests/server whose tests run on PostgreSQL as well on each commit; the others do so at night."""
-FIRST = {"whole": 0, "browser": 1}
+FIRST = {"whole": 0, "browser": 1, "leaks": 2}
 """The folders whose tests start first: a long test that starts last keeps one core waiting for the other."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
@@ -34,17 +34,35 @@ def entries_for(
     return redacted(session, game, viewer, log.entries(session, game.id, after=after, upto=upto))
 
 
-def since_own_move(
-    session: Session, game: AnyGame, seat: int, most: int
-) -> tuple[Sequence[record.Entry], int, record.Entry | None]:
-    """The entries since a seat's own last move as its player may read them, the newest `most` at most.
+class SinceOwn(NamedTuple):
+    """What has been logged since a seat's own last move, as its player may read it.
 
-    Returns:
-        With them the seq of that move, or 0, and the move itself unless it is further back.
+    Args:
+        entries: since that move.
+        last: the seq of that move, or 0.
+        own: the move itself, unless it is further back.
+        earlier: entries up to that move.
     """
-    entries, last = log.since_own_move(session, game.id, game.head, seat, most + 1)
-    own = entries.pop(0) if entries and entries[0].seq == last else None
-    return redacted(session, game, seat, entries[-most:]), last, own
+
+    entries: Sequence[record.Entry]
+    last: int
+    own: record.Entry | None
+    earlier: Sequence[record.Entry]
+
+
+def since_own_move(session: Session, game: AnyGame, seat: int, most: int, least: int = 0) -> SinceOwn:
+    """The entries since a seat's own last move.
+
+    Args:
+        most: so many at most, the newest.
+        least: if there are fewer, the entries before them, too, until there are so many.
+    """
+    found, last = log.since_own_move(session, game.id, game.head, seat, most + 1, least)
+    own = next((entry for entry in found if entry.seq == last), None)
+    since = [entry for entry in found if entry.seq > last][-most:]
+    earlier = found[: len(found) - len(since)] if least > len(since) else []
+    seen = redacted(session, game, seat, [*earlier, *since])
+    return SinceOwn(seen[len(earlier) :], last, own, seen[: len(earlier)])
 
 
 def told(position: Position, view: Any, entries: Sequence[record.Entry]) -> list[tuple[record.Entry, Any]]:

@@ -7,12 +7,12 @@
 
   // What a fresh page needs: the hint, the slider at work, the entry shown in sight within its own list.
   const start = () => {
-    const [hint, slider, list] = ["#keys", "#moment", ".entries"].map((what) => document.querySelector(what));
+    const [hint, slider, list] = ["#keys", "#moment", ".rolls"].map((what) => document.querySelector(what));
     const line = list?.querySelector(".at");
     if (hint) hint.hidden = false;
     if (line && list.scrollHeight > list.clientHeight) {
       const box = (of) => of.getBoundingClientRect();
-      list.scrollTop += box(line.previousElementSibling || line).top - box(list.firstElementChild).bottom;
+      list.scrollTop += box(line.previousElementSibling || line).top - box(list).top;
     }
     if (!slider) return;
     slider.form.querySelector("button").hidden = true;

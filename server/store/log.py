@@ -50,10 +50,15 @@ def times(session: Session, places: Collection[tuple[str, int]]) -> dict[tuple[s
 
 
 def since_own_move(
-    session: Session, game_id: str, head: int, seat: int, most: int
+    session: Session, game_id: str, head: int, seat: int, most: int, least: int = 0
 ) -> tuple[list[record.Entry], int]:
-    """Return a seat's own last move and the entries since, the newest `most` at most, and that move's seq or 0."""
-    values = {"game": game_id, "seat": seat, "after": max(0, head - most)}
+    """Return a seat's own last move and the entries since, and that move's seq or 0.
+
+    Args:
+        most: entries at most, the newest.
+        least: so many entries at least, if the log has them: those before that move, too.
+    """
+    values = {"game": game_id, "seat": seat, "after": max(0, head - most), "newest": head - least}
     rows = statements.SINCE_OWN.all(connection_of(session), values)
     return [record.Entry(*row[:-1]) for row in rows], rows[0][-1] or 0 if rows else 0
 

@@ -188,10 +188,10 @@ ENTRIES = Prepared(
 SINCE_OWN = Prepared(
     select(*ENTRY, _LAST_OWN)
     .where(entry.game_id == bindparam("game"), entry.seq > bindparam("after"))
-    .where(entry.seq >= func.coalesce(_LAST_OWN, 0))
+    .where(or_(entry.seq >= func.coalesce(_LAST_OWN, 0), entry.seq > bindparam("newest")))
     .order_by(entry.seq)
 )
-"""A seat's own last move and what has been logged since, each entry with the seq of that move."""
+"""A seat's own last move and what has been logged since, and all newest entries; each with the seq of that move."""
 
 TO_MOVE = Prepared(select(turn.seat, turn.bot).where(turn.game_id == bindparam("game")).order_by(turn.seat))
 """The seats that are to move, and whether a bot sits there."""

@@ -191,6 +191,7 @@ def test_ticks_find_nothing_due() -> None:
     assert set(tick.IDLE) == idle
 
 
+@pytest.mark.nightly
 def test_bots_play_matches() -> None:
     figures = bots.measure(milliseconds=1, most=1)
     names = ("share", "from", "to", "even", "clearly_better", "games")

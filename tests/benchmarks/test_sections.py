@@ -34,6 +34,7 @@ def no_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_packages")
+@pytest.mark.nightly
 def test_byzanz_is_measured_beside_the_peers_that_are_installed() -> None:
     figures = Figures()
     rates.measure(TINY, figures)
@@ -90,6 +91,7 @@ def test_bytes_and_mails_of_whole_games_are_counted() -> None:
     assert figures.rounds["outbox_rows_left_a_move"][0] <= figures.rounds["outbox_rows_a_move"][0] + 0.1
 
 
+@pytest.mark.nightly
 def test_idle_jobs_are_measured_with_the_games_asked_for() -> None:
     figures = Figures()
     jobs.measure(TINY, figures)

@@ -67,6 +67,7 @@ def test_who_leaves_no_orders_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert played("byzantium", 2, frozenset()).waits > 0
 
 
+@pytest.mark.nightly
 def test_what_is_saved_is_printed_beside_how_the_savers_fare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(standing_orders, "TABLES", (("empire", 2),))
     figures = standing_orders.measure(games=1, mixed=1)

@@ -140,7 +140,7 @@ def test_the_log_stands_beside_the_hand_and_scrolls_by_itself(tab: Tabs) -> None
     assert log["x"] > hand["x"] + hand["width"]
     assert log["y"] <= hand["y"]
     assert abs(log["y"] + log["height"] - hand["y"] - hand["height"]) < 1
-    page.locator(".since .log").evaluate(
+    page.locator(".since .log").first.evaluate(
         "log => log.append(...Array.from({length: 99}, () => log.lastElementChild.cloneNode(true)))"
     )
     assert abs(box(page.locator(".since"))["height"] - log["height"]) < 1
@@ -149,6 +149,43 @@ def test_the_log_stands_beside_the_hand_and_scrolls_by_itself(tab: Tabs) -> None
     assert abs(newest["y"] - frame["y"]) < 1
     page.set_viewport_size({"width": 390, "height": 844})
     assert box(page.locator(".since"))["y"] > box(page.locator(".lot"))["y"]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_row_of_the_reader_is_as_high_as_the_others(tab: Tabs, width: int) -> None:
+    game, seat = contested(f"rows-{width}")
+    page = tab(size=(width, 900)).goto(url(game, seat))
+    rows = [box(row)["height"] for row in page.locator(".bidders tbody tr").all()]
+    assert max(rows) - min(rows) < 6, "“you” stays beside the name"
+
+
+def test_after_a_move_the_log_fills_the_column_beside_the_table(tab: Tabs) -> None:
+    game, seat = contested("after")
+    played = make(game, seat, "pass", at=utc_now())
+    page = tab(size=(1280, 900)).goto(f"{url(game, seat)}?played={played}")
+    hand, log = box(page.locator(".answer")), box(page.locator(".since"))
+    assert log["x"] > hand["x"] + hand["width"]
+    assert abs(log["y"] + log["height"] - hand["y"] - hand["height"]) < 1
+    for line in page.locator(".since .log > li").all()[:5]:
+        in_sight(page, line)
+    assert "You pass." in page.locator(".since .log > li").first.inner_text()
+
+
+def test_the_market_is_on_the_first_screen_of_a_phone(tab: Tabs) -> None:
+    game, seat = contested("market")
+    while not (position(game.id).view(0).market and position(game.id).view(0).step == "bid"):
+        now = position(game.id)
+        seat = min(now.awaited)
+        make(game, seat, str(now.rules.moves(now.state, seat)[0]), at=utc_now())
+    seat = min(position(game.id).awaited)
+    page = tab(size=(390, 640)).goto(url(game, seat))
+    assert box(page.locator(".market-panel"))["y"] > box(page.locator(".answer"))["y"], "the hand comes first"
+    page.set_viewport_size({"width": 390, "height": 844})
+    lot, market, hand = (box(page.locator(part)) for part in (".lot", ".market-panel", ".answer"))
+    assert lot["y"] < market["y"] < hand["y"]
+    assert market["height"] < 90
+    for part in (".market-panel", ".kinds", '#play button[value="pass"]'):
+        in_sight(page, page.locator(part))
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -436,7 +436,7 @@ def test_a_draft_that_is_no_order_says_why(tab: Tabs, town: Town) -> None:
     expect(page.locator(".outcome .error")).to_contain_text("Nothing has changed.")
     expect(page.locator("details[open]").get_by_role("button", name="Show what it does")).to_be_visible()
     page.locator('.sentence input[name="part1"]').fill("2")
-    expect(page.locator(".outcome .lead")).to_contain_text("up to a total of 2.")
+    expect(page.locator(".outcome .lead")).to_contain_text("up to 2 on one lot")
     shown.faults.clear()  # the refusal
 
 

@@ -29,13 +29,17 @@ WAYS: dict[str, tuple[bool, type[Pointer] | type[Keys], int]] = {
     "empire by keyboard": (True, Keys, 7),
 }
 """Whether scripts run, how the page is used, and a luck with which the game is long enough to ask for most things."""
+AT_NIGHT = ("byzanz by keyboard", "byzantium without scripts", "empire without scripts")
+"""On each commit, each game is played in one way."""
 LEAST = 12
 """Decisions of the seat in the browser."""
 ENOUGH = 5
 """Decisions of each kind that are made in the browser on every commit, once there are LEAST."""
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=pytest.mark.nightly if way in AT_NIGHT else ()) for way in WAYS]
+)
 @pytest.mark.usefixtures("town")
 def test_a_whole_game(kept: Callable[..., Tab], way: str, pytestconfig: pytest.Config) -> None:
     scripts, kind, luck = WAYS[way]

@@ -33,7 +33,10 @@ def difference(worlds: Worlds, tally: Tally) -> str | None:
 
 
 @pytest.mark.parametrize("slug", KINDS)
-@pytest.mark.parametrize("seed", range(PAIRS))
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(seed, marks=pytest.mark.nightly if seed % 5 in (1, 3) else ()) for seed in range(PAIRS)],
+)
 def test_nobody_can_tell_worlds_apart(worlds: Worlds, tally: Tally, slug: str, seed: int) -> None:
     found = pair(slug, seed)
     worlds.play(found)
@@ -62,7 +65,13 @@ def test_without_a_leak_the_kept_pairs_are_equal(
     assert [reopened(worlds, tally, *kept) for kept in ready[slug]] == [None] * len(ready[slug])
 
 
-@pytest.mark.parametrize(("slug", "leak"), [(slug, leak) for slug in KINDS for leak in PLANTS[slug]])
+@pytest.mark.parametrize(
+    ("slug", "leak"),
+    [
+        pytest.param(slug, leak, marks=pytest.mark.nightly if number % 3 else ())
+        for number, (slug, leak) in enumerate((slug, leak) for slug in KINDS for leak in PLANTS[slug])
+    ],
+)
 def test_a_planted_leak_is_found(
     worlds: Worlds,
     ready: dict[str, list[Kept]],

@@ -45,7 +45,7 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> Dice:
 @pytest.mark.parametrize("seed", [1])
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_few_games_of_a_year(app: Flask, steady: Dice, seed: int) -> None:
-    live(app, steady, seed, 12)
+    live(app, steady, seed, 6)
 
 
 @pytest.mark.nightly

@@ -100,7 +100,9 @@ def fought(player: Player, address: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    "database_url", [pytest.param("sqlite", marks=pytest.mark.nightly), "postgresql"], indirect=True
+)
 def test_friends_play_empire_by_the_links_in_their_mails(server: World) -> None:
     alice, bob = (Schemer(name, PlainHand(), random.Random(f"empire {name}")) for name in (ALICE, BOB))
     people: dict[str, Player] = {ALICE: alice, BOB: bob}

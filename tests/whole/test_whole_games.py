@@ -36,7 +36,12 @@ def players(n: int, seed: int) -> dict[str, Player]:
 
 @pytest.mark.parametrize(
     ("database_url", "n"),
-    [("sqlite", 3), ("postgresql", 4), pytest.param("sqlite", 5, marks=pytest.mark.nightly), ("sqlite", 6)],
+    [
+        pytest.param("sqlite", 3, marks=pytest.mark.nightly),
+        ("postgresql", 4),
+        pytest.param("sqlite", 5, marks=pytest.mark.nightly),
+        ("sqlite", 6),
+    ],
     indirect=["database_url"],
 )
 def test_friends_play_a_whole_game_by_the_links_in_their_mails(server: World, n: int) -> None:
@@ -69,7 +74,7 @@ def test_somebody_who_never_answers_is_passed_for(server: World) -> None:
     [
         pytest.param("sqlite", "/byzanz", 2, id="below a path"),
         pytest.param("sqlite", "", 3, marks=pytest.mark.nightly),
-        ("postgresql", "", 4),
+        pytest.param("postgresql", "", 4, marks=pytest.mark.nightly),
     ],
     indirect=["database_url", "path"],
 )

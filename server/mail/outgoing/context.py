@@ -185,7 +185,7 @@ def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
     position = positions.current(table)
     rules, state = position.rules, position.state
     view, moves = rules.view(state, seat), rules.moves(state, seat)
-    seen, last_own, own = history.since_own_move(session, table.game, seat, LOG_LINES)
+    seen, last_own, own, _earlier = history.since_own_move(session, table.game, seat, LOG_LINES)
     told = timeline.told(session, table.game, position, seen, seat, own)
     table.load_orders(seat, last_own)
     return {

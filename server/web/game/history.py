@@ -84,6 +84,25 @@ def lines_of(
     return [_line(entry, voids, zone, facts.get(entry.seq)) for entry in entries]
 
 
+def lines_before(
+    position: positions.Position,
+    view: Any,
+    earlier: Sequence[record.Entry],
+    since: Sequence[record.Entry],
+    zone: str,
+) -> list[HistoryLine]:
+    """Return the lines of the entries before the newest ones of a running game.
+
+    Args:
+        view: the reader's, of the position after all of them.
+        since: the newest entries.
+    """
+    if position.outcome or not earlier:
+        return []
+    entries = [*earlier, *since]
+    return lines_of(earlier, log.voids_in(entries), zone, history.told(position, view, entries))
+
+
 def _line(entry: record.Entry, voids: Sequence[tuple[int, int]], zone: str, fact: Any) -> HistoryLine:
     at = parse_stamp(entry.at)
     voided = next((seq for seq, first in voids if first <= entry.seq < seq), None)

@@ -31,7 +31,7 @@ from server.web.game import charts, history, kept, mail_log, talk
 from server.web.http import GAME_ID, costly, error_page, refusal_text, seat_access
 
 blueprint = Blueprint("game", __name__)
-LATEST = 10
+LATEST = 16
 """Entries beside the table of a running game."""
 
 
@@ -160,6 +160,7 @@ def _running_context(session: Session, game: Game) -> dict[str, object]:
     open_turns = [turn for turn in turns.open_turns(session, game.id) if turn.seat in position.awaited]
     return {
         "view": view,
+        "told": told,
         "lines": history.lines_of(entries, log.voids_in(entries), _zone(session, game), told),
         "latest": [entry for entry, _fact in told[-1:]],
         "trial": _trial(position) if login.current_session() is None else None,

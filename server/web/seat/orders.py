@@ -47,8 +47,7 @@ def _sheet(session: Session, token: str, access: SeatAccess, **more: str) -> str
     position = positions.load(session, game)
     if not standing_orders.supported(position.rules):
         return None
-    _, after, _own = history.since_own_move(session, game, seat, 1)
-    orders = play.outlooks(session, position, seat, after)
+    orders = play.outlooks(session, position, seat, history.since_own_move(session, game, seat, 1).last)
     context = _base_context(token, access, position)
     names = [other.name for other in positions.seats_of(session, game.id)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -25,27 +25,37 @@ DONE = ("said", "reported", "muted", "deleted", "noted")
 
 
 def context(
-    table: Table, access: SeatAccess, lines: Sequence[HistoryLine], after: int, zone: str, now: datetime
+    table: Table,
+    access: SeatAccess,
+    shown: Mapping[str, Sequence[HistoryLine]],
+    after: int,
+    zone: str,
+    now: datetime,
 ) -> dict[str, Any]:
-    """Return what the page of a turn says of table talk.
+    """Return what the page of a turn says of table talk, and the log with it.
 
     Args:
-        lines: the entries shown, oldest first; after: the entry before them.
+        shown: the `lines` of the log since the player's last move, the oldest first, and those `earlier`.
+        after: the entry before `lines`.
         zone: the reader's time zone.
     """
     game, me = table.game, access.link.person_id
+    lines, earlier = shown["lines"], shown["earlier"]
     if game.trial:
-        return {"woven": lines, "news_said": (), "talk": None, "notes": None}
+        return {"woven": lines, "before": earlier, "news_said": (), "talk": None, "notes": None}
     said: list[Said] = []
     notes = ""
     if game.said or game.noted:
-        said, notes = talk.at_table(table.session, game.id, me, after, MOST)
+        first = earlier[0].entry.seq if earlier else after
+        said, notes = talk.at_table(table.session, game.id, me, first, MOST)
     words = dated(said, zone)
+    since = [word for word in words if word.said.seq >= after]
     company = any(seat.person_id not in (None, me) for seat in table.seats)
     done = flask.request.args.get("done", "")
     return {
-        "woven": woven(lines, words),
-        "news_said": [word for word in words if not word.said.own and not word.said.hidden][-NEWEST:],
+        "woven": woven(lines, since),
+        "before": woven(earlier, [word for word in words if word.said.seq < after]),
+        "news_said": [word for word in since if not word.said.own and not word.said.hidden][-NEWEST:],
         "talk": {
             "shown": company or bool(words),
             "closed": _closed(table, access, now),

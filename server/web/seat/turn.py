@@ -40,6 +40,8 @@ csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside ma
 
 MOST_RECENT = 60
 """The most log entries shown since the player's last move; the history has the rest."""
+LATEST = 12
+"""If there are fewer, entries before that move are shown, too, until there are so many."""
 VERB = re.compile(r"[a-z][a-z-]{0,19}")
 CARD = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
 
@@ -217,12 +219,12 @@ def _page(
     game, number = access.game, access.seat.seat
     if game.quarantine and game.status in ("running", "over"):
         raise why_on_hold(game.quarantine)
-    own = None
     if since is None:
-        entries, after, own = play_history.since_own_move(session, game, number, MOST_RECENT)
+        newest = play_history.since_own_move(session, game, number, MOST_RECENT, LATEST)
     else:
-        after = since
-        entries = play_history.entries_for(session, game, number, after=max(since, game.head - MOST_RECENT))
+        seen = play_history.entries_for(session, game, number, after=max(since, game.head - MOST_RECENT))
+        newest = play_history.SinceOwn(seen, since, None, ())
+    entries, after, own, earlier = newest
     table = load(session, game.id, utc_now(), ended=(number, after))
     assert table is not None
     context = _base_context(table, token, access) | {"problem": problem, "ticked": ticked, "chosen": None}
@@ -237,18 +239,19 @@ def _page(
         "view": view,
         "told": told,
         "lines": history.lines_of(entries, log.voids_in(entries), _zone(access), told),
+        "earlier": history.lines_before(position, view, earlier, entries, _zone(access)),
         "more": table.game.head - after > MOST_RECENT,
         "orders": _orders(table, position, number),
         "gone": table.seats[number].left,
         "unattended": autopilot.is_unattended(session, table.game),
         "changed_since": since is not None,
         "outcome": position.outcome,
-        "ranking": _ranking(position),
+        "ranking": ranked(position.rules.places(position.state)) if position.outcome else [],
         "following": rematch.next_game(session, game.id) if position.outcome else None,
         "request_id": secrets.token_urlsafe(16),
         "soon": bool(table.turns) and all(turn.bot for turn in table.turns.values()),
     }
-    context |= said.context(table, access, context["lines"], after, _zone(access), utc_now())
+    context |= said.context(table, access, context, after, _zone(access), utc_now())
     if fresh is not None:
         context |= after_move.context(table, access, position, fresh, entries, _zone(access), context["next"])
     context |= _choices(position, number) | _times(table, position, number)
@@ -256,11 +259,6 @@ def _page(
         answer = preselect.from_link(position, number, preselected)
         context |= {"chosen": answer, "ticked": answer.ticked}
     return render_template("seat/turn.html", **context)
-
-
-def _ranking(position: Position) -> list[tuple[int, int]]:
-    """Return the place and the seat of each player at the end, the best first; nothing before."""
-    return ranked(position.rules.places(position.state)) if position.outcome else []
 
 
 def _base_context(table: Table, token: str, access: SeatAccess) -> dict[str, Any]:

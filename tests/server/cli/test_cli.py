@@ -410,14 +410,14 @@ def test_what_is_no_record_is_refused_in_one_line(run: Run, content: bytes, name
 
 def test_a_flipped_byte_never_ends_in_a_fault(run: Run, played: bytes) -> None:
     refused = 0
-    for place in range(0, len(played), 397):
+    for place in range(0, len(played), 797):
         damaged = played[:place] + bytes([played[place] ^ (1 << place % 8)]) + played[place + 1 :]
         Path("f").write_bytes(damaged)
         status, _, error = run("verify", "f")
         assert status in {0, 1}
         refused += status
         assert not error or line(error)
-    assert refused > 100  # names, and little else, can be changed unnoticed
+    assert refused > 50  # names, and little else, can be changed unnoticed
 
 
 def test_a_record_can_come_by_standard_input(
@@ -652,6 +652,7 @@ def test_serve_makes_its_database_and_ends_when_told(tmp_path: Path) -> None:
         assert "Traceback" not in out.read_text()
 
 
+@pytest.mark.nightly
 def test_web_and_scheduler_run_apart(tmp_path: Path, migrated_file: Path) -> None:
     port = free_port()
     create_key(tmp_path)

@@ -73,7 +73,7 @@ def is_closed(connection: socket.socket) -> bool:
         return True
 
 
-@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("half", ["headers", pytest.param("body", marks=pytest.mark.nightly)])
 def test_serve_answers_beside_any_number_of_half_sent_requests(start: Start, half: str) -> None:
     _, port = start(SERVE, NO_HURRY)
     with half_sent(port, HALVES[half]):
@@ -81,8 +81,16 @@ def test_serve_answers_beside_any_number_of_half_sent_requests(start: Start, hal
         assert status(port, "/", timeout=20) == 200
 
 
-@pytest.mark.parametrize("words", [SERVE, WEB], ids=lambda words: words[0])
-@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize(
+    ("words", "half"),
+    [
+        pytest.param(SERVE, "headers", marks=pytest.mark.nightly),
+        (SERVE, "body"),
+        (WEB, "headers"),
+        pytest.param(WEB, "body", marks=pytest.mark.nightly),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
 def test_a_request_that_drips_is_closed(start: Start, words: tuple[str, ...], half: str) -> None:
     server, port = start(words, HURRY)
     with half_sent(port, HALVES[half]) as connections:

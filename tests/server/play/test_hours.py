@@ -265,8 +265,8 @@ def test_pages_say_who_draws_on_a_bank_and_the_api_when_it_is_over(
     for now, own, others in (
         (
             FRIDAY,
-            "h left until Wed 13:00 + 12 hours in the bank",
-            ("h left until Wed 13:00",) * 2,
+            "h left (Wed 13:00) + 12 hours in the bank",
+            ("h left (Wed 13:00)",) * 2,
         ),
         (
             times(game).allowance_end + SECOND,

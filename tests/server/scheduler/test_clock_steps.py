@@ -16,8 +16,10 @@ STEPS = ("-4d", "-1h", "+1h", "+4d")
 @pytest.mark.skipif(wrong_clock.LIBRARY is None, reason="libfaketime is missing: apt-get install faketime")
 @pytest.mark.parametrize(
     ("words", "parts"),
-    [(("serve", "--port", "0"), PARTS), (("scheduler",), ("scheduler",))],
-    ids=["serve", "scheduler"],
+    [
+        pytest.param(("serve", "--port", "0"), PARTS, id="serve"),
+        pytest.param(("scheduler",), ("scheduler",), id="scheduler", marks=pytest.mark.nightly),
+    ],
 )
 def test_ticks_go_on_whatever_the_clock_shows(
     migrated_file: Path, tmp_path: Path, words: tuple[str, ...], parts: tuple[str, ...]

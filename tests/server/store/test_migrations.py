@@ -58,7 +58,9 @@ def triggers(connection: sa.Connection) -> set[str]:
     return set(connection.scalars(sa.text(query)))
 
 
-@pytest.mark.parametrize("empty", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    "empty", ["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)], indirect=True
+)
 @pytest.mark.parametrize("revision", REVISIONS[::-1])
 @pytest.mark.usefixtures("empty")
 def test_the_log_keeps_its_triggers_at_every_revision(revision: str) -> None:

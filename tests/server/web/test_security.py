@@ -98,7 +98,7 @@ def claims() -> list[dict[str, str]]:
     return made + [{"Host": host, "X-Forwarded-Host": host, "X-Forwarded-Proto": "http"} for host in HOSTS]
 
 
-@pytest.mark.parametrize("hops", [0, 1])
+@pytest.mark.parametrize("hops", [pytest.param(0, marks=pytest.mark.nightly), 1])
 def test_links_do_not_follow_the_host_that_a_request_claims(database_url: str, hops: int) -> None:
     app = create_app(settings(database_url, proxy_hops=hops))
     with app.app_context():

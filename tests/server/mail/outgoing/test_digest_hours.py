@@ -91,7 +91,7 @@ def due_now(now: datetime) -> set[str]:
 
 @one_database
 @pytest.mark.empty_database
-@pytest.mark.parametrize("begin", [SPRING, AUTUMN])
+@pytest.mark.parametrize("begin", [SPRING, pytest.param(AUTUMN, marks=pytest.mark.nightly)])
 @pytest.mark.usefixtures("app")
 def test_a_digest_is_queued_in_the_minute_in_which_it_is_due(begin: datetime) -> None:
     opening = seat_readers(begin)

@@ -109,8 +109,8 @@ def test_own_games_are_sorted_by_the_time_left_and_tell_what_they_wait_for(
     page = look(client, "/")
     assert [name for name, _ in listed(page, "mine")] == ["sooner", "later", "stopped", "The Golden Horn"]
     assert texts(page, "mine") == [
-        "Byzanz · Bob and Charlie sooner your turn 21 h left until Tue 07:00 Make your move",
-        "Byzanz · Bob and Charlie later your turn 24 h left until Tue 10:00 Make your move",
+        "Byzanz · Bob and Charlie sooner your turn 21 h left (Tue 07:00) Make your move",
+        "Byzanz · Bob and Charlie later your turn 24 h left (Tue 10:00) Make your move",
         "Byzanz · Bob and Charlie stopped your turn Make your move",
         "Byzanz · Bob, Charlie, and Daphne The Golden Horn Daphne is next. 2 new entries",
     ]
@@ -124,7 +124,7 @@ def test_own_games_are_sorted_by_the_time_left_and_tell_what_they_wait_for(
     assert "/favicon-turn.svg" in page.html
     with engine.transaction() as session:
         session.query(Person).filter_by(email=ALICE.address).one().time_zone = "Asia/Tokyo"
-    assert "until Tue 16:00" in texts(look(client, "/"), "mine")[0]
+    assert "(Tue 16:00)" in texts(look(client, "/"), "mine")[0]
 
 
 @pytest.mark.empty_database

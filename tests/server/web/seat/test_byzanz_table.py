@@ -68,7 +68,10 @@ def test_the_tax_is_marked_in_the_market_and_the_lot_card_at_its_winner(client: 
     [market] = [item for item in page.root.iter("li") if item.get("class") == "marked"]
     assert initial(market) == name
     assert "".join(market.itertext()) == tax.args[0].lstrip("abcdefghijklmnopqrstuvwxyz")
-    assert f"won the lot of {now.view(0).lot_card}{name}" in marks(page)
+    size = now.view(0).lot_card
+    assert f"won the lot of {size}won {size}{name}" in marks(page)
+    (medal,) = row(page, ("Alice", "Bob", "Charlie")[winner]).iter("b")
+    assert (medal.get("class"), medal.text) == ("medal", str(size))
 
 
 def test_what_was_sold_since_stands_beside_the_profit(client: FlaskClient, table: Any):
@@ -86,6 +89,58 @@ def test_what_was_sold_since_stands_beside_the_profit(client: FlaskClient, table
     page = look(client, url(game, (sale[0] + 1) % 3))
     name = ("Alice", "Bob", "Charlie")[sale[0]]
     assert "".join(row(page, name).findall("td")[-1].itertext()) == f"+{profit - before} {profit}"
+
+
+def test_all_who_have_passed_since_are_marked(client: FlaskClient, table: Any):
+    game = table(5)
+    bid(game, 0)
+    for seat in (1, 2, 3):
+        make(game, seat, "pass")
+    assert marks(look(client, url(game, 4))) == ["1 leads1A", "passedB", "passedC", "passedD"]
+    bid(game, 4)
+    assert [mark[-1] for mark in marks(look(client, url(game, 1)))] == ["C", "D", "E"], "since the own pass"
+
+
+def test_those_who_wait_and_watch_are_told_what_is_at_stake(client: FlaskClient, table: Any):
+    game, other = table(4), table(4, "other")
+    bid(other, 0)
+    for path in (url(other, 2), f"/g/{other.id}"):
+        assert "Alice leads with 1." in look(client, path).text
+    assert "You lead with 1." in look(client, url(other, 0)).text
+    assert "Nobody has bid yet." in look(client, url(game, 2)).text
+    for seat in (0, 1, 2):
+        make(game, seat, "pass")
+    free = "The others have passed. Any bid wins the lot; if"
+    for path in (url(game, 1), f"/g/{game.id}"):
+        assert f"{free} Daphne passes too, Alice gets it for free." in look(client, path).text
+    assert f"{free} Daphne passes too, you get it for free." in look(client, url(game, 0)).text
+    assert f"{free} you pass too, Alice gets it for free." in look(client, url(game, 3)).text
+
+
+def test_a_hand_of_seven_is_not_taken_for_cards_of_which_no_more_fit(client: FlaskClient, table: Any):
+    game = table(3)
+    for _ in range(60):
+        seat = asked(game)
+        if len(position(game.id).view(seat).hand) == 7:
+            break
+        make(game, seat, str(position(game.id).rules.moves(position(game.id).state, seat)[0]))
+    kinds = next(
+        item for item in look(client, url(game, seat)).root.iter("div") if "kinds" in item.get("class", "")
+    )
+    assert kinds.get("class") == "kinds seven", "“full” greys a card in turn.css"
+
+
+def test_once_the_lots_are_won_nobody_is_marked_as_a_winner_and_the_next_has_a_tag(
+    client: FlaskClient, table: Any
+):
+    game = table(3)
+    seat = advance(game, "take")
+    make(game, seat, f"take {position(game.id).view(seat).market[0][0]}")
+    page = look(client, f"{url(game, seat)}/history")
+    assert "won the lot of" not in "".join("".join(each.itertext()) for each in page.root.iter("tbody"))
+    awaited = ("Alice", "Bob", "Charlie")[asked(game)]
+    assert "to move" in " ".join(row(page, awaited).itertext())
+    assert "to move" in " ".join(row(look(client, f"{url(game, asked(game))}/history"), awaited).itertext())
 
 
 def test_a_history_marks_only_the_chosen_entry(client: FlaskClient, table: Any):
@@ -108,7 +163,7 @@ def test_a_history_marks_only_the_chosen_entry(client: FlaskClient, table: Any):
     [
         ("wine", 1, 2, ""),
         ("wine", 2, 0, "2 of 3 for a set"),
-        ("wine", 2, 1, "a set with M"),
+        ("wine", 2, 1, "a set with the Merchant"),
         ("wine", 3, 0, "a set"),
         ("merchant", 1, 1, ""),
         ("merchant", 2, 2, "2 of 3 for a set"),

@@ -530,7 +530,7 @@ def test_a_turn_mail_says_what_is_asked_and_what_is_in_hand(table: Any, kind: st
     if view.melds[0].cards:
         for side, who in (("Empire", view.emperor), ("Foes", view.foe)):
             name = "You" if who == seat else ("Alice", "Bob")[who]
-            assert f"- {name}, the {side}: {view.melds[who].force} – " in text
+            assert f"- {name} ({side}): {view.melds[who].force} – " in text
 
 
 def test_a_mail_tells_of_a_sealed_meld_without_its_cards(table: Any):

@@ -55,11 +55,11 @@ def test_a_lot_is_a_strip_with_winner_price_cards_and_bids(client: FlaskClient, 
     lot = auction(game)
     (strip,) = strips(client, url(game, 3))  # Daphne has only passed
     assert f"<b>Bob wins the lot of 5 for {lot.price}</b>" in strip
-    assert f"Alice {lot.bid(0)[0][-1]} · passed: Charlie, you" in strip
+    assert f"Alice bid {lot.bid(0)[0][-1]}; Charlie and you passed." in strip
     taken, market = strip.split('aria-label="→ market"')
     assert (taken.count("<svg"), market.count("<svg")) == (len({*lot.taken}), len({*lot.bid(1), *lot.tax}))
     (own,) = strips(client, url(game, 0))
-    assert f"you {lot.bid(0)[0][-1]} · passed: Charlie, Daphne" in own
+    assert f"You bid {lot.bid(0)[0][-1]}; Charlie and Daphne passed." in own
     assert strips(client, url(game, 1)) == []  # Bob's tax was the last move
 
 
@@ -98,21 +98,33 @@ def test_sales_are_one_line(client: FlaskClient, table: Any):
     seat = sellers[0]
     make(game, seat, sales(game, seat)[0])
     other = (seat + 1) % 4
-    assert f"Sales: {('Alice', 'Bob', 'Charlie', 'Daphne')[seat]} +" in look(client, url(game, other)).text
+    name, points = ("Alice", "Bob", "Charlie", "Daphne")[seat], max(position(game.id).view(other).profits)
+    assert f"{name} sold a set for {points}." in look(client, url(game, other)).text
 
 
-def test_sales_are_told_with_the_newest_lot(app: Flask):
+def test_sales_are_told_with_the_lot_that_they_followed(app: Flask):
     with app.test_request_context():
         news = app.jinja_env.get_template("games/byzanz/news.html").module
         sale = (SimpleNamespace(move="sell wine1 wine2 merchant", seat=1), None)
+        mine = (SimpleNamespace(move="sell wood1 wood2 wood4", seat=0), None)
         lot = (
             SimpleNamespace(move="tax wood1", seat=0),
             Lot(2, ("wood1", "wood2"), ("0 wine3", "1"), 0, ("wood1",)),
         )
         names, view = ("Ann", "Bob"), SimpleNamespace()
-        assert "Sales: Bob +2." in news.rest([sale], view, names, 0)  # type: ignore[attr-defined]
+        assert "Bob sold a set for 2." in news.rest([sale], view, names, 0)  # type: ignore[attr-defined]
         assert news.rest([sale, lot], view, names, 0).strip() == ""  # type: ignore[attr-defined]
-        assert news.strips([sale, lot, lot], view, names, 0).count("Sales: Bob +2.") == 1  # type: ignore[attr-defined]
+
+        def sold(*told: Any) -> list[str]:
+            shown = str(news.strips(told, view, names, 0))  # type: ignore[attr-defined]
+            return [
+                " ".join(re.findall(r"[A-Z]\w+ sold[^.]*\.", strip))
+                for strip in shown.split('class="strip"')[1:]
+            ]
+
+        assert sold(lot, sale, lot) == ["", "Bob sold a set for 2."], "the newest first"
+        assert sold(lot, sale, mine) == ["Bob sold a set for 2, you sold a set for 4."]
+        assert sold(sale, lot, lot) == ["", "Bob sold a set for 2."], "of the auction before"
 
 
 def test_what_was_taken_from_the_market_is_one_strip(client: FlaskClient, table: Any):
@@ -308,9 +320,15 @@ def test_cards_on_the_cross_are_ringed_there_and_a_round_ends_with_its_points(
     client: FlaskClient, table: Any
 ):
     game = table(3, slug="byzantium")
+    cards = []
     for seat in (0, 1):
-        make(game, seat, moves(game, seat)[0])
-    assert strips(client, url(game, 2)) == []
+        cards.append(moves(game, seat)[0].split(" "))
+        make(game, seat, " ".join(cards[-1]))
+    (placed,) = strips(client, url(game, 2))
+    arms = {"e": "east", "n": "north", "s": "south", "w": "west"}
+    told = [(name, arms[put[3][0]]) for name, put in zip(("Alice", "Bob"), cards, strict=True)]
+    assert re.findall(r"<b>(\w+)</b>.*?<span class=\"muted\">(\w+)</span>", placed) == told
+    assert placed.count("<svg") == 2
     assert look(client, url(game, 2)).html.count('class="newest"') == 2
     while position(game.id).view(0).round == 1:
         seat = min(position(game.id).awaited)

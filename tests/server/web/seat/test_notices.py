@@ -32,6 +32,7 @@ def test_the_latest_entries_since_ones_own_move_are_shown_and_the_rest_is_in_the
 ) -> None:
     monkeypatch.setattr(turn, "MOST_RECENT", 3)
     game = table(3)
+    monkeypatch.setattr(turn, "LATEST", 0)
     assert seqs(look(client, url(game, 1))) == [1]
     own = make(game, 0, "pass")
     page = look(client, url(game, 0))
@@ -45,6 +46,27 @@ def test_the_latest_entries_since_ones_own_move_are_shown_and_the_rest_is_in_the
     page = look(client, url(game, 0))
     assert seqs(page) == [own + 4, own + 3, own + 2]
     assert "Only the latest entries are shown." in page.text
+
+
+def test_below_them_stand_the_entries_before_until_there_are_enough(
+    client: FlaskClient, table: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn, "LATEST", 4)
+    game = table(3)
+    noted(game, 3)
+    own = make(game, 0, "pass")
+    page = look(client, url(game, 0))
+    assert (own, seqs(page)) == (5, [5, 4, 3, 2]), "the newest first"
+    assert "Latest moves Full history 5 You pass." in page.text
+    assert "Before that" not in page.text
+    make(game, 1, "pass")
+    page = look(client, url(game, 0))
+    assert seqs(page) == [6, 5, 4, 3]
+    assert page.text.index("Bob passes.") < page.text.index("Before that") < page.text.index("You pass.")
+    noted(game, 3)
+    page = look(client, url(game, 0))
+    assert seqs(page) == [9, 8, 7, 6], "enough happened since"
+    assert "Before that" not in page.text
 
 
 def test_a_stale_form_shows_what_came_since_that_page(client: FlaskClient, table: Any) -> None:

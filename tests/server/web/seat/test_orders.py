@@ -47,10 +47,7 @@ def test_an_order_is_shown_in_plain_words_before_it_is_kept(client: FlaskClient,
     game = table(4)
     page = read(post(client, game, 1, do="preview", order="RAISE upto 7"))
     assert page.status == 200
-    assert (
-        "Raise by as little as possible, up to a total of 7. Beyond that, pass. This applies to one lot."
-        in page.text
-    )
+    assert "Bid as little as needed, up to 7 on one lot; above that, pass." in page.text
     assert kept(game) == []
     left = read(post(client, game, 1, do="preview", part=["take", "wine", "", "most", "always"]))
     assert (
@@ -107,7 +104,7 @@ def test_what_stopped_is_told_on_the_page_and_nobody_else_sees_any_of_it(
             for path in (url(game, stranger), url(game, stranger) + "/orders"):
                 text = look(client, path).text
                 assert "topped: The price" not in text
-                assert "up to a total of 1." not in text
+                assert "up to 1 on one lot" not in text
 
 
 def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
@@ -120,7 +117,7 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     post(client, game, other, do="leave", order="take wine")
     bid = position(game.id).rules.moves(position(game.id).state, seat)[-1]
     play.submit(game.id, seat, str(bid), seen=entries(game.id)[-1].seq, request_id="b", now=NOW)
-    assert "up to a total of 1." in look(client, url(game, other) + "/orders").text
+    assert "up to 1 on one lot" in look(client, url(game, other) + "/orders").text
     zoe = Newcomer("Zoe", "zoe@example.org")
     act = f"!replace {other}"
     play.moderate(game.id, act, reason="gone", person_id=game.people[3], now=NOW, newcomer=zoe)
@@ -128,7 +125,7 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
         person = people.get_or_create(session, zoe.email, zoe.name, NOW)
         game.tokens[other] = links.token(links.link_for(session, "seat", person.id, game.id, NOW))
     page = look(client, url(game, other) + "/orders")
-    assert "up to a total of 1." not in page.text
+    assert "up to 1 on one lot" not in page.text
     assert "has stopped" not in page.text
     pigeons = Pigeons()
     while deliver(NOW + timedelta(hours=1), pigeons, steady=lambda: 0.0):
@@ -137,7 +134,7 @@ def test_who_takes_a_seat_over_is_not_told_what_its_last_player_had_ordered(
     assert "to Zoe." in told
     assert "raise upto 1" not in told
     post(client, game, other, do="leave", order="raise upto 2 then ask")
-    assert "up to a total of 2." in look(client, url(game, other) + "/orders").text
+    assert "up to 2 on one lot" in look(client, url(game, other) + "/orders").text
 
 
 def test_orders_that_rest_are_confirmed_with_a_button(client: FlaskClient, table: Any) -> None:
@@ -157,7 +154,7 @@ def test_the_page_has_one_line_that_leads_to_the_sheet(client: FlaskClient, tabl
     game = table(4)
     other = (asked(game) + 1) % 4
     page = look(client, url(game, other))
-    assert f'<a class="button primary" href="{url(game, other)}/orders">Plan ahead</a>' in page.html
+    assert f'<a class="button" href="{url(game, other)}/orders">Plan ahead</a>' in page.html
     assert "Decide now what to play when your turn comes." in page.text
     assert not [field for field in page.root.iter("select") if field.get("name") == "part"]
     post(client, game, other, do="leave", order="take wine")
@@ -190,6 +187,79 @@ def test_the_preview_says_what_it_would_do_as_things_stand(client: FlaskClient, 
     assert "It is your turn:" not in look(client, f"{url(game, other)}/orders").text
     assert "When more than 4 is needed Pass" in page.text
     assert "If nobody bids before you" not in page.text
+
+
+def test_the_sheet_opens_with_the_orders_that_stand(client: FlaskClient, table: Any) -> None:
+    game = table(4)
+    seat = (asked(game) + 1) % 4
+    goods = [name for name in position(game.id).view(seat).hand if name != "merchant"]
+    sheet = look(client, url(game, seat) + "/orders")
+    assert values(sheet, "raise") == {"part1": "1", "part2": "then pass", "part3": "this lot", "card": []}
+    assert "Your orders" not in sheet.text
+    first = sorted(goods, key=lambda name: name[-1])[0]
+    ladder = f"ladder {first} upto 5 then ask every lot"
+    for order in (ladder, "tax best", "take wine spice most", "limit sell always"):
+        post(client, game, seat, do="leave", order=order)
+    sheet = look(client, url(game, seat) + "/orders")
+    told = values(sheet, "raise")
+    assert [value.partition("#")[0] for value in told["card"]] == [first]
+    assert (told["part1"], told["part2"], told["part3"]) == ("5", "then ask", "every lot")
+    assert values(sheet, "tax") == {"part1": "best", "part2": "", "card": []}
+    take = {"part1": "wine", "part2": "spice", "part3": "", "part4": "most", "part5": "", "card": []}
+    assert values(sheet, "take") == take
+    assert values(sheet, "limit") == {"part1": "sell", "part2": "always", "card": []}
+    assert sheet.text.index("As tax, pay the card of the lot that I need least. Once.") < sheet.text.index(
+        "Change or add an order"
+    )
+    assert "This is your order as it stands." in sheet.text
+    assert "Save this order" not in sheet.text, "nothing would change"
+    changed = read(post(client, game, seat, do="preview", order="raise upto 2"))
+    assert "Change the order" in changed.text
+    same = read(post(client, game, seat, do="preview", order="tax best"))
+    assert "This is your order as it stands." in same.text
+    assert "Change the order" not in same.text
+    post(client, game, seat, do="leave", order="pass every lot")
+    assert values(look(client, url(game, seat) + "/orders"), "pass") == {"part1": "every lot", "card": []}
+
+
+def test_the_sheet_of_byzantium_opens_with_the_order_that_stands(client: FlaskClient, table: Any) -> None:
+    game = table(3, slug="byzantium")
+    seat = (asked(game) + 1) % 3
+    view = position(game.id).view(seat)
+    card, place = next(
+        (card, place.slot)
+        for card in reversed(view.hand)
+        for place in view.places
+        if place.state == "open" and card in place.takes
+    )
+    post(client, game, seat, do="leave", order=f"put {card} on {place} then any")
+    wanted = values(look(client, url(game, seat) + "/orders"), "put")
+    assert wanted["part1"] == f"{card} on {place}"
+    assert wanted["part2"] == "then any"
+    post(client, game, seat, do="leave", order="put any always")
+    assert values(look(client, url(game, seat) + "/orders"), "put any") == {"part1": "always", "card": []}
+
+
+def values(sheet: Page, first: str) -> dict[str, Any]:
+    """Return what is filled in in the form of orders that begin with a word: its fields, and the ticked cards."""
+    found: dict[str, Any] = {"card": []}
+    form = next(
+        form
+        for form in sheet.root.iter("form")
+        for field in form.iter("input")
+        if (field.get("name"), field.get("value")) == ("part", first)
+    )
+    for field in form.iter():
+        name = field.get("name", "")
+        if field.tag == "select":
+            chosen = [each for each in field.iter("option") if each.get("selected") is not None]
+            value = (chosen or list(field.iter("option")))[0].get("value")
+            found[name] = found.get(name) or value
+        elif field.tag == "input" and name.startswith("part") and name != "part":
+            found[name] = field.get("value")
+        elif field.tag == "input" and name == "card" and field.get("checked") is not None:
+            found["card"].append(field.get("value"))
+    return found
 
 
 def test_an_order_that_can_do_nothing_any_more_says_so(client: FlaskClient, table: Any) -> None:
@@ -350,8 +420,8 @@ def test_after_the_end_the_seats_page_lists_no_orders_and_the_games_page_all_of_
         assert 'id="orders"' not in page.html
         assert not [f for f in page.root.iter("form") if f.get("action", "").endswith("/orders")]
     public = look(client, f"/g/{game.id}").text
-    assert f"{NAMES[other]}, after entry 1: Raise by as little as possible, up to a total of 1." in public
+    assert f"{NAMES[other]}, after entry 1: Bid as little as needed, up to 1 on one lot; above" in public
     assert "stopped after entry" in public
     assert f"{NAMES[other]}, after entry 1: At the market, take Wine." in public
-    assert "up to a total of 9" not in public
+    assert "up to 9" not in public
     assert "standing orders, now revealed" not in look(client, f"/g/{another.id}").text.lower()

@@ -79,9 +79,13 @@ def test_what_others_said_since_the_own_move_is_among_the_news(game: Table, clie
     for number in range(4):
         say(client, game, 1, f"Word number {number}", f"k{number}")
     html = page(client, game, 0)
-    news = html.partition('class="strip heard"')[2].partition("</li>")[0]
+    news = html.partition('class="heard"')[2].partition("</div>")[0]
     assert re.findall(r"Word number \d", news) == ["Word number 1", "Word number 2", "Word number 3"]
-    assert "An old word" not in html
+    assert "An old word" not in html.partition('class="before"')[0]
+    assert re.findall(r"\w+: \w+ \w+ word", " ".join(log_of(html))) == [
+        "You: My own word",
+        "Bob: An old word",
+    ]
     assert "An old word" in page(client, game, 0, "/history")
 
 
@@ -132,7 +136,7 @@ def move(
 def test_words_come_with_a_move_and_stand_after_it(game: Table, client: FlaskClient) -> None:
     assert move(client, game, 0, "pass", "Not for me")[0] == 303
     word = f"w{word_id(game.id, 1)}"
-    assert [line.partition(" ")[0] for line in log_of(page(client, game, 0))] == [word]
+    assert [line.partition(" ")[0] for line in log_of(page(client, game, 0))] == [word, "e2", "e1"]
     assert [line.partition(" ")[0] for line in log_of(page(client, game, 0, "/history"))] == [
         "e1",
         "e2",
