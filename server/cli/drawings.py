@@ -189,6 +189,12 @@ def check_mails(game: Game) -> None:
             drawn("The macro options of mail.html", part.options, view, moves, others, show)
         if hasattr(part, "hand"):
             drawn("The macro hand of mail.html", part.hand, view)
+        if hasattr(part, "later"):
+            drawn("The macro later of mail.html", part.later, view, names, scene.told)
+        fallback = str(rules.fallback(view, [rules.parse(move) for move in moves]))
+        for name, given in (("choice", (view, fallback)), ("missed", (view, fallback)), ("typed", (view,))):
+            if hasattr(part, name):
+                drawn(f"The macro {name} of mail.html", getattr(part, name), *given)
         written = text.render(view=view, names=names, told=scene.told, moves=moves, out_of_turn=others)
         expect(
             "&lt;" not in written and "&amp;" not in written, "mail.txt shows signs of HTML, such as &amp;."
@@ -208,9 +214,14 @@ def check_results(game: Game) -> None:
         with flask_babel.force_locale(language):
             scene = _scene(game, game.at, ALL)
             given = {"view": scene.view, "names": scene.names, "game": {"slug": rules.slug, "name": "A game"}}
-            drawn("result.html", page.render, given, result=result, ranking=ranked(rules.places(last)))
+            places = ranked(rules.places(last))
+            for reader in (None, 0):
+                drawn("result.html", page.render, given, result=result, ranking=places, reader=reader)
+            words = module(rules, "words.html")
+            if hasattr(words, "rule"):
+                drawn("The macro rule of words.html", words.rule, scene.view, scene.names, result, places)
             for chart in rules.charts(views):
-                said = drawn("The macro chart of words.html", module(rules, "words.html").chart, chart.name)
+                said = drawn("The macro chart of words.html", words.chart, chart.name)
                 expect(any(said.words), "The macro chart of words.html does not know “%s”.", chart.name)
             for each in rules.highlights(views, outcome.winners) if telling else ():
                 assert telling

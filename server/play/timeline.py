@@ -85,9 +85,10 @@ class Timeline:
         return [(chart, tuple(seqs[step.place] for step in chart.steps)) for chart in charts if chart.steps]
 
     def highlights(self, winners: Sequence[int]) -> list[tuple[Highlight, int]]:
-        """The highlights of a finished game, each with the seq of the entry that shows it."""
+        """The highlights of a finished game in the order of the game, each with the seq of the entry that shows it."""
         seqs, views = self._counted()
-        return [(each, seqs[each.place]) for each in (self.rules.highlights(views, winners) if views else ())]
+        found = self.rules.highlights(views, winners) if views else ()
+        return [(each, seqs[each.place]) for each in sorted(found, key=lambda each: each.place)]
 
     def _counted(self) -> tuple[list[int], list[Any]]:
         """The seq of each move that counts, and the view of the public after it."""

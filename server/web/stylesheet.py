@@ -15,7 +15,7 @@ from server import config
 blueprint = Blueprint("stylesheet", __name__)
 
 BASE = Path(__file__).resolve().parents[1] / "static" / "style.css"
-PAGES = ("columns", "front", "history", "new", "over", "plan", "rules", "turn", "verify")
+PAGES = ("columns", "desk", "front", "history", "new", "over", "plan", "rules", "turn", "verify")
 """The pages with styles of their own: `new.css`, `over.css` …"""
 MAX_AGE = 365 * 86400
 """Seconds for which a browser may cache a file whose URL contains its hash: each change has another URL."""

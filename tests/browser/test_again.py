@@ -20,7 +20,7 @@ def test_the_form_has_its_stylesheet_and_counts_those_invited_again(tab: Tabs, t
     game = ended(town, "again-sheet")
     set_seat(game.id, 1, left=True)
     page = tab().goto(url(game, 0))
-    page.get_by_role("button", name="Again, with the same people").click()
+    page.get_by_role("button", name="Play again with the same people").click()
     page.wait_for_url("**/again")
     assert "/static/style-new-" in page.evaluate(SHEETS)
     count = page.locator("#count")
@@ -34,7 +34,7 @@ def test_the_organisers_page_is_loaded_as_well(tab: Tabs, town: Town) -> None:
     game = ended(town, "again-loaded")
     page = tab().goto(url(game, 0))
     page.evaluate("window.untouched = true")
-    page.get_by_role("button", name="Again, with the same people").dblclick()
+    page.get_by_role("button", name="Play again with the same people").dblclick()
     expect(page).to_have_url(
         re.compile(".*/o/[a-z2-7]+")
     )  # the second click ends what the first has begun to load

@@ -89,6 +89,34 @@ def test_a_meld_is_one_screen(tab: Tabs, town: Town, size: tuple[int, int], scri
     assert page.evaluate("scrollY") == 0
 
 
+@pytest.mark.parametrize("size", [(320, 720), (390, 844), (1280, 900)])
+def test_years_and_territory_are_two_bars_from_edge_to_edge(
+    tab: Tabs, town: Town, size: tuple[int, int]
+) -> None:
+    game, seat = town.asked("empire", "meld")
+    page = tab(size=size).goto(url(game, seat))
+    years, territory = box(page.locator(".years")), box(page.locator(".track"))
+    assert (years["x"], years["width"]) == (territory["x"], territory["width"])
+    labels = page.locator(".measure > p").all()
+    assert len({box(label)["x"] for label in labels}) == 1
+    assert all(box(label)["x"] + box(label)["width"] < years["x"] for label in labels)
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1280, 900)])
+def test_the_ages_of_cards_can_be_read(tab: Tabs, town: Town, size: tuple[int, int]) -> None:
+    game, seat = town.asked("empire", "meld")
+    view = position(game.id).view(seat)
+    limited = [card for card in view.hand if view.deck(seat).facts(card).ages != "EML"]
+    page = tab(size=size).goto(url(game, seat))
+    ages = page.locator("#hand .age").all()
+    assert len(ages) == len(limited) > 0
+    for age in ages:
+        at, card = box(age), box(age.locator("xpath=ancestor::label"))
+        assert at["height"] >= 12
+        assert card["x"] <= at["x"] < at["x"] + at["width"] <= card["x"] + card["width"]
+        assert at["y"] + at["height"] <= card["y"] + card["height"]
+
+
 @pytest.mark.parametrize("size", [(390, 844), (1280, 900)])
 def test_eight_cards_of_byzantium_lie_in_one_row_above_the_button(
     tab: Tabs, town: Town, size: tuple[int, int]

@@ -92,7 +92,12 @@ def later_mails(server: World) -> dict[str, str]:
 def fought(player: Player, address: str) -> bool:
     """Whether the page of a seat shows the first battle."""
     assert player.hand.open(address) == 200
-    return re.search(r"Year 1: \d+ against \d+, territory 10 → \d+", player.hand.text()) is not None
+    return (
+        re.search(
+            r"year 1(, \d+ to \d+| was a draw, \d+ each) [Tt]erritory (fell|rose|stayed)", player.hand.text()
+        )
+        is not None
+    )
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def highlights(views: Sequence[View], winners: Sequence[int]) -> list[Highlight]
     """Return the dearest lot, the set sold for the most profit, and the turning point.
 
     The first numbers are the round; then come the price of the lot, the profit of the set, and the leads.
-    The cards of the turning point are what the winner sold in that round.
+    The cards of the turning point are what the winner sold in that round; its last number is how many sets these were.
 
     Args:
         views: as for `charts`.
@@ -102,15 +102,14 @@ def highlights(views: Sequence[View], winners: Sequence[int]) -> list[Highlight]
     first = [found[name] for name in ("dearest lot", "best set") if name in found]
     starts = dict(pairwise((*(at for _, at in reversed(ends)), 0)))
     turns = turning_point(steps, winners)
-    return first + [
-        replace(it, cards=_sales(views[starts[it.place] : it.place + 1], it.seat)) for it in turns
-    ]
+    return first + [_with_sales(it, views[starts[it.place] : it.place + 1]) for it in turns]
 
 
-def _sales(views: Sequence[View], seat: int) -> tuple[str, ...]:
-    """Return all sets that a seat sold meanwhile."""
-    gains = [(b, a) for b, a in pairwise(views) if a.profits[seat] > b.profits[seat]]
-    return tuple(card for before, after in gains for card in _sold(before, after, seat))
+def _with_sales(it: Highlight, views: Sequence[View]) -> Highlight:
+    """Return a turning point with all sets that its seat sold meanwhile, and their number."""
+    gains = [(b, a) for b, a in pairwise(views) if a.profits[it.seat] > b.profits[it.seat]]
+    cards = tuple(card for before, after in gains for card in _sold(before, after, it.seat))
+    return replace(it, numbers=(*it.numbers, len(gains)), cards=cards)
 
 
 def _sold(before: View, after: View, seat: int) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from byzanz.charts import Chart, Heading, Highlight, chart, seats, turning_point
@@ -40,7 +41,8 @@ def highlights(views: Sequence[View], winners: Sequence[int]) -> list[Highlight]
     """Return the fall of the Empire or its greatest victory, its heaviest defeat, and the turning point.
 
     The numbers of a battle are the year, the force of the side that gained by it and of the other, and the territory
-    before and after.
+    before and after. Those of the turning point end with the Emperor of that year, the change of their legacy, and what
+    of it their cards earned.
 
     Args:
         views: as for `charts`.
@@ -66,4 +68,15 @@ def highlights(views: Sequence[View], winners: Sequence[int]) -> list[Highlight]
             found = {"fall": fall} | {
                 name: it for name, it in found.items() if name == "heaviest defeat" and it.place != place
             }
-    return list(found.values()) + turning_point(steps, winners)
+    turns = turning_point(steps, winners)
+    return list(found.values()) + [
+        replace(it, numbers=it.numbers + _legacy_change(views[it.place])) for it in turns
+    ]
+
+
+def _legacy_change(view: View) -> tuple[int, int, int]:
+    """Return the Emperor of the last battle, the change of their legacy, and what of it their cards earned."""
+    battle = view.battle
+    assert battle is not None
+    earned = sum(card.legacy for card in battle.melds[battle.emperor].cards) if battle.after > 0 else 0
+    return battle.emperor, battle.legacy, earned

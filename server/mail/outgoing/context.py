@@ -10,21 +10,19 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask_babel import gettext
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from byzanz import record
 from byzanz.games import title_of
-from byzanz.moves import ranked
 from byzanz.rules import PUBLIC
 from server.config import settings
-from server.mail.outgoing import batching, relevance, said
+from server.mail.outgoing import batching, occasions, relevance, said
 from server.mail.outgoing.mail_links import MailLinks
 from server.mail.outgoing.relevance import MailRows
 from server.mail.text import one_line
-from server.play import history, lengths, notes, positions, timeline, turns
+from server.play import history, notes, positions, timeline, turns
 from server.store import facts, heads, outbox, standing_orders
-from server.store.models import Game, Person, Rematch, Seat
+from server.store.models import Person
 from server.store.rows import AnyGame, AnyMail, AnyPerson
 from server.store.table import Table
 
@@ -163,47 +161,18 @@ def _game_context(session: Session, rows: MailRows, table: Table) -> dict[str, A
         "me": rows.seat.seat if rows.seat else None,
         "organiser": one_line(organiser.name) if organiser else "",
         "result": result,
-        "ranking": _ranking(table) if rows.mail.kind == "over" and result else (),
         "head": game.head,
         "hash": game.head_hash,
         "commitment": game.commitment,
         "at": heads.marked(f"{game.id}.{game.head}.{game.head_hash[: heads.LENGTH]}"),
         "others": sum(seat.bot is None for seat in table.seats) > 1,
-    } | (_invitation_context(session, rows, table) if rows.mail.kind in ("invite", "nudge") else {})
-
-
-def _ranking(table: Table) -> list[tuple[int, int]]:
-    """Return the place of each seat of a finished game, and the seat, the best first."""
-    position = positions.current(table)
-    return ranked(position.rules.places(position.state))
-
-
-def _invitation_context(session: Session, rows: MailRows, table: Table) -> dict[str, Any]:
-    """Return what only an invitation tells: who sits there, the organiser's line, cuts, and how long games take.
-
-    If the game follows another one of its reader, it also tells which.
-    """
-    game = session.get_one(Game, table.game.id)
-    return {
-        "before": _game_before(session, rows),
-        "statuses": tuple(seat.status for seat in table.seats),
-        "own_game": table.game.organiser_id == rows.person.id,
-        "message": one_line(game.message),
-        "cuts": history.fixed_cuts(table.seats).values(),
-        "length": lengths.estimate(session, game, table.seats),
-    }
-
-
-def _game_before(session: Session, rows: MailRows) -> str | None:
-    """Return the name of the game that this one follows, for those who held a seat there."""
-    query = (
-        select(Game.name)
-        .join(Rematch, Rematch.after_id == Game.id)
-        .join(Seat, Seat.game_id == Game.id)
-        .where(Rematch.game_id == rows.mail.game_id, Seat.person_id == rows.person.id)
+    } | (
+        occasions.invitation(session, rows, table)
+        if rows.mail.kind in ("invite", "nudge")
+        else occasions.ending(table, result["scores"])
+        if rows.mail.kind == "over" and result
+        else {}
     )
-    name = session.scalar(query)
-    return None if name is None else one_line(name)
 
 
 def person_at(session: Session, table: Table, person_id: int | None) -> AnyPerson | None:

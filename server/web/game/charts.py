@@ -20,6 +20,10 @@ BAND = 0.86
 """The part of a step that its bars fill, and of a bar's share that the bar fills."""
 LABEL = 15.0
 """The least distance between two labels."""
+MARK, LETTER = 16.0, 8.0
+"""The room for the mark before a name beside the lines, and for each of its letters."""
+NAME = 9
+"""The letters of a name for which there is room by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +92,8 @@ class Drawing:
     Args:
         name, kind: of the chart.
         lines: whom or what each line shows.
-        left, right: where the plot begins and ends; base: the y of the value 0.
-        most: the highest value on the scale.
+        left, right: where the plot begins and ends; base: the y of its lowest value.
+        least, most: the lowest and the highest value on the scale.
         ticks: of the scale: the y of each value.
         stops: the x and the label of each large part of the game.
         walls: the x between two large parts.
@@ -105,6 +109,7 @@ class Drawing:
     left: float
     right: float
     base: float
+    least: int
     most: int
     ticks: tuple[tuple[float, int], ...]
     stops: tuple[tuple[float, str], ...]
@@ -121,36 +126,38 @@ class Frame(NamedTuple):
     Args:
         left, right: where the plot begins and ends; there is room for names beside it.
         band: the width of a step.
-        base: the y of the lowest 0.
-        step, most: of the scale.
+        base: the y of the lowest value.
+        least, step, most: of the scale.
     """
 
     left: float
     right: float
     band: float
     base: float
+    least: int
     step: int
     most: int
 
     def y(self, value: int) -> float:
         """Return the y of a value."""
-        return round(self.base - PLOT * value / self.most, 1)
+        return round(self.base - PLOT * (value - self.least) / (self.most - self.least), 1)
 
     def x(self, at: float) -> float:
         """Return the x at which a step begins, or, with a half, its middle."""
         return round(self.left + at * self.band, 1)
 
 
-def draw(chart: Chart, seqs: Sequence[int]) -> Drawing:
+def draw(chart: Chart, seqs: Sequence[int], letters: int = NAME) -> Drawing:
     """Return the drawing of a chart and its table.
 
     Args:
         chart: with one step or more.
         seqs: for each step the log entry that shows it.
+        letters: of the longest name beside a line.
     """
-    frame = _frame(chart)
+    frame = _frame(chart, letters)
     bare = chart.kind == "rows"
-    values = () if bare else range(0, frame.most + 1, frame.step)
+    values = () if bare else range(frame.least, frame.most + 1, frame.step)
     stops, walls = _stops(chart, frame)
     columns, rows = _matrix(chart, seqs) if chart.kind == "points" else _table(chart, seqs)
     upright = chart.kind in ("bars", "points")
@@ -162,6 +169,7 @@ def draw(chart: Chart, seqs: Sequence[int]) -> Drawing:
         left=frame.left,
         right=frame.right,
         base=frame.base,
+        least=frame.least,
         most=frame.most,
         ticks=tuple((frame.y(value), value) for value in values),
         stops=stops,
@@ -173,8 +181,8 @@ def draw(chart: Chart, seqs: Sequence[int]) -> Drawing:
     )
 
 
-def _frame(chart: Chart) -> Frame:
-    lines = 4 if len(chart.lines) == 1 else 88  # the title names a single line
+def _frame(chart: Chart, letters: int) -> Frame:
+    lines = 4 if len(chart.lines) == 1 else MARK + LETTER * letters  # the title names a single line
     left, right = {"lines": (26.0, WIDTH - lines), "rows": (86.0, WIDTH - 4)}.get(
         chart.kind, (26.0, WIDTH - 4)
     )
@@ -226,13 +234,21 @@ def _bars(chart: Chart, frame: Frame) -> tuple[Bar, ...]:
     return tuple(found)
 
 
-def scale(chart: Chart) -> tuple[int, int]:
-    """Return the step of the scale and its highest value: a multiple of the step, at least every value and 1."""
-    highest = max((value for line in chart.lines for value in line.values if value is not None), default=0)
+def scale(chart: Chart) -> tuple[int, int, int]:
+    """Return the lowest value of the scale, its step and its highest value, at least every value and 1.
+
+    Both ends are multiples of the step. The scale begins at 0, except for lines that stay far above it.
+    """
+    values = [value for line in chart.lines for value in line.values if value is not None] or [0]
+    lowest, highest = min(values), max(values)
     if chart.kind == "rows":
-        return max(1, highest), max(1, highest)
-    step = next(unit * ten for ten in (1, 10, 100, 1000) for unit in (1, 2, 5) if unit * ten * 5 >= highest)
-    return step, max(1, -(-highest // step)) * step
+        return 0, max(1, highest), max(1, highest)
+    if chart.kind != "lines" or len(chart.lines) == 1 or lowest * 2 < highest:
+        lowest = 0
+    units = (unit * ten for ten in (1, 10, 100, 1000) for unit in (1, 2, 5))
+    step = next(unit for unit in units if -(-highest // unit) - lowest // unit <= 5)
+    least = lowest // step * step
+    return least, step, max(least + step, -(-highest // step) * step)
 
 
 def _stops(chart: Chart, frame: Frame) -> tuple[tuple[tuple[float, str], ...], tuple[float, ...]]:

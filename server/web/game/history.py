@@ -265,6 +265,14 @@ def _parts(lines: Sequence[HistoryLine], moments: Timeline, at: int | None, *, f
     return found
 
 
+def newest_first(parts: Sequence[Part]) -> list[Part]:
+    """Return the parts of a log, their sections and their lines with the newest first."""
+    return [
+        part._replace(sections=[(heading, lines[::-1]) for heading, lines in reversed(part.sections)])
+        for part in reversed(parts)
+    ]
+
+
 def jumps(openings: Mapping[Heading, int]) -> dict[str, list[tuple[str, int]]]:
     """Return for each large part of the game its smaller ones, or itself, and the entry after which each begins."""
     found: dict[str, list[tuple[str, int]]] = {}

@@ -179,13 +179,14 @@ def _finished_context(session: Session, game: Game) -> dict[str, object]:
     """Return the context of a finished game: its table, result, highlights, charts and revealed orders."""
     moments = timeline.load(session, game, ALL)
     result, me = json.loads(game.result or "null"), login.signed_in(session)
+    short = charts.short_names(history.names_of(session, game))
     return {
         "view": moments.view(game.head),
         "result": result,
         "ranking": moments.ranking(),
         "highlights": moments.highlights(result["winners"]),
-        "short": charts.short_names(history.names_of(session, game)),
-        "charts": [charts.draw(chart, seqs) for chart, seqs in moments.charts()],
+        "short": short,
+        "charts": [charts.draw(chart, seqs, max(map(len, short))) for chart, seqs in moments.charts()],
         "openings": history.jumps(moments.openings()),
         "revealed": standing_orders.of_game(session, game.id),
         "base_url": settings().base_url,
@@ -194,11 +195,12 @@ def _finished_context(session: Session, game: Game) -> dict[str, object]:
 
 
 def _again_context(session: Session, game: Game, following: Game | None) -> dict[str, object]:
-    """Return the next game and what its makers need: the signed-in player and the organiser."""
+    """Return the reader's seat, the next game, and what its makers need: the signed-in player and the organiser."""
     me = login.signed_in(session)
     seats = positions.seats_of(session, game.id) if me and not game.trial else ()
     own = next((seat for seat in seats if me and seat.person_id == me.id), None)
     found: dict[str, object] = {"following": following if following and (own or following.listed) else None}
+    found["reader"] = own.seat if own else None
     if me and own and not own.left:
         found["token"] = _token(session, "seat", me.id, game)
     if me and game.organiser_id == me.id and rematch.may_keep_going(session, game, utc_now()):

@@ -26,7 +26,7 @@ from server.store import alerts, log, people
 from server.store.engine import parse_stamp, reading, transaction, utc_now
 from server.store.models import Alert, Entry, Game, ModeratorAction, Person, Seat, Turn
 from server.validation import clean_address, whole_number
-from server.web.moderation import issues
+from server.web.moderation import issues, replies
 
 LOGGER = logging.getLogger(__name__)
 blueprint = Blueprint("desk", __name__)
@@ -55,6 +55,7 @@ def show() -> ResponseReturnValue:
             now=now,
             zone=zone(),
             clock_alert=alerts.CLOCK_JUMPED,
+            explained=replies.explained,
             alerts=issues.alerts(session),
             late=issues.late(session, now),
             unsent=issues.unsent(session, now),

@@ -25,13 +25,13 @@ from server.lobby import offers
 from server.play import autopilot, positions, turns
 from server.play.moderation import acts
 from server.play.moderation.act import holds_seat
-from server.store import log
+from server.store import log, tenures
 from server.store.engine import parse_stamp, reading, utc_now
 from server.store.models import Entry, Game, ModeratorAction, Person
 from server.validation import whole_number
 from server.web.game import history, mail_log
 from server.web.http import GAME_ID
-from server.web.moderation import desk, forms
+from server.web.moderation import desk, forms, replies
 
 blueprint = Blueprint("moderation", __name__, url_prefix="/m")
 blueprint.register_blueprint(desk.blueprint)
@@ -77,7 +77,9 @@ def game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = N
         items = mail_log.of_game(session, game, desk.zone(), player_id=g.me.id if seated else None)
         log_context = _history_context(session, game, PUBLIC, url_for(".game", game_id=game.id))
         if log_context is not None:
-            log_context["beside"] = mail_log.by_entry(log_context, items)
+            telling = [item for item in items if item.status not in ("sent", "dropped")]
+            log_context["beside"] = mail_log.by_entry(log_context, telling)
+            log_context["parts"] = history.newest_first(log_context["parts"])
         page = render_template(
             "moderation/game.html",
             **_game_context(session, game) | (log_context or {}),
@@ -104,12 +106,33 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "now": utc_now(),
         "game": game,
         "title": games.title_of(game.slug),
+        "explained": replies.explained,
         "seats": seats,
+        "held": _held(session, game),
         "names": tuple(seat.name for seat in seats),
         "host": persons.get(game.organiser_id or 0),
         "vacancies": offers.vacancies(session, game, by_player=False),
         "unattended": autopilot.is_unattended(session, game),
         "turns": {turn.seat: turn for turn in turns.open_turns(session, game.id)},
+    }
+
+
+def _held(session: Session, game: Game) -> dict[int, tuple[int, list[str]]]:
+    """Return who sits where somebody else began: the entry since which they do, and the names of those before them."""
+    found = tenures.of_game(session, game.id)
+    persons = session.scalars(select(Person).where(Person.id.in_({held.person_id for held in found})))
+    names = {person.id: person.name for person in persons}
+    now = [held for held in found if held.to_seq is None and held.from_seq]
+    return {
+        held.seat: (
+            held.from_seq,
+            [
+                names[other.person_id]
+                for other in found
+                if other.seat == held.seat and other is not held and other.person_id in names
+            ],
+        )
+        for held in now
     }
 
 

@@ -22,6 +22,11 @@ from tests.support.examples import EXAMPLES, example
 GOOFSPIEL = EXAMPLES / "goofspiel" / "goofspiel.py"
 Goofspiel = example("goofspiel").Goofspiel
 DRAWN = (*DRAWING_CHECKS, *DRAWING_TABLE_CHECKS)
+MAIL = (
+    "{% macro chips(cards) %}{% endmacro %}{% macro table(view, names, show) %}{% endmacro %}"
+    "{% macro options(view, moves, out_of_turn, show) %}{% endmacro %}"
+)
+"""The macros that each mail.html has."""
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +102,24 @@ TEMPLATES = [
     ("news.html", "{% macro strips(told, view, names, me) %}{% endmacro %}", "told news", "'rest'"),
     ("mail.txt", "{{ names[1] }}&amp;", "mails", "signs of HTML"),
     ("mail.html", "{% macro chips(cards) %}{% endmacro %}", "mails", "'table'"),
+    (
+        "mail.html",
+        f"{MAIL}{{% macro missed(view, move) %}}{{{{ move.deed }}}}{{% endmacro %}}",
+        "mails",
+        "'deed'",
+    ),
+    (
+        "mail.html",
+        f"{MAIL}{{% macro choice(move) %}}{{% endmacro %}}",
+        "mails",
+        "The macro choice of mail.html",
+    ),
+    (
+        "mail.html",
+        f"{MAIL}{{% macro later(view, names, told) %}}<b>{{% endmacro %}}",
+        "mails",
+        "<b> is not closed",
+    ),
     ("result.html", "{{ winner }}", "results", "'winner' is undefined"),
     ("emblem.html", "<svg></svg>", "rules page", "no group with the id emblem-goofspiel"),
     ("rules.html", "{{ rules.titel }}", "rules page", "has no attribute 'titel'"),

@@ -401,7 +401,7 @@ def test_nothing_at_a_table_is_left_in_english(
 
 @pytest.mark.usefixtures("app")
 def test_the_search_for_english_finds_what_is_left() -> None:
-    found = ["Since your last move", "Alice wins with 12.", "Bob heeft gepast.", "Byzanz", " Save \n"]
+    found = ["Since your last move", "Alice won with 12.", "Bob heeft gepast.", "Byzanz", " Save \n"]
     assert leftovers("nl", found) == ["Save", "Since your last move"]
     assert leftovers("nl", ["Alice has until Mon 3 Mar, 10:00 to move."]) != []
 

@@ -16,6 +16,8 @@ from server import play
 from server.accounts import login
 from server.mail import envelope
 from server.mail.incoming import commands, lmtp, receive
+from server.mail.incoming.html_text import as_text
+from server.mail.incoming.quoting import own_lines
 from server.mail.outgoing import deliver
 from server.mail.outgoing.context import EXAMPLES, examples
 from server.play import positions
@@ -97,6 +99,18 @@ def test_a_turn_mail_says_where_and_how_to_answer(game: Table) -> None:
     mail = the_mail(game)
     assert envelope.mail_id_in(message["Return-Path"]) == mail.id
     assert str(mail.id) not in message["Return-Path"].partition("-")[0]
+
+
+@one_database
+@pytest.mark.parametrize(("slug", "seats"), [("byzanz", 4), ("byzantium", 3), ("empire", 2)])
+def test_a_line_above_our_html_is_found_though_no_sign_marks_the_quote(
+    app: Flask, table: Begin, slug: str, seats: int
+) -> None:
+    with_replies(app)
+    table(seats, slug=slug)
+    html = html_of(post()[0])
+    assert html.index("##- ") < html.index("<h1")
+    assert own_lines(as_text(f"<p>first line<br>second line</p>{html}")) == ("first line", "second line")
 
 
 @one_database

@@ -33,7 +33,7 @@ from server.mail.text import one_line, quoted
 from server.play import positions, turns
 from server.store import engine, links, models, outbox, people
 from server.store.models import Alert, Game, Mail, Person, Seat, Turn
-from tests.conftest import NAMES, NOW
+from tests.conftest import NAMES, NOW, Table
 from tests.support.busy_table import elsewhere
 from tests.support.letters import with_replies
 from tests.support.mail_servers import FaultyServer, Pigeons, received
@@ -73,11 +73,12 @@ def test_a_turn_mail_says_everything_in_its_order(table: Begin) -> None:
         "Up for auction, the lot of 5:",
         "You can",
         "\n- Pass\n",
-        "If you do not move in time, the server plays the first of these for you.",
+        "If you miss the deadline, the server passes for you.",
         "Since your last move",
         "The cards are shuffled and dealt.",
-        "As long as you keep these lines",
         "Stop emails about this game:\nhttps://byzanz.test/u/",
+        "Keep this email. With these lines",
+        "\nPaste them on this page:\nhttps://byzanz.test/verify\n",
     ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
@@ -85,7 +86,7 @@ def test_a_turn_mail_says_everything_in_its_order(table: Begin) -> None:
         head = session.get_one(Game, game.id).head_hash
     assert head in text
     assert "repl" not in text.lower()  # moves by reply are not offered before there are any
-    assert re.fullmatch(r".+/u/[a-z2-7]{26}\n", text, re.DOTALL)
+    assert re.fullmatch(r".+/u/[a-z2-7]{26}\n\n.+/verify\n", text, re.DOTALL)
 
 
 @one_database
@@ -176,8 +177,8 @@ def test_the_html_is_well_formed_loads_nothing_and_says_the_same(table: Begin) -
             shown = words_of(html)
             assert_same(text, shown)
             for said in (text, shown):  # one can decide from the top of it
-                heads = ("Make your move", "Your hand", "The table", "You can", "While you were away")
-                places = [said.index(head) for head in heads if head in said]
+                heads = ("Make your move", "While you were away", "Your hand", "The table", "You can")
+                places = [said.index(head) for head in (*heads, "Keep this email") if head in said]
                 assert places == sorted(places)
             buttons = {re.sub(r"\?at=.*", "", unescape(link)) for link in re.findall(r'href="([^"]+)"', html)}
             assert set(re.findall(r"https://\S+", text)) == buttons
@@ -194,7 +195,7 @@ def test_of_many_sales_the_best_are_listed(app: Flask) -> None:
         f"sell olive1 olive{second} olive{third}" for third in range(1, 5) for second in range(1, third + 1)
     ]
     *listed, rest = part.sales(["discard olive1", *moves]).splitlines()  # type: ignore[attr-defined]
-    assert [line[-9:-8] for line in listed] == ["4", "4", "4", "4", "3", "3"]
+    assert [line.removesuffix(" profit")[-1:] for line in listed] == ["4", "4", "4", "4", "3", "3"]
     assert rest == "4 more possible sales."
 
 
@@ -234,7 +235,7 @@ def test_only_what_came_after_ones_own_last_move_is_told(table: Begin) -> None:
     text = text_of(message)
     assert "Since your last move" not in text  # the news say it all
     story = text.split("While you were away\n")[1].split("\n\n")[0]
-    assert re.fullmatch(r"- Bids so far: .+\.", story)
+    assert story == "- The lot of 6: Charlie bid 3, Bob bid 2, you bid 1."
 
 
 # People's words in headers and bodies
@@ -339,7 +340,7 @@ def test_each_kind_of_mail_about_a_running_game_can_be_written(table: Begin, kin
         "vacant": ("Email to Bob has failed for 72 hours", "/o/"),
         "over": (
             "A moderator has ended “The Golden Horn” early",
-            "- Alice (you): 0",
+            "- You: 0",
             f"/t/{game.tokens[0]}\n",
         ),
         "act": ("A moderator pauses the game. “a look into it”", "entry 3", f"/t/{game.tokens[0]}\n"),
@@ -884,9 +885,9 @@ def _sign_in(person_id: int) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("winners", "scores", "first"),
     [
-        ((3,), (12, 20, 20, 27), "You came 4th with 12; Daphne wins “The Golden Horn” with 27."),
-        ((3,), (23, 20, 12, 27), "You came 2nd with 23; Daphne wins “The Golden Horn” with 27."),
-        ((0,), (27, 20, 12, 23), "You win “The Golden Horn” with 27!"),
+        ((3,), (12, 20, 20, 27), "You came 4th with 12; Daphne won “The Golden Horn” with 27."),
+        ((3,), (23, 20, 12, 27), "You came 2nd with 23; Daphne won “The Golden Horn” with 27."),
+        ((0,), (27, 20, 12, 23), "You won “The Golden Horn” with 27!"),
         ((0, 3), (27, 20, 12, 27), "You share the win in “The Golden Horn” with 27!"),
         ((1, 3), (12, 27, 12, 27), "You came 3rd with 12; the win in “The Golden Horn” is shared."),
     ],
@@ -912,10 +913,50 @@ def test_the_mail_about_the_end_tells_the_readers_place_and_ranks_everybody(
     assert_same(text, words_of(html))
     html5lib.HTMLParser(strict=True).parse(html)
     ranked = sorted((place, seat) for seat, place in enumerate(places))
-    listed = [
-        f"{place}. {NAMES[seat]}{' (you)' if seat == 0 else ''}: {scores[seat]}" for place, seat in ranked
-    ]
+    listed = [f"{place}. {'You' if seat == 0 else NAMES[seat]}: {scores[seat]}" for place, seat in ranked]
     assert [line for line in text.splitlines() if line[:2].rstrip(".").isdigit()] == listed
-    assert len(re.findall(r'<div class="step place-\d tall-\d+"', html)) == 3
+    assert re.findall(r'<div class="step place-(\d)"', html) == [str(place) for place, _seat in ranked[:3]]
+    assert len(re.findall(r'<(?:span|tr) class="(?:who )?own"', html)) == 1  # the reader stands out
     shown = words_of(html)
     assert [shown.index(line) for line in listed] == sorted(shown.index(line) for line in listed)
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("scores", "winners", "first"),
+    [
+        ((13, 17), (1,), "You lost “The Golden Horn” to Bob, 13 to 17."),
+        ((17, 13), (0,), "You won “The Golden Horn” with 17!"),
+        ((15, 15), (0, 1), "You share the win in “The Golden Horn” with 15!"),
+    ],
+)
+def test_a_duel_is_won_or_lost(
+    table: Begin, scores: tuple[int, ...], winners: tuple[int, ...], first: str
+) -> None:
+    game = table(2, slug="empire")
+    post()
+    end(game, scores, winners)
+    queue("over", game.people[0], game_id=game.id, seat=0, seq=1)
+    assert text_of(post()[0]).split("\n")[0] == first
+
+
+@one_database
+@pytest.mark.parametrize("tie", [True, False])
+def test_a_tie_that_was_broken_is_explained(table: Begin, monkeypatch: pytest.MonkeyPatch, tie: bool) -> None:
+    game, scores = table(4), (23, 28, 23, 20) if tie else (24, 28, 23, 20)
+    monkeypatch.setattr(Byzanz, "places", lambda *_: (3, 1, 2, 4) if tie else (2, 1, 3, 4))
+    post()
+    end(game, scores, (1,))
+    queue("over", game.people[0], game_id=game.id, seat=0, seq=1)
+    (message,) = post()
+    why = r"On equal profit, the player with more cards left is ahead: Charlie \d+, you \d+\."
+    for said in (" ".join(text_of(message).split()), words_of(html_of(message))):
+        assert bool(re.search(why, said)) == tie
+
+
+def end(game: Table, scores: tuple[int, ...], winners: tuple[int, ...]) -> None:
+    """End a game with this result."""
+    with engine.transaction() as session:
+        row = session.get_one(Game, game.id)
+        row.status, row.ended_at = "over", NOW
+        row.result = json.dumps({"scores": scores, "winners": winners, "reason": "finished"})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 import pytest
+from flask.testing import FlaskClient
 
 from server.lobby import invitations, organiser
+from server.mail.outgoing import occasions
 from tests.conftest import NOW
 from tests.support.invitations import BOB, invited, token
 from tests.support.mails import html_of, one_database, post, text_of, words_of
@@ -34,11 +37,14 @@ def test_an_invitation_tells_who_sits_there_and_what_follows_from_no_answer() ->
     shown = words_of(html)
     assert "Players: Alice, Bob (invited), Charlie (you), Free seat" in shown
     for part in (" ".join(text.split()), shown):
-        assert "You accept or decline on the page of the invitation." in part
+        assert "Please answer by 4 Mar: Alice may start without you." in part
         assert (
-            "If you do nothing, you get a reminder after two days, and Alice may start without you." in part
+            "If you do not answer, you get one reminder. If you do not know Alice, ignore this email." in part
         )
     assert html.count('class="button"') == 1
+    (page,) = re.findall(r'<a class="button"[^>]* href="([^"]+)"', html)
+    assert re.findall(r'<a class="button second bare-link"[^>]* href="([^"]+)"', html) == [f"{page}#decline"]
+    assert f"No, thank you:\n{page}#decline\n" in text
 
 
 def test_a_reminder_tells_the_same_and_promises_no_other() -> None:
@@ -49,5 +55,17 @@ def test_a_reminder_tells_the_same_and_promises_no_other() -> None:
     organiser.send_nudges(later)
     text, html = to_charlie(later + timedelta(minutes=5))
     assert facts(text)["Players"].strip() == "Alice, Bob (declined), Charlie (you)"
-    assert "If you do nothing, Alice may start without you." in " ".join(text.split())
+    assert "\nAlice may start without you.\n" in text
+    assert "Please answer by" not in text
+    assert "reminder" not in text
     assert 'class="facts"' in html
+
+
+def test_the_day_that_an_invitation_names_is_that_of_the_reminder() -> None:
+    assert organiser.NUDGE_AFTER == occasions.ANSWER_WITHIN
+
+
+def test_the_link_to_decline_leads_to_the_form_that_does(client: FlaskClient) -> None:
+    game_id, _host = invited(NOW)
+    page = client.get(f"/i/{token('invite', BOB, game_id, NOW)}").text
+    assert re.search(r'<form method="post" id="decline">', page)

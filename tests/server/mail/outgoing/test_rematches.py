@@ -34,7 +34,7 @@ def speak(language: str, *people_: int) -> None:
 
 
 AGAIN = {
-    "en": "Again, with the same people:",
+    "en": "Play again with the same people:",
     "de": "Noch einmal mit denselben Leuten:",
     "nl": "Nog een keer met dezelfde mensen:",
 }

@@ -71,8 +71,30 @@ def any_charts(draw: st.DrawFn) -> Chart:
     ],
 )  # fmt: skip
 def test_a_scale_has_at_most_five_round_steps(highest: int, expected: tuple[int, int]) -> None:
-    assert scale(chart("any", "bars", seats(1), [(("a", "b"), 0, [highest])])) == expected
-    assert scale(chart("any", "rows", seats(1), [(("a", "b"), 0, [highest])])) == (max(1, highest),) * 2
+    step = ("a", "b"), 0, [highest]
+    assert scale(chart("any", "bars", seats(1), [step])) == (0, *expected)
+    assert scale(chart("any", "rows", seats(1), [step])) == (0, *(max(1, highest),) * 2)
+    assert scale(chart("any", "lines", seats(1), [step])) == (0, *expected)
+    assert scale(chart("any", "lines", seats(2), [(("a",), 0, [0, highest])])) == (0, *expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([10, 17], (10, 2, 18)), ([13, 17], (13, 1, 17)), ([9, 17], (8, 2, 18)), ([8, 17], (0, 5, 20)),
+        ([7, 7], (7, 1, 8)), ([51, 101], (40, 20, 120)), ([300, 305], (300, 1, 305)),
+    ],
+)  # fmt: skip
+def test_lines_far_above_0_have_a_scale_of_their_own(
+    values: list[int], expected: tuple[int, int, int]
+) -> None:
+    assert scale(chart("any", "lines", seats(2), [(("a",), 0, values)])) == expected
+
+
+def test_names_beside_the_lines_get_the_room_that_they_need() -> None:
+    told = chart("any", "lines", seats(2), [(("round 1",), 0, [3, 5])])
+    assert draw(told, [1]).right == WIDTH - 88
+    assert draw(told, [1], letters=3).right == WIDTH - 40
 
 
 def test_bars_stand_side_by_side_in_the_middle_of_their_step() -> None:
@@ -94,16 +116,17 @@ def test_bars_stand_side_by_side_in_the_middle_of_their_step() -> None:
 
 def check_place(told: Chart, it: Drawing) -> None:
     """Check that everything is inside the drawing and at the height of its value, on one scale."""
-    _, most = scale(told)
+    least, _, most = scale(told)
+    assert (it.least, it.most) == (least, most)
     assert it.height == it.base + BELOW
     for number, stroke in enumerate(it.strokes, start=1):
         row = it.kind == "rows"
-        base, unit = (TOP + number * ROW, (ROW - ROW_GAP) / most) if row else (it.base, PLOT / most)
+        base, unit = (TOP + number * ROW, (ROW - ROW_GAP) / most) if row else (it.base, PLOT / (most - least))
         values = told.lines[number - 1].values
         assert len(stroke.marks) == len(values)
         for (x, y), value in zip(stroke.marks, values, strict=True):
             assert it.left <= x <= it.right
-            assert abs((base - y) / unit - (value or 0)) < 0.06 * max(1, 1 / unit)
+            assert abs((base - y) / unit + least - (value or 0)) < 0.06 * max(1, 1 / unit)
         assert TOP - ROW_GAP <= stroke.label <= it.base
     for bar in it.bars:
         assert it.left <= bar.x <= bar.x + bar.width <= it.right + 0.1
@@ -139,7 +162,9 @@ def test_a_drawing_says_what_its_chart_says(told: Chart) -> None:
     assert [word for _, word in it.stops] == list(dict.fromkeys(step.heading[0] for step in told.steps))
     assert all(one < other for (one, _), (other, _) in pairwise(it.stops))
     assert [value for _, value in it.ticks] == sorted({value for _, value in it.ticks})
-    assert it.kind == "rows" or (it.ticks[0][1] == 0 and it.ticks[-1][1] == it.most and len(it.ticks) <= 6)
+    assert it.kind == "rows" or (
+        it.ticks[0][1] == it.least and it.ticks[-1][1] == it.most and len(it.ticks) <= 6
+    )
 
 
 def test_a_wrong_place_and_a_wrong_table_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

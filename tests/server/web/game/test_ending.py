@@ -1,4 +1,4 @@
-"""The page of a finished game: the podium, what is worth telling, and the preview that messengers show."""
+"""The page of a finished game: the podium, its highlights, and the preview that messengers show."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from types import SimpleNamespace
 from xml.etree.ElementTree import Element
 
 import flask
@@ -113,7 +114,7 @@ def test_it_says_how_it_was_won_and_leads_to_another_game(client: FlaskClient, t
     page = look(client, f"/g/{game.id}")
     scores = result(game.id)["scores"]
     first, second, _third = sorted(scores, reverse=True)
-    behind = f"{('Alice', 'Bob', 'Charlie')[scores.index(second)]} comes second, {first - second} behind."
+    behind = f"{('Alice', 'Bob', 'Charlie')[scores.index(second)]} came second, {first - second} behind."
     assert behind in page.text
     assert "/new?game=byzanz" in {item.get("href") for item in page.root.iter("a")}
     again = next(item for item in page.root.iter("form") if item.get("action") == "/play")
@@ -122,8 +123,68 @@ def test_it_says_how_it_was_won_and_leads_to_another_game(client: FlaskClient, t
     assert [part.count("<figure") for part in (shown, folded)] == [2, 2]
 
 
+def test_the_page_speaks_to_the_reader_and_marks_their_place(client: FlaskClient, table: Begin) -> None:
+    game = over(table, "byzanz")
+    told = result(game.id)
+    scores, winner = told["scores"], told["winners"][0]
+    ranked = sorted(range(3), key=lambda seat: (seat != winner, -scores[seat]))
+    for seat, place in zip(ranked, ("1st", "2nd", "3rd"), strict=True):
+        log_in(client, game.people[seat])
+        page = look(client, f"/g/{game.id}")
+        assert_sound(place, page)
+        (heading,) = page.root.iter("h1")
+        won = f"{('Alice', 'Bob', 'Charlie')[winner]} won with {scores[winner]}."
+        assert text(heading) == (
+            f"You won with {scores[winner]}!" if seat == winner else f"You came {place} with {scores[seat]}."
+        )
+        assert (won in page.text) == (seat != winner)
+        podium = [text(item) for item in by_class(page, "podium") if " you " in text(item)]
+        assert podium == [
+            text(item) for item in by_class(page, "podium") if "reader" in item.get("class", "")
+        ]
+        assert len(podium) == 1
+        assert podium[0].startswith(("Alice", "Bob", "Charlie")[seat])
+        strong = [item for item in page.root.iter("g") if "reader" in item.get("class", "")]
+        assert len(strong) == 1
+        assert text(strong[0]) == ("Alice", "Bob", "Charlie")[seat]
+    assert 'og:title" content="The Golden Horn: You' not in page.html
+
+
+def test_the_winner_of_a_tie_is_said_to_have_more_cards(client: FlaskClient, table: Begin) -> None:
+    game = over(table, "byzanz")
+    assert "ties go to the player with more cards left." in look(client, f"/g/{game.id}").text
+    with flask.current_app.test_request_context():
+        words = flask.current_app.jinja_env.get_template("games/byzanz/words.html").module
+        view = SimpleNamespace(hand_sizes=(1, 2, 1, 4))
+        scores = {"scores": [23, 27, 28, 23]}
+        ranking = [(1, 2), (2, 1), (3, 3), (4, 0)]
+        said = words.rule(view, ("Ann", "Chloe", "Bob", "Dan"), scores, ranking)  # type: ignore[attr-defined]
+    assert said.endswith("more cards left: Dan 4, Ann 1.")
+
+
 @pytest.mark.parametrize("slug", CHARTS)
-def test_each_moment_worth_telling_leads_to_the_history(client: FlaskClient, table: Begin, slug: str) -> None:
+def test_the_highlights_are_told_in_the_order_of_the_game(
+    client: FlaskClient, table: Begin, slug: str
+) -> None:
+    game = over(table, slug)
+    told = by_class(look(client, f"/g/{game.id}"), "told")
+    seqs = [int(seq) for item in told.iter() for seq in re.findall(r"\?at=(\d+)$", item.get("href") or "")]
+    assert len(seqs) >= 2
+    assert seqs == sorted(seqs)
+
+
+def test_highlights_are_told_to_those_whose_they_are(client: FlaskClient, table: Begin) -> None:
+    game = over(table, "byzanz")
+    said = [text(item) for item in by_class(look(client, f"/g/{game.id}"), "told").iter("p")]
+    for seat, name in enumerate(("Alice", "Bob", "Charlie")):
+        log_in(client, game.people[seat])
+        own = [text(item) for item in by_class(look(client, f"/g/{game.id}"), "told").iter("p")]
+        assert [each.replace("You ", f"{name} ").replace(" you ", f" {name} ") for each in own] == said
+        assert [("You " in each or " you " in each) for each in own] == [name in each for each in said]
+
+
+@pytest.mark.parametrize("slug", CHARTS)
+def test_each_highlight_leads_to_the_history(client: FlaskClient, table: Begin, slug: str) -> None:
     game = over(table, slug)
     items = list(by_class(look(client, f"/g/{game.id}"), "told"))
     assert 2 <= len(items) <= 3
@@ -209,9 +270,9 @@ def test_the_email_about_the_end_tells_the_same_moments(client: FlaskClient, tab
     ]
     assert mails
     for mail in mails:
-        moments = text_of(mail).partition("Worth telling\n")[2].partition("Everything is")[0]
+        moments = text_of(mail).partition("Highlights\n")[2].partition("Everything is")[0]
         assert [line.partition(":")[0] for line in moments.splitlines() if line] == [
             f"- {title}" for title in told
         ]
         assert not re.search(r":$", moments, re.MULTILINE)
-        assert "<h2" in html_of(mail).partition("Worth telling")[0][-300:]
+        assert "<h2" in html_of(mail).partition("Highlights")[0][-300:]

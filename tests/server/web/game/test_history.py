@@ -474,7 +474,7 @@ def test_each_end_has_its_sentence(client: FlaskClient, table: Any):
     assert "Alice and Bob share the win with 7 each." in look(client, f"/g/{game.id}").text
     with engine.transaction() as session:
         session.get_one(Game, game.id).result = '{"scores":[7,6,3],"winners":[0],"reason":"finished"}'
-    assert "Alice wins with 7." in look(client, f"/g/{game.id}").text
+    assert "Alice won with 7." in look(client, f"/g/{game.id}").text
 
 
 def test_a_running_game_is_watched_with_its_latest_moves(client: FlaskClient, table: Any):

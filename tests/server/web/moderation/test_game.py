@@ -269,6 +269,37 @@ def test_one_game_shows_seats_clocks_mails_and_history(mia: FlaskClient, table: 
         assert session.get_one(Game, game.id).seed not in page.html
 
 
+def test_the_newest_entry_stands_first_and_an_email_beside_it_unless_it_was_sent(
+    mia: FlaskClient, table: Begin
+) -> None:
+    game = table(3)
+    for seat in (0, 1):
+        make(game, seat, "pass")
+    with engine.transaction() as session:
+        first, second, third = session.query(Mail).filter_by(kind="turn", game_id=game.id).order_by(Mail.id)
+        first.status, third.status = "sent", "dropped"
+        second.status, second.error = "failed", quoted("550 5.1.1 no such user")
+    page = look(mia, f"/m/{game.id}")
+    listed = [item for item in page.root.iter("li") if re.fullmatch(r"e\d+", item.get("id", ""))]
+    assert [item.get("id") for item in listed] == ["e3", "e2", "e1"]
+    beside = ["".join(item.itertext()) for item in page.root.iter("li") if item.get("class") == "evidence"]
+    assert len(beside) == 1
+    assert "550 5.1.1 no such user" in beside[0]
+
+
+def test_older_entries_follow_below_the_newer_ones(
+    mia: FlaskClient, table: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "PAGE_SIZE", 2)
+    game = table(4)
+    for seat in (0, 1, 2):
+        make(game, seat, "pass")
+    page = look(mia, f"/m/{game.id}").html
+    assert page.index('id="e4"') < page.index('id="e3"') < page.index("?before=3")
+    older = look(mia, f"/m/{game.id}?before=3").html
+    assert older.index("?before=5") < older.index('id="e2"') < older.index('id="e1"')
+
+
 def test_a_game_not_begun_has_a_page_too(mia: FlaskClient) -> None:
     game_id, _host = invited(NOW)
     page = look(mia, f"/m/{game_id}")
@@ -362,6 +393,9 @@ def test_a_seat_is_given_to_somebody_else(mia: FlaskClient, table: Begin) -> Non
         assert links.seat_access(session, game.tokens[1], NOW) is None
     assert mia.get(f"/t/{game.tokens[1]}").status_code == 404
     assert len(mails("replaced")) == 1
+    page = look(mia, f"/m/{game.id}").text
+    assert page.count("at this seat since entry") == 1
+    assert "at this seat since entry 2; before: Bob" in page  # whose moves the entries before it are
 
 
 def test_a_link_is_revoked_and_a_new_one_mailed(mia: FlaskClient, table: Begin) -> None:

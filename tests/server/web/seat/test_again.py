@@ -22,7 +22,7 @@ from tests.support.rematches import block, ended, moderator, set_game
 from tests.support.tables import url
 
 Begin = Callable[..., Table]
-ALL = "Again, with the same people"
+ALL = "Play again with the same people"
 
 
 @pytest.fixture

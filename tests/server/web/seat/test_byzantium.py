@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element
 
 import html5lib
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from byzanz import games
@@ -19,6 +20,7 @@ from byzanz.rules import PUBLIC, Viewer
 from server.mail.outgoing import deliver
 from tests.conftest import NAMES, NOW
 from tests.support.byzantium_tables import go_on, legal, moments
+from tests.support.letters import with_replies
 from tests.support.mail_servers import Pigeons
 from tests.support.markup import assert_sound, forgotten
 from tests.support.pages import Page, look, press, read
@@ -182,7 +184,14 @@ def mails() -> list[EmailMessage]:
     return pigeons.sent
 
 
-def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any):
+def numbers(text: str) -> dict[str, str]:
+    """Return the numbers that a turn email gives the places, by the names that replies use."""
+    named = " ".join(text.split()).partition("In a reply, the places are called: ")[2].partition(". ")[0]
+    return {slot: number for number, slot in (pair.split() for pair in named.split(", "))}
+
+
+def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any, app: Flask):
+    with_replies(app)
     game = cross(3)
     go_on(game, 7, random.Random(5))
     seat = asked(game)
@@ -194,9 +203,10 @@ def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any):
     pictured = html5lib_text(html)
     for card, slots in places.items():
         for shown in (" ".join(text.split()), pictured):
-            assert re.search(
-                rf"Place the [^.]*?{named([card]).pop()} \({card}\)[^.]*? on {', '.join(slots)}", shown
-            )
+            found = sorted((numbers(text)[slot] for slot in slots), key=int)
+            at = f"at {'one of ' * bool(slots[1:])}{', '.join(found)}"
+            card_at = rf"\b{named([card]).pop()}\b(?:(?!Place the).)* {at}(?![,\d])"
+            assert re.search(rf"Place the (?:(?!Place the).)*{card_at}", shown)
     for shown in (text, pictured):
         assert all(card in shown for card in named(position(game.id).view(seat).hand))
         assert "Place a card on the cross. Move by" in " ".join(shown.split())
@@ -204,35 +214,43 @@ def test_a_turn_mail_tells_the_table_the_hand_and_every_option(cross: Any):
     unseen = [line for line in sentences if line.rstrip(":") not in pictured]
     assert " ".join(unseen).startswith("Cards: r red, b black; * new."), "the legend of the cross in text"
     assert len(unseen) == 2
-    assert all(name in pictured for name in NAMES[:3])
+    assert all(name in pictured for name in NAMES[:3] if name != NAMES[seat])
+    assert NAMES[seat] not in pictured
 
 
-def test_the_cross_is_drawn_in_the_mail(cross: Any):
+def test_the_cross_is_drawn_in_the_mail(cross: Any, app: Flask):
+    with_replies(app)
     game = cross(3)
     go_on(game, 11, random.Random(5))
     seat = asked(game)
     [message] = [each for each in mails() if NAMES[seat] in each["To"]]
     view, free = position(game.id).view(seat), {move.split()[3] for move in legal(game, seat)}
     cards = {place.card: place for place in view.places if place.card}
-    rows = part(message, "plain").partition("- Round 1 of 3")[2].partition("Cards: ")[0].splitlines()
+    rows = part(message, "plain").partition("- Round 1 of 3")[2].partition("East: ")[0].splitlines()
     drawn = [re.sub(r"ar ab", "ar-ab", line).split() for line in rows]
     signs = [sign for row in drawn for sign in row if sign != "."]
     assert "ar-ab" in signs
     assert {sign.rstrip("*") for sign in signs if "(" not in sign} - {"ar-ab"} == set(cards)
-    assert {slot for sign in signs if "(" in sign for slot in sign.strip("()").split("/")} == free
+    assert numbers(part(message, "plain")).keys() == free
+    in_order = [number for sign in signs if "(" in sign for number in sign.strip("()").split("/")]
+    assert in_order == [*numbers(part(message, "plain")).values()] == [str(n + 1) for n in range(len(free))]
     new = {sign.rstrip("*") for sign in signs if sign.endswith("*")}
     assert len(new) == 2
     middle = [row.index(card) for card, place in cards.items() if place.x == 0 for row in rows if card in row]
     assert max(middle) - min(middle) <= 1
     html = html5lib.parse(part(message, "html"), namespaceHTMLElements=False)
-    [table] = [each for each in html.iter("table") if each.get("class") == "cross"]
-    assert {len(row) for row in table.iter("tr")} == {7}
+    [table] = [each for each in html.iter("table") if "cross" in each.get("class", "").split()]
+    [wide] = {len(row) for row in table.iter("tr")}
+    assert f" wide-{wide} " in table.get("class", "") + " "
+    grid = [list(row) for row in table.iter("tr")]
+    for edge in (grid[0], grid[-1], [row[0] for row in grid], [row[-1] for row in grid]):
+        assert any(cell.get("class") for cell in edge)  # no empty row or column shifts the cross
     cells = {
         kind: [each for each in table.iter("td") if kind in (each.get("class") or "").split()]
         for kind in ("laid", "new", "free")
     }
     assert len(cells["laid"]) == len(cards) + 1
-    assert {slot for each in cells["free"] for slot in "".join(each.itertext()).split()} == free
+    assert [number for each in cells["free"] for number in "".join(each.itertext()).split("·")] == in_order
     names = {by.text for each in cells["new"] for by in each.iter("span") if by.get("class") == "by"}
     assert names == {NAMES[other] for other in range(3) if other != seat}
 

@@ -141,7 +141,7 @@ def test_a_card_to_keep_is_one_button(client: FlaskClient, table: Any):
     page = look(client, url(game, seat))
     card = position(game.id).view(seat).hand[0]
     receipt = look(client, press(client, page, "move", f"keep {card}").headers["Location"])
-    assert "to pass on." in receipt.text
+    assert "You pass on " in receipt.text
 
 
 def form_of(state: Any, role: str) -> str:
@@ -193,7 +193,8 @@ def test_a_battle_is_a_strip_once_it_is_off_the_table(step: str, shown: bool):
             flask.current_app.jinja_env.globals
         )
         strips = str(vars(news)["strips"]([(None, view.battle)], view, ["Alice", "Bob"], 0))
-    assert ("territory 7 → 9" in strips, "Basil" in strips, "Huns" in strips) == (shown,) * 3
+    said = "You won year 1, 6 to 5; territory rose from 7 to 9"
+    assert (said in strips, "Basil" in strips, "Huns" in strips) == (shown,) * 3
 
 
 def bars(page: Page) -> list[tuple[str, float]]:
@@ -214,7 +215,32 @@ def bars(page: Page) -> list[tuple[str, float]]:
 def test_the_forces_are_two_bars_on_one_scale():
     page = table_of(at(2, "replace", foe="siege huns", foe_meld="heavy-cavalry", emperor_meld="treaty"))
     assert bars(page) == [("1", 25.0), ("4", 100.0)]
-    assert "So far 1 against 4: territory 10 → 7" in page.text
+    assert "So far Alice leads 4 to 1; territory would fall from 10 to 7" in page.text
+
+
+@pytest.mark.usefixtures("app")
+@pytest.mark.parametrize(
+    ("viewer", "names"), [(0, "You (Foes)"), (1, "You (Empire)"), ("public", "Alice (Foes)")]
+)
+def test_each_side_bears_the_name_of_its_player_or_you(viewer: Any, names: str):
+    page = table_of(
+        at(2, "replace", foe="siege huns", foe_meld="heavy-cavalry", emperor_meld="treaty"), viewer
+    )
+    sides = ["".join(item.itertext()) for item in page.root.iter("span") if item.get("class") == "side-name"]
+    assert names in sides
+    assert len([side for side in sides if "You" in side]) == (viewer != "public")
+
+
+@pytest.mark.usefixtures("app")
+def test_a_card_in_a_meld_says_what_it_counts_there():
+    state = at(2, "replace", foe_meld="light-cavalry light-cavalry avars", emperor_meld="coinage")
+    coins = [
+        "".join(item.itertext()) for item in table_of(state).root.iter("span") if item.get("class") == "coin"
+    ]
+    view = EMPIRE.view(state, "public")
+    avars = next(line for line in view.melds[view.foe].cards if line.card == "avars")
+    assert avars.bonus == 4
+    assert {"2× Light Cavalry = 6", f"Avars {avars.force + 4}", "Coinage +1 legacy"} <= set(coins)
 
 
 @pytest.mark.usefixtures("app")
@@ -246,7 +272,7 @@ def test_the_territory_that_changed_since_is_marked():
 def test_the_result_of_a_battle_stands_first():
     page = table_of(at(1, "keep", battle=((), (), (1, 7, 0, 0)), territory=0))
     assert page.text.startswith(
-        "Year 1: 0 against 0, territory 7 → 0 Year 1 of 12, early age early age Territory"
+        "Year 1 was a draw, 0 each territory fell from 7 to 0, and the Empire is lost. Year 1 of 12, early age Year"
     )
 
 
@@ -258,14 +284,17 @@ def test_of_two_equal_cards_one_is_marked_as_sealed():
     given |= {"out_of_turn": {"keep": ["keep trade"]}}
     with flask.current_app.test_request_context():
         form = render_template("games/empire/form.html", **given)
-    assert (form.count("✓ sealed"), form.count("Pass on")) == (1, 1)
+    assert (form.count("✓ sealed"), form.count('<span class="pick-do" aria-hidden="true">Pass on Trade')) == (
+        1,
+        1,
+    )
 
 
 @pytest.mark.usefixtures("app")
 def test_who_watches_sees_the_last_battle_until_the_next():
     battle = (cards(1, "basil"), cards(0, "huns siege"), (1, 7, 9, 0))
     between = replace(at(2, "meld"), battle=battle)
-    (title,) = [item for item in table_of(between).root.iter("h3") if "territory 7 → 9" in (item.text or "")]
+    (title,) = [item for item in table_of(between).root.iter("h3") if "from 7 to 9" in (item.text or "")]
     assert len(bars(table_of(between))) == 2
     assert bars(table_of(between, 0)) == []
     assert table_of(between).text.count(str(title.text)) == 1
@@ -276,9 +305,9 @@ def test_the_emperor_reads_what_they_lost_as_their_own():
     state = at(1, "keep", battle=((), (), (1, 7, 0, -3)), territory=0)
     own, other = table_of(state, 0).text, table_of(state, 1).text
     assert "You: −3 legacy" in own
-    assert "You lose 3 legacy as Emperor." in own
+    assert "You stay at" not in own
     assert "Alice: −3 legacy" in other
-    assert "Emperor Alice loses 3 legacy." in other
+    assert "You stay at 10." in other
 
 
 def test_the_page_after_the_last_meld_leaves_the_battle_to_the_table(client: FlaskClient, table: Any):
@@ -290,8 +319,8 @@ def test_the_page_after_the_last_meld_leaves_the_battle_to_the_table(client: Fla
     assert last is not None
     page = look(client, f"{url(game, last.seat or 0)}?played={last.seq}")
     (strip,) = (item for item in page.root.iter("section") if item.get("id") == "played")
-    assert "Year 1: " in page.text
-    assert "Year 1: " not in "".join(strip.itertext())
+    assert " year 1, " in page.text
+    assert " year 1, " not in "".join(strip.itertext())
 
 
 @pytest.mark.usefixtures("app")
@@ -338,8 +367,11 @@ def test_a_sealed_meld_is_shown_to_its_owner_and_can_be_changed(client: FlaskCli
     sealed(client, game, FOE, one.removeprefix("meld "))
     turn = _turn(game, EMPEROR)
     page = look(client, url(game, FOE))
-    assert "Your sealed meld of force" in page.text
-    assert "You may change it here until Alice has chosen." in page.text
+    assert (
+        f"Your sealed meld: force {position(game.id).view(FOE).as_meld(FOE, tuple(one.split()[1:])).force}"
+        in page.text
+    )
+    assert "Only you can see it; you can change it until Alice has chosen." in page.text
     assert _ticked(page) == sorted(one.split()[1:])
     form = page.form("play")
     assert press(client, page, "verb", "meld", ticks(page, other.split()[1:])).status_code == 303
@@ -358,6 +390,18 @@ def _turn(game: Table, seat: int) -> tuple[int, Any]:
     with engine.reading() as session:
         turn = session.get_one(Turn, (game.id, seat))
         return turn.opened_seq, turn.opened_at
+
+
+def test_after_a_meld_the_page_counts_its_cards_and_marks_those_kept_back(client: FlaskClient, table: Any):
+    game, _seat = brought(table, "meld")
+    meld = next(move for move in moves(game, FOE) if 1 < move.count(" ") < 6)
+    seq = make(game, FOE, meld)
+    page = look(client, f"{url(game, FOE)}?played={seq}")
+    (heading,) = page.root.iter("h1")
+    assert "".join(heading.itertext()) == f"You sealed a meld of {meld.count(' ')} cards."
+    marked = page.html.count('<span class="plaque-mark">kept back</span>')
+    assert marked == len(page.form("play").boxes) - meld.count(" ")
+    assert f"{meld.count(' ')} cards" not in look(client, f"{url(game, FOE)}/history").text
 
 
 def test_a_sealed_card_to_keep_can_be_changed(client: FlaskClient, table: Any):
@@ -419,7 +463,6 @@ def test_a_battle_can_be_followed_card_by_card(client: FlaskClient, table: Any):
             c.force + c.bonus for c in meld.cards
         ]
         assert int(numbers[-1]) == sum(c.force + c.bonus for c in meld.cards) == meld.force
-    assert f"{battle.melds[battle.emperor].force} for the Empire and" in page.text
 
 
 def test_cards_tell_in_words_what_is_printed_on_them(client: FlaskClient):
@@ -485,16 +528,18 @@ def test_a_turn_mail_says_what_is_asked_and_what_is_in_hand(table: Any, kind: st
     assert "&" not in re.sub(r"https://\S+", "", text)
     assert not re.search(r"- (territory|;)", text)
     if view.melds[0].cards:
-        assert f"Total force {view.melds[view.emperor].force}" in text
+        for side, who in (("Empire", view.emperor), ("Foes", view.foe)):
+            name = "You" if who == seat else ("Alice", "Bob")[who]
+            assert f"- {name} ({side}): {view.melds[who].force} – " in text
 
 
 def test_a_mail_tells_of_a_sealed_meld_without_its_cards(table: Any):
     game, _seat = brought(table, "meld")
     make(game, FOE, moves(game, FOE)[0])
     text, html = mail_to(game, EMPEROR)
-    assert "; has sealed a choice" in text
+    assert "\n  Has sealed a choice. " in text.replace("\r", "")
     assert "Bob has already chosen, so your choice takes effect at once." in text
-    assert "has sealed a choice" in html
+    assert "Has sealed a choice" in html
     assert "seals a meld" not in text + html
 
 

@@ -85,7 +85,7 @@ def test_an_auction_that_runs_is_in_the_mail_and_on_the_table(client: FlaskClien
     make(game, 1, "pass")
     assert strips(client, url(game, 2)) == []
     (message,) = [each for each in post(NOW + timedelta(hours=1)) if each["To"].startswith("Charlie")]
-    assert "- Bids so far: Alice 1 · passed: Bob.\n" in text_of(message)
+    assert "- The lot of 5: Alice bid 1; Bob passed.\n" in text_of(message)
 
 
 def test_sales_are_one_line(client: FlaskClient, table: Any):
@@ -187,6 +187,22 @@ def test_a_raise_says_to_how_much(client: FlaskClient, table: Any):
     assert f"Alice raises to {total} (+" in look(client, url(game, 1)).text
 
 
+def outcome(battle: Any, names: list[str], me: int | None = None) -> tuple[str, str]:
+    """Return who won a battle of Empire and what became of the territory, in the words for a reader."""
+    own, theirs = (battle.melds[seat].force for seat in (battle.emperor, 1 - battle.emperor))
+    victor = battle.emperor if own > theirs else 1 - battle.emperor
+    who = "You" if victor == me else names[victor]
+    won = f"{who} won year {battle.year}, {max(own, theirs)} to {min(own, theirs)}"
+    if own == theirs:
+        won = f"Year {battle.year} was a draw, {own} each"
+    land = (
+        f"{'rose' if battle.after > battle.before else 'fell'} from {battle.before} to {max(battle.after, 0)}"
+    )
+    if battle.after == battle.before:
+        land = f"stayed at {battle.before}"
+    return won, f"territory {land}{', and the Empire is lost' if battle.after <= 0 else ''}"
+
+
 @pytest.mark.parametrize(("name", "seed"), [("g1", 1), ("g5", 5)])
 def test_the_battle_of_empire_lies_on_the_table_with_all_its_cards(
     client: FlaskClient, table: Any, name: str, seed: int
@@ -194,25 +210,28 @@ def test_the_battle_of_empire_lies_on_the_table_with_all_its_cards(
     game = table(2, name, slug="empire")
     advance(game, "keep", seed)
     battle = position(game.id).view(0).battle
-    own, theirs = (battle.melds[seat].force for seat in (battle.emperor, 1 - battle.emperor))
-    said = f"Year {battle.year}: {own} against {theirs}, territory {battle.before} → {max(battle.after, 0)}"
     names = ["Alice", "Bob"]
     for seat in (0, 1):
+        won, land = outcome(battle, names, seat)
         page = look(client, url(game, seat))
-        assert not any(said in strip for strip in strips(client, url(game, seat)))
+        assert not any(land in strip for strip in strips(client, url(game, seat)))
         shown = next(item for item in page.root.iter("section") if "fought" in item.get("class", ""))
         text = " ".join("".join(shown.itertext()).split())
-        assert text.startswith(said)
+        assert text.startswith(f"{won} {land}. ")
         assert f"Year {battle.year} of 12, early age" in text
         who = "You" if seat == battle.emperor else names[battle.emperor]
         assert (f"{who}: {battle.legacy:+} legacy" in text) == bool(battle.legacy)
+        assert (f"You stay at {position(game.id).view(seat).legacy[seat]}." in text) == (
+            seat != battle.emperor
+        )
         earned = sum(card.legacy for card in battle.melds[battle.emperor].cards) if battle.after > 0 else 0
-        parts = f"({earned:+} {battle.legacy - earned:+})".replace("-", "−")
+        parts = f"(cards {earned:+}, battle {battle.legacy - earned:+})".replace("-", "−")
         assert (parts in text) == (bool(battle.legacy) and earned not in (0, battle.legacy))
         assert len(shown.findall(".//ul[@class='coins']/li")) == sum(
             len({card.card for card in meld.cards}) for meld in battle.melds
         )
-    assert f"{said}. " in look(client, f"/g/{game.id}/history").text
+        assert f"{won}; {land}. " in look(client, f"{url(game, seat)}/history").text
+    assert f"{'; '.join(outcome(battle, names))}. " in look(client, f"/g/{game.id}/history").text
 
 
 ALWAYS = (
@@ -238,11 +257,7 @@ def played_by_orders(table: Any, years: int) -> tuple[Any, list[str]]:
         make(game, seat, moves(game, seat)[0])
         battle = position(game.id).view(0).battle
         if battle and len(titles) < battle.year:
-            own, theirs = (battle.melds[seat].force for seat in (battle.emperor, 1 - battle.emperor))
-            after = max(battle.after, 0)
-            titles.insert(
-                0, f"Year {battle.year}: {own} against {theirs}, territory {battle.before} → {after}"
-            )
+            titles.insert(0, "; ".join(outcome(battle, ["Alice", "Bob"], 0)))
     return game, titles
 
 
@@ -250,14 +265,16 @@ def test_each_year_that_orders_played_is_told(client: FlaskClient, table: Any):
     game, titles = played_by_orders(table, 4)
     found = strips(client, url(game, 0))
     assert len(found) == 4
-    assert found[3].count("to pass on.") == 2  # of these years only what followed the last battle
+    assert (
+        found[3].count("pass on ") + found[3].count("passes on ") == 2
+    )  # of these years only what followed the last battle
     for title, strip in zip(titles[:2], found[:2], strict=True):
         assert f"<strong>{title}</strong>" in strip
         assert strip.count('<ul class="coins"') == 2
     older = re.search(r"<summary>2 earlier years</summary>(.*)</details>", found[2], re.DOTALL)
     assert older is not None
-    assert re.findall(r"<p>(Year [^<]*?→ [0-9]+)", older[1]) == titles[2:]
-    assert not any("Year " in strip for strip in strips(client, url(game, 1)))  # Bob saw each battle
+    assert re.findall(r"<p>([^<]*?; territory [^<.]*)", older[1]) == titles[2:]
+    assert not any("territory" in strip for strip in strips(client, url(game, 1)))  # Bob saw each battle
     log = look(client, url(game, 0)).text.partition("Since your last move")[2]
     assert all(f"{title}. " in log for title in titles)
 
@@ -268,9 +285,12 @@ def test_each_year_that_orders_played_is_in_the_mail(table: Any):
     while asked(game) == 1:
         make(game, 1, moves(game, 1)[0])
     message = [each for each in post(NOW + timedelta(hours=1)) if each["To"].startswith("Alice")][-1]
-    news = text_of(message).partition("While you were away")[2].partition("Since your last move")[0]
-    assert re.findall("Year [0-9]+: [^.]*→ [0-9]+", news)[-3:] == titles
-    assert news.count(" – ") == 4  # both melds of two years
+    text = " ".join(text_of(message).split())
+    news = text.partition("While you were away")[2].partition("Your hand")[0]
+    assert all(news.count(f"{title}. ") == 1 for title in titles)
+    assert sorted(titles, key=news.index) == titles
+    battles = re.findall(r"- The battle of year (\d+) - [^–]*: \d+ – [^–]*: \d+ – ", text)
+    assert battles == re.findall(r"year (\d+)", news)[:2]  # with the melds of both
 
 
 def test_a_year_that_was_taken_back_is_not_told(client: FlaskClient, table: Any):
@@ -322,13 +342,13 @@ def test_cards_on_the_cross_are_ringed_there_and_a_round_ends_with_its_points(
     )  # the round of which they were out is over
 
 
-def test_the_mail_of_a_turn_tells_the_news_below_what_one_can_do(table: Any):
+def test_the_mail_of_a_turn_begins_with_the_news(table: Any):
     game = table(4)
     auction(game)
     (message,) = [each for each in post(NOW + timedelta(hours=1)) if each["To"].startswith("Charlie")]
     text, html = text_of(message), words_of(html_of(message))
-    assert text.index("You can") < text.index("While you were away\n- Bob wins the lot of 5 for ")
-    assert "; to market: " in text
+    assert text.index("While you were away\n- Bob wins the lot of 5 for ") < text.index("Your hand")
+    assert "; Daphne and you passed." in " ".join(text.split())
     for said in (text, html):
         assert "Bob wins the lot of 5 for " in said
         assert "Since your last move" not in said  # the news say it

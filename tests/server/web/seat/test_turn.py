@@ -338,9 +338,9 @@ def test_an_ended_game_shows_the_result(client: FlaskClient, table: Any):
 @pytest.mark.parametrize(
     ("winners", "scores", "said"),
     [
-        ((2,), (12, 20, 27), "You came 3rd with 12. Charlie wins with 27."),
-        ((0,), (27, 20, 12), "You win with 27!"),
-        ((0, 1), (27, 27, 12), "Alice and Bob share the win with 27 each."),
+        ((2,), (12, 20, 27), "You came 3rd with 12. Charlie won with 27."),
+        ((0,), (27, 20, 12), "You won with 27!"),
+        ((0, 1), (27, 27, 12), "You share the win with Bob: 27 each."),
         ((1, 2), (12, 27, 27), "You came 3rd with 12. Bob and Charlie share the win with 27 each."),
     ],
 )
@@ -539,7 +539,7 @@ def test_a_whole_game_is_played_through_its_pages(client: FlaskClient, table: An
         assert answer.status_code == 303, answer.text
         assert client.get(answer.headers["Location"]).status_code == 200
     assert (
-        "wins with" in look(client, f"/g/{game.id}").text
+        "won with" in look(client, f"/g/{game.id}").text
         or "share the win" in look(client, f"/g/{game.id}").text
     )
 
