@@ -13,7 +13,7 @@ from byzanz.games import latest, rules_of
 from byzanz.moves import BadSetup
 from byzanz.rules import Rules
 from tests.support.examples import example
-from tests.support.planted_faults import PLANTED, Obeys
+from tests.support.planted_faults import PLANTED, Obeys, ShowsNoDeck
 from tests.support.sealed_game import Sealed
 
 GAMES = 6
@@ -52,6 +52,11 @@ def test_every_check_has_a_planted_fault() -> None:
 def test_standing_orders_without_a_fault_pass() -> None:
     for seed in range(GAMES):
         assert list(faults(Game(Obeys(), 2, seed), [check_orders])) == []
+
+
+def test_the_deck_need_not_be_shown_before_the_first_deal() -> None:
+    for seed in range(GAMES):
+        assert list(faults(Game(ShowsNoDeck(), 2, seed), CHECKS)) == []
 
 
 def test_games_are_found_by_slug_and_version() -> None:

@@ -157,6 +157,23 @@ class LosesACard(Sealed):
         return replace(after, gone=after.gone[:-1]) if move.verb == "respond" else after
 
 
+class DealsAThirteenthCard(Sealed):
+    def chance(self, state: Duel) -> Any:
+        shuffle = super().chance(state)
+        return shuffle and replace(shuffle, cards=(*shuffle.cards, *("oak7",) * (state.round == 2)))
+
+
+class ShowsNoDeck(Sealed):
+    """Without a fault: before the first deal no field of any view holds its cards."""
+
+    def view(self, state: Duel, viewer: Viewer) -> DuelView:
+        view = super().view(state, viewer)
+        return replace(view, stock=()) if not view.number and view.stock else view
+
+    def sample_state(self, view: DuelView, draw: Draw) -> Duel:
+        return Duel() if not view.number else super().sample_state(view, draw)
+
+
 class Moody(Sealed):
     moods = count()
 
@@ -334,6 +351,7 @@ PLANTED = [
     (TellsTheHandAsNews, "news"),
     (ForgetsWhichMoveItWas, "news"),
     (LosesACard, "census"),
+    (DealsAThirteenthCard, "census"),
     (Moody, "determinism"),
     (Forgets, "codecs"),
     (DeafToCapitals, "texts"),
