@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from itertools import chain
 from pathlib import Path
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _GAMES = 2
 _WIDTH = 400
 _SHOWN_MOVES = 40
+_PATIENCE = 15.0
+"""Seconds of processor time that bots may play in one game's checks; where bots differ, a few seconds show it."""
 
 
 def add(commands: Any) -> None:
@@ -141,8 +144,20 @@ def _faults(
             for seed in range(args.seed, args.seed + (1 if args.at is not None else args.games)):
                 first = seed == args.seed
                 checks = (*each, *(table if first else ()), *(once if first and number == seats[0] else ()))
-                found += faults(Game(rules, number, seed), checks)
+                found += faults(Game(rules, number, seed, _has_time()), checks)
     return found, (play, *TABLE_CHECKS, *CHECKS, *DRAWING_TABLE_CHECKS, *DRAWING_CHECKS, *once)
+
+
+def _has_time() -> Callable[[], bool]:
+    """Return what says whether the patience has not run out; it begins to count when it is first asked."""
+    began: list[float] = []
+
+    def has_time() -> bool:
+        now = time.process_time()
+        began.append(now)
+        return now - began[0] < _PATIENCE
+
+    return has_time
 
 
 def fingerprint(game: Game) -> str:
