@@ -64,7 +64,10 @@ class Rules(ABC, Generic[S, V]):
     sealed: ClassVar[frozenset[str]] = frozenset()
     """Verbs of sealed simultaneous choices: until all are in, a further one by the same seat replaces the earlier."""
     grammar: ClassVar[Mapping[str, Sequence[Sequence[str]]]] = {}
-    """The words that may stand at each place after a verb; a game whose moves are not like this overrides `parse`."""
+    """The words that may stand at each place after a verb, or `several` of one list in any order.
+
+    A game whose moves are not like this overrides `parse`.
+    """
     unsealed: ClassVar[frozenset[str]] = frozenset()
     """Verbs of simultaneous choices that all may see at once, such as the last sales of Byzanz."""
     unlisted: ClassVar[frozenset[str]] = frozenset()
