@@ -47,12 +47,13 @@ def _walk(value: Any, path: str, names: Container[str]) -> Iterator[tuple[str, s
             yield from _walk(each, f"{path}.{key}", names)
     else:
         kind: Any = type(value)
-        for name in _fields(kind):
+        for name in fields_of(kind):
             yield from _walk(getattr(value, name), f"{path}.{name}" if path else name, names)
 
 
 @cache
-def _fields(kind: Any) -> tuple[str, ...]:
+def fields_of(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass; none of any other type."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 

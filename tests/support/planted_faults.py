@@ -1,7 +1,7 @@
 """Faults planted in a small game, and the check of `byzanz.conformance` that must find each."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, make_dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -223,6 +223,16 @@ class SaysThatAllAreToMove(Sealed):
         return replace(super().view(state, viewer), awaited=(0, 1))
 
 
+class ForgetsWhoLaidACard(Sealed):
+    """The last cards are public at times, and nothing says that they belong to seats."""
+
+    def view(self, state: Duel, viewer: Viewer) -> Any:
+        view = super().view(state, viewer)
+        shown = {field.name: getattr(view, field.name) for field in fields(view)}
+        last = ("", "") if state.round == 1 else ("ash1", "oak1")
+        return make_dataclass("Shown", [*shown, "last_cards"], frozen=True)(**shown, last_cards=last)
+
+
 class SealsNothing(Sealed):
     sealed = frozenset()
 
@@ -360,6 +370,7 @@ PLANTED = [
     (SeatsAnybody, "setup"),
     (AsksNothing, "views"),
     (SaysThatAllAreToMove, "views"),
+    (ForgetsWhoLaidACard, "views"),
     (SealsNothing, "sealed"),
     (PutsItsWordsTogether, "refusals"),
     (NamesNoPlace, "refusals"),
