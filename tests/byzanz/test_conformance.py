@@ -13,12 +13,13 @@ from byzanz.games import latest, rules_of
 from byzanz.moves import BadSetup
 from byzanz.rules import Rules
 from tests.support.examples import example
+from tests.support.passing_game import Passing
 from tests.support.planted_faults import PLANTED, Obeys, PaysToLose, ShowsNoDeck
 from tests.support.sealed_game import Sealed
 
 GAMES = 6
 """Games with each number of seats at night; on every commit there is one, and of games with a single number two."""
-SMALL = (Sealed(), example("goofspiel").Goofspiel())
+SMALL = (Sealed(), Passing(), example("goofspiel").Goofspiel())
 
 
 CASES = [(rules, seats) for rules in (*SMALL, *latest()) for seats in rules.seats]
