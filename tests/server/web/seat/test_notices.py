@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -45,6 +46,19 @@ def test_the_latest_entries_since_ones_own_move_are_shown_and_the_rest_is_in_the
     page = look(client, url(game, 0))
     assert seqs(page) == [own + 4, own + 3, own + 2]
     assert "Only the latest entries are shown." in page.text
+
+
+def test_of_many_entries_the_older_ones_are_folded_away(client: FlaskClient, table: Any) -> None:
+    game = table(3)
+    own = make(game, 0, "pass")
+    noted(game, 12)
+    assert "earlier" not in client.get(url(game, 0)).text
+    noted(game, 3)
+    page = client.get(url(game, 0)).text
+    shown, folded = page.split('<details class="earlier"><summary>3 earlier entries</summary>')
+    last = own + 15
+    assert [int(seq) for seq in re.findall(r'id="e(\d+)"', shown)] == list(range(last, last - 12, -1))
+    assert [int(seq) for seq in re.findall(r'id="e(\d+)"', folded)] == [own + 3, own + 2, own + 1]
 
 
 def test_a_stale_form_shows_what_came_since_that_page(client: FlaskClient, table: Any) -> None:
