@@ -240,13 +240,16 @@ def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
 def examples(moves: Sequence[str], fallback: str) -> list[str]:
     """Choose moves that show how to reply by email: one per verb, then any, all short enough for one line.
 
+    Any of a long list would be there for no reason.
+
     Args:
         moves: the legal moves.
         fallback: the move that is played if no answer comes.
     """
     others = [move for move in moves if move != fallback]
     verbs = {move.partition(" ")[0]: move for move in reversed(others)}
-    spread = [others[0], others[len(others) // 2], others[-1]] if others else []
+    spread = [others[0], others[len(others) // 2], others[-1]] if 0 < len(others) < LEGAL_MOVES else []
+    verbs = {verb: move for verb, move in verbs.items() if len(verbs) > 1 or spread}
     candidates = dict.fromkeys((fallback, *reversed(verbs.values()), *spread))
     return [move for move in candidates if len(move) <= LONGEST_EXAMPLE][:EXAMPLES]
 
