@@ -111,6 +111,16 @@ def _of_package(slug: str, language: str) -> Catalog | None:
     return None
 
 
+def own_text(slug: str, text: str) -> str:
+    """Return a text in the reader's language if the package of a game itself translates it, else as it is."""
+    language = current_language()
+    catalog = _of_package(slug, language) if text and language != DEFAULT else None
+    message = catalog.get(text) if catalog is not None else None
+    return (
+        message.string if message is not None and isinstance(message.string, str) and message.string else text
+    )
+
+
 def _compiled(catalog: Catalog) -> Translations:
     compiled = BytesIO()
     write_mo(compiled, catalog)

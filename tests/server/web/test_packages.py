@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from byzanz import games
-from byzanz.moves import RulesError
+from byzanz.moves import Message, RulesError
 from server import i18n, validation
 from server.config import Settings, offered
 from server.errors import InvalidInput
@@ -43,7 +44,18 @@ msgstr "Etwas anderes: %(card)s"
 
 msgid "Bid less than %(most)s."
 msgstr "Biete weniger als %(most)s."
+
+msgid "the Queen of %(suit)s"
+msgstr "die Dame in %(suit)s"
+
+msgid "clubs"
+msgstr "Kreuz"
 """
+CARDS = """{% macro card_name(card) %}No. {{ card }}{% endmacro %}
+{% macro card_names(cards) -%}
+{% for card in cards %}{{ card_name(card) }}{{ " & " if not loop.last }}{% endfor %}
+{%- endmacro %}{% macro card(name, silent=false) %}{{ name }}{% endmacro %}"""
+
 TABLE = '{% import "games/goofspiel/words.html" as words %}<i>{{ words.label("to come") }}</i>'
 TABLE += '<section id="mine"><p>{{ _("Prizes to come") }} {{ "<b>" }} {{ _("Privacy") }}</p></section>'
 
@@ -155,6 +167,23 @@ def test_a_refusal_of_the_rules_is_said_in_the_words_of_their_package(game: Tabl
         )
         assert http.refusal_text(known, "goofspiel") == "Du hast x nicht."
     assert row(Game, game.id) is not None
+
+
+@pytest.mark.usefixtures("game")
+def test_the_values_in_a_message_are_said_in_the_words_of_their_package(app: Flask, package: Path) -> None:
+    (package / "templates/cards.html").write_text(CARDS)
+    suit = RulesError("Bid less than %(most)s.", most="clubs")
+    cards = RulesError("Choose one of these: %(held)s.", held="1 13")
+    typed = RulesError("Write a move like this: %(example)s.", example="bid 1")
+    told = Message("the Queen of %(suit)s", {"suit": ("clubs", "7")})
+    with app.test_request_context(headers={"Accept-Language": "de"}):
+        assert http.refusal_text(suit, "goofspiel") == "Biete weniger als Kreuz."
+        assert http.refusal_text(suit, "empire") == "Biete weniger als clubs."
+        assert http.refusal_text(cards, "goofspiel") == "Choose one of these: No. 1 & No. 13."
+        assert http.refusal_text(typed, "goofspiel").endswith("so: bid 1.")
+        words: Any = app.jinja_env.get_template("games/goofspiel/words.html").module
+        assert words.followed([told], ("Ann",)) == "die Dame in Kreuz und No. 7"
+        assert words.option("bid 7") == "Bid No. 7"
 
 
 def test_the_styles_of_a_package_come_to_its_pages_alone(game: Table, client: FlaskClient) -> None:
