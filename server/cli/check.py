@@ -125,6 +125,7 @@ def _faults(
     args: Namespace, rules: AnyRules, seats: Sequence[int], app: Flask
 ) -> tuple[list[Found], tuple[Check, ...]]:
     """Return the faults of all games, and the checks that looked for them."""
+    from server.cli.brought import BROUGHT_CHECKS
     from server.cli.drawings import DRAWING_CHECKS, DRAWING_TABLE_CHECKS
 
     def check_restart(game: Game) -> None:
@@ -137,7 +138,7 @@ def _faults(
 
     each = (*CHECKS, *DRAWING_CHECKS)
     table = (*TABLE_CHECKS, *DRAWING_TABLE_CHECKS)
-    once = (check_restart, check_kept_records)
+    once = (check_restart, check_kept_records, *BROUGHT_CHECKS)
     found: list[Found] = []
     with app.test_request_context():
         for number in seats:

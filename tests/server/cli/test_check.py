@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,12 +17,14 @@ from byzanz.conformance.checks import name_of
 from byzanz.games import latest, rules_of
 from byzanz.moves import Order
 from server.cli import check, drawings, drawn, main
+from server.cli.brought import BROUGHT_CHECKS, READ, check_files
 from server.cli.drawings import DRAWING_CHECKS, DRAWING_TABLE_CHECKS
 from tests.support.examples import EXAMPLES, example
+from tests.support.folders import ROOT
 
 GOOFSPIEL = EXAMPLES / "goofspiel" / "goofspiel.py"
 Goofspiel = example("goofspiel").Goofspiel
-DRAWN = (*DRAWING_CHECKS, *DRAWING_TABLE_CHECKS)
+DRAWN = (*DRAWING_CHECKS, *DRAWING_TABLE_CHECKS, *BROUGHT_CHECKS)
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +103,14 @@ TEMPLATES = [
     ("result.html", "{{ winner }}", "results", "'winner' is undefined"),
     ("emblem.html", "<svg></svg>", "rules page", "no group with the id emblem-goofspiel"),
     ("rules.html", "{{ rules.titel }}", "rules page", "has no attribute 'titel'"),
+    (
+        "tabel.html",
+        "",
+        "files",
+        "templates/tabel.html is no file that the server reads, and no other template takes",
+    ),
+    ("tabel.html", "", "files", "takes it in. Is it table.html?"),
+    ("parts/fan.svg", "", "files", "takes it in."),
 ]
 
 
@@ -131,6 +142,37 @@ def test_a_mistake_in_a_template_is_found(
 ) -> None:
     wrong = look(application, played, {name: text}, [it for it in DRAWN if name_of(it) == by])
     assert said in wrong[by]
+
+
+@pytest.mark.parametrize(
+    "line", ['{% include "games/goofspiel/fan.html" %}', '{% import "games/goofspiel/fan.html" as fan %}']
+)
+def test_a_template_that_another_takes_in_is_read(application: Flask, played: Game, line: str) -> None:
+    assert (
+        look(
+            application, played, {"fan.html": "", "style.css": "a {#b {}}", "table.html": line}, [check_files]
+        )
+        == {}
+    )
+
+
+def test_a_file_outside_of_its_folder_is_found(tmp_path: Path, application: Flask) -> None:
+    package = tmp_path / "goof"
+    for name in ("__init__.py", "templates/table.html", "static/more.css", "template/form.html"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(GOOFSPIEL.read_text() if name == "__init__.py" else "")
+    game = Game(check.load(str(package)), 2, 1)
+    [fault] = faults(game, [check_files])
+    assert (
+        fault.wrong
+        == "template/form.html lies outside of the folders templates/ and static/, so nobody reads it."
+    )
+    assert application
+
+
+def test_the_document_lists_the_files_that_are_read() -> None:
+    document = (ROOT / "docs/game-templates.md").read_text()
+    assert set(re.findall(r"^\| `([\w.]+\.(?:html|txt|css|svg))`", document, re.MULTILINE)) == set(READ)
 
 
 class TakesOrders(Goofspiel):  # type: ignore[misc, valid-type]

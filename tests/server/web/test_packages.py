@@ -21,7 +21,7 @@ from server.config import Settings, offered
 from server.errors import InvalidInput
 from server.ops import serve, surroundings
 from server.store.models import Game
-from server.web import assets, http, stylesheet
+from server.web import assets, http, sprites, stylesheet
 from tests.conftest import Table
 from tests.support.examples import EXAMPLES
 from tests.support.mails import one_database, post, row, text_of
@@ -67,7 +67,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, text in {
         "templates/table.html": TABLE,
         "templates/base.html": "not the server's",
+        "templates/style.css": ".ours {#mine { color: blue; } }",
         "static/style.css": ".mine {\n color: red; }",
+        "templates/sprite.svg": '<svg><title>{{ _("Privacy") }}</title></svg>',
         "static/picture.svg": "<svg/>",
         "translations/de/LC_MESSAGES/messages.po": CATALOGUE,
         "translations/nl/LC_MESSAGES/messages.po": 'msgid "broken',
@@ -86,7 +88,13 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    for cached in (games._installed, i18n.translations, i18n._of_package, stylesheet._concatenate):
+    for cached in (
+        games._installed,
+        i18n.translations,
+        i18n._of_package,
+        stylesheet._concatenate,
+        sprites._drawings,
+    ):
         cached.cache_clear()
 
 
@@ -145,10 +153,13 @@ def test_a_template_that_is_broken_stops_no_server(
     app: Flask, package: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (package / "templates/form.html").write_text("{% if %}")
-    wanted = ["games/goofspiel/base.html", "games/goofspiel/form.html", "games/goofspiel/table.html"]
+    wanted = [
+        f"games/goofspiel/{name}"
+        for name in ("base.html", "form.html", "sprite.svg", "style.css", "table.html")
+    ]
     listed = sorted(app.jinja_env.list_templates())
     assert [name for name in listed if name.startswith("games/goofspiel/")] == wanted
-    monkeypatch.setattr(app.jinja_env, "list_templates", lambda **_: wanted)
+    monkeypatch.setattr(app.jinja_env, "list_templates", lambda filter_func: [*filter(filter_func, wanted)])
     monkeypatch.setattr("gc.freeze", lambda: None)
     serve._load(app)
     lines = [each.getMessage().partition(" cannot be ")[0] for each in caplog.records]
@@ -190,7 +201,17 @@ def test_the_styles_of_a_package_come_to_its_pages_alone(game: Table, client: Fl
     sheets = {path: linked(client, path) for path in (f"/g/{game.id}", "/rules/empire", "/about")}
     with_own = [path for path, sheet in sheets.items() if ".mine{color:red}" in client.get(sheet).text]
     assert with_own == [f"/g/{game.id}"]
+    assert ".ours{#mine{color:blue}}" in client.get(sheets[f"/g/{game.id}"]).text
     assert ".plain-moves{" in client.get(sheets[f"/g/{game.id}"]).text
+
+
+@pytest.mark.usefixtures("game")
+def test_a_package_brings_drawings_that_many_cards_share(app: Flask, client: FlaskClient) -> None:
+    with app.test_request_context(headers={"Accept-Language": "de"}):
+        address = sprites.url("goofspiel")
+    with client.get(address) as answer:
+        assert (answer.mimetype, answer.text) == ("image/svg+xml", "<svg><title>Datenschutz</title></svg>")
+    assert client.get("/static/chess-de-00000000.svg").status_code == 404
 
 
 @pytest.mark.usefixtures("game")
