@@ -263,7 +263,8 @@ def faults_of(game: Game) -> list[str]:
     ("words", "said"),
     [
         (["check", "chess"], "There is no game “chess”"),
-        (["check", "no-such-file.py"], "no Python file"),
+        (["check", "no-such-file.py"], "There is no file or folder "),
+        (["check", "./nothing"], "There is no file or folder "),
         (["check", "byzantium", "--seats", "9"], "Byzantium is for 2 to 4 players"),
         (["check", "byzantium", "--seats", "2", "--at", "9999"], "the game has the positions 0 to "),
     ],
