@@ -158,7 +158,7 @@ def test_its_code_has_sound_types(project: Path, tmp_path: Path) -> None:
 
 
 MISTAKES = [
-    ("byzanz play ./toll.py --watch", "byzanz play ./tolls.py", "is no Python file"),
+    ("byzanz play ./toll --watch", "byzanz play ./tolls --watch", "There is no file or folder"),
     ("card that only one seat has played", "card that one seat has played", "not what the document shows"),
 ]
 """Mistakes in the document, and what is said of each."""
