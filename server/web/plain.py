@@ -24,7 +24,8 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from byzanz.games import folder_of, latest, rules_of, title_of
-from byzanz.moves import Message
+from byzanz.moves import Message, RulesError
+from byzanz.rules import Rules
 from server import config, i18n
 from server.web.filters import listed
 from server.web.plain_hand import hand
@@ -72,6 +73,8 @@ def init_app(app: Flask) -> None:
         in_writing=in_writing,
         names=cards_of,
         is_sealed=is_sealed,
+        takes_orders=takes_orders,
+        no_order=no_order,
         rules=rules_of,
         title=title_of,
         paragraphs=paragraphs,
@@ -123,6 +126,20 @@ def is_sealed(slug: str, view: Any) -> bool:
         rules.sample_state(view, lambda _number: 0), view.viewer
     )  # the same in each such state
     return any(move.verb in rules.sealed for move in moves)
+
+
+def takes_orders(slug: str) -> bool:
+    """Return whether a game takes standing orders."""
+    return type(rules_of(slug)).parse_order is not Rules.parse_order
+
+
+def no_order(slug: str) -> RulesError | None:
+    """Return with which words a game refuses an empty standing order; None if it takes it."""
+    try:
+        rules_of(slug).parse_order("")
+    except RulesError as refusal:
+        return refusal
+    return None
 
 
 def about(slug: str) -> str:

@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 from werkzeug.datastructures import MultiDict
 
 from byzanz import games
+from byzanz.moves import Order, UnreadableOrder
 from byzanz.rules import PUBLIC
 from server.lobby import create
 from server.scheduler import jobs
@@ -212,6 +213,28 @@ def test_the_rules_say_once_which_words_a_move_takes(client: FlaskClient) -> Non
     assert page.count(words) == 1
     assert f"2 of {words}" in page
     assert "one of the words listed for “pass”" in page
+
+
+class Ordering(Passing):
+    """Takes standing orders, and has no words for them."""
+
+    def parse_order(self, text: str) -> Order:
+        if text != "play low":
+            raise UnreadableOrder("Write an order like this: %(example)s.", example="play low")
+        return Order(text, "play")
+
+
+def test_how_an_order_is_written_is_said_where_it_is_typed_and_in_the_rules(
+    game: Table, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "standing-orders" not in client.get("/rules/passing").text
+    monkeypatch.setattr(games, "_added", [Ordering()])
+    page = client.get(f"/t/{game.tokens[0]}/orders", headers={"Accept-Language": "de"}).text
+    assert "play low." in page
+    rules = client.get("/rules/passing").text
+    assert '<h2 id="standing-orders">' in rules
+    assert "Write an order like this: play low." in rules
+    assert 'href="/rules/passing#standing-orders"' in page
 
 
 def test_a_sheet_leaves_out_what_is_empty_and_keeps_the_newest_of_a_list(game: Table) -> None:
