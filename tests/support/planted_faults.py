@@ -318,6 +318,11 @@ class ObeysTooMuch(Obeys):
         return OrderAnswer(Move("decline"), "Played for you.", remaining=order)
 
 
+class ObeysNoEmptyLine(Obeys):
+    def parse_order(self, text: str) -> Order:
+        return super().parse_order(text.split()[0])
+
+
 class ObeysInItsOwnWords(Obeys):
     def answer_order(self, order: Order, view: DuelView, moves: Sequence[Move]) -> OrderAnswer | None:
         answer = super().answer_order(order, view, moves)
@@ -382,6 +387,7 @@ PLANTED = [
     (StumblesOverSigns, "any text"),
     (Moody, "records"),
     (ObeysTooMuch, "orders"),
+    (ObeysNoEmptyLine, "orders"),
     (ObeysInItsOwnWords, "orders"),
     (ObeysForEver, "orders"),
     (ObeysForEver, "bots"),
