@@ -121,6 +121,19 @@ def own_text(slug: str, text: str) -> str:
     )
 
 
+def lacks(slug: str, language: str, text: str, meaning: str | None = None) -> bool:
+    """Return whether a game's package brings a catalogue that could translate a text, and nobody does.
+
+    Args:
+        meaning: the context of the text, if it has one.
+    """
+    own = _of_package(slug, language)
+    found = [
+        each.get(text, meaning) for each in (own, catalogue(language)) if own is not None and each is not None
+    ]
+    return own is not None and not any(message is not None and message.string for message in found)
+
+
 def _compiled(catalog: Catalog) -> Translations:
     compiled = BytesIO()
     write_mo(compiled, catalog)

@@ -67,12 +67,16 @@ def _check(args: Namespace) -> int:
     if args.seats is not None and args.seats not in rules.seats:
         raise CommandError(f"{rules.title} is for {_numbers(rules.seats)} players", status=2)
     seats = [args.seats] if args.seats is not None else list(rules.seats)
-    with tempfile.TemporaryDirectory(prefix="byzanz-check-") as folder:
+    from server.cli.brought import heard, untranslated  # here, so that other commands start quickly
+
+    with tempfile.TemporaryDirectory(prefix="byzanz-check-") as folder, heard() as texts:
         found, checks = _faults(args, rules, seats, _app(Path(folder)))
     if args.at is not None:
         found = [each for each in found if each.at == args.at]
         _show(Game(rules, seats[0], args.seed), args.at)
     _report(args, checks, found)
+    for line in untranslated(rules.slug, texts):
+        print(line)
     number = len(seats) * (1 if args.at is not None else args.games)
     wrong = len({each.check for each in found})
     said = (

@@ -16,6 +16,7 @@ from byzanz.conformance import CHECKS, Check, Game, faults
 from byzanz.conformance.checks import name_of
 from byzanz.games import latest, rules_of
 from byzanz.moves import Order
+from server import i18n
 from server.cli import check, drawings, drawn, main
 from server.cli.brought import BROUGHT_CHECKS, READ, check_files
 from server.cli.drawings import DRAWING_CHECKS, DRAWING_TABLE_CHECKS
@@ -31,6 +32,17 @@ DRAWN = (*DRAWING_CHECKS, *DRAWING_TABLE_CHECKS, *BROUGHT_CHECKS)
 def no_games_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the games that a test adds."""
     monkeypatch.setattr(games, "_added", [])
+
+
+@pytest.fixture
+def no_translations_are_kept() -> Iterator[None]:
+    """Forget the translations of games before and after a test."""
+    kept = (i18n.translations, i18n._of_package)
+    for each in kept:
+        each.cache_clear()
+    yield
+    for each in kept:
+        each.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +180,31 @@ def test_a_file_outside_of_its_folder_is_found(tmp_path: Path, application: Flas
         == "template/form.html lies outside of the folders templates/ and static/, so nobody reads it."
     )
     assert application
+
+
+@pytest.mark.usefixtures("no_translations_are_kept")
+def test_the_texts_that_a_catalogue_of_the_package_lacks_are_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "goof"
+    for name, text in {
+        "__init__.py": GOOFSPIEL.read_text(),
+        "templates/emblem.html": '<svg><g id="emblem-goofspiel"></g></svg>'
+        '{{ pgettext("a prize", "first") }}{{ _("He said “%(it)s\\n”", it="x") if false }}{{ _("Your hand") }}',
+        "translations/de/LC_MESSAGES/messages.po": 'msgid "To come"\nmsgstr "Noch da"\n',
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    monkeypatch.setattr(drawings, "_POSITIONS", 1)
+    assert main(["check", str(package), "--seats", "2", "--games", "1"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("Not translated into") == 1
+    lacking = said.split("Not translated into Deutsch:\n")[1].splitlines()[:-1]
+    assert '    msgid "Offered"' in lacking, "the name of a fact"
+    assert '    msgid "You bid %(bid)s and win %(prizes)s."' in lacking, "what follows from a move"
+    assert '    msgctxt "a prize"' in lacking
+    assert '    msgid "He said “%(it)s\\n”"' in lacking, "it was never drawn"
+    assert not any("To come" in line or "Your hand" in line for line in lacking)
 
 
 def test_the_document_lists_the_files_that_are_read() -> None:
