@@ -121,6 +121,7 @@ def test_in_the_environment_of_a_checkout_its_command_and_pip_work_anywhere(tmp_
 
     (tmp_path / "server").mkdir()  # of somebody else
     assert "byzanz new-game" in run("byzanz", "new-game", "--help")
+    assert "Return the legal answers" in run("python", "-m", "pydoc", "byzanz.rules")
     run("byzanz", "new-game", "abbey")
     run("pip", "install", "--editable", ".", here="abbey")
     run("pip", "check")
