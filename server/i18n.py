@@ -10,6 +10,7 @@ import logging
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import flask
 import flask_babel
@@ -111,14 +112,13 @@ def _of_package(slug: str, language: str) -> Catalog | None:
     return None
 
 
-def own_text(slug: str, text: str) -> str:
-    """Return a text in the reader's language if the package of a game itself translates it, else as it is."""
+def own_text(slug: str, text: Any) -> Any:
+    """Return a text in the reader's language if the package of a game itself translates it, else what was given."""
     language = current_language()
-    catalog = _of_package(slug, language) if text and language != DEFAULT else None
+    is_text = bool(text) and isinstance(text, str) and language != DEFAULT
+    catalog = _of_package(slug, language) if is_text else None
     message = catalog.get(text) if catalog is not None else None
-    return (
-        message.string if message is not None and isinstance(message.string, str) and message.string else text
-    )
+    return (message.string if message is not None else "") or text
 
 
 def lacks(slug: str, language: str, text: str, meaning: str | None = None) -> bool:

@@ -89,7 +89,7 @@ def in_words(slug: str, value: Any) -> str:
     words = value.split(" ")
     rules = next((rules for rules in latest() if rules.slug == slug), None)
     if rules is None or not cards_of(rules).issuperset(words):
-        return i18n.own_text(slug, value)
+        return str(i18n.own_text(slug, value))
     template: Any = flask.current_app.jinja_env.get_template(f"games/{slug}/cards.html").module
     return str(template.card_names(words).unescape())
 

@@ -17,6 +17,7 @@ from byzanz import record
 from byzanz.games import title_of
 from byzanz.moves import ranked
 from byzanz.rules import PUBLIC
+from server import i18n
 from server.config import settings
 from server.mail.outgoing import batching, relevance, said
 from server.mail.outgoing.mail_links import MailLinks
@@ -266,16 +267,17 @@ def linked(shown: Sequence[str], fallback: str) -> list[str]:
 
 def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
     """Return the result of an incoming mail line by line, and what has happened in the game since."""
-    given = outbox.details(rows.mail)
+    given, slug = outbox.details(rows.mail), rows.game.slug if rows.game else ""
     since: list[record.Entry] = []
     seated = rows.seat is not None and rows.seat.status == "seated"
     if seated and rows.seat and rows.game and rows.mail.seq and not rows.game.quarantine:
         since = _entries(session, rows.game, rows.seat.seat, rows.mail.seq - 1)
     return {
         "results": [
-            line | {"text": one_line(line["text"]), "why": _refusal_text(line)} for line in given["lines"]
+            line | {"text": one_line(line["text"]), "why": _refusal_text(line, slug)}
+            for line in given["lines"]
         ],
-        "fault": _refusal_text(given),
+        "fault": _refusal_text(given, slug),
         "speech": _speech(given.get("words")),
         "talk": bool(given.get("talk")),
         "since": since[:LOG_LINES],
@@ -294,12 +296,13 @@ def _speech(words: Mapping[str, Any] | None) -> str:
     return str(gettext("Your words were not said to the table: %(why)s", why=_refusal_text(words)))
 
 
-def _refusal_text(given: Mapping[str, Any]) -> str:
-    """Return a stored refusal in the reader's language, or "" if there is none."""
+def _refusal_text(given: Mapping[str, Any], slug: str = "") -> str:
+    """Return a stored refusal in the reader's language, or "" if there is none; cards stay as they are typed."""
     if not given.get("message"):
         return ""
     sentence: str = gettext(given["message"])
-    return one_line(sentence % given["places"] if given["places"] else sentence)
+    places = {name: i18n.own_text(slug, value) for name, value in given["places"].items()}
+    return one_line(sentence % places if places else sentence)
 
 
 def _entries(

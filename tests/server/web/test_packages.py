@@ -19,6 +19,7 @@ from byzanz.moves import Message, RulesError
 from server import i18n, validation
 from server.config import Settings, offered
 from server.errors import InvalidInput
+from server.mail.outgoing import context
 from server.ops import serve, surroundings
 from server.store.models import Game
 from server.web import assets, http, sprites, stylesheet
@@ -192,6 +193,9 @@ def test_the_values_in_a_message_are_said_in_the_words_of_their_package(app: Fla
         assert http.refusal_text(suit, "empire") == "Biete weniger als clubs."
         assert http.refusal_text(cards, "goofspiel") == "Choose one of these: No. 1 & No. 13."
         assert http.refusal_text(typed, "goofspiel").endswith("so: bid 1.")
+        stored = {"message": suit.message, "places": suit.places | {"number": 3}}
+        assert context._refusal_text(stored, "goofspiel") == "Biete weniger als Kreuz."
+        assert context._refusal_text(stored, "empire") == "Biete weniger als clubs."
         words: Any = app.jinja_env.get_template("games/goofspiel/words.html").module
         assert words.followed([told], ("Ann",)) == "die Dame in Kreuz und No. 7"
         assert words.option("bid 7") == "Bid No. 7"

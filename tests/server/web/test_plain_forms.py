@@ -23,6 +23,7 @@ from server.validation import Guest
 from server.web.plain_sheet import sheet
 from server.web.seat.move_form import MalformedForm, read_form
 from tests.conftest import NOW, Table
+from tests.support import letters
 from tests.support.mails import html_of, one_database, post, row, submit, text_of, words_of
 from tests.support.passing_game import DECK, Passing
 from tests.support.sealed_game import Sealed
@@ -176,6 +177,18 @@ def test_what_a_bot_did_is_told_once(client: FlaskClient) -> None:
         address = links.url(links.link_for(session, "seat", person, game_id, NOW))
     page = client.get("/t/" + address.rpartition("/")[2]).get_data(as_text=True)
     assert page.count('<li class="strip"') == 1
+
+
+def test_several_cards_are_named_in_any_order_in_a_reply_to_an_email(app: Flask, game: Table) -> None:
+    letters.with_replies(app)
+    box, held = letters.desk(), hand(game, 0)
+    box.write(f"pass {held[3]} {held[0]}")
+    assert letters.moves_of(game.id, 0) == [f"pass {held[0]} {held[3]}"]
+    box.write(f"PASS {held[5]} {held[1]}", number=2)
+    assert letters.moves_of(game.id, 0)[1:] == [f"pass {held[1]} {held[5]}"]
+    box.write(f"pass {held[5]}", number=3)
+    answers = [text_of(mail) for mail in letters.post() if "alice" in str(mail["To"])]
+    assert any("“pass” needs 2 words after it, not 1. Example: pass 2c 3c." in text for text in answers)
 
 
 def test_a_list_and_a_button_of_another_verb_are_told_apart(app: Flask, game: Table) -> None:
