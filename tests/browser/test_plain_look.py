@@ -111,3 +111,20 @@ def test_only_legal_cards_can_be_tapped_and_what_else_there_is_stands_below(tab:
     assert box(page.locator("#own"))["y"] > box(page.locator(".answer"))["y"], "whatever its class"
     page.locator("#hand button").first.click()
     expect(page.locator("#played")).to_contain_text(f"You: play {legal[0]}")
+
+
+def test_cards_are_dark_on_light_at_night_and_a_name_stays_whole_beside_many_facts(
+    tab: Tabs, game: Table
+) -> None:
+    page = tab(size=PHONE, scheme="dark").goto(url(game, 0))
+    value = page.locator("#hand .value").first
+    assert value.evaluate("(it) => getComputedStyle(it).fill") == "rgb(43, 36, 34)"
+    assert (
+        page.locator("#hand .sheet").first.evaluate("(it) => getComputedStyle(it).fill") != "rgb(43, 36, 34)"
+    )
+    name = page.locator(".seat-name strong").last
+    whole = box(name)["height"]
+    name.evaluate(
+        "(it) => it.closest('.seat').querySelector('.seat-counts').append('Chosen: sealed, played last: 13, points: 9')"
+    )
+    assert box(name)["height"] == whole
