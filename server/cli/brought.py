@@ -79,7 +79,7 @@ def heard() -> Iterator[set[Text]]:
     try:
         yield found
     finally:
-        i18n.DOMAIN.get_translations = looked_up  # type: ignore[method-assign]
+        del i18n.DOMAIN.get_translations  # the method of its class is back
 
 
 class _Listener:

@@ -214,7 +214,10 @@ def test_a_package_brings_drawings_that_many_cards_share(app: Flask, client: Fla
     with app.test_request_context(headers={"Accept-Language": "de"}):
         address = sprites.url("goofspiel")
     with client.get(address) as answer:
-        assert (answer.mimetype, answer.text) == ("image/svg+xml", "<svg><title>Datenschutz</title></svg>")
+        assert (answer.mimetype, answer.get_data(as_text=True)) == (
+            "image/svg+xml",
+            "<svg><title>Datenschutz</title></svg>",
+        )
     assert client.get("/static/chess-de-00000000.svg").status_code == 404
 
 

@@ -174,6 +174,7 @@ def test_what_a_bot_did_is_told_once(client: FlaskClient) -> None:
     assert "Since your last move" not in text
     with engine.transaction() as session:
         person = session.query(Seat).filter_by(game_id=game_id, seat=0).one().person_id
+        assert person is not None
         address = links.url(links.link_for(session, "seat", person, game_id, NOW))
     page = client.get("/t/" + address.rpartition("/")[2]).get_data(as_text=True)
     assert page.count('<li class="strip"') == 1
