@@ -15,10 +15,12 @@
 
 The environment is the folder .venv. It is created with uv if uv is on PATH, else with venv and pip. A changed lock
 file is installed at the next start. The script runs on Python 3.9; the environment needs Python 3.11 or later.
+After `. .venv/bin/activate`, `byzanz COMMAND` and pip work in any folder.
 """
 
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -53,6 +55,10 @@ SITE = ["--fresh-env", "--fail-on-warning", "--keep-going", "--conf-dir", "docs"
 PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 NEEDS_DEV = ("", "lock", "peers", *MODULES)
 NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
+COMMAND = """\
+#!/bin/sh
+exec {python} -P -m server.cli "$@"
+"""
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 PACKAGES = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
@@ -120,7 +126,7 @@ def set_up(kind: str) -> None:
             flush=True,
         )
         uv = shutil.which("uv")
-        sound = STAMP.exists() and runs(str(PYTHON), NEW_ENOUGH if uv else f"import pip; {NEW_ENOUGH}")
+        sound = STAMP.exists() and runs(str(PYTHON), f"import pip; {NEW_ENOUGH}")
         STAMP.unlink(missing_ok=True)
         if not sound:
             shutil.rmtree(VENV, ignore_errors=True)
@@ -140,8 +146,10 @@ def is_ready(kind: str) -> bool:
 
 
 def fingerprint(kind: str) -> str:
-    """Return the SHA-256 of the lock file, the interpreter and the path of the checkout, in hexadecimal."""
-    parts = [LOCKS[kind].read_bytes(), os.fsencode(PYTHON.resolve()), os.fsencode(ROOT)]
+    """Return the SHA-256 of what the environment is made of, in hexadecimal.
+
+    That is the lock file, the interpreter, the path of the checkout and what stands for the checkout in .venv."""
+    parts = [LOCKS[kind].read_bytes(), os.fsencode(PYTHON.resolve()), os.fsencode(ROOT), COMMAND.encode()]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
@@ -154,9 +162,9 @@ def only_one_at_a_time() -> Iterator[None]:
 
 
 def make_environment(uv: Optional[str]) -> None:
-    """Create .venv, with uv if its path is given; uv finds a Python if PATH has none that is new enough."""
+    """Create .venv with pip, using uv if its path is given; uv finds a Python if PATH has none that is new enough."""
     if uv:
-        run([uv, "venv", "-q", "--python", python_to_use() or ">=3.11", str(VENV)])
+        run([uv, "venv", "-q", "--seed", "--python", python_to_use() or ">=3.11", str(VENV)])
     else:
         run([python_with_venv(), "-m", "venv", str(VENV)])
 
@@ -247,8 +255,24 @@ def said_by(python: str, code: str) -> str:
 
 
 def put_checkout_on_path() -> None:
-    """Let the environment import the packages of this checkout from any folder."""
-    Path(said_by(str(PYTHON), PACKAGES), "byzanz-checkout.pth").write_text(f"{ROOT}\n")
+    """Let the environment import the packages of this checkout from any folder, and count it as byzanz installed.
+
+    With .venv/bin on PATH, `byzanz` runs the command line, and pip installs packages of games that need byzanz."""
+    packages = Path(said_by(str(PYTHON), PACKAGES))
+    (packages / "byzanz-checkout.pth").write_text(f"{ROOT}\n")
+    for old in packages.glob("byzanz-*.dist-info"):
+        shutil.rmtree(old)
+    version = said_by(str(PYTHON), "import byzanz; print(byzanz.__version__)")
+    info = packages / f"byzanz-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: byzanz\nVersion: {version}\n")
+    (info / "INSTALLER").write_text("dev.py\n")
+    (info / "RECORD").write_text(
+        "".join(f"{info.name}/{name},,\n" for name in ("METADATA", "INSTALLER", "RECORD"))
+    )
+    command = PYTHON.with_name("byzanz")
+    command.write_text(COMMAND.format(python=shlex.quote(str(PYTHON))))
+    command.chmod(0o755)
 
 
 def write_locks(words: List[str]) -> None:

@@ -58,12 +58,35 @@ def read_verb(word: str, verbs: Sequence[str]) -> str:
     return verb
 
 
+class Several(tuple[Sequence[str], ...]):
+    """The places of several words of one list, whose order does not matter."""
+
+
+def several(number: int, words: Sequence[str]) -> Several:
+    """Return what the grammar of a game says of a verb with several words, such as three cards of a hand.
+
+    A move may name them in any order; `read_move` puts them into that of the list.
+
+    Args:
+        number: of the words.
+        words: that may stand there, in canonical order.
+    """
+    return Several((tuple(words),) * number)
+
+
+def example(verb: str, places: Sequence[Sequence[str]]) -> str:
+    """Return a move that shows how a verb is used, with another word at each of several equal places."""
+    before = [tuple(place) for place in places]
+    words = [place[before[:at].count(tuple(place)) % len(place)] for at, place in enumerate(places)]
+    return " ".join((verb, *words))
+
+
 def read_move(text: str, grammar: Mapping[str, Sequence[Sequence[str]]]) -> Move:
     """Read a move of a game whose moves are all a verb and a fixed number of words.
 
     Args:
         text: in any letter case and spacing, words shortened.
-        grammar: by verb, the words that may stand at each place after it.
+        grammar: by verb, the words that may stand at each place after it, see `several`.
 
     Raises:
         UnreadableMove, AmbiguousMove: the text is not one move.
@@ -71,10 +94,19 @@ def read_move(text: str, grammar: Mapping[str, Sequence[Sequence[str]]]) -> Move
     words = move_words(text)
     verb = read_verb(words[0], tuple(grammar)) if words else next(iter(grammar))
     places = grammar[verb]
-    if len(words) != 1 + len(places):
-        example = " ".join((verb, *(place[0] for place in places)))
-        raise UnreadableMove("Write a move like this: %(example)s.", example=example)
-    return Move(verb, tuple(map(_read_word, words[1:], places)))
+    given, needed = len(words) - 1, len(places)
+    if given > 0 and given != needed > 1:
+        raise UnreadableMove(
+            "“%(verb)s” needs %(needed)s words after it, not %(given)s. Example: %(example)s.",
+            verb=verb,
+            needed=needed,
+            given=given,
+            example=example(verb, places),
+        )
+    if given != needed:
+        raise UnreadableMove("Write a move like this: %(example)s.", example=example(verb, places))
+    read = list(map(_read_word, words[1:], places))
+    return Move(verb, tuple(sorted(read, key=places[0].index) if isinstance(places, Several) else read))
 
 
 def _read_word(word: str, among: Sequence[str]) -> str:

@@ -64,13 +64,15 @@ class Rules(ABC, Generic[S, V]):
     sealed: ClassVar[frozenset[str]] = frozenset()
     """Verbs of sealed simultaneous choices: until all are in, a further one by the same seat replaces the earlier."""
     grammar: ClassVar[Mapping[str, Sequence[Sequence[str]]]] = {}
-    """The words that may stand at each place after a verb; a game whose moves are not like this overrides `parse`."""
+    """The words at each place after a verb, or `several`; a game whose moves are not like this overrides `parse`."""
     unsealed: ClassVar[frozenset[str]] = frozenset()
     """Verbs of simultaneous choices that all may see at once, such as the last sales of Byzanz."""
     unlisted: ClassVar[frozenset[str]] = frozenset()
     """Verbs of moves that are so many that `moves` lists only some; `apply` accepts the others, too."""
     uses_up: ClassVar[bool] = False
     """Whether cards leave the view of ALL for good; unless they do, the checks count them after every move."""
+    by_seat: ClassVar[frozenset[str]] = frozenset()
+    """Fields of the view that pages show beside the players: a text for each seat, or the number of a seat."""
     decisions: ClassVar[int] = 25
     """Roughly how many decisions a player makes in a game, until enough games have ended to tell."""
     forgets: ClassVar[bool] = False
@@ -173,9 +175,9 @@ class Rules(ABC, Generic[S, V]):
         return moves[0]
 
     def evaluate(self, view: V) -> float:
-        """Estimate the prospects of the view's own seat, in the unit of its score; only bots ask.
+        """Say to bots how good the view is for its own seat, in points: more is better. By default its score.
 
-        By default its score, which is the same in every state that gives this view.
+        Where the fewest points win, that is the score with a minus.
         """
         if not isinstance(view.viewer, int):
             return 0.0
@@ -248,8 +250,7 @@ class Rules(ABC, Generic[S, V]):
 
         Args:
             order: as `parse_order` returned it, or what remained of it after an earlier answer.
-            view: of the seat that is to move: an order never knows more than its owner.
-            moves: the seat's legal answers, at least two.
+            view: of the seat that is to move, since an order knows no more than its owner; moves: at least two.
         """
         return None
 

@@ -10,6 +10,7 @@ import logging
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import flask
 import flask_babel
@@ -109,6 +110,28 @@ def _of_package(slug: str, language: str) -> Catalog | None:
     except Exception as error:  # the files of others may be broken in any way, and no page may suffer
         LOGGER.warning("the translations of %s into %s cannot be read: %s", slug, NAMES[language], error)
     return None
+
+
+def own_text(slug: str, text: Any) -> Any:
+    """Return a text in the reader's language if the package of a game itself translates it, else what was given."""
+    language = current_language()
+    is_text = bool(text) and isinstance(text, str) and language != DEFAULT
+    catalog = _of_package(slug, language) if is_text else None
+    message = catalog.get(text) if catalog is not None else None
+    return (message.string if message is not None else "") or text
+
+
+def lacks(slug: str, language: str, text: str, meaning: str | None = None) -> bool:
+    """Return whether a game's package brings a catalogue that could translate a text, and nobody does.
+
+    Args:
+        meaning: the context of the text, if it has one.
+    """
+    own = _of_package(slug, language)
+    found = [
+        each.get(text, meaning) for each in (own, catalogue(language)) if own is not None and each is not None
+    ]
+    return own is not None and not any(message is not None and message.string for message in found)
 
 
 def _compiled(catalog: Catalog) -> Translations:

@@ -77,6 +77,7 @@ RUN_ELSEWHERE = {
     "python3 dev.py backup *": ("tests/server/ops/test_backup.py", 'run("backup"'),
     "byzanz backup *": ("tests/server/ops/test_backup.py", 'run("backup"'),
     "byzanz restore *": ("tests/server/ops/test_backup.py", 'run("restore"'),
+    "python -m pydoc byzanz.rules": ("tests/test_setup.py", '"pydoc", "byzanz.rules"'),
     "byzanz new-game toll": ("tests/whole/test_new_game.py", "document.follow"),
     "byzanz play ./toll*": ("tests/whole/test_new_game.py", "document.follow"),
     "byzanz check ./toll*": ("tests/whole/test_new_game.py", "document.follow"),

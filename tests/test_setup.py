@@ -19,6 +19,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import dev
+from tests.support import author
 from tests.support.folders import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -106,6 +107,25 @@ def test_a_copy_of_the_checkout_does_not_trust_the_stamp(
     checkout.set_up("run")
     monkeypatch.setattr(dev, "ROOT", checkout.root.parent)
     assert not dev.is_ready("run")
+
+
+def test_in_the_environment_of_a_checkout_its_command_and_pip_work_anywhere(tmp_path: Path) -> None:
+    variables = author.environment(tmp_path / "env")
+
+    def run(*words: str, here: str = ".") -> str:
+        done = subprocess.run(
+            words, cwd=tmp_path / here, env=variables, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    (tmp_path / "server").mkdir()  # of somebody else
+    assert "byzanz new-game" in run("byzanz", "new-game", "--help")
+    assert "Return the legal answers" in run("python", "-m", "pydoc", "byzanz.rules")
+    run("byzanz", "new-game", "abbey")
+    run("pip", "install", "--editable", ".", here="abbey")
+    run("pip", "check")
+    assert "Abbey for 2 " in run("byzanz", "play", "abbey", "--seed", "a")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -69,6 +69,7 @@ class Game:
         rules: of the game.
         seats: the number of players.
         seed: the same one gives the same game.
+        has_time: asked by checks that play many games whether to go on; they always do if it is not given.
 
     Attributes:
         states: all positions, from the one before the first shuffle to the last.
@@ -77,10 +78,13 @@ class Game:
         piles: where its cards lie, once that was found out (`piles.piles_of`).
     """
 
-    def __init__(self, rules: Rules[Any, Any], seats: int, seed: int) -> None:
+    def __init__(
+        self, rules: Rules[Any, Any], seats: int, seed: int, has_time: Callable[[], bool] = lambda: True
+    ) -> None:
         self.rules = rules
         self.seats = seats
         self.seed = seed
+        self.has_time = has_time
         self.states: list[Any] = []
         self.made: list[tuple[int | None, Move]] = []
         self.at = 0

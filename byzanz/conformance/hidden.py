@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
 from byzanz.conformance.game import Fault, Game, choice, expect, listed, who
 from byzanz.conformance.messages import refusal
-from byzanz.conformance.piles import count, piles_of
+from byzanz.conformance.piles import count, fields_of, piles_of
+from byzanz.games.facts import BY_SEAT
 from byzanz.moves import Move
 from byzanz.rules import ALL, PUBLIC, Viewer
 
@@ -17,8 +19,9 @@ _SWAPS = 60
 
 
 def check_views(game: Game) -> None:
-    """A view says whose it is, what its viewer is asked, and which cards its viewer holds."""
+    """A view says whose it is, what its viewer is asked, which cards its viewer holds, and which belong to seats."""
     rules = game.rules
+    _check_by_seat(game)
     for moment, _ in game.settled(every=10):
         asked = rules.awaited(moment.state)
         for viewer in (*game.readers, ALL):
@@ -49,6 +52,26 @@ def check_views(game: Game) -> None:
                 "The hand in the view of %s is no tuple of names of cards: %s.",
                 who(viewer),
                 hand,
+            )
+
+
+def _check_by_seat(game: Game) -> None:
+    """A text for each seat is known as such: by an empty one, which no card has, or by its name."""
+    found = dict[str, set[bool]]()
+    for at, state in enumerate(game.states):
+        game.at = at
+        view: Any = game.rules.view(state, PUBLIC)
+        kind: Any = type(view)
+        named = [*view.shown.items()] if isinstance(getattr(view, "shown", None), Mapping) else []
+        for name, value in (*named, *((name, getattr(view, name)) for name in fields_of(kind))):
+            if isinstance(value, tuple) and len(value) == game.seats and all(type(it) is str for it in value):
+                found.setdefault(name, set()).add("" in value)
+            mixed = len(found.get(name, ())) > 1 and name not in {*game.rules.by_seat, *BY_SEAT}
+            expect(
+                not mixed,
+                "The field `%s` of the view holds a text for each seat at times. If it always does, name it in "
+                "`by_seat`, or the pages draw it as a row of cards once all seats have one.",
+                name,
             )
 
 

@@ -81,7 +81,8 @@ def check_any_text(game: Game) -> None:
     parse, draw = game.rules.parse, Stream(b"texts", str(game)).below
     for text in _NONSENSE:
         refused = refusal(parse, text)
-        expect(isinstance(refused, UnreadableMove), "“%s” is not refused as unreadable.", text[:40])
+        unread = isinstance(refused, UnreadableMove | AmbiguousMove)
+        expect(unread, "“%s” is not refused as unreadable.", text[:40])
     words = sorted({word for move in game.all_moves for word in (move.verb, *move.args)})
     for _ in range(100):
         some = [

@@ -111,7 +111,12 @@ def orders_of(game: Game) -> Iterator[str]:
     moves = [move for move in game.all_moves if move.args]
     first = sorted(kinds | {move.verb for move in game.all_moves})
     words = sorted({word for word in _written(type(rules)) if _is_word(word)} - {*game.cards})
-    lines = [*first, *(f"{one} {word}" for one in first for word in words), *map(str, moves[: _LINES // 5])]
+    lines = [
+        "",
+        *first,
+        *(f"{one} {word}" for one in first for word in words),
+        *map(str, moves[: _LINES // 5]),
+    ]
     for _ in range(_LINES):
         more = [
             choice(draw, words) if draw(3) else choice(draw, game.cards or words) for _ in range(1 + draw(4))

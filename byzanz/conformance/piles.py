@@ -12,6 +12,8 @@ from typing import Any
 from byzanz.conformance.game import Fault, Game
 from byzanz.rules import ALL
 
+_UNDEALT = "(undealt)"
+"""The path of cards that a shuffle is due to deal and that lie in no field before it."""
 _Equation = tuple[tuple[str, int], ...]
 """How often a card came into each field with a move."""
 
@@ -45,12 +47,13 @@ def _walk(value: Any, path: str, names: Container[str]) -> Iterator[tuple[str, s
             yield from _walk(each, f"{path}.{key}", names)
     else:
         kind: Any = type(value)
-        for name in _fields(kind):
+        for name in fields_of(kind):
             yield from _walk(getattr(value, name), f"{path}.{name}" if path else name, names)
 
 
 @cache
-def _fields(kind: Any) -> tuple[str, ...]:
+def fields_of(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass; none of any other type."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
@@ -58,7 +61,7 @@ def piles_of(game: Game) -> frozenset[str]:
     """Return the paths of the fields that hold every card once; none if the game uses cards up.
 
     They are found out: the changes of their contents add up to nothing with every move, and a shuffle is of cards that
-    lie in them.
+    lie in them. A deck that no field shows before the first deal counts as one more field.
 
     Raises:
         Fault: there are none, because a move makes or loses a card.
@@ -72,7 +75,7 @@ def piles_of(game: Game) -> frozenset[str]:
 
 def _found(game: Game) -> frozenset[str]:
     names = frozenset(game.cards)
-    contents = [Counter(_walk(game.rules.view(state, ALL), "", names)) for state in game.states]
+    contents = [_contents(game, state, names) for state in game.states]
     changes = [_changes(one, other) for one, other in pairwise(contents)]
     paths = sorted({path for each in contents for path, _ in each})
     for piles in _solutions(paths, set().union(*changes)):
@@ -85,11 +88,23 @@ def _found(game: Game) -> frozenset[str]:
             game.at = at
             raise Fault(
                 f"A card is made or lost by “{game.made[at][1]}”: no fields of the view of ALL hold every card once "
-                "before and after it. If the game uses cards up, set `uses_up`."
+                "before and after it. Only if cards leave the game for good, set `uses_up`."
             )
     raise Fault(
-        "The cards of a shuffle do not lie in the view of ALL before it. If the game uses cards up, set `uses_up`."
+        "A shuffle has cards that lay in no field of the view of ALL before it. Show them there until they are "
+        "shuffled. Only if cards leave the game for good, set `uses_up`."
     )
+
+
+def _contents(game: Game, state: Any, names: Container[str]) -> Counter[tuple[str, str]]:
+    """Return how often each card lies in each field of the view of ALL, and which cards are still to be dealt."""
+    found = Counter(_walk(game.rules.view(state, ALL), "", names))
+    shuffle = game.rules.chance(state)
+    if shuffle is not None:
+        seen = Counter(name for _, name in found.elements())
+        for name, number in (Counter(shuffle.cards) - seen).items():
+            found[_UNDEALT, name] = number
+    return found
 
 
 def _changes(one: Counter[tuple[str, str]], other: Counter[tuple[str, str]]) -> set[_Equation]:

@@ -124,6 +124,8 @@ def read(path: Path) -> AnyRules:
     """
     file = path / "__init__.py" if path.is_dir() else path
     spec = importlib.util.spec_from_file_location(file.parent.name if path.is_dir() else file.stem, file)
+    if not path.exists():
+        raise BadSetup("There is no file or folder %(path)s.", path=path)
     if spec is None or spec.loader is None or not file.is_file():
         raise BadSetup("%(path)s is no Python file and no package.", path=path)
     known = sys.modules.get(spec.name)

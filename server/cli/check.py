@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from itertools import chain
 from pathlib import Path
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _GAMES = 2
 _WIDTH = 400
 _SHOWN_MOVES = 40
+_PATIENCE = 15.0
+"""Seconds of processor time that bots may play in one game's checks; where bots differ, a few seconds show it."""
 
 
 def add(commands: Any) -> None:
@@ -64,12 +67,16 @@ def _check(args: Namespace) -> int:
     if args.seats is not None and args.seats not in rules.seats:
         raise CommandError(f"{rules.title} is for {_numbers(rules.seats)} players", status=2)
     seats = [args.seats] if args.seats is not None else list(rules.seats)
-    with tempfile.TemporaryDirectory(prefix="byzanz-check-") as folder:
+    from server.cli.brought import heard, untranslated  # here, so that other commands start quickly
+
+    with tempfile.TemporaryDirectory(prefix="byzanz-check-") as folder, heard() as texts:
         found, checks = _faults(args, rules, seats, _app(Path(folder)))
     if args.at is not None:
         found = [each for each in found if each.at == args.at]
         _show(Game(rules, seats[0], args.seed), args.at)
     _report(args, checks, found)
+    for line in untranslated(rules.slug, texts):
+        print(line)
     number = len(seats) * (1 if args.at is not None else args.games)
     wrong = len({each.check for each in found})
     said = (
@@ -122,6 +129,7 @@ def _faults(
     args: Namespace, rules: AnyRules, seats: Sequence[int], app: Flask
 ) -> tuple[list[Found], tuple[Check, ...]]:
     """Return the faults of all games, and the checks that looked for them."""
+    from server.cli.brought import BROUGHT_CHECKS
     from server.cli.drawings import DRAWING_CHECKS, DRAWING_TABLE_CHECKS
 
     def check_restart(game: Game) -> None:
@@ -134,15 +142,27 @@ def _faults(
 
     each = (*CHECKS, *DRAWING_CHECKS)
     table = (*TABLE_CHECKS, *DRAWING_TABLE_CHECKS)
-    once = (check_restart, check_kept_records)
+    once = (check_restart, check_kept_records, *BROUGHT_CHECKS)
     found: list[Found] = []
     with app.test_request_context():
         for number in seats:
             for seed in range(args.seed, args.seed + (1 if args.at is not None else args.games)):
                 first = seed == args.seed
                 checks = (*each, *(table if first else ()), *(once if first and number == seats[0] else ()))
-                found += faults(Game(rules, number, seed), checks)
+                found += faults(Game(rules, number, seed, _has_time()), checks)
     return found, (play, *TABLE_CHECKS, *CHECKS, *DRAWING_TABLE_CHECKS, *DRAWING_CHECKS, *once)
+
+
+def _has_time() -> Callable[[], bool]:
+    """Return what says whether the patience has not run out; it begins to count when it is first asked."""
+    began: list[float] = []
+
+    def has_time() -> bool:
+        now = time.process_time()
+        began.append(now)
+        return now - began[0] < _PATIENCE
+
+    return has_time
 
 
 def fingerprint(game: Game) -> str:

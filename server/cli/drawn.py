@@ -72,8 +72,8 @@ class Drawn(HTMLParser):
             expect(not NONE.search(value or ""), "the attribute %s of <%s> is “%s”", name, tag, value)
         self._select = given.get("name") or "" if tag == "select" else self._select
         field = self._select if tag == "option" else given.get("name")
-        if field in ("move", "verb") and tag in ("button", "option", "input"):
-            (self.moves if field == "move" else self.verbs).append(given.get("value") or "")
+        if field and tag in ("button", "option", "input") and field.startswith(("move", "verb")):
+            (self.verbs if field == "verb" else self.moves).append(given.get("value") or "")
         self.ids += [given["id"] or ""] if "id" in given else []
         self.words += [given.get(name) or "" for name in ("aria-label", "title", "alt", "placeholder")]
 

@@ -44,7 +44,7 @@ def _new_game(args: Namespace) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_named((TEMPLATES / "new_game" / name).read_text("utf-8"), args.slug), "utf-8")
     print(f"Your game is in {folder}. Play it:")
-    print(f"  cd {folder}\n  byzanz play ./{args.slug}.py --watch")
+    print(f"  cd {folder}\n  byzanz play ./{args.slug} --watch")
 
 
 def _refuse(slug: str, folder: Path) -> None:

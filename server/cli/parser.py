@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,10 +65,16 @@ def seat_number(text: str) -> int:
 
 
 def path_of(text: str) -> Path | None:
-    """Return the path of a game that an argument names by its file or folder; None if it is a slug."""
+    """Return the path of a game that an argument names by its file, with or without `.py`, or folder; None for a slug.
+
+    So `./toll` stays the name of a game whose file becomes a folder.
+    """
     path = Path(text)
-    is_path = path.suffix == ".py" or path.is_dir()
-    return path.resolve() if is_path and all(text != rules.slug for rules in latest()) else None
+    is_path = os.sep in text or path.suffix == ".py" or path.is_dir()
+    if not is_path or any(text == rules.slug for rules in latest()):
+        return None
+    file = Path(f"{path}.py")
+    return (file if file.is_file() and not (path / "__init__.py").exists() else path).resolve()
 
 
 def find_game(text: str) -> AnyRules:

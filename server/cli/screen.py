@@ -27,7 +27,7 @@ def position(table: Table) -> Iterator[str]:
     hand = getattr(view, "hand", ())
     heading = ", ".join(table.rules.heading(view))
     yield from ("", heading[:1].upper() + heading[1:]) if heading else ("",)
-    shared, by_seat = facts(view, table.seats)
+    shared, by_seat = facts(view, table.seats, table.rules.by_seat)
     for fact in shared:
         yield from _wrapped(f"  {_said(fact)}")
     for name, own in zip(names(table), by_seat, strict=True):
@@ -91,10 +91,8 @@ def result(table: Table, outcome: Outcome) -> Iterator[str]:
 
 def _said(fact: Fact) -> str:
     if fact.cards is None:
-        value = fact.text or "yes"
-    else:
-        value = "sealed" if fact.cards == ("?",) else " ".join(fact.cards) or "none"
-    return f"{fact.name} {value}"
+        return f"{fact.name} {fact.text}".rstrip()
+    return f"{fact.name} {'sealed' if fact.cards == ('?',) else ' '.join(fact.cards) or 'none'}"
 
 
 def _sentence(message: Message, names: Sequence[str], own: int) -> str:

@@ -25,7 +25,7 @@ from server.cli.table import Table
 HELP = """\
 Type the number of a move, or a move as in an email: letters may be left out if it stays clear.
   Enter   show the table again          undo   take your last move back
-  more    list further moves            quit   end the game
+  more    list further moves            q      end the game
   ?       show this help"""
 _BLINK = 0.3
 """Seconds between two looks at a game's files."""
@@ -130,7 +130,7 @@ class Terminal:
                 self._do(self._reload)
             elif not self._files or select.select([self._input], [], [], _BLINK)[0]:
                 line = self._input.readline().decode(errors="replace")
-                if not line or line.strip() == "quit":
+                if not line or line.strip() in ("q", "quit"):
                     print("" if line else "\n", end="")
                     return
                 self._do(self._answer, line.strip())

@@ -95,7 +95,9 @@ def web(app: Flask, host: str, port: int, workers: int) -> None:
 
 def _load(app: Flask) -> None:
     """Load what each process would load for its first pages, so that all share it."""
-    for name in app.jinja_env.list_templates(filter_func=lambda name: not name.startswith("mail/")):
+    for name in app.jinja_env.list_templates(
+        filter_func=lambda name: not name.startswith("mail/") and name[-4:] != ".css"
+    ):
         try:
             app.jinja_env.get_template(name)
         except TemplateError as error:  # of a package, whose game alone may suffer

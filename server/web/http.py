@@ -24,6 +24,7 @@ from server.store import engine, links
 from server.store.engine import utc_now
 from server.store.links import SeatAccess
 from server.web import locale
+from server.web.plain_sheet import in_words
 
 csrf = CSRFProtect()
 """Protects every POST authorised by a cookie; pages authorised by a token in the URL are exempt."""
@@ -91,16 +92,16 @@ def refusal_text(error: Refused | RulesError, slug: str | None = None) -> str:
 
 
 def _in_words(slug: str, places: Mapping[str, object]) -> dict[str, str]:
-    """Return the cards and the move among the places of a refusal in the words of their game."""
+    """Return the places of a refusal in the words of their game: cards, the move, and what it translates itself."""
     load = current_app.jinja_env.get_template
     cards: Any = load(f"games/{slug}/cards.html").module
     words: Any = load(f"games/{slug}/words.html").module
-    found = {
-        name: cards.card_names(str(places[name]).split()) for name in ("card", "cards") if name in places
-    }
+    found = {name: in_words(slug, value) for name, value in places.items() if isinstance(value, str)}
+    for name in {"card", "cards"} & places.keys():
+        found[name] = cards.card_names(str(places[name]).split()).unescape()
     if "move" in places:
-        found["move"] = words.option(places["move"])
-    return {name: text.unescape() for name, text in found.items()}
+        found["move"] = words.option(places["move"]).unescape()
+    return found
 
 
 _WITH_CITIES = {

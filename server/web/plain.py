@@ -18,14 +18,18 @@ from typing import Any
 from flask import Flask
 from flask_babel import gettext, pgettext
 from jinja2 import Environment, FileSystemLoader, TemplateNotFound
+from jinja2.nodes import EvalContext
+from jinja2.utils import pass_eval_context
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from byzanz.games import folder_of, latest, rules_of, title_of
-from byzanz.games.facts import facts
-from byzanz.moves import Message
+from byzanz.moves import Message, RulesError
+from byzanz.rules import Rules
 from server import config, i18n
 from server.web.filters import listed
+from server.web.plain_hand import hand
+from server.web.plain_sheet import cards_of, in_words, in_writing, sheet
 
 SLUG = re.compile(r"[\w-]+", re.ASCII)
 
@@ -64,7 +68,13 @@ def init_app(app: Flask) -> None:
     """Let an app load its templates this way, and tell the plain ones about their game."""
     app.jinja_loader = GameTemplates(str(config.TEMPLATES))
     app.jinja_env.globals["plain"] = SimpleNamespace(
-        facts=facts,
+        sheet=sheet,
+        hand=hand,
+        in_writing=in_writing,
+        names=cards_of,
+        is_sealed=is_sealed,
+        takes_orders=takes_orders,
+        no_order=no_order,
         rules=rules_of,
         title=title_of,
         paragraphs=paragraphs,
@@ -107,15 +117,43 @@ def translated(slug: str, text: str) -> str:
     return i18n.DOMAIN.get_translations(slug).ugettext(text)
 
 
+def is_sealed(slug: str, view: Any) -> bool:
+    """Return whether what the viewer is asked is a sealed choice, as some questions of a game may be and others not."""
+    rules, kind = rules_of(slug), (view.question or "").split(" ")[0]
+    if not kind or kind in rules.sealed or kind in rules.grammar:
+        return kind in rules.sealed
+    moves = rules.moves(
+        rules.sample_state(view, lambda _number: 0), view.viewer
+    )  # the same in each such state
+    return any(move.verb in rules.sealed for move in moves)
+
+
+def takes_orders(slug: str) -> bool:
+    """Return whether a game takes standing orders."""
+    return type(rules_of(slug)).parse_order is not Rules.parse_order
+
+
+def no_order(slug: str) -> RulesError | None:
+    """Return with which words a game refuses an empty standing order; None if it takes it."""
+    try:
+        rules_of(slug).parse_order("")
+    except RulesError as refusal:
+        return refusal
+    return None
+
+
 def about(slug: str) -> str:
     """Return the first paragraph of what the module of a game says about it."""
     return next(iter(paragraphs(slug)), "")
 
 
-def sentence(message: Message, names: Sequence[str], me: int | None) -> str:
+@pass_eval_context
+def sentence(context: EvalContext, message: Message, names: Sequence[str], me: int | None) -> str:
     """Return what followed from a move in the reader's language, as text.
 
     Args:
+        context: of the template, which is one of a game.
+        message: the sentence.
         names: of the players, by seat.
         me: the reader's seat, or None.
     """
@@ -124,17 +162,10 @@ def sentence(message: Message, names: Sequence[str], me: int | None) -> str:
     def named(seat: int) -> str:
         return str(pgettext("a player in a list", "you")) if seat == me else names[seat]
 
-    found = {place: _listed(value) for place, value in message.places.items()}
+    slug = getattr(context, "slug", "")
+    found = {place: in_words(slug, value) for place, value in message.places.items()}
     found |= {
         place: listed([named(seat) for seat in seats]) if isinstance(seats, Sequence) else named(seats)
         for place, seats in message.seats.items()
     }
     return str(gettext(message.you if own else message.text)) % found
-
-
-def _listed(value: Any) -> str:
-    return (
-        str(value)
-        if isinstance(value, str) or not isinstance(value, Sequence)
-        else listed([*map(str, value)])
-    )

@@ -12,9 +12,10 @@ from functools import cache
 import flask
 import flask_babel
 from flask import Blueprint, Flask, Response, render_template
+from jinja2 import TemplateNotFound
 
 from byzanz import games
-from server import config, i18n
+from server import i18n
 from server.web import stylesheet
 
 blueprint = Blueprint("sprites", __name__)
@@ -35,9 +36,12 @@ def url(slug: str) -> str:
 def sheet(slug: str, language: str, digest: str) -> Response:
     """Serve the drawings of a game; an outdated URL, as after an upgrade, gets the current ones uncached."""
     known = slug in {rules.slug for rules in games.latest()} and language in i18n.NAMES
-    if not known or not (config.TEMPLATES / "games" / slug / "sprite.svg").exists():
+    if not known:
         flask.abort(404)
-    text, current = _drawings(slug, language)
+    try:
+        text, current = _drawings(slug, language)
+    except TemplateNotFound:
+        flask.abort(404)
     return stylesheet.cacheable(text, "image/svg+xml", current, digest)
 
 

@@ -76,14 +76,13 @@ def _sheets() -> dict[str, tuple[Path, ...]]:
 
 
 def _own_sheet(slug: str) -> tuple[Path, ...]:
-    """Return the styles of a game: the server's, or the plain ones and those that its package adds."""
+    """Return the styles of a game: the server's, or the plain ones and those that its package adds to them."""
     path = config.TEMPLATES / "games" / slug / "style.css"
     if path.exists():
         return (path,)
     folder = games.folder_of(slug)
-    own = folder / "static" / "style.css" if folder else None
-    plain = config.TEMPLATES / "plain" / "style.css"
-    return (plain, own) if own and own.is_file() else (plain,)
+    own = [folder / place / "style.css" for place in ("templates", "static")] if folder else []
+    return (config.TEMPLATES / "plain" / "style.css", *(path for path in own if path.is_file()))
 
 
 def _stylesheet(name: str) -> tuple[str, str]:

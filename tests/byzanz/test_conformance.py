@@ -13,12 +13,13 @@ from byzanz.games import latest, rules_of
 from byzanz.moves import BadSetup
 from byzanz.rules import Rules
 from tests.support.examples import example
-from tests.support.planted_faults import PLANTED, Obeys
+from tests.support.passing_game import Passing
+from tests.support.planted_faults import PLANTED, Obeys, PaysToLose, ShowsNoDeck
 from tests.support.sealed_game import Sealed
 
 GAMES = 6
 """Games with each number of seats at night; on every commit there is one, and of games with a single number two."""
-SMALL = (Sealed(), example("goofspiel").Goofspiel())
+SMALL = (Sealed(), Passing(), example("goofspiel").Goofspiel())
 
 
 CASES = [(rules, seats) for rules in (*SMALL, *latest()) for seats in rules.seats]
@@ -52,6 +53,33 @@ def test_every_check_has_a_planted_fault() -> None:
 def test_standing_orders_without_a_fault_pass() -> None:
     for seed in range(GAMES):
         assert list(faults(Game(Obeys(), 2, seed), [check_orders])) == []
+
+
+def test_the_deck_need_not_be_shown_before_the_first_deal() -> None:
+    for seed in range(GAMES):
+        assert list(faults(Game(ShowsNoDeck(), 2, seed), CHECKS)) == []
+
+
+class Indifferent(Sealed):
+    """Its greedy bot plays like the random one."""
+
+    def evaluate(self, view: Any) -> float:
+        return 0.0
+
+
+@pytest.mark.parametrize(("faulty", "patience", "most"), [(PaysToLose, 999, 100), (Indifferent, 4, 4)])
+def test_bots_stop_once_it_is_clear_that_greed_does_not_win_or_time_is_up(
+    faulty: type[Sealed], patience: int, most: int
+) -> None:
+    asked: list[int] = []
+
+    def has_time() -> bool:
+        asked.append(1)
+        return len(asked) < patience
+
+    [fault] = faults(Game(faulty(), 2, 1, has_time), [check_bots])
+    assert "more is better, also where the fewest points win" in fault.wrong
+    assert 0 < len(asked) <= most
 
 
 def test_games_are_found_by_slug_and_version() -> None:

@@ -1,7 +1,7 @@
 """Faults planted in a small game, and the check of `byzanz.conformance` that must find each."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, make_dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -157,6 +157,23 @@ class LosesACard(Sealed):
         return replace(after, gone=after.gone[:-1]) if move.verb == "respond" else after
 
 
+class DealsAThirteenthCard(Sealed):
+    def chance(self, state: Duel) -> Any:
+        shuffle = super().chance(state)
+        return shuffle and replace(shuffle, cards=(*shuffle.cards, *("oak7",) * (state.round == 2)))
+
+
+class ShowsNoDeck(Sealed):
+    """Without a fault: before the first deal no field of any view holds its cards."""
+
+    def view(self, state: Duel, viewer: Viewer) -> DuelView:
+        view = super().view(state, viewer)
+        return replace(view, stock=()) if not view.number and view.stock else view
+
+    def sample_state(self, view: DuelView, draw: Draw) -> Duel:
+        return Duel() if not view.number else super().sample_state(view, draw)
+
+
 class Moody(Sealed):
     moods = count()
 
@@ -204,6 +221,16 @@ class AsksNothing(Sealed):
 class SaysThatAllAreToMove(Sealed):
     def view(self, state: Duel, viewer: Viewer) -> DuelView:
         return replace(super().view(state, viewer), awaited=(0, 1))
+
+
+class ForgetsWhoLaidACard(Sealed):
+    """The last cards are public at times, and nothing says that they belong to seats."""
+
+    def view(self, state: Duel, viewer: Viewer) -> Any:
+        view = super().view(state, viewer)
+        shown = {field.name: getattr(view, field.name) for field in fields(view)}
+        last = ("", "") if state.round == 1 else ("ash1", "oak1")
+        return make_dataclass("Shown", [*shown, "last_cards"], frozen=True)(**shown, last_cards=last)
 
 
 class SealsNothing(Sealed):
@@ -291,6 +318,11 @@ class ObeysTooMuch(Obeys):
         return OrderAnswer(Move("decline"), "Played for you.", remaining=order)
 
 
+class ObeysNoEmptyLine(Obeys):
+    def parse_order(self, text: str) -> Order:
+        return super().parse_order(text.split()[0])
+
+
 class ObeysInItsOwnWords(Obeys):
     def answer_order(self, order: Order, view: DuelView, moves: Sequence[Move]) -> OrderAnswer | None:
         answer = super().answer_order(order, view, moves)
@@ -334,6 +366,7 @@ PLANTED = [
     (TellsTheHandAsNews, "news"),
     (ForgetsWhichMoveItWas, "news"),
     (LosesACard, "census"),
+    (DealsAThirteenthCard, "census"),
     (Moody, "determinism"),
     (Forgets, "codecs"),
     (DeafToCapitals, "texts"),
@@ -342,6 +375,7 @@ PLANTED = [
     (SeatsAnybody, "setup"),
     (AsksNothing, "views"),
     (SaysThatAllAreToMove, "views"),
+    (ForgetsWhoLaidACard, "views"),
     (SealsNothing, "sealed"),
     (PutsItsWordsTogether, "refusals"),
     (NamesNoPlace, "refusals"),
@@ -353,6 +387,7 @@ PLANTED = [
     (StumblesOverSigns, "any text"),
     (Moody, "records"),
     (ObeysTooMuch, "orders"),
+    (ObeysNoEmptyLine, "orders"),
     (ObeysInItsOwnWords, "orders"),
     (ObeysForEver, "orders"),
     (ObeysForEver, "bots"),

@@ -70,7 +70,7 @@ class Sealed(Rules[Duel, DuelView]):
     """The rules of the small game."""
 
     slug, version, title, seats = "sealed", 1, "Sealed", range(2, 3)
-    state_type, state_format, sealed = Duel, 1, frozenset({"lay"})
+    state_type, state_format, sealed, by_seat = Duel, 1, frozenset({"lay"}), frozenset({"laid"})
 
     def setup(self, seats: int, options: Mapping[str, Any]) -> Duel:
         if seats != 2 or options:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from byzanz import games, record
 from byzanz.rules import Rules
 from server.store import engine
 from server.store.models import Game
+from tests.support import author
 from tests.support import new_game_document as document
 from tests.support.folders import ROOT
 from tests.support.markup import assert_sound
@@ -24,48 +24,26 @@ from tests.support.whole_games import organise, play_to_the_end
 from tests.support.world import PlainHand, Player, world
 
 SLUG = "toll"
-BYZANZ = f"""\
+ONE_TABLE = """\
 #!/bin/sh
 [ "$1" = check ] && set -- "$@" --games 1 --seats 3
-exec {sys.executable} -m server.cli "$@"
+exec {python} -P -m server.cli "$@"
 """
-"""The command of this checkout; it checks one table, so that it takes seconds."""
-PIP = f"""\
-#!{sys.executable}
-import sys
-import tomllib
-from pathlib import Path
-if "--editable" not in sys.argv:
-    sys.exit()
-project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
-info = Path("editable-0.1.dist-info")
-info.mkdir()
-(info / "METADATA").write_text("Metadata-Version: 2.1\\nName: " + project["name"] + "\\nVersion: 0.1\\n")
-points = project["entry-points"]["byzanz.games"].items()
-(info / "entry_points.txt").write_text("[byzanz.games]\\n" + "".join(f"{{n}} = {{v}}\\n" for n, v in points))
-"""
-"""A program that makes the project's entry points known as `pip install --editable` does, without a package index."""
+"""The command, which checks one table, so that it takes seconds."""
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return the environment of the document's commands: this checkout instead of an installed wheel."""
-    python = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
-    for name, text in (("byzanz", BYZANZ), ("python", python), ("pip", PIP)):
-        (folder / name).write_text(text)
-        (folder / name).chmod(0o755)
-    return {
-        "PATH": f"{folder}:{os.environ['PATH']}",
-        "PYTHONPATH": f"{ROOT}:{folder.parent / SLUG}",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+    """Return the variables of the document's commands, with a checkout instead of an installed wheel."""
+    variables = author.environment(folder)
+    (folder / "bin/byzanz").write_text(ONE_TABLE.format(python=folder / "bin/python"))
+    return variables
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder that somebody has who followed the document."""
     folder = tmp_path_factory.mktemp("new-game")
-    (folder / "bin").mkdir()
-    return document.follow(document.DOCUMENT.read_text(), folder, environment(folder / "bin"))
+    return document.follow(document.DOCUMENT.read_text(), folder, environment(folder / "env"))
 
 
 @pytest.fixture
@@ -158,7 +136,7 @@ def test_its_code_has_sound_types(project: Path, tmp_path: Path) -> None:
 
 
 MISTAKES = [
-    ("byzanz play ./toll.py --watch", "byzanz play ./tolls.py", "is no Python file"),
+    ("byzanz play ./toll --watch", "byzanz play ./tolls --watch", "There is no file or folder"),
     ("card that only one seat has played", "card that one seat has played", "not what the document shows"),
 ]
 """Mistakes in the document, and what is said of each."""
@@ -168,6 +146,5 @@ MISTAKES = [
 def test_a_mistake_in_the_document_is_found(tmp_path: Path, right: str, wrong: str, said: str) -> None:
     text = document.DOCUMENT.read_text().split("All seats choose")[0]
     assert right in text
-    (tmp_path / "bin").mkdir()
     with pytest.raises(AssertionError, match=said):
-        document.follow(text.replace(right, wrong), tmp_path, environment(tmp_path / "bin"))
+        document.follow(text.replace(right, wrong), tmp_path, environment(tmp_path / "env"))

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from byzanz import record
 from byzanz.games import title_of
 from byzanz.rules import PUBLIC
+from server import i18n
 from server.config import settings
 from server.mail.outgoing import batching, occasions, relevance, said
 from server.mail.outgoing.mail_links import MailLinks
@@ -209,13 +210,16 @@ def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
 def examples(moves: Sequence[str], fallback: str) -> list[str]:
     """Choose moves that show how to reply by email: one per verb, then any, all short enough for one line.
 
+    Any of a long list would be there for no reason.
+
     Args:
         moves: the legal moves.
         fallback: the move that is played if no answer comes.
     """
     others = [move for move in moves if move != fallback]
     verbs = {move.partition(" ")[0]: move for move in reversed(others)}
-    spread = [others[0], others[len(others) // 2], others[-1]] if others else []
+    spread = [others[0], others[len(others) // 2], others[-1]] if 0 < len(others) < LEGAL_MOVES else []
+    verbs = {verb: move for verb, move in verbs.items() if len(verbs) > 1 or spread}
     candidates = dict.fromkeys((fallback, *reversed(verbs.values()), *spread))
     return [move for move in candidates if len(move) <= LONGEST_EXAMPLE][:EXAMPLES]
 
@@ -232,16 +236,17 @@ def linked(shown: Sequence[str], fallback: str) -> list[str]:
 
 def _answer_context(session: Session, rows: MailRows) -> dict[str, Any]:
     """Return the result of an incoming mail line by line, and what has happened in the game since."""
-    given = outbox.details(rows.mail)
+    given, slug = outbox.details(rows.mail), rows.game.slug if rows.game else ""
     since: list[record.Entry] = []
     seated = rows.seat is not None and rows.seat.status == "seated"
     if seated and rows.seat and rows.game and rows.mail.seq and not rows.game.quarantine:
         since = _entries(session, rows.game, rows.seat.seat, rows.mail.seq - 1)
     return {
         "results": [
-            line | {"text": one_line(line["text"]), "why": _refusal_text(line)} for line in given["lines"]
+            line | {"text": one_line(line["text"]), "why": _refusal_text(line, slug)}
+            for line in given["lines"]
         ],
-        "fault": _refusal_text(given),
+        "fault": _refusal_text(given, slug),
         "speech": _speech(given.get("words")),
         "talk": bool(given.get("talk")),
         "since": since[:LOG_LINES],
@@ -260,12 +265,13 @@ def _speech(words: Mapping[str, Any] | None) -> str:
     return str(gettext("Nothing was said to the table: %(why)s", why=_refusal_text(words)))
 
 
-def _refusal_text(given: Mapping[str, Any]) -> str:
-    """Return a stored refusal in the reader's language, or "" if there is none."""
+def _refusal_text(given: Mapping[str, Any], slug: str = "") -> str:
+    """Return a stored refusal in the reader's language, or "" if there is none; cards stay as they are typed."""
     if not given.get("message"):
         return ""
     sentence: str = gettext(given["message"])
-    return one_line(sentence % given["places"] if given["places"] else sentence)
+    places = {name: i18n.own_text(slug, value) for name, value in given["places"].items()}
+    return one_line(sentence % places if places else sentence)
 
 
 def _entries(

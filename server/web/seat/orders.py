@@ -86,7 +86,7 @@ def order(token: str) -> ResponseReturnValue:
             case _:
                 return _malformed(token)
     except RulesError as error:
-        return _refused(token, access, 422, refusal_text(error))
+        return _refused(token, access, 422, refusal_text(error, access.game.slug))
     except Refused as error:
         return _refused(token, access, error.status, refusal_text(error))
     return flask.redirect(url_for(back, token=token), 303)

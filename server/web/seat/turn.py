@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext as _
 from sqlalchemy.orm import Session
-from werkzeug.datastructures import MultiDict
 
 from byzanz.moves import Move, RulesError, ranked
 from server import play
@@ -34,6 +32,7 @@ from server.web.game import history
 from server.web.http import csrf, error_page, limiter, refusal_text, seat_access
 from server.web.seat import bots, preselect, said
 from server.web.seat import played as after_move
+from server.web.seat.move_form import MalformedForm, MoveForm, read_form, why
 
 blueprint = Blueprint("turn", __name__)
 csrf.exempt(blueprint)  # authorised by the token in the URL; browsers inside mail apps keep no cookies
@@ -42,28 +41,6 @@ MOST_RECENT = 60
 """The most log entries shown since the player's last move; the history has the rest."""
 LATEST = 12
 """If there are fewer, entries before that move are shown, too, until there are so many."""
-VERB = re.compile(r"[a-z][a-z-]{0,19}")
-CARD = re.compile(r"[a-z0-9-]{1,40}(#[0-9]{1,3})?")
-
-
-class MalformedForm(Exception):
-    """A form that no page of this server sends; the text says what is wrong with it."""
-
-
-@dataclass(frozen=True, slots=True)
-class MoveForm:
-    """A submitted move form.
-
-    Args:
-        text: the move.
-        seen: the newest entry when the page was rendered.
-        ticked: values of the ticked boxes, to be ticked again if the move is refused.
-    """
-
-    text: str
-    seen: int
-    request_id: str
-    ticked: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +82,13 @@ def move(token: str) -> ResponseReturnValue:
         access = seat_access(session, token)
     presence.note(access.link.person_id, utc_now())
     try:
-        form = _read_form(flask.request.form, access.game.head)
+        form = read_form(flask.request.form, access.game.head)
     except MalformedForm as fault:
         sentence = _("%(fault)s Nothing has changed. Reload the page and try again.", fault=fault)
         return error_page(400, _("The form was incomplete"), sentence, back=url_for(".show", token=token))
-    if not form.ticked and "move" not in flask.request.form:  # a verb alone, even where that is a legal move
+    if (
+        not form.ticked and not {"move", "list"} & flask.request.form.keys()
+    ):  # a verb alone, even where that is a legal move
         return _redraw(token, 422, Problem(_("Select the cards first."), at_hand=True), form)
     try:
         receipt = play.submit(
@@ -122,9 +101,7 @@ def move(token: str) -> ResponseReturnValue:
             link_id=access.link.id,
         )
     except RulesError as error:
-        return _redraw(
-            token, 422, Problem(refusal_text(error, access.game.slug), at_hand=bool(form.ticked)), form
-        )
+        return _redraw(token, 422, Problem(why(error, access.game.slug, form), bool(form.ticked)), form)
     except Refused as error:
         return _redraw(token, error.status, Problem(refusal_text(error, access.game.slug)), form)
     unsaid = said.say_along(access, form.request_id, utc_now())
@@ -158,35 +135,6 @@ def mail_games(token: str) -> ResponseReturnValue:
         access = seat_access(session, token)
     login.mail_games(access.link.person_id, utc_now())
     return render_template("seat/links_sent.html", token=token)
-
-
-def _read_form(form: MultiDict[str, str], head: int) -> MoveForm:
-    """Read a form strictly: our own pages send nothing else.
-
-    Raises:
-        MalformedForm: a field is missing or cannot be what the page sent.
-    """
-    seen, request_id = whole_number(form.get("seen", ""), head), form.get("request_id", "")
-    if seen is None:
-        raise MalformedForm(_("The form lacks the game version it was made from."))
-    if not play.REQUEST_ID.fullmatch(request_id):
-        raise MalformedForm(_("The form lacks its request ID."))
-    ticked = tuple(form.getlist("card"))
-    if not all(map(CARD.fullmatch, ticked)):
-        raise MalformedForm(_("The form names an invalid card."))
-    return MoveForm(_move_text(form, ticked), seen, request_id, ticked)
-
-
-def _move_text(form: MultiDict[str, str], ticked: Iterable[str]) -> str:
-    text = form.get("move")
-    if text is not None:
-        if len(text) > play.LONGEST_TEXT or not text.isprintable():
-            raise MalformedForm(_("The move in the form is not a single line of text."))
-        return text
-    verb = form.get("verb", "")
-    if not VERB.fullmatch(verb):
-        raise MalformedForm(_("The form does not say what to do."))
-    return " ".join((verb, *(value.partition("#")[0] for value in ticked)))
 
 
 def _redraw(token: str, status: int, problem: Problem, form: MoveForm) -> ResponseReturnValue:

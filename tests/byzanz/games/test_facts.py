@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pytest
+
 from byzanz.games.facts import Fact, facts
 from byzanz.moves import Move
 from byzanz.rules import PUBLIC, Viewer
@@ -45,6 +47,36 @@ class Board:
 def test_a_fact_that_is_a_dataclass_shows_its_values() -> None:
     table, _ = facts(Board(PUBLIC, (Place(0, "ash", True), Place(4, None)), False), 3)
     assert table == (Fact("places", "0 ash True"), Fact("places", "4"))
+
+
+@dataclass(frozen=True)
+class Trick:
+    """A view of a game of tricks: the cards of a trick by seat, and who leads."""
+
+    viewer: Viewer
+    trick: tuple[str, ...]
+    last_trick: tuple[str, ...]
+    leader: int
+    pile: tuple[str, ...]
+
+
+def test_a_text_for_each_seat_belongs_to_the_seats_if_one_is_empty_or_the_game_says_so() -> None:
+    view = Trick(PUBLIC, ("", "2c", ""), ("3c", "4c", "5c"), 1, ("6c", "7c", "8c"))
+    table, by_seat = facts(view, 3, ("last_trick", "leader"))
+    assert table == (Fact("pile", cards=("6c", "7c", "8c")),)
+    assert by_seat[0] == (Fact("last trick", cards=("3c",), is_laid=True),)
+    assert by_seat[1] == (
+        Fact("trick", cards=("2c",), is_laid=True),
+        Fact("last trick", cards=("4c",), is_laid=True),
+        Fact("leader"),
+    )
+
+
+@pytest.mark.parametrize("leader", [True, -1, 3])
+def test_what_is_no_seat_belongs_to_the_table(leader: int) -> None:
+    table, by_seat = facts(Trick(PUBLIC, (), (), leader, ()), 3, {"leader"})
+    assert "leader" in {fact.name for fact in table}
+    assert by_seat == ((), (), ())
 
 
 def example_shuffle(label: str, cards: tuple[str, ...]) -> Move:

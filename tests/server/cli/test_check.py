@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -15,13 +16,16 @@ from byzanz.conformance import CHECKS, Check, Game, faults
 from byzanz.conformance.checks import name_of
 from byzanz.games import latest, rules_of
 from byzanz.moves import Order
+from server import i18n
 from server.cli import check, drawings, drawn, main
+from server.cli.brought import BROUGHT_CHECKS, READ, check_files
 from server.cli.drawings import DRAWING_CHECKS, DRAWING_TABLE_CHECKS
 from tests.support.examples import EXAMPLES, example
+from tests.support.folders import ROOT
 
 GOOFSPIEL = EXAMPLES / "goofspiel" / "goofspiel.py"
 Goofspiel = example("goofspiel").Goofspiel
-DRAWN = (*DRAWING_CHECKS, *DRAWING_TABLE_CHECKS)
+DRAWN = (*DRAWING_CHECKS, *DRAWING_TABLE_CHECKS, *BROUGHT_CHECKS)
 MAIL = (
     "{% macro chips(cards) %}{% endmacro %}{% macro table(view, names, show) %}{% endmacro %}"
     "{% macro options(view, moves, out_of_turn, show) %}{% endmacro %}"
@@ -33,6 +37,17 @@ MAIL = (
 def no_games_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the games that a test adds."""
     monkeypatch.setattr(games, "_added", [])
+
+
+@pytest.fixture
+def no_translations_are_kept() -> Iterator[None]:
+    """Forget the translations of games before and after a test."""
+    kept = (i18n.translations, i18n._of_package)
+    for each in kept:
+        each.cache_clear()
+    yield
+    for each in kept:
+        each.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +138,14 @@ TEMPLATES = [
     ("result.html", "{{ winner }}", "results", "'winner' is undefined"),
     ("emblem.html", "<svg></svg>", "rules page", "no group with the id emblem-goofspiel"),
     ("rules.html", "{{ rules.titel }}", "rules page", "has no attribute 'titel'"),
+    (
+        "tabel.html",
+        "",
+        "files",
+        "templates/tabel.html is no file that the server reads, and no other template takes",
+    ),
+    ("tabel.html", "", "files", "takes it in. Is it table.html?"),
+    ("parts/fan.svg", "", "files", "takes it in."),
 ]
 
 
@@ -154,6 +177,63 @@ def test_a_mistake_in_a_template_is_found(
 ) -> None:
     wrong = look(application, played, {name: text}, [it for it in DRAWN if name_of(it) == by])
     assert said in wrong[by]
+
+
+@pytest.mark.parametrize(
+    "line", ['{% include "games/goofspiel/fan.html" %}', '{% import "games/goofspiel/fan.html" as fan %}']
+)
+def test_a_template_that_another_takes_in_is_read(application: Flask, played: Game, line: str) -> None:
+    assert (
+        look(
+            application, played, {"fan.html": "", "style.css": "a {#b {}}", "table.html": line}, [check_files]
+        )
+        == {}
+    )
+
+
+def test_a_file_outside_of_its_folder_is_found(tmp_path: Path, application: Flask) -> None:
+    package = tmp_path / "goof"
+    for name in ("__init__.py", "templates/table.html", "static/more.css", "template/form.html"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(GOOFSPIEL.read_text() if name == "__init__.py" else "")
+    game = Game(check.load(str(package)), 2, 1)
+    [fault] = faults(game, [check_files])
+    assert (
+        fault.wrong
+        == "template/form.html lies outside of the folders templates/ and static/, so nobody reads it."
+    )
+    assert application
+
+
+@pytest.mark.usefixtures("no_translations_are_kept")
+def test_the_texts_that_a_catalogue_of_the_package_lacks_are_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "goof"
+    for name, text in {
+        "__init__.py": GOOFSPIEL.read_text(),
+        "templates/emblem.html": '<svg><g id="emblem-goofspiel"></g></svg>'
+        '{{ pgettext("a prize", "first") }}{{ _("He said “%(it)s\\n”", it="x") if false }}{{ _("Your hand") }}',
+        "translations/de/LC_MESSAGES/messages.po": 'msgid "To come"\nmsgstr "Noch da"\n',
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    monkeypatch.setattr(drawings, "_POSITIONS", 1)
+    assert main(["check", str(package), "--seats", "2", "--games", "1"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("Not translated into") == 1
+    lacking = said.split("Not translated into Deutsch:\n")[1].splitlines()[:-1]
+    assert '    msgid "Offered"' in lacking, "the name of a fact"
+    assert '    msgid "You bid %(bid)s and win %(prizes)s."' in lacking, "what follows from a move"
+    assert '    msgctxt "a prize"' in lacking
+    assert '    msgid "He said “%(it)s\\n”"' in lacking, "it was never drawn"
+    assert not any("To come" in line or "Your hand" in line for line in lacking)
+    assert "get_translations" not in vars(i18n.DOMAIN), "nobody listens any more"
+
+
+def test_the_document_lists_the_files_that_are_read() -> None:
+    document = (ROOT / "docs/game-templates.md").read_text()
+    assert set(re.findall(r"^\| `([\w.]+\.(?:html|txt|css|svg))`", document, re.MULTILINE)) == set(READ)
 
 
 class TakesOrders(Goofspiel):  # type: ignore[misc, valid-type]
@@ -244,7 +324,8 @@ def faults_of(game: Game) -> list[str]:
     ("words", "said"),
     [
         (["check", "chess"], "There is no game “chess”"),
-        (["check", "no-such-file.py"], "no Python file"),
+        (["check", "no-such-file.py"], "There is no file or folder "),
+        (["check", "./nothing"], "There is no file or folder "),
         (["check", "byzantium", "--seats", "9"], "Byzantium is for 2 to 4 players"),
         (["check", "byzantium", "--seats", "2", "--at", "9999"], "the game has the positions 0 to "),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def test_a_new_game_is_written_under_its_own_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["new-game", "harbour"]) == 0
-    told = "Your game is in harbour. Play it:\n  cd harbour\n  byzanz play ./harbour.py --watch\n"
+    told = "Your game is in harbour. Play it:\n  cd harbour\n  byzanz play ./harbour --watch\n"
     assert capsys.readouterr() == (told, "")
     files = {str(file.relative_to(tmp_path)): file.read_text() for file in tmp_path.rglob("*.*")}
     folder = "harbour/"
@@ -26,6 +27,41 @@ def test_a_new_game_is_written_under_its_own_name(
     }
     assert 'harbour = "harbour:Harbour"' in files["harbour/pyproject.toml"]
     assert "toll" not in "".join(files.values()).lower()
+
+
+@pytest.mark.parametrize("slug", ["abbey", "zebra"])
+def test_the_code_of_a_new_game_needs_no_tidying_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slug: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-game", slug]) == 0
+    ruff = [
+        str(Path(sys.executable).with_name("ruff")),
+        "check",
+        "--isolated",
+        "--no-cache",
+        "--line-length=120",
+    ]
+    done = subprocess.run(
+        [*ruff, "--select=E,F,I,B,UP,RUF", "."],
+        cwd=tmp_path / slug,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_only_one_test_of_a_new_game_is_about_the_rules_that_it_starts_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-game", "harbour"]) == 0
+    rules = tmp_path / "harbour/harbour.py"
+    rules.write_text(rules.read_text().replace("CARDS", "SHIPS"))
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(words, cwd=rules.parent, capture_output=True, text=True, check=False)
+    assert "1 failed, 4 passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("slug", ["harbour", "toll"])

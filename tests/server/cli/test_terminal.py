@@ -115,8 +115,9 @@ def test_the_screen_shows_nothing_hidden(terminal: Play) -> None:
 
 REFUSED = [
     (["chess"], 1, "There is no game “chess”; the games are: byzanz, "),
-    (["./chess"], 1, "There is no game “./chess”; "),
-    (["./chess.py"], 1, "chess.py is no Python file and no package."),
+    (["./chess"], 1, "There is no file or folder "),
+    (["./chess.py"], 1, "There is no file or folder "),
+    (["."], 1, " is no Python file and no package."),
     (["byzanz", "--seats", "9"], 1, "Byzanz is for 3–6 players, not 9."),
     (["empire", "--seat", "2"], 1, "there is no seat 2; the seats are 0 to 1"),
     (["empire", "--bot", "clever"], 1, "There is no bot “clever”; the bots are: greedy, random, search."),
@@ -148,6 +149,26 @@ def edited(monkeypatch: pytest.MonkeyPatch, file: Path, edits: list[tuple[str, s
         return changed(files)
 
     monkeypatch.setattr(Files, "changed", edit)
+
+
+@pytest.mark.parametrize("last", ["q", "quit"])
+def test_a_game_is_left_with_a_letter_or_a_word(terminal: Play, last: str) -> None:
+    status, out, _ = terminal(GOOFSPIEL, lines=("?", last, "1"))
+    assert (status, out.count("> ")) == (0, 2)
+    assert "q      end the game" in out
+
+
+@pytest.mark.parametrize("is_package", [False, True])
+def test_a_game_keeps_its_name_when_its_file_becomes_a_folder(
+    terminal: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_package: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "goof/templates").mkdir(parents=True)
+    file = tmp_path / ("goof/__init__.py" if is_package else "goof.py")
+    file.write_text(Path(GOOFSPIEL).read_text())
+    status, out, _ = terminal("./goof", "--watch", lines=("q",))
+    assert status == 0
+    assert out.startswith("Goofspiel for 2 ")
 
 
 @pytest.mark.parametrize("is_package", [False, True])

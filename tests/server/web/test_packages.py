@@ -8,19 +8,21 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from byzanz import games
-from byzanz.moves import RulesError
+from byzanz.moves import Message, RulesError
 from server import i18n, validation
 from server.config import Settings, offered
 from server.errors import InvalidInput
+from server.mail.outgoing import context
 from server.ops import serve, surroundings
 from server.store.models import Game
-from server.web import assets, http, stylesheet
+from server.web import assets, http, sprites, stylesheet
 from tests.conftest import Table
 from tests.support.examples import EXAMPLES
 from tests.support.mails import one_database, post, row, text_of
@@ -43,7 +45,18 @@ msgstr "Etwas anderes: %(card)s"
 
 msgid "Bid less than %(most)s."
 msgstr "Biete weniger als %(most)s."
+
+msgid "the Queen of %(suit)s"
+msgstr "die Dame in %(suit)s"
+
+msgid "clubs"
+msgstr "Kreuz"
 """
+CARDS = """{% macro card_name(card) %}No. {{ card }}{% endmacro %}
+{% macro card_names(cards) -%}
+{% for card in cards %}{{ card_name(card) }}{{ " & " if not loop.last }}{% endfor %}
+{%- endmacro %}{% macro card(name, silent=false) %}{{ name }}{% endmacro %}"""
+
 TABLE = '{% import "games/goofspiel/words.html" as words %}<i>{{ words.label("to come") }}</i>'
 TABLE += '<section id="mine"><p>{{ _("Prizes to come") }} {{ "<b>" }} {{ _("Privacy") }}</p></section>'
 
@@ -55,7 +68,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, text in {
         "templates/table.html": TABLE,
         "templates/base.html": "not the server's",
+        "templates/style.css": ".ours {#mine { color: blue; } }",
         "static/style.css": ".mine {\n color: red; }",
+        "templates/sprite.svg": '<svg><title>{{ _("Privacy") }}</title></svg>',
         "static/picture.svg": "<svg/>",
         "translations/de/LC_MESSAGES/messages.po": CATALOGUE,
         "translations/nl/LC_MESSAGES/messages.po": 'msgid "broken',
@@ -74,7 +89,13 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    for cached in (games._installed, i18n.translations, i18n._of_package, stylesheet._concatenate):
+    for cached in (
+        games._installed,
+        i18n.translations,
+        i18n._of_package,
+        stylesheet._concatenate,
+        sprites._drawings,
+    ):
         cached.cache_clear()
 
 
@@ -133,10 +154,13 @@ def test_a_template_that_is_broken_stops_no_server(
     app: Flask, package: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (package / "templates/form.html").write_text("{% if %}")
-    wanted = ["games/goofspiel/base.html", "games/goofspiel/form.html", "games/goofspiel/table.html"]
+    wanted = [
+        f"games/goofspiel/{name}"
+        for name in ("base.html", "form.html", "sprite.svg", "style.css", "table.html")
+    ]
     listed = sorted(app.jinja_env.list_templates())
     assert [name for name in listed if name.startswith("games/goofspiel/")] == wanted
-    monkeypatch.setattr(app.jinja_env, "list_templates", lambda **_: wanted)
+    monkeypatch.setattr(app.jinja_env, "list_templates", lambda filter_func: [*filter(filter_func, wanted)])
     monkeypatch.setattr("gc.freeze", lambda: None)
     serve._load(app)
     lines = [each.getMessage().partition(" cannot be ")[0] for each in caplog.records]
@@ -157,11 +181,44 @@ def test_a_refusal_of_the_rules_is_said_in_the_words_of_their_package(game: Tabl
     assert row(Game, game.id) is not None
 
 
+@pytest.mark.usefixtures("game")
+def test_the_values_in_a_message_are_said_in_the_words_of_their_package(app: Flask, package: Path) -> None:
+    (package / "templates/cards.html").write_text(CARDS)
+    suit = RulesError("Bid less than %(most)s.", most="clubs")
+    cards = RulesError("Choose one of these: %(held)s.", held="1 13")
+    typed = RulesError("Write a move like this: %(example)s.", example="bid 1")
+    told = Message("the Queen of %(suit)s", {"suit": ("clubs", "7")})
+    with app.test_request_context(headers={"Accept-Language": "de"}):
+        assert http.refusal_text(suit, "goofspiel") == "Biete weniger als Kreuz."
+        assert http.refusal_text(suit, "empire") == "Biete weniger als clubs."
+        assert http.refusal_text(cards, "goofspiel") == "Choose one of these: No. 1 & No. 13."
+        assert http.refusal_text(typed, "goofspiel").endswith("so: bid 1.")
+        stored = {"message": suit.message, "places": suit.places | {"number": 3}}
+        assert context._refusal_text(stored, "goofspiel") == "Biete weniger als Kreuz."
+        assert context._refusal_text(stored, "empire") == "Biete weniger als clubs."
+        words: Any = app.jinja_env.get_template("games/goofspiel/words.html").module
+        assert words.followed([told], ("Ann",)) == "die Dame in Kreuz und No. 7"
+        assert words.option("bid 7") == "Bid No. 7"
+
+
 def test_the_styles_of_a_package_come_to_its_pages_alone(game: Table, client: FlaskClient) -> None:
     sheets = {path: linked(client, path) for path in (f"/g/{game.id}", "/rules/empire", "/about")}
     with_own = [path for path, sheet in sheets.items() if ".mine{color:red}" in client.get(sheet).text]
     assert with_own == [f"/g/{game.id}"]
+    assert ".ours{#mine{color:blue}}" in client.get(sheets[f"/g/{game.id}"]).text
     assert ".plain-moves{" in client.get(sheets[f"/g/{game.id}"]).text
+
+
+@pytest.mark.usefixtures("game")
+def test_a_package_brings_drawings_that_many_cards_share(app: Flask, client: FlaskClient) -> None:
+    with app.test_request_context(headers={"Accept-Language": "de"}):
+        address = sprites.url("goofspiel")
+    with client.get(address) as answer:
+        assert (answer.mimetype, answer.get_data(as_text=True)) == (
+            "image/svg+xml",
+            "<svg><title>Datenschutz</title></svg>",
+        )
+    assert client.get("/static/chess-de-00000000.svg").status_code == 404
 
 
 @pytest.mark.usefixtures("game")

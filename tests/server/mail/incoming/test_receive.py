@@ -142,6 +142,12 @@ def test_examples_are_legal_moves_one_of_each_verb_first() -> None:
     assert examples(["pass"], "pass") == ["pass"]
 
 
+def test_no_move_is_picked_at_random_from_a_long_list() -> None:
+    moves = [f"pass {number}" for number in range(286)]
+    assert examples(moves, "pass 9") == ["pass 9"]
+    assert examples([*moves, "stay"], "pass 9") == ["pass 9", "pass 0", "stay"]
+
+
 # Replies
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -67,6 +68,19 @@ def test_below_them_stand_the_entries_before_until_there_are_enough(
     page = look(client, url(game, 0))
     assert seqs(page) == [9, 8, 7, 6], "enough happened since"
     assert "Before that" not in page.text
+
+
+def test_of_many_entries_the_older_ones_are_folded_away(client: FlaskClient, table: Any) -> None:
+    game = table(3)
+    own = make(game, 0, "pass")
+    noted(game, 12)
+    assert "earlier" not in client.get(url(game, 0)).text
+    noted(game, 3)
+    page = client.get(url(game, 0)).text
+    shown, folded = page.split('<details class="earlier"><summary>3 earlier entries</summary>')
+    last = own + 15
+    assert [int(seq) for seq in re.findall(r'id="e(\d+)"', shown)] == list(range(last, last - 12, -1))
+    assert [int(seq) for seq in re.findall(r'id="e(\d+)"', folded)] == [own + 3, own + 2, own + 1]
 
 
 def test_a_stale_form_shows_what_came_since_that_page(client: FlaskClient, table: Any) -> None:
