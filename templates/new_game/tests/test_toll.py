@@ -12,6 +12,6 @@ def test_it_keeps_the_contract(seats: int) -> None:
 
 
 def test_the_highest_card_that_nobody_else_played_wins_the_gate() -> None:
-    before = Position((), ("gate5", "gate2"), (CARDS,) * 3, (1, 1, 1))
+    before = Position((CARDS,) * 3, (1, 1, 1), gate=("gate5",), ahead=("gate2",))
     assert Toll().resolve(before, ("7", "3", "7")).points == (1, 6, 1)
     assert Toll().resolve(before, ("3", "3", "3")).points == (1, 1, 1)

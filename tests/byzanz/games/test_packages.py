@@ -66,8 +66,8 @@ def test_versions_of_an_installed_game_come_as_a_sequence(
             "ValueError: the slug “empire” is taken by Byzanz itself",
         ),
         (
-            GOOFSPIEL.read_text().replace("def sample(", "def example("),
-            "TypeError: The game Goofspiel lacks: sample.",
+            GOOFSPIEL.read_text().replace("def resolve(", "def solve("),
+            "TypeError: The game Goofspiel lacks: resolve.",
         ),
         (
             "import sys\nclass Goofspiel: pass\nimport nowhere",
