@@ -16,12 +16,14 @@ from byzanz.games import GROUP, broken, latest, read, rules_of
 from byzanz.moves import BadSetup
 from tests.support.examples import example
 
-SHIPPED = [rules.slug for rules in latest()]
+SHIPPED = [rules.slug for rules in games.SHIPPED]
 GOOFSPIEL = Path(example("goofspiel").__file__ or "")
 
 
 @pytest.fixture(autouse=True)
-def forget() -> Iterator[None]:
+def forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Begin with the games that are shipped, and forget those that a test installs."""
+    monkeypatch.setattr(games, "_added", [])
     yield
     games._installed.cache_clear()
 

@@ -27,7 +27,7 @@ DRAWN = (*DRAWING_CHECKS, *DRAWING_TABLE_CHECKS)
 @pytest.fixture(autouse=True)
 def no_games_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the games that a test adds."""
-    monkeypatch.setattr(games, "_added", [])
+    monkeypatch.setattr(games, "_added", [*games._added])
 
 
 @pytest.fixture(scope="module")
