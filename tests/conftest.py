@@ -65,6 +65,8 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("nightly" if config.getoption("nightly") else "commit")
     # Before tests are collected: what is installed beside this checkout is no concern of its tests.
     pytest.MonkeyPatch().setattr(games, "entry_points", lambda **_: EntryPoints())
+    if path := os.environ.get("TEST_GAME"):
+        games.add(games.read(Path(path).absolute()))
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from statistics import fmean
+from math import sqrt
+from statistics import fmean, stdev
 from typing import Any, TypeAlias
 
 from byzanz.bots.search import Budget, imagined_state, search_move
@@ -19,10 +20,8 @@ _SEALED_STATES = 8
 """The greedy bot weighs a sealed choice in this many sampled states."""
 _MOST_EVALUATED = 40
 """The greedy bot evaluates at most this many moves: a full hand of Byzanz has over a hundred bids."""
-
-
-_NEAR = 0.02
-"""Sealed choices that differ by this share of what lies between best and worst are equal to the greedy bot."""
+_STANDARD_ERRORS = 2.0
+"""A sealed choice that is worse than the best by less than this is as good to the greedy bot: it may be by chance."""
 
 
 class UnknownBot(BadSetup):
@@ -61,26 +60,16 @@ def random_bot(_rules: Rules[S, V], _view: V, moves: Sequence[Move], draw: Draw,
 
 
 def greedy_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, _budget: Budget) -> Move:
-    """Choose the move with the best prospects in sampled states, the first of equals; see `decide`.
+    """Choose the move with the best prospects in a sampled state, the first of equals; see `decide`.
 
-    Of many moves it evaluates the first and a random selection of the others. Among sealed choices that are nearly
-    equal it draws one: bots that all took the first would tie for ever.
+    Of many moves it evaluates the first and a random selection of the others. It weighs sealed choices against those
+    that others may make at the same time.
     """
-    seat = _seat(view.viewer)
-    # One imagined choice of another would be taken for the truth, so several are weighed where choices are sealed.
-    sealed = moves[0].verb in rules.sealed
-    states = [imagined_state(rules, view, seat, draw) for _ in range(_SEALED_STATES if sealed else 1)]
-    if sealed:  # one's own choice is then the last, so that all are weighed by what they lead to
-        states = [_with_others_chosen(rules, state, seat, draw) for state in states]
-
-    def prospects(move: Move) -> float:
-        return fmean([rules.evaluate(rules.view(rules.apply(state, seat, move), seat)) for state in states])
-
-    found = [(prospects(move), move) for move in _selection(moves, draw)]
-    best, worst = max(value for value, _ in found), min(value for value, _ in found)
-    least = best - _NEAR * (best - worst) if sealed else best
-    good = [move for value, move in found if value >= least]
-    return good[draw(len(good))] if sealed else good[0]
+    seat, chosen = _seat(view.viewer), _selection(moves, draw)
+    if moves[0].verb in rules.sealed:
+        return _sealed_choice(rules, view, seat, chosen, draw)
+    state = imagined_state(rules, view, seat, draw)
+    return max(chosen, key=lambda move: _prospects(rules, state, seat, move))
 
 
 def search_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, budget: Budget) -> Move:
@@ -88,11 +77,56 @@ def search_bot(rules: Rules[S, V], view: V, moves: Sequence[Move], draw: Draw, b
     return search_move(rules, view, _seat(view.viewer), moves, draw, budget)
 
 
-def _with_others_chosen(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> S:
-    for other in rules.awaited(state):
-        if other != seat:
-            state = rules.apply(state, other, rules.rollout_move(state, other, draw))
-    return state
+def _prospects(rules: Rules[S, V], state: S, seat: int, move: Move) -> float:
+    return rules.evaluate(rules.view(rules.apply(state, seat, move), seat))
+
+
+def _sealed_choice(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw) -> Move:
+    """Return the choice with the best prospects in several states; if others could make it too, one that is as good.
+
+    Equal bots with the same cards would else make the same choice again and again, and tie. In the second half of the
+    states, the others choose as this bot would after the first.
+    """
+    found: dict[Move, list[float]] = {move: [] for move in moves}
+    liked: list[Move] = []
+    for number in range(_SEALED_STATES):
+        if number == _SEALED_STATES // 2:
+            liked = _as_good(found)
+        state = imagined_state(rules, view, seat, draw)
+        options = {
+            other: _options(rules, state, other) for other in range(len(rules.scores(state))) if other != seat
+        }
+        for other, legal in options.items():
+            same = [move for move in legal if move in liked]
+            if legal:
+                move = same[draw(len(same))] if same else rules.rollout_move(state, other, draw)
+                state = rules.apply(state, other, move)
+        for (
+            move,
+            values,
+        ) in found.items():  # one's own choice is the last, so each is weighed by what it leads to
+            values.append(_prospects(rules, state, seat, move))
+    good = _as_good(found)
+    return good[draw(len(good))] if any(good[0] in legal for legal in options.values()) else good[0]
+
+
+def _options(rules: Rules[S, V], state: S, seat: int) -> Sequence[Move]:
+    """Return the sealed choices that a seat may make, or put in the place of one that it has made."""
+    return [
+        move
+        for move in (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
+        if move.verb in rules.sealed
+    ]
+
+
+def _as_good(found: Mapping[Move, Sequence[float]]) -> list[Move]:
+    """Return the best move first, then those that are worse by no more than chance explains."""
+    best = max(found, key=lambda move: fmean(found[move]))
+    behind = {
+        move: [high - low for high, low in zip(found[best], found[move], strict=True)] for move in found
+    }
+    most = {move: _STANDARD_ERRORS * stdev(values) / sqrt(len(values)) for move, values in behind.items()}
+    return [best, *(move for move in found if move != best and fmean(behind[move]) <= most[move])]
 
 
 def _seat(viewer: object) -> int:

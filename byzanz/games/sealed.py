@@ -1,7 +1,8 @@
 """Games of simultaneous sealed choices: in each round every seat chooses a card, and all are revealed at once.
 
 The author of such a game writes `begin`, `deal`, `held`, `resolve`, `ended`, `points`, `shown` and `sample`; views,
-sealing, redaction, sampled states and refusals follow from these.
+sealing, redaction, sampled states and refusals follow from these. Where the order of a pile is all that is hidden,
+`OpenHandsGame` has the last five and `held` already.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from byzanz.chance import Draw
+from byzanz.chance import Draw, shuffled
 from byzanz.moves import IllegalMove, Move, NotAwaited, Question, Shuffle, check_setup, dealt
 from byzanz.parsing import read_json, written
 from byzanz.rules import ALL, Rules, Viewer
@@ -234,3 +235,66 @@ class SealedGame(Rules[Round[P], Sight], Generic[P]):
     def _is_open(self, state: Round[P], seat: int) -> bool:
         running = state.number and not self.ended(state.position)
         return bool(running) and 0 <= seat < len(state.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """The fields of a position that `OpenHandsGame` asks for; a game derives its own from this.
+
+    Args:
+        hands: the cards of each seat, known to all.
+        points: that each seat has.
+    """
+
+    hands: tuple[Cards, ...]
+    points: tuple[int, ...]
+
+    def without(self, choices: Cards) -> tuple[Cards, ...]:
+        """Return the hands that remain when each seat has played the card that it chose."""
+        played = zip(self.hands, choices, strict=True)
+        return tuple([tuple([card for card in hand if card != choice]) for hand, choice in played])
+
+
+H = TypeVar("H", bound=Hands)
+
+
+class OpenHandsGame(SealedGame[H]):
+    """A game of sealed choices from hands that all know; it ends when they are empty.
+
+    Everybody sees the whole position, but of the pile `face_down` only which cards are in it.
+    """
+
+    face_down: ClassVar[str]
+    """The field of the position with the cards whose order nobody knows, such as `to_come`."""
+    _seen: ClassVar[Cards] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if hasattr(cls, "position"):
+            cls._seen = tuple(field.name for field in fields(cls.position) if field.name != "points")
+
+    def held(self, position: H, seat: int) -> Cards:
+        """Return the seat's hand; its first card is the default."""
+        return position.hands[seat]
+
+    def ended(self, position: H) -> bool:
+        """Return whether all hands are empty."""
+        return not any(position.hands)
+
+    def points(self, position: H) -> tuple[int, ...]:
+        """Return the points that the position holds."""
+        return position.points
+
+    def shown(self, position: H, viewer: Viewer) -> Facts:
+        """Show everything, but the cards face down in the order of the deck."""
+        facts = {name: getattr(position, name) for name in self._seen}
+        if viewer != ALL:
+            facts[self.face_down] = tuple(sorted(facts[self.face_down], key=self.deck.index))
+        return facts
+
+    def sample(self, view: Sight, draw: Draw) -> H:
+        """Put the cards face down into any order."""
+        pile = view.shown[self.face_down]
+        hidden = {self.face_down: pile if view.viewer == ALL else shuffled(pile, draw)}
+        position: H = self.position(**{**view.shown, **hidden}, points=view.scores)
+        return position

@@ -8,30 +8,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from byzanz.chance import Draw, shuffled
-from byzanz.games.sealed import Cards, Facts, SealedGame, Sight
+from byzanz.games.sealed import Cards, Hands, OpenHandsGame, Sight
 from byzanz.moves import Message
-from byzanz.rules import ALL, Viewer
 
 CARDS = tuple(str(number) for number in range(1, 14))
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
-    """Bids left to each seat, points of each, prizes face down (the next one first) and prizes on offer."""
+class Position(Hands):
+    """Bids left to each seat, points of each, prizes on offer and prizes face down, the next one first."""
 
-    hands: tuple[Cards, ...]
-    points: tuple[int, ...]
-    hidden: Cards = ()
     offered: Cards = ()
+    to_come: Cards = ()
 
 
-class Goofspiel(SealedGame[Position]):
+class Goofspiel(OpenHandsGame[Position]):
     """The rules of Goofspiel."""
 
     slug, version, title, seats = "goofspiel", 1, "Goofspiel", range(2, 6)
     position, state_format, decisions, uses_up = Position, 1, 13, True
-    verb, cards, deck = "bid", CARDS, CARDS
+    verb, cards, deck, face_down = "bid", CARDS, CARDS, "to_come"
 
     def begin(self, seats: int) -> Position:
         """All seats hold the same thirteen cards."""
@@ -39,11 +35,7 @@ class Goofspiel(SealedGame[Position]):
 
     def deal(self, position: Position, cards: Cards) -> Position:
         """Turn over the first prize."""
-        return replace(position, hidden=cards[1:], offered=cards[:1])
-
-    def held(self, position: Position, seat: int) -> Cards:
-        """Return the bids that are left."""
-        return position.hands[seat]
+        return replace(position, offered=cards[:1], to_come=cards[1:])
 
     def resolve(self, position: Position, choices: Cards) -> Position:
         """Give the prizes on offer to the highest bid if it is the only one, and turn over the next."""
@@ -51,12 +43,11 @@ class Goofspiel(SealedGame[Position]):
         winner = bids.index(max(bids)) if bids.count(max(bids)) == 1 else None
         prize = sum(map(int, position.offered))
         kept = () if winner is not None else position.offered
-        hands = zip(position.hands, choices, strict=True)
         return Position(
-            tuple([tuple([card for card in hand if card != bid]) for hand, bid in hands]),
+            position.without(choices),
             tuple([had + prize * (seat == winner) for seat, had in enumerate(position.points)]),
-            position.hidden[1:],
-            kept + position.hidden[:1],
+            kept + position.to_come[:1],
+            position.to_come[1:],
         )
 
     def followed(self, before: Sight, after: Sight) -> tuple[Message, ...]:
@@ -74,25 +65,6 @@ class Goofspiel(SealedGame[Position]):
             "%(name)s bids %(bid)s and wins %(prizes)s.", told, who, "You bid %(bid)s and win %(prizes)s."
         )
         return (won,)
-
-    def ended(self, position: Position) -> bool:
-        """Return whether all cards are played."""
-        return not position.hands[0]
-
-    def points(self, position: Position) -> tuple[int, ...]:
-        """Return the sum of the prizes that each seat has won."""
-        return position.points
-
-    def shown(self, position: Position, viewer: Viewer) -> Facts:
-        """Show which prizes are still to come, but not in which order."""
-        to_come = position.hidden if viewer == ALL else tuple(sorted(position.hidden, key=int))
-        return {"offered": position.offered, "to_come": to_come, "hands": position.hands}
-
-    def sample(self, view: Sight, draw: Draw) -> Position:
-        """Shuffle the prizes that are still to come."""
-        facts = view.shown
-        to_come = facts["to_come"] if view.viewer == ALL else shuffled(facts["to_come"], draw)
-        return Position(facts["hands"], view.scores, tuple(to_come), facts["offered"])
 
     def evaluate(self, view: Sight) -> float:
         """Return the score with most of the bids that are left."""

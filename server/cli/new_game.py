@@ -12,10 +12,6 @@ from typing import Any
 from byzanz.games import latest
 from server.cli.parser import CommandError
 
-_MODEL = "toll"
-"""The slug of the game in `templates/new_game/`, which a new one replaces."""
-_FILES = ("README.md", "pyproject.toml", f"{_MODEL}.py", f"tests/test_{_MODEL}.py")
-
 
 def add(commands: Any) -> None:
     """Add this command to `byzanz`."""
@@ -37,12 +33,14 @@ def add(commands: Any) -> None:
 def _new_game(args: Namespace) -> None:
     from server.config import TEMPLATES  # here, so that other commands start quickly
 
-    folder = Path(args.into) / args.slug
+    folder, model = Path(args.into) / args.slug, TEMPLATES / "new_game"
     _refuse(args.slug, folder)
-    for name in _FILES:
-        file = folder / _named(name, args.slug)
+    (its_slug,) = [rules.stem for rules in model.glob("*.py")]
+    for name in ("README.md", "pyproject.toml", f"{its_slug}.py", f"tests/test_{its_slug}.py"):
+        file = folder / name.replace(its_slug, args.slug)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(_named((TEMPLATES / "new_game" / name).read_text("utf-8"), args.slug), "utf-8")
+        text = (model / name).read_text("utf-8").replace(its_slug, args.slug)
+        file.write_text(text.replace(its_slug.capitalize(), args.slug.capitalize()), "utf-8")
     print(f"Your game is in {folder}. Play it:")
     print(f"  cd {folder}\n  byzanz play ./{args.slug} --watch")
 
@@ -63,7 +61,3 @@ def _refuse(slug: str, folder: Path) -> None:
         raise CommandError(f"{slug!r} is a word of Python; choose another name")
     if find_spec(slug):
         raise CommandError(f"there is already a Python module {slug!r}; choose another name")
-
-
-def _named(text: str, slug: str) -> str:
-    return text.replace(_MODEL, slug).replace(_MODEL.capitalize(), slug.capitalize())

@@ -24,7 +24,7 @@ def entry(seq: int, **fields: object) -> Callable[[Record], Record]:
 
 def swapped(record: Record) -> Record:
     words = record.entries[0].move.split(" ")
-    words[9], words[12] = words[12], words[9]
+    words[-2], words[-1] = words[-1], words[-2]
     return entry(1, move=" ".join(words))(record)
 
 

@@ -6,7 +6,7 @@ from byzanz.bots.simulate import simulate_game
 from byzanz.record import verify
 
 RULES = Goofspiel()
-START = Position((CARDS,) * 3, (0, 0, 0), hidden=("2", "9"), offered=("7",))
+START = Position((CARDS,) * 3, (0, 0, 0), offered=("7",), to_come=("2", "9"))
 
 
 def test_the_highest_bid_wins_the_prize() -> None:
@@ -24,7 +24,7 @@ def test_equal_highest_bids_carry_the_prize_over() -> None:
 
 def test_nobody_sees_the_order_of_the_prizes() -> None:
     assert RULES.shown(START, 0) == RULES.shown(
-        Position(START.hands, START.points, ("9", "2"), START.offered), 0
+        Position(START.hands, START.points, START.offered, ("9", "2")), 0
     )
 
 

@@ -16,12 +16,14 @@ from byzanz.games import GROUP, broken, latest, read, rules_of
 from byzanz.moves import BadSetup
 from tests.support.examples import example
 
-SHIPPED = [rules.slug for rules in latest()]
+SHIPPED = [rules.slug for rules in games.SHIPPED]
 GOOFSPIEL = Path(example("goofspiel").__file__ or "")
 
 
 @pytest.fixture(autouse=True)
-def forget() -> Iterator[None]:
+def forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Begin with the games that are shipped, and forget those that a test installs."""
+    monkeypatch.setattr(games, "_added", [])
     yield
     games._installed.cache_clear()
 
@@ -66,8 +68,8 @@ def test_versions_of_an_installed_game_come_as_a_sequence(
             "ValueError: the slug “empire” is taken by Byzanz itself",
         ),
         (
-            GOOFSPIEL.read_text().replace("def sample(", "def example("),
-            "TypeError: The game Goofspiel lacks: sample.",
+            GOOFSPIEL.read_text().replace("def resolve(", "def solve("),
+            "TypeError: The game Goofspiel lacks: resolve.",
         ),
         (
             "import sys\nclass Goofspiel: pass\nimport nowhere",

@@ -9,7 +9,7 @@ import pytest
 
 from byzanz.bots import decide
 from byzanz.chance import Stream, deal
-from byzanz.games.sealed import Round, SealedGame
+from byzanz.games.sealed import Hands, OpenHandsGame, Round, SealedGame
 from byzanz.moves import BadSetup, IllegalMove, Move, NotAwaited, UnreadableMove
 from byzanz.rules import ALL, PUBLIC, Rules
 from byzanz.umpire import play, settle
@@ -19,7 +19,7 @@ Goofspiel = example("goofspiel").Goofspiel
 
 
 def test_goofspiel_is_one_short_file() -> None:
-    assert len((EXAMPLES / "goofspiel" / "goofspiel.py").read_text().splitlines()) < 100
+    assert len((EXAMPLES / "goofspiel" / "goofspiel.py").read_text().splitlines()) <= 80
 
 
 def begun(seats: int = 3) -> tuple[Any, Any]:
@@ -111,6 +111,29 @@ def test_what_a_game_lacks_is_said_in_one_line_when_it_is_imported() -> None:
             slug, version, title, seats, state_format = "blind", 1, "Blind", range(2, 3), 1
             verb, cards = "lay", ("1", "2")
 
+    with pytest.raises(TypeError, match=r"^The game Bare lacks: face_down, .*resolve"):
+
+        class Bare(OpenHandsGame[Hands]):
+            slug, version, title, seats, state_format = "bare", 1, "Bare", range(2, 3), 1
+            position, verb, cards, deck = Hands, "lay", ("1", "2"), ("1", "2")
+
+
+def test_of_cards_face_down_everybody_sees_which_but_only_all_in_which_order() -> None:
+    rules, state = begun()
+    to_come, offered = state.position.to_come, state.position.offered
+    for viewer in (0, 1, PUBLIC, ALL):
+        shown = rules.view(state, viewer).shown
+        assert shown["to_come"] == (to_come if viewer == ALL else tuple(sorted(to_come, key=int)))
+        assert (shown["offered"], shown["hands"]) == (offered, state.position.hands)
+        assert "points" not in shown, "they are the scores of the view"
+    imagined = {
+        rules.sample(rules.view(state, 1), Stream(b"to come", str(number)).below).to_come
+        for number in range(20)
+    }
+    assert len(imagined) == 20
+    assert {tuple(sorted(order)) for order in imagined} == {tuple(sorted(to_come))}
+    assert rules.sample(rules.view(state, ALL), lambda _n: 0) == state.position
+
 
 @pytest.mark.parametrize(
     ("left", "bid", "told"),
@@ -124,7 +147,7 @@ def test_what_followed_from_the_last_bid_is_told(
     left: tuple[str, ...], bid: tuple[str, str], told: str
 ) -> None:
     rules, module = example("goofspiel").Goofspiel(), example("goofspiel")
-    state = Round(module.Position((left, left), (0, 0), (), ("7", "2")), 5, ("", ""))
+    state = Round(module.Position((left, left), (0, 0), ("7", "2")), 5, ("", ""))
     views = [rules.view(state, PUBLIC)]
     for seat, card in enumerate(bid):
         state = rules.apply(state, seat, rules.parse(f"bid {card}"))

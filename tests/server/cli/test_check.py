@@ -36,7 +36,7 @@ MAIL = (
 @pytest.fixture(autouse=True)
 def no_games_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the games that a test adds."""
-    monkeypatch.setattr(games, "_added", [])
+    monkeypatch.setattr(games, "_added", [*games._added])
 
 
 @pytest.fixture

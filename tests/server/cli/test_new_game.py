@@ -64,7 +64,7 @@ def test_only_one_test_of_a_new_game_is_about_the_rules_that_it_starts_with(
     assert "1 failed, 4 passed" in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("slug", ["harbour", "toll"])
+@pytest.mark.parametrize("slug", ["harbour", "rowing"])
 def test_a_new_game_is_sound_whatever_its_games_bring(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slug: str
 ) -> None:
