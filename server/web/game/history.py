@@ -102,7 +102,9 @@ def lines_before(
     if position.outcome or not earlier:
         return []
     entries = [*earlier, *since]
-    return lines_of(entries, log.voids_in(entries), zone, history.told(position, view, entries))[: len(earlier)]
+    return lines_of(entries, log.voids_in(entries), zone, history.told(position, view, entries))[
+        : len(earlier)
+    ]
 
 
 def _line(

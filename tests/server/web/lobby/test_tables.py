@@ -14,10 +14,8 @@ from server.lobby.tables import Wanted
 from server.store import engine, links
 from server.store.models import Block, Game, Reliability, Wish
 from tests.conftest import NOW
-from tests.support.forms import send, sign_in
-from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, everything, invited, known, person
 from tests.support.forms import form, send, sign_in
-from tests.support.invitations import BOB, CHARLIE, DAPHNE, everything, invited, known, person, token
+from tests.support.invitations import ALICE, BOB, CHARLIE, DAPHNE, everything, invited, known, person, token
 from tests.support.pages import look, read
 
 DAY = timedelta(days=1)
