@@ -27,7 +27,7 @@ from tests.support.letters import with_replies
 
 RANDOM = re.compile(r'Set-Cookie: [^\n]*|name="csrf_token" value="[^"]*"|Content-Length: \d+')
 """What is random in the answer to a visitor without a cookie."""
-STEPS = 20
+STEPS = 30
 
 
 def of_public(slug: str) -> Pair:

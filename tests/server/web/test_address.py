@@ -211,7 +211,7 @@ def test_under_a_path_forms_work_though_the_proxy_tells_neither_host_nor_scheme(
     cookie = browser.get_cookie("byzanz", domain="byzanz.test", path=PATH)
     assert cookie is not None
     saved = press(browser, "/account", "save", name="Ann")
-    assert saved.location == "/byzanz/account"
+    assert saved.location == "/byzanz/account?done=saved"
     assert 'value="Ann"' in there.ask(browser, "GET", saved.location).text
     german = {"language": "de", "back": f"/t/{tokens['seat']}?x=1"}
     guest = there.app.test_client()
