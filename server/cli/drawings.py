@@ -256,9 +256,13 @@ def check_orders_pages(game: Game) -> None:
     for scene in _scenes(game):
         if not isinstance(scene.viewer, int) or rules.outcome(game.states[game.at]) is not None:
             continue
-        for heading, fields in ordering.forms:
-            given = (scene.view, scene.names)[: len(fields.arguments)]
-            drawn(f"The form “{heading}” of orders.html", fields, *given)
+        for standing in ((), *((text,) for text in texts)):
+            for heading, fields in ordering.forms:
+                given = (scene.view, scene.names, standing)[: len(fields.arguments)]
+                drawn(f"The form “{heading}” of orders.html", fields, *given)
+            if first := getattr(ordering, "first", None):
+                given = (scene.view, standing)[: len(first.arguments)]
+                drawn("The macro first of orders.html", first, *given)
         for text in texts:
             said = drawn("The macro describe of orders.html", ordering.describe, text)
             expect(any(said.words), "The macro describe of orders.html does not know the order “%s”.", text)

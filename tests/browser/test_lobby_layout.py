@@ -58,7 +58,7 @@ def test_each_of_ones_games_is_one_link_and_its_clock_fits(
     page = opened(kept, town, "front signed in", size)
     assert page.evaluate(WIDE) == size[0]
     rows = page.locator(".mine li")
-    mine = [row for row in rows.all() if "left until" in row.inner_text()]
+    mine = [row for row in rows.all() if "left (" in row.inner_text()]
     assert mine
     for row in rows.all():
         row.scroll_into_view_if_needed()

@@ -78,7 +78,7 @@ def test_a_first_bid_is_added_up(tab: Tabs, town: Town) -> None:
     game, seat = town.first("byzanz", "adding")
     page = tab().goto(url(game, seat))
     button = page.locator('button[value="bid"]')
-    tally(page).to_have_text("Tap cards to bid.")
+    tally(page).to_have_text("Tap cards to bid, or a set to sell.")
     expect(button).to_have_text("Bid 1+")
     impossible(page, "bid")
     one, other = goods(game, seat)[:2]
@@ -401,11 +401,11 @@ def test_the_cards_of_an_order_are_numbered_as_they_would_be_spent(tab: Tabs, to
     game, seat = town.first("byzanz", "ordering")
     page = tab().goto(f"{url(game, seat)}/orders")
     said = page.locator(".spend legend")
-    expect(said).to_have_text("With any of my cards (tap to choose)", use_inner_text=True)
+    expect(said).to_have_text("With any of my cards. Select some to use only those.", use_inner_text=True)
     for number in (1, 0):
         page.locator(".spend .tick").nth(number).click()
     expect(said).to_have_text("With these cards only, in this order", use_inner_text=True)
-    expect(page.locator(".outcome .lead")).to_contain_text("Raise with the next of")
+    expect(page.locator(".outcome .lead")).to_contain_text("Bid as few as needed of")
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -28,6 +28,7 @@ from server.store.engine import reading, utc_now
 from server.store.models import Game, Rematch
 from server.store.rows import AnyGame
 from server.web.game import charts, history, kept, mail_log, talk
+from server.web.game.short_names import short_names
 from server.web.http import GAME_ID, costly, error_page, refusal_text, seat_access
 
 blueprint = Blueprint("game", __name__)
@@ -179,7 +180,7 @@ def _finished_context(session: Session, game: Game) -> dict[str, object]:
     """Return the context of a finished game: its table, result, highlights, charts and revealed orders."""
     moments = timeline.load(session, game, ALL)
     result, me = json.loads(game.result or "null"), login.signed_in(session)
-    short = charts.short_names(history.names_of(session, game))
+    short = short_names(history.names_of(session, game))
     return {
         "view": moments.view(game.head),
         "result": result,

@@ -111,7 +111,7 @@ def test_a_game_is_read_from_a_file_and_from_a_folder(tmp_path: Path) -> None:
         ("", "must hold one game; it holds 0"),
         ("from byzanz.games.empire import Empire", "must hold one game; it holds 0"),
         ("1 / 0", "ZeroDivisionError: division by zero"),
-        (None, "is no Python file and no package"),
+        (None, "There is no file or folder"),
     ],
 )
 def test_a_file_without_a_game_is_refused(tmp_path: Path, source: str | None, reason: str) -> None:

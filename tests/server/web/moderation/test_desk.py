@@ -108,7 +108,7 @@ def ids(page: Page) -> set[str]:
 
 TOLD = [
     ("Late", "overdue", "Alice, due Mon 09:00; the server plays next.", {"extend"}),
-    ("Due soon", "soon", "Alice: 5 h 0 min left until Mon 15:00", {"extend"}),
+    ("Due soon", "soon", "Alice: 5 h 0 min left (Mon 15:00)", {"extend"}),
     (
         "Unreachable",
         "bounced",
@@ -536,7 +536,7 @@ DATA = re.compile(
     r"|The Busy Bazaar|Welcome to the bazaar\."
     r"|Alice|Bob|Charlie|Daphne|Eirene|Felix|Mia|UTC|550 [^()]*|530 no"
     r"|A wedding|Nobody answers|entry 2 is illegal|failed: |1 of 1 lines carried out|greedy|Greedy"
-    r"|[0-9a-f]{64}|([A-Z][a-z]{2} )?\d+ [A-Z][a-z]{2}, \d\d:\d\d"
+    r"|[0-9a-f]{64}|([A-Z][a-z]{2} )?\d+ [A-Z][a-z]{2}, \d\d:\d\d|[A-Z][a-z]{2} \d\d:\d\d"
     r"|English|Nederlands|Deutsch"
 )
 
