@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -43,10 +43,16 @@ def listed(texts: Sequence[str]) -> str:
     return format_list(texts, locale="en_GB" if language == "en" else language)
 
 
-def former_names(names: Sequence[str], seats: Collection[int]) -> Sequence[str]:
-    """Return the names at a table, by seat, as of a time when these seats had players whose names nobody has kept."""
-    former = player_name(FORMER)
-    return tuple(former if seat in seats else name for seat, name in enumerate(names)) if seats else names
+def former_names(
+    names: Sequence[str], seats: Collection[int], known: Mapping[int, str] | None = None
+) -> Sequence[str]:
+    """Return the names at a table, by seat, as of a time when these seats had other players.
+
+    Args:
+        known: the names of these by seat, for moderators; to all others they are former players.
+    """
+    former, told = player_name(FORMER), known or {}
+    return tuple(told.get(seat, former) if seat in seats else name for seat, name in enumerate(names))
 
 
 def player_name(name: str) -> str:

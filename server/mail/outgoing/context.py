@@ -210,7 +210,7 @@ def _turn_context(session: Session, table: Table, seat: int) -> dict[str, Any]:
 def examples(moves: Sequence[str], fallback: str) -> list[str]:
     """Choose moves that show how to reply by email: one per verb, then any, all short enough for one line.
 
-    Any of a long list would be there for no reason.
+    Any of a long list would be there for no reason: the shortest stands for all if nothing else is left.
 
     Args:
         moves: the legal moves.
@@ -221,7 +221,12 @@ def examples(moves: Sequence[str], fallback: str) -> list[str]:
     spread = [others[0], others[len(others) // 2], others[-1]] if 0 < len(others) < LEGAL_MOVES else []
     verbs = {verb: move for verb, move in verbs.items() if len(verbs) > 1 or spread}
     candidates = dict.fromkeys((fallback, *reversed(verbs.values()), *spread))
-    return [move for move in candidates if len(move) <= LONGEST_EXAMPLE][:EXAMPLES]
+    return [move for move in candidates if len(move) <= LONGEST_EXAMPLE][:EXAMPLES] or [_short(moves)]
+
+
+def _short(moves: Sequence[str]) -> str:
+    """Return the shortest move with more than a verb, which shows how to write the others; any if there is none."""
+    return min(moves, key=lambda move: (" " not in move, len(move)))
 
 
 def linked(shown: Sequence[str], fallback: str) -> list[str]:

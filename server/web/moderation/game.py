@@ -98,6 +98,7 @@ def game_page(game_id: str, form: Mapping[str, str], refusal: Refused | None = N
 
 
 def _game_context(session: Session, game: Game) -> dict[str, Any]:
+    held = _held(session, game)
     seats = positions.seats_of(session, game.id)
     ids = {seat.person_id for seat in seats} | {game.organiser_id}
     persons = {person.id: person for person in session.scalars(select(Person).where(Person.id.in_(ids)))}
@@ -108,7 +109,8 @@ def _game_context(session: Session, game: Game) -> dict[str, Any]:
         "title": games.title_of(game.slug),
         "explained": replies.explained,
         "seats": seats,
-        "held": _held(session, game),
+        "held": held,
+        "predecessors": {seat: before[0] for seat, (_since, before) in held.items() if len(before) == 1},
         "names": tuple(seat.name for seat in seats),
         "host": persons.get(game.organiser_id or 0),
         "vacancies": offers.vacancies(session, game, by_player=False),
