@@ -140,6 +140,8 @@ def test_examples_are_legal_moves_one_of_each_verb_first() -> None:
     assert set(shown) <= set(moves)
     assert len({move.split()[0] for move in shown}) == EXAMPLES
     assert examples(["pass"], "pass") == ["pass"]
+    melds = ["meld", *(f"meld {'card ' * 30}{n}" for n in range(99)), "meld tax"]
+    assert examples(melds, melds[1]) == ["meld tax"], "of a long list the shortest that has an argument"
 
 
 def test_no_move_is_picked_at_random_from_a_long_list() -> None:

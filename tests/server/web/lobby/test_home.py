@@ -291,7 +291,7 @@ def test_the_fullest_open_tables_and_the_newest_games_in_progress_are_listed(
     page = look(client, "/")
     assert listed(page, "open") == [(f"Open {n}", f"/join/{open_ids[n]}") for n in (0, 1)]
     assert listed(page, "running") == [(f"Run {n}", f"/g/{run_ids[n]}") for n in (2, 1)]
-    assert "1 of 3 seats free 1 day per move" in texts(page, "open")[0]
+    assert "1 of 3 seats free 1 player invited 1 day per move" in texts(page, "open")[0]
     assert re.fullmatch(r"Run 2 Byzanz · 3 players · running .+", texts(page, "running")[0])
     known = client.application.test_client()
     sign_in(known, BOB.address)

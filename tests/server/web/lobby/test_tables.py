@@ -39,7 +39,7 @@ def test_a_visitor_sees_tables_without_names(client: FlaskClient) -> None:
     game_id = opened("The Horn", asks=95)
     page = look(client, "/tables")
     assert f"/join/{game_id}" in page.html
-    assert "1 of 3 seats free 1 day per move" in page.text
+    assert "1 of 3 seats free 1 player invited 1 day per move" in page.text
     assert "Asks for at least 95% answered in time." in page.text
     assert "Seated: a player (new here)" in page.text
     assert "Alice" not in page.text

@@ -394,8 +394,9 @@ def test_a_seat_is_given_to_somebody_else(mia: FlaskClient, table: Begin) -> Non
     assert mia.get(f"/t/{game.tokens[1]}").status_code == 404
     assert len(mails("replaced")) == 1
     page = look(mia, f"/m/{game.id}").text
-    assert page.count("at this seat since entry") == 1
-    assert "at this seat since entry 2; before: Bob" in page  # whose moves the entries before it are
+    assert page.count("At this seat since entry") == 1
+    assert "At this seat since entry 2. Before that: Bob." in page  # whose moves the entries before it are
+    assert "Former player" not in page, "moderators see who it was"
 
 
 def test_a_link_is_revoked_and_a_new_one_mailed(mia: FlaskClient, table: Begin) -> None:

@@ -289,7 +289,7 @@ def test_each_year_that_orders_played_is_in_the_mail(table: Any):
     news = text.partition("While you were away")[2].partition("Your hand")[0]
     assert all(news.count(f"{title}. ") == 1 for title in titles)
     assert sorted(titles, key=news.index) == titles
-    battles = re.findall(r"- The battle of year (\d+) - [^–]*: \d+ – [^–]*: \d+ – ", text)
+    battles = re.findall(r"won year (\d+), \d+ to \d+[^–]* - [^–]*: \d+ – [^–]*: \d+ – ", text)
     assert battles == re.findall(r"year (\d+)", news)[:2]  # with the melds of both
 
 
