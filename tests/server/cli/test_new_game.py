@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,14 @@ import pytest
 from byzanz import games
 from byzanz.conformance import CHECKS, Game, faults
 from server.cli import main
+
+
+@pytest.fixture(autouse=True)
+def no_game_stays_imported() -> Iterator[None]:
+    """Forget the modules of new games: where one is imported, no other may have its name."""
+    yield
+    for slug in ("harbour", "rowing"):
+        sys.modules.pop(slug, None)
 
 
 def test_a_new_game_is_written_under_its_own_name(
