@@ -20,8 +20,6 @@ from byzanz.rules import Rules
 
 FILE = Path(__file__).parents[1] / ".peers" / "seats.jsonl"
 """The games that were played so far; to begin anew, delete it."""
-
-
 PLAYOUTS = 20
 """The playouts that a bot has for a move: few, so that there is time for many games."""
 
