@@ -74,7 +74,7 @@ class Rules(ABC, Generic[S, V]):
     by_seat: ClassVar[frozenset[str]] = frozenset()
     """Fields of the view that pages show beside the players: a text for each seat, or the number of a seat."""
     decisions: ClassVar[int] = 25
-    """Roughly how many decisions a player makes in a game, until enough games have ended to tell."""
+    """Roughly how many decisions a player makes: pages say so until enough games have ended; bots look ahead by it."""
     forgets: ClassVar[bool] = False
     """Whether a view shows only the newest of what `news` tells, so that readers get the rest from the log."""
 

@@ -21,7 +21,7 @@ _SEALED_STATES = 8
 _MOST_EVALUATED = 40
 """The greedy bot evaluates at most this many moves: a full hand of Byzanz has over a hundred bids."""
 _STANDARD_ERRORS = 2.0
-"""A sealed choice that is worse than the best by less than this is as good to the greedy bot: it may be by chance."""
+"""A sealed choice is as good as the best to the greedy bot if it is worse by at most this: that may be chance."""
 
 
 class UnknownBot(BadSetup):
@@ -84,39 +84,33 @@ def _prospects(rules: Rules[S, V], state: S, seat: int, move: Move) -> float:
 def _sealed_choice(rules: Rules[S, V], view: V, seat: int, moves: Sequence[Move], draw: Draw) -> Move:
     """Return the choice with the best prospects in several states; if others could make it too, one that is as good.
 
-    Equal bots with the same cards would else make the same choice again and again, and tie. In the second half of the
-    states, the others choose as this bot would after the first.
+    Otherwise equal bots with the same cards would make the same choice again and again, and tie. In the second half of
+    the states, the others choose as this bot would after the first.
     """
     found: dict[Move, list[float]] = {move: [] for move in moves}
     liked: list[Move] = []
+    others_may: set[Move] = set()
     for number in range(_SEALED_STATES):
         if number == _SEALED_STATES // 2:
             liked = _as_good(found)
         state = imagined_state(rules, view, seat, draw)
-        options = {
-            other: _options(rules, state, other) for other in range(len(rules.scores(state))) if other != seat
-        }
-        for other, legal in options.items():
-            same = [move for move in legal if move in liked]
-            if legal:
-                move = same[draw(len(same))] if same else rules.rollout_move(state, other, draw)
-                state = rules.apply(state, other, move)
-        for (
-            move,
-            values,
-        ) in found.items():  # one's own choice is the last, so each is weighed by what it leads to
+        for other in range(len(rules.scores(state))):
+            if other != seat and (options := _sealed_options(rules, state, other)):
+                others_may.update(options)
+                same = [move for move in options if move in liked]
+                choice = same[draw(len(same))] if same else rules.rollout_move(state, other, draw)
+                state = rules.apply(state, other, choice)
+        # The bot's own choice completes the round, so each is weighed by what it leads to.
+        for move, values in found.items():
             values.append(_prospects(rules, state, seat, move))
-    good = _as_good(found)
-    return good[draw(len(good))] if any(good[0] in legal for legal in options.values()) else good[0]
+    best, *as_good = _as_good(found)
+    return (best, *as_good)[draw(1 + len(as_good))] if best in others_may else best
 
 
-def _options(rules: Rules[S, V], state: S, seat: int) -> Sequence[Move]:
+def _sealed_options(rules: Rules[S, V], state: S, seat: int) -> Sequence[Move]:
     """Return the sealed choices that a seat may make, or put in the place of one that it has made."""
-    return [
-        move
-        for move in (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
-        if move.verb in rules.sealed
-    ]
+    moves = (*rules.moves(state, seat), *rules.out_of_turn_moves(state, seat))
+    return [move for move in moves if move.verb in rules.sealed]
 
 
 def _as_good(found: Mapping[Move, Sequence[float]]) -> list[Move]:

@@ -1,7 +1,7 @@
 """The search bot: playouts from sampled states, with sequential halving of the candidate moves.
 
 It samples states that fit its view (`Rules.sample_state`). In each it tries every remaining candidate and lets all
-seats play on plausibly (`Rules.rollout_move`), for a number of moves or to the end. The value of a move is the share
+seats play on plausibly (`Rules.rollout_move`), for a share of the game or to the end. The value of a move is the share
 of the win that it brings on average. The worse half of the candidates drops out again and again, so that most of the
 budget goes to moves that are hard to tell apart. The last candidate is chosen if it beat the plausible move in the
 same sampled states by more than chance explains; otherwise the plausible move is.
@@ -22,8 +22,10 @@ Budget: TypeAlias = Callable[[], float]
 """Returns the share of a bot's budget that is spent; from 1 on the bot must decide. Asked before each playout."""
 
 _MOST_CANDIDATES = 24
-_DEPTH = 6
-"""The moves of each seat in a playout; a game that is still open then is evaluated."""
+_HORIZON = 1 / 5
+"""The share of a game that a playout goes on for; a game that is still open then is evaluated."""
+_SHORTEST, _LONGEST = 6, 24
+"""The fewest and the most moves of each seat in a playout."""
 _SCALE = 1.0
 """A lead of this many spreads makes a win nearly three times as likely; a spread is how far the scores of the seats
 usually lie apart (a standard deviation) at the end of a playout, so that it fits scores of any size."""
@@ -140,10 +142,15 @@ def _run_playouts(
             found.append(_playout(rules, rules.apply(state, seat, move), seat, draw))
 
 
+def _horizon(rules: Rules[S, V]) -> int:
+    """Return the most moves of each seat in a playout: more in a longer game, where as many decide less."""
+    return max(_SHORTEST, min(_LONGEST, round(_HORIZON * rules.decisions)))
+
+
 def _playout(rules: Rules[S, V], state: S, seat: int, draw: Draw) -> End:
     """Play on and return what it leads to for a seat."""
     seats = range(len(rules.scores(state)))
-    for _ in range(_DEPTH * len(seats)):
+    for _ in range(_horizon(rules) * len(seats)):
         if rules.outcome(state) is not None:
             break
         if (shuffle := rules.chance(state)) is not None:

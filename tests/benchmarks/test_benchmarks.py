@@ -128,13 +128,13 @@ def test_the_games_of_each_seat_go_on_where_they_stopped(
 ) -> None:
     monkeypatch.setattr(seats, "latest", lambda: (rules_of("byzantium"),))
     monkeypatch.setattr(
-        seats, "play", lambda _rules, size, number, _seconds: [float(number % 2)] + [0.5] * (size - 1)
+        seats, "play", lambda _rules, size, number, _playouts: [float(number % 2)] + [0.5] * (size - 1)
     )
     clock = iter(range(0, 600, 10))
     monkeypatch.setattr(seats, "monotonic", lambda: float(next(clock)))
     file = tmp_path / "new" / "seats.jsonl"
     for run in (1, 2):
-        figures = seats.measure(minutes=1.1, milliseconds=1, file=file)
+        figures = seats.measure(minutes=1.1, playouts=1, file=file)
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         assert len(lines) == 6 * run
         for size in (2, 3, 4):
@@ -146,8 +146,10 @@ def test_the_games_of_each_seat_go_on_where_they_stopped(
                 assert figures[f"byzantium_{size}_seat_1_from"] < 0.5 < figures[f"byzantium_{size}_seat_1_to"]
 
 
-def test_a_game_against_oneself_shares_one_win() -> None:
-    assert sum(seats.play(rules_of("byzantium"), 3, 0, 1e-9)) == pytest.approx(1)
+def test_a_game_against_oneself_shares_one_win_and_is_the_same_each_time() -> None:
+    first, second = (seats.play(rules_of("byzantium"), 3, 0, playouts=3) for _ in range(2))
+    assert sum(first) == pytest.approx(1)
+    assert first == second
 
 
 def test_submissions_go_through_http() -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from byzanz.bots import decide, no_budget, playout_budget, time_budget
-from byzanz.bots.search import End, _shares
+from byzanz.bots.search import End, _playout, _shares
 from byzanz.chance import Draw, Stream, deal
 from byzanz.games import latest
-from byzanz.moves import Move
+from byzanz.moves import Move, Outcome, Question, Shuffle
 from byzanz.rules import PUBLIC, Rules
 from byzanz.umpire import play, settle
 from tests.support.sealed_game import Duel, Sealed
@@ -159,6 +159,37 @@ def test_it_finds_the_reply_that_wins() -> None:
         "search", rules, rules.view(duel, 0), rules.moves(duel, 0), draws("reply"), playout_budget(30)
     )
     assert move == Move("respond", ("ash2",))
+
+
+class Long(Counting):
+    """Is never over."""
+
+    def outcome(self, _state: Duel) -> Outcome | None:
+        return None
+
+    def awaited(self, state: Duel) -> dict[int, Question]:
+        return {0: Question(state.step, state.number)}
+
+    def chance(self, _state: Duel) -> Shuffle | None:
+        return None
+
+    def apply(self, state: Duel, _seat: int | None, _move: Move) -> Duel:
+        return state
+
+
+def test_it_looks_further_ahead_in_a_longer_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = Duel("lay", 1, 1, (("ash1",), ("ash2",)))
+
+    def ahead(decisions: int) -> int:
+        rules = Long()
+        monkeypatch.setattr(Long, "decisions", decisions)
+        _playout(rules, start, 0, draws("long"))
+        return rules.asked // 2
+
+    assert ahead(4) == ahead(25) == 6, "a game of six moves is played to its end"
+    assert ahead(50) == 10
+    assert ahead(100) == 20
+    assert ahead(10_000) == ahead(1_000) == 24, "never without end"
 
 
 @pytest.mark.parametrize("size", [1, 100])
