@@ -45,6 +45,7 @@ def invitation(session: Session, rows: MailRows, table: Table) -> dict[str, Any]
     return {
         "before": _game_before(session, rows),
         "statuses": tuple(seat.status for seat in table.seats),
+        "bots": [seat.seat for seat in table.seats if seat.bot],
         "own_game": table.game.organiser_id == rows.person.id,
         "answer_by": rows.mail.created_at + ANSWER_WITHIN,
         "message": one_line(game.message),

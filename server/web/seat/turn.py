@@ -181,7 +181,9 @@ def _page(
         return render_template("seat/turn.html", view=None, **context)
     position = positions.current(table)
     view = position.view(number)
-    fresh = own if own is not None and own.seq == played else None
+    # A mailed link to the move that its reader has made since shows what came of it.
+    again = own is not None and own.move == preselected and number not in position.awaited
+    fresh = own if own is not None and (again or own.seq == played) else None
     told = timeline.told(session, game, position, entries, number, None if fresh else own)
     context |= {
         "view": view,
@@ -203,7 +205,7 @@ def _page(
     if fresh is not None:
         context |= after_move.context(table, access, position, fresh, entries, _zone(access), context["next"])
     context |= _choices(position, number) | _times(table, position, number)
-    if preselected is not None:
+    if preselected is not None and not again:
         answer = preselect.from_link(position, number, preselected)
         context |= {"chosen": answer, "ticked": answer.ticked}
     return render_template("seat/turn.html", **context)

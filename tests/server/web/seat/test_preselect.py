@@ -102,7 +102,18 @@ def test_an_answer_that_is_not_possible_any_more_says_so(client: FlaskClient, ta
         assert "Nothing has been played." in page.text
         assert button(page.html) == {}, move
     make(game, 0, "pass")
-    assert "Not possible now: Pass" in look(client, chosen(game, 0, "pass")).text
+    assert "Not possible now: Pass" in look(client, chosen(game, 2, "pass")).text
+    assert entries(game.id) == 2
+
+
+@one_database
+def test_a_link_to_the_move_that_was_made_shows_what_came_of_it(client: FlaskClient, table: Any):
+    game = table(3)
+    make(game, 0, "pass")
+    page = look(client, chosen(game, 0, "pass"))
+    assert "You pass. Bob is bidding." in page.text
+    assert 'id="chosen"' not in page.html
+    assert button(page.html) == {}
     assert entries(game.id) == 2
 
 
