@@ -165,6 +165,7 @@ def _organiser_page(token: str, refusal: Refused | None) -> ResponseReturnValue:
             shown=shown_of(session, seats),
             own=own,
             mails=_mails(session, game),
+            remindable=utc_now() - organiser.REMINDER_INTERVAL,
             title=rules.title,
             rules=rules,
             length=lengths.estimate(session, game, seats),

@@ -327,7 +327,7 @@ def test_cards_on_the_cross_are_ringed_there_and_a_round_ends_with_its_points(
     (placed,) = strips(client, url(game, 2))
     arms = {"e": "east", "n": "north", "s": "south", "w": "west"}
     told = [(name, arms[put[3][0]]) for name, put in zip(("Alice", "Bob"), cards, strict=True)]
-    assert re.findall(r"<b>(\w+)</b>.*?<span class=\"muted\">(\w+)</span>", placed) == told
+    assert re.findall(r"<b>(\w+) placed</b>.*?<span class=\"muted\">(\w+)</span>", placed) == told
     assert placed.count("<svg") == 2
     assert look(client, url(game, 2)).html.count('class="newest"') == 2
     while position(game.id).view(0).round == 1:
